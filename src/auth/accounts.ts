@@ -1,0 +1,164 @@
+import { join } from 'node:path'
+import { ConnbookError, InvalidInputError } from '../errors.ts'
+import { sweepTemporaryFiles } from '../files/atomic-file.ts'
+import { dataFiles } from '../files/data-folder.ts'
+import { lockFile } from '../files/file-lock.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
+import type { Principal } from '../http/message.ts'
+import { isObject } from '../json.ts'
+import { ACCOUNTS_LOCK_WAIT_MS } from '../limits.ts'
+import { isPasswordHash } from './password.ts'
+
+/** Users log in with a name and a password, clients get tokens for an id and a secret. */
+export type AccountKind = Principal['kind']
+
+export interface Account {
+  /** Name of a user, id of a client. */
+  readonly name: string
+  /** `hashPassword` of a chosen secret, or `digestSecret` of a generated one. */
+  readonly secret: string
+  /** Rises when the secret changes; credentials of other generations have ended. */
+  readonly generation: number
+}
+
+/** Everything in the accounts file. */
+export interface Accounts {
+  /** The highest generation ever given, so that an account made anew does not bring old credentials back. */
+  readonly lastGeneration: number
+  readonly users: readonly Account[]
+  readonly clients: readonly Account[]
+}
+
+export class AccountExistsError extends ConnbookError {
+  readonly code = 'account_exists'
+}
+
+export class UnknownAccountError extends ConnbookError {
+  readonly code = 'unknown_account'
+}
+
+export const noAccounts: Accounts = { lastGeneration: 0, users: [], clients: [] }
+
+const ADVICE = 'restore it from a backup'
+
+/** The file in which a folder keeps its accounts. */
+export function accountsDocument(folder: string, files: FileSystem = realFileSystem): JsonDocument<Accounts> {
+  return createJsonDocument(
+    join(folder, dataFiles.accounts),
+    'connbook accounts',
+    parseAccounts,
+    ADVICE,
+    files,
+  )
+}
+
+/**
+ * Runs an action while no other process changes accounts; a running server reads them all the same.
+ *
+ * @throws {ConnbookError} if another process does not finish within ACCOUNTS_LOCK_WAIT_MS.
+ */
+export async function withAccountsLock<T>(
+  folder: string,
+  action: () => Promise<T>,
+  files: FileSystem = realFileSystem,
+): Promise<T> {
+  const lock = lockFile(join(folder, dataFiles.accountsLock), ACCOUNTS_LOCK_WAIT_MS)
+  if (lock === undefined)
+    throw new AccountsBusyError(`Cannot change accounts in "${folder}": another command is doing so`)
+  try {
+    await sweepTemporaryFiles(folder, [dataFiles.accounts, dataFiles.initialCredentials], files)
+    return await action()
+  } finally {
+    lock.release()
+  }
+}
+
+class AccountsBusyError extends ConnbookError {
+  readonly code = 'accounts_busy'
+}
+
+export function findAccount(accounts: Accounts, kind: AccountKind, name: string): Account | undefined {
+  return listOf(accounts, kind).find((account) => account.name === name)
+}
+
+/** @throws {AccountExistsError} */
+export function addAccount(accounts: Accounts, kind: AccountKind, name: string, secret: string): Accounts {
+  if (findAccount(accounts, kind, name) !== undefined) {
+    throw new AccountExistsError(`Cannot add ${kind} "${name}": there is one already`)
+  }
+  return put(accounts, kind, name, secret)
+}
+
+/**
+ * Changes the secret and so ends every session and token of the account.
+ *
+ * @throws {UnknownAccountError}
+ */
+export function changeSecret(accounts: Accounts, kind: AccountKind, name: string, secret: string): Accounts {
+  return put(removeAccount(accounts, kind, name), kind, name, secret)
+}
+
+/**
+ * Removes an account and so ends every session and token of it.
+ *
+ * @throws {UnknownAccountError}
+ */
+export function removeAccount(accounts: Accounts, kind: AccountKind, name: string): Accounts {
+  if (findAccount(accounts, kind, name) === undefined) {
+    throw new UnknownAccountError(`There is no ${kind} "${name}"`)
+  }
+  const rest = listOf(accounts, kind).filter((account) => account.name !== name)
+  return withList(accounts, kind, rest)
+}
+
+export function listOf(accounts: Accounts, kind: AccountKind): readonly Account[] {
+  return kind === 'user' ? accounts.users : accounts.clients
+}
+
+/** @throws {InvalidInputError} when a name cannot be one: 1 to 255 characters, no control characters, no `:` in an id. */
+export function checkAccountName(kind: AccountKind, name: string): void {
+  const isTooLong = [...name].length > 255
+  if (name === '' || isTooLong || !name.isWellFormed() || /\p{Cc}/u.test(name)) {
+    throw new InvalidInputError(
+      `Cannot name a ${kind} "${name}": it takes 1 to 255 characters, none of them control characters`,
+    )
+  }
+  if (kind === 'client' && name.includes(':')) {
+    throw new InvalidInputError(
+      `Cannot name a client "${name}": HTTP Basic authentication has no way to send a ":" in it`,
+    )
+  }
+}
+
+function put(accounts: Accounts, kind: AccountKind, name: string, secret: string): Accounts {
+  const generation = accounts.lastGeneration + 1
+  const list = [...listOf(accounts, kind), { name, secret, generation }]
+  return { ...withList(accounts, kind, list), lastGeneration: generation }
+}
+
+function withList(accounts: Accounts, kind: AccountKind, list: readonly Account[]): Accounts {
+  return kind === 'user' ? { ...accounts, users: list } : { ...accounts, clients: list }
+}
+
+function parseAccounts(input: unknown): Accounts {
+  if (!isObject(input) || typeof input.lastGeneration !== 'number')
+    throw new SyntaxError('it holds no accounts')
+  const { lastGeneration, users, clients } = input
+  return { lastGeneration, users: parseList(users), clients: parseList(clients) }
+}
+
+function parseList(input: unknown): Account[] {
+  if (!Array.isArray(input)) throw new SyntaxError('it holds no list of accounts')
+  return input.map((entry: unknown) => {
+    if (!isObject(entry)) throw new SyntaxError('it holds something that is no account')
+    const { name, secret, generation } = entry
+    if (typeof name !== 'string' || typeof secret !== 'string' || typeof generation !== 'number') {
+      throw new SyntaxError('it holds an account that is not complete')
+    }
+    if (!secret.startsWith('sha256:') && !isPasswordHash(secret)) {
+      throw new SyntaxError(`the secret of "${name}" is stored in an unknown way`)
+    }
+    return { name, secret, generation }
+  })
+}

@@ -1,0 +1,243 @@
+import { randomBytes } from 'node:crypto'
+import { formatCookie, readCookie } from '../http/cookie.ts'
+import type { Principal, Request } from '../http/message.ts'
+import { VERIFIED_TOKENS_MAX } from '../limits.ts'
+import type { Log } from '../log.ts'
+import type { Account, AccountKind } from './accounts.ts'
+import type { LiveAccounts } from './live-accounts.ts'
+import { dummyHash, verifyPassword } from './password.ts'
+import type { Revocations } from './revocations.ts'
+import { digestSecret, isSameText } from './secret.ts'
+import { type Claims, type SigningKey, signToken, verifyToken } from './signed-token.ts'
+import { createThrottle } from './throttle.ts'
+
+const ISSUER = 'connbook'
+
+/** What the log calls the outcomes of checking a secret. */
+const checkEvents = {
+  user: { succeeded: 'logged_in', failed: 'login_failed', throttled: 'login_throttled' },
+  client: { succeeded: 'token_issued', failed: 'token_refused', throttled: 'token_throttled' },
+} as const
+
+/** A valid credential and what carried it. */
+export interface Credential {
+  readonly principal: Principal
+  readonly carrier: 'bearer' | 'cookie'
+}
+
+/** An answer to a token request (RFC 6749 section 5.1). */
+export interface IssuedToken {
+  readonly access_token: string
+  readonly token_type: 'Bearer'
+  /** Seconds. */
+  readonly expires_in: number
+}
+
+export interface Authenticator {
+  /**
+   * Who calls. An `Authorization` header alone decides where there is one, else the session cookie.
+   *
+   * @returns undefined when neither holds a valid credential.
+   */
+  authenticate(request: Request): Credential | undefined
+  /**
+   * Checks a user's password and starts a session.
+   *
+   * @returns The `Set-Cookie` value of the session; undefined when user or password is wrong, which take as long.
+   * @throws {TooManyAttemptsError} {OverloadedError}
+   */
+  logIn(address: string, username: string, password: string): Promise<string | undefined>
+  /**
+   * Ends the credential of an authenticated request; resolves once that is on disk.
+   *
+   * @returns The `Set-Cookie` value that clears the cookie, when a cookie carried the credential.
+   */
+  logOut(request: Request): Promise<string | undefined>
+  /**
+   * Checks a client's secret and issues a token.
+   *
+   * @param secrets The spellings that the client may have meant; one must be right.
+   * @returns undefined when client or secret is wrong.
+   * @throws {TooManyAttemptsError} {OverloadedError}
+   */
+  issueToken(address: string, clientId: string, secrets: readonly string[]): Promise<IssuedToken | undefined>
+}
+
+export interface AuthenticatorOptions {
+  readonly accounts: LiveAccounts
+  /** The first signs, any verifies. */
+  readonly keys: readonly SigningKey[]
+  readonly revocations: Revocations
+  readonly sessionTtlSeconds: number
+  readonly tokenTtlSeconds: number
+  /** The cookie's `Path`. */
+  readonly path: string
+  readonly isSecure: boolean
+  readonly log: Log
+}
+
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, isSecure, log } = options
+  const { clock } = revocations
+  const throttle = createThrottle(clock)
+  const cookieName = nameCookie(path, isSecure)
+  /** Tokens whose signature and account were found good, oldest first. */
+  const verified = new Map<string, Claims>()
+  accounts.onChange(() => verified.clear())
+
+  return {
+    authenticate(request) {
+      const found = findToken(request)
+      const claims = found && verify(found.token, found.carrier)
+      if (found === undefined || claims === undefined) return undefined
+      return { carrier: found.carrier, principal: { kind: kindOf(claims), name: claims.sub } }
+    },
+
+    async logIn(address, username, password) {
+      const account = await check(address, 'user', username, async (found) => {
+        const isRight = await verifyPassword(password, found?.secret ?? dummyHash)
+        return isRight && found !== undefined
+      })
+      if (account === undefined) return undefined
+      const token = sign(account, 'session', sessionTtlSeconds)
+      return formatCookie(cookieName, token, { path, isSecure, maxAgeSeconds: sessionTtlSeconds })
+    },
+
+    async logOut(request) {
+      const found = findToken(request)
+      const claims = found && verify(found.token, found.carrier)
+      if (found === undefined || claims === undefined) return undefined
+      await revocations.add(claims.jti, claims.exp)
+      verified.delete(found.token)
+      log.info('logged_out', { kind: kindOf(claims), account: claims.sub, address: request.remoteAddress })
+      if (found.carrier === 'bearer') return undefined
+      return formatCookie(cookieName, '', { path, isSecure, maxAgeSeconds: 0 })
+    },
+
+    async issueToken(address, clientId, secrets) {
+      const account = await check(address, 'client', clientId, async (found) => {
+        for (const secret of secrets) if (await isClientSecret(found, secret)) return true
+        return false
+      })
+      if (account === undefined) return undefined
+      const token = sign(account, 'api', tokenTtlSeconds)
+      return { access_token: token, token_type: 'Bearer', expires_in: tokenTtlSeconds }
+    },
+  }
+
+  function findToken(request: Request): { token: string; carrier: Credential['carrier'] } | undefined {
+    const { authorization, cookie } = request.headers
+    if (authorization !== undefined) {
+      const token = readBearer(authorization)
+      return token === undefined ? undefined : { token, carrier: 'bearer' }
+    }
+    const token = readCookie(cookie, cookieName)
+    return token === undefined ? undefined : { token, carrier: 'cookie' }
+  }
+
+  function verify(token: string, carrier: Credential['carrier']): Claims | undefined {
+    let claims = verified.get(token)
+    const isRemembered = claims !== undefined
+    claims ??= verifyToken(token, keys)
+    if (claims === undefined || claims.aud !== (carrier === 'cookie' ? 'session' : 'api')) return undefined
+    if (claims.exp <= Math.floor(clock.now() / 1000) || revocations.has(claims.jti)) {
+      verified.delete(token)
+      return undefined
+    }
+    if (isRemembered) return claims
+    if (claims.iss !== ISSUER || accounts.find(kindOf(claims), claims.sub)?.generation !== claims.gen)
+      return undefined
+    remember(token, claims)
+    return claims
+  }
+
+  function remember(token: string, claims: Claims) {
+    if (verified.size >= VERIFIED_TOKENS_MAX) {
+      for (const oldest of verified.keys()) {
+        verified.delete(oldest)
+        break
+      }
+    }
+    verified.set(token, claims)
+  }
+
+  function sign(account: Account, aud: Claims['aud'], ttlSeconds: number): string {
+    const iat = Math.floor(clock.now() / 1000)
+    const jti = randomBytes(12).toString('base64url')
+    const [key] = keys
+    if (key === undefined) throw new Error('there is no signing key')
+    const claims = {
+      iss: ISSUER,
+      sub: account.name,
+      aud,
+      iat,
+      exp: iat + ttlSeconds,
+      jti,
+      gen: account.generation,
+    }
+    return signToken(claims, key)
+  }
+
+  /** Runs the check of a secret between the two halves of the throttle. */
+  async function check(
+    address: string,
+    kind: AccountKind,
+    name: string,
+    isRight: (account: Account | undefined) => Promise<boolean>,
+  ): Promise<Account | undefined> {
+    const account = accounts.find(kind, name)
+    // An unknown name is not logged: people type passwords into the wrong field.
+    const fields = { account: account?.name, address }
+    const events = checkEvents[kind]
+    try {
+      throttle.attempt(address, `${kind} ${name}`)
+    } catch (error) {
+      log.warn(events.throttled, fields)
+      throw error
+    }
+    let success: boolean
+    try {
+      success = await isRight(account)
+    } catch (error) {
+      throttle.cancel(address, `${kind} ${name}`)
+      throw error
+    }
+    if (!success) {
+      log.warn(events.failed, fields)
+      return undefined
+    }
+    throttle.succeed(address, `${kind} ${name}`)
+    log.info(events.succeeded, fields)
+    return account
+  }
+
+  /** When some clients' secrets take long to check, a wrong one takes long for every client, known or not. */
+  async function isClientSecret(client: Account | undefined, secret: string): Promise<boolean> {
+    if (client !== undefined && !client.secret.startsWith('sha256:'))
+      return verifyPassword(secret, client.secret)
+    const isRight = isSameText(digestSecret(secret), client?.secret ?? '')
+    if (!isRight && accounts.hasChosenClientSecret) await verifyPassword(secret, dummyHash)
+    return isRight
+  }
+}
+
+/** The token of a `Bearer` header (RFC 6750 section 2.1), scheme in any case; undefined for another scheme. */
+export function readBearer(authorization: string): string | undefined {
+  if (authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined
+  const token = authorization.slice(7).trim()
+  return token === '' ? undefined : token
+}
+
+/**
+ * `__Host-` and `__Secure-` bind a cookie to TLS (RFC 6265bis section 4.1.3); `__Host-` also to the path `/`, so it
+ * cannot go with a base path.
+ */
+function nameCookie(path: string, isSecure: boolean): string {
+  const name = 'connbook_session'
+  if (!isSecure) return name
+  return path === '/' ? `__Host-${name}` : `__Secure-${name}`
+}
+
+function kindOf(claims: Claims): AccountKind {
+  return claims.aud === 'session' ? 'user' : 'client'
+}

@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { systemCode } from '../errors.ts'
+import { removeIfPresent, writeAtomicFile } from '../files/atomic-file.ts'
+import { dataFiles } from '../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { isObject, parseJson } from '../json.ts'
+import type { AccountKind } from './accounts.ts'
+
+/** The credentials that the first start made up, in the clear; members that somebody has changed are gone. */
+export interface InitialCredentials {
+  username?: string
+  password?: string
+  client_id?: string
+  client_secret?: string
+}
+
+/** Writes the file, or removes it when nothing is left to write. */
+export async function writeInitialCredentials(
+  folder: string,
+  credentials: InitialCredentials,
+  files: FileSystem = realFileSystem,
+): Promise<void> {
+  const path = join(folder, dataFiles.initialCredentials)
+  if (Object.keys(credentials).length === 0) await removeIfPresent(path, files)
+  else await writeAtomicFile(path, `${JSON.stringify(credentials, null, 2)}\n`, files)
+}
+
+/** Takes out what has just been changed: it would mislead. */
+export async function forgetInitialCredentials(
+  folder: string,
+  kind: AccountKind,
+  name: string,
+  files: FileSystem = realFileSystem,
+): Promise<void> {
+  let text: string
+  try {
+    text = (await files.readFile(join(folder, dataFiles.initialCredentials))).toString('utf8')
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return
+    throw error
+  }
+  const found = parseJson(text)
+  if (!isObject(found)) return
+  const { username, password, client_id, client_secret, ...others } = found
+  const user = { username, password }
+  const client = { client_id, client_secret }
+  const left = {
+    ...(kind === 'user' && username === name ? {} : user),
+    ...(kind === 'client' && client_id === name ? {} : client),
+    ...others,
+  }
+  const isChanged = (kind === 'user' ? username : client_id) === name
+  if (!isChanged) return
+  const entries = Object.entries(left).filter(([, value]) => value !== undefined)
+  await writeInitialCredentials(folder, Object.fromEntries(entries), files)
+}

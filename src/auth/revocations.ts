@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto'
+import { DamagedFileError, OverloadedError } from '../errors.ts'
+import { type DataFolder, dataFiles } from '../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { isObject } from '../json.ts'
+import { REVOCATIONS_BYTES_MIN, REVOCATIONS_MAX } from '../limits.ts'
+import type { Log } from '../log.ts'
+import { Journal } from '../store/journal.ts'
+import { createJournalFile, type JournalPosition, openJournalFile } from '../store/journal-file.ts'
+import { type Clock, createClock } from './clock.ts'
+
+/** A line of the file. */
+type Change =
+  /** The credential with this `jti` has ended; it would have expired at `exp`, in seconds since 1970. */
+  | { readonly jti: string; readonly exp: number }
+  /** This moment, in ms since 1970, has passed: what had expired by then may no longer be listed and stays expired. */
+  | { readonly passed: number }
+
+const ADVICE =
+  'restore it from a backup; or, to start without it, remove it and put a keys file with an empty list in place ' +
+  'of keys.json, which ends every session and token'
+
+/** Credentials that ended before they expired. */
+export class Revocations {
+  /** The clock that decides what has expired: it never falls behind what the file says has passed. */
+  readonly clock: Clock
+  readonly #ended: Map<string, number>
+  readonly #journal: Journal<Change>
+  readonly #log: Log
+  #rewriteDueBytes = 0
+  #rewriting: Promise<void> | undefined
+
+  /** Use `openRevocations`. */
+  constructor(
+    path: string,
+    store: string,
+    position: JournalPosition,
+    ended: Map<string, number>,
+    clock: Clock,
+    log: Log,
+    files: FileSystem,
+  ) {
+    this.clock = clock
+    this.#ended = ended
+    this.#log = log
+    const owner = {
+      apply: (change: Change) => this.#apply(change),
+      refuse: () => {},
+      recover: () => this.#rewrite(),
+    }
+    this.#journal = new Journal(path, store, position, owner, log, files)
+  }
+
+  get isWritable(): boolean {
+    return this.#journal.isWritable
+  }
+
+  has(jti: string): boolean {
+    return this.#ended.has(jti)
+  }
+
+  /**
+   * Ends a credential; resolves once that is on disk.
+   *
+   * @param exp When it would have expired, in seconds since 1970.
+   * @throws {OverloadedError} if REVOCATIONS_MAX are kept already. Also what `Journal.append` throws.
+   */
+  async add(jti: string, exp: number): Promise<void> {
+    if (this.#ended.size >= REVOCATIONS_MAX) {
+      throw new OverloadedError('Cannot end the credential: too many have ended that are not yet expired')
+    }
+    await this.#journal.append({ jti, exp })
+  }
+
+  /** Drops what has expired, and makes the file as short as it can be. */
+  async #rewrite() {
+    await this.#journal.restart(() => {
+      const passed = Math.floor(this.clock.now())
+      for (const [jti, exp] of this.#ended) if (exp * 1000 <= passed) this.#ended.delete(jti)
+      return [{ passed }, ...Array.from(this.#ended, ([jti, exp]) => ({ jti, exp }))]
+    })
+    this.#rewriteDueBytes = Math.max(REVOCATIONS_BYTES_MIN, 2 * this.#journal.size)
+  }
+
+  async close(): Promise<void> {
+    await this.#rememberNow()
+    await this.#rewriting
+    await this.#journal.close()
+  }
+
+  /** What has expired by now stays expired, even if the machine's clock is set back before the next start. */
+  async #rememberNow() {
+    try {
+      await this.#journal.append({ passed: Math.floor(this.clock.now()) })
+    } catch (error) {
+      this.#log.warn('moment_not_remembered', { reason: String(error) })
+    }
+  }
+
+  /** Rewrites the file in the background when it has grown; also to be called after opening. */
+  rewriteIfDue(): void {
+    if (this.#rewriting !== undefined || this.#journal.size < this.#rewriteDueBytes) return
+    this.#rewriting = this.#rewrite()
+      .catch((error: unknown) => {
+        this.#log.error('revocations_not_rewritten', { reason: String(error) })
+        this.#rewriteDueBytes = this.#journal.size + REVOCATIONS_BYTES_MIN
+      })
+      .finally(() => {
+        this.#rewriting = undefined
+      })
+  }
+
+  #apply(change: Change) {
+    if ('jti' in change) this.#ended.set(change.jti, change.exp)
+    this.rewriteIfDue()
+  }
+}
+
+/**
+ * Reads the ended credentials of a folder.
+ *
+ * @param mustExist Whether a folder without the file is damage rather than new.
+ * @param makeClock Makes a clock that is not before a moment in ms since 1970.
+ * @throws {DamagedFileError} if the file is not what was written, a torn tail excepted.
+ */
+export async function openRevocations(
+  folder: DataFolder,
+  {
+    mustExist,
+    log,
+    files = realFileSystem,
+    makeClock = createClock,
+  }: {
+    mustExist: boolean
+    log: Log
+    files?: FileSystem
+    makeClock?: (notBefore: number) => Clock
+  },
+): Promise<Revocations> {
+  const path = folder.file(dataFiles.revocations)
+  let file = await openJournalFile(path, files)
+  if (file === undefined) {
+    if (mustExist) throw new DamagedFileError(path, 0, 'the file is missing', ADVICE)
+    await createJournalFile(path, { store: randomBytes(16).toString('hex'), after: 0 }, files)
+    file = await openJournalFile(path, files)
+  }
+  if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', ADVICE)
+  const ended = new Map<string, number>()
+  let passed = 0
+  const position = await file.replay((input) => {
+    const change = parseRevocation(input)
+    if ('jti' in change) ended.set(change.jti, change.exp)
+    else passed = Math.max(passed, change.passed)
+  }, log)
+  const revocations = new Revocations(path, file.header.store, position, ended, makeClock(passed), log, files)
+  revocations.rewriteIfDue()
+  return revocations
+}
+
+function parseRevocation(input: unknown): Change {
+  if (isObject(input)) {
+    if (typeof input.jti === 'string' && typeof input.exp === 'number')
+      return { jti: input.jti, exp: input.exp }
+    if (typeof input.passed === 'number') return { passed: input.passed }
+  }
+  throw new SyntaxError('it is no ended credential')
+}

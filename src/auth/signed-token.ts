@@ -1,0 +1,73 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { isObject, parseJson } from '../json.ts'
+import { isSameText } from './secret.ts'
+
+/** What a token says (RFC 7519 section 4.1); times in whole seconds since 1970. */
+export interface Claims {
+  readonly iss: string
+  /** Name of the account. */
+  readonly sub: string
+  /** What the token is good for: one kind never passes for the other. */
+  readonly aud: 'session' | 'api'
+  readonly iat: number
+  /** The token has expired when this moment is now or before. */
+  readonly exp: number
+  readonly jti: string
+  /** Generation of the account when the token was made. */
+  readonly gen: number
+}
+
+/** A key that signs and verifies, and the name that tokens call it by. */
+export interface SigningKey {
+  /** The one header, encoded, that tokens of this key have. */
+  readonly header: string
+  readonly secret: KeyObject
+}
+
+export function createSigningKey(id: string, secret: Buffer): SigningKey {
+  return {
+    header: encode(JSON.stringify({ alg: 'HS256', typ: 'JWT', kid: id })),
+    secret: createSecretKey(secret),
+  }
+}
+
+/** Signs claims into a JWT in compact form with HMAC-SHA-256 (RFC 7515 section 3.1). */
+export function signToken(claims: Claims, key: SigningKey): string {
+  const signed = `${key.header}.${encode(JSON.stringify(claims))}`
+  return `${signed}.${mac(signed, key)}`
+}
+
+/**
+ * Gives the claims of a token that one of the keys signed; undefined for any other text.
+ *
+ * The header is compared with the one header that each key has and is never interpreted, so no token chooses how it is
+ * verified. The signature is compared as text, so there is exactly one spelling of a token. Times are not checked.
+ */
+export function verifyToken(token: string, keys: readonly SigningKey[]): Claims | undefined {
+  const headerEnd = token.indexOf('.')
+  const signedEnd = token.lastIndexOf('.')
+  const header = token.slice(0, headerEnd)
+  const key = keys.find((candidate) => candidate.header === header)
+  if (key === undefined || signedEnd <= headerEnd) return undefined
+  const signed = token.slice(0, signedEnd)
+  if (!isSameText(mac(signed, key), token.slice(signedEnd + 1))) return undefined
+  const payload = Buffer.from(token.slice(headerEnd + 1, signedEnd), 'base64url').toString('utf8')
+  return parseClaims(parseJson(payload))
+}
+
+function encode(text: string): string {
+  return Buffer.from(text).toString('base64url')
+}
+
+function mac(signed: string, key: SigningKey): string {
+  return createHmac('sha256', key.secret).update(signed).digest('base64url')
+}
+
+function parseClaims(input: unknown): Claims | undefined {
+  if (!isObject(input)) return undefined
+  const { iss, sub, aud, iat, exp, jti, gen } = input
+  if (typeof iss !== 'string' || typeof sub !== 'string' || typeof jti !== 'string') return undefined
+  if (aud !== 'session' && aud !== 'api') return undefined
+  if (typeof iat !== 'number' || typeof exp !== 'number' || typeof gen !== 'number') return undefined
+  return { iss, sub, aud, iat, exp, jti, gen }
+}

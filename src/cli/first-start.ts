@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs'
+import {
+  type Accounts,
+  accountsDocument,
+  addAccount,
+  checkAccountName,
+  noAccounts,
+  withAccountsLock,
+} from '../auth/accounts.ts'
+import { type InitialCredentials, writeInitialCredentials } from '../auth/initial-credentials.ts'
+import { hashPassword } from '../auth/password.ts'
+import { digestSecret, generateSecret } from '../auth/secret.ts'
+import { UsageError } from '../errors.ts'
+import { type DataFolder, dataFiles } from '../files/data-folder.ts'
+
+const variables = {
+  username: 'CONNBOOK_ADMIN_USERNAME',
+  password: 'CONNBOOK_ADMIN_PASSWORD',
+  clientId: 'CONNBOOK_CLIENT_ID',
+  clientSecret: 'CONNBOOK_CLIENT_SECRET',
+} as const
+
+export interface FirstAccounts {
+  readonly accounts: Accounts
+  /** What was made up and is therefore to be told; what the environment gave is not in it. */
+  readonly madeUp: InitialCredentials
+}
+
+/** The variables for a first start that are set, each as itself or with `_FILE`. */
+export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
+  return Object.values(variables)
+    .flatMap((variable) => [variable, `${variable}_FILE`])
+    .filter((variable) => isSet(environment[variable]))
+}
+
+/**
+ * Makes the first user and the first client of a folder, with the secrets that the environment gives, or random ones.
+ *
+ * The accounts file is written last: a folder that has one has everything else.
+ *
+ * @throws {UsageError} for values of the environment that cannot be used.
+ */
+export async function createFirstAccounts(
+  folder: DataFolder,
+  environment: NodeJS.ProcessEnv,
+): Promise<FirstAccounts> {
+  const given = {
+    username: readVariable(variables.username, environment),
+    password: readVariable(variables.password, environment),
+    clientId: readVariable(variables.clientId, environment),
+    clientSecret: readVariable(variables.clientSecret, environment),
+  }
+  const username = given.username ?? 'admin'
+  const clientId = given.clientId ?? 'default'
+  checkAccountName('user', username)
+  checkAccountName('client', clientId)
+  const password = given.password ?? generateSecret()
+  const clientSecret = given.clientSecret ?? generateSecret()
+  const madeUp: InitialCredentials = {
+    ...(given.password === undefined ? { username, password } : {}),
+    ...(given.clientSecret === undefined ? { client_id: clientId, client_secret: clientSecret } : {}),
+  }
+  const storedSecret =
+    given.clientSecret === undefined ? digestSecret(clientSecret) : await hashPassword(clientSecret)
+  const withUser = addAccount(noAccounts, 'user', username, await hashPassword(password))
+  const accounts = addAccount(withUser, 'client', clientId, storedSecret)
+  await withAccountsLock(folder.path, async () => {
+    await writeInitialCredentials(folder.path, madeUp)
+    await accountsDocument(folder.path).write(accounts)
+  })
+  return { accounts, madeUp }
+}
+
+/** What somebody at a terminal is shown, this once, with lines to paste. */
+export function welcome(madeUp: InitialCredentials, folder: DataFolder, url: string): string {
+  const { username, password, client_id, client_secret } = madeUp
+  const insecure = url.startsWith('https:') ? ' -k' : ''
+  const lines = [
+    '',
+    'This is the first start. These credentials were made for you and are shown only now;',
+    `they are also in ${folder.file(dataFiles.initialCredentials)}, which only you can read.`,
+    '',
+  ]
+  const json = (value: unknown) => `'${JSON.stringify(value)}'`
+  if (username !== undefined) {
+    lines.push(
+      `  user    ${username}    password       ${password}`,
+      '',
+      `  curl${insecure} -c cookies.txt -d ${json({ username, password })} ${url}/login`,
+      `  curl${insecure} -b cookies.txt -d ${json({ name: 'web1', hostname: '192.0.2.10', port: 22, username: 'deploy' })} ${url}/configurations/`,
+      `  curl${insecure} -b cookies.txt ${url}/configurations/`,
+      '',
+    )
+  }
+  if (client_id !== undefined) {
+    lines.push(
+      `  client  ${client_id}  client_secret  ${client_secret}`,
+      '',
+      `  curl${insecure} -d ${json({ client_id, client_secret })} ${url}/v1/auth/token`,
+      `  curl${insecure} -H 'Authorization: Bearer ACCESS_TOKEN' ${url}/configurations/`,
+      '',
+    )
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function readVariable(variable: string, environment: NodeJS.ProcessEnv): string | undefined {
+  const value = environment[variable]
+  const file = environment[`${variable}_FILE`]
+  if (isSet(value) && isSet(file)) {
+    throw new UsageError(`Cannot use both ${variable} and ${variable}_FILE; set one of them`)
+  }
+  if (!isSet(file)) return isSet(value) ? value : undefined
+  const text = readSecretFile(variable, file).replace(/\r?\n$/, '')
+  if (text === '') throw new UsageError(`Cannot use ${variable}_FILE "${file}": it is empty`)
+  return text
+}
+
+function readSecretFile(variable: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new UsageError(`Cannot read ${variable}_FILE "${file}": ${reason}`, { cause: error })
+  }
+}
+
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== ''
+}

@@ -1,0 +1,29 @@
+import { optionsHelp } from './options.ts'
+
+/** What `connbook help` says. */
+export function help(): string {
+  return `connbook keeps named connection configurations and serves them over HTTP
+
+  connbook [serve] [FLAGS]       start the server
+  connbook user add NAME         add a user; asks for the password, or reads it
+  connbook user passwd NAME      change a password; ends the user's sessions
+  connbook user remove NAME
+  connbook user list
+  connbook client add ID         add a client for scripts; shows its secret once
+  connbook client rotate ID      give a client a new secret; ends its tokens
+  connbook client remove ID
+  connbook client list
+  connbook help | --help
+  connbook --version
+
+user and client take --data; they work while the server runs, and while it does not.
+
+Flags, and the variables that they beat:
+${optionsHelp()}
+
+A TIME is a number and a unit: 90s, 15m, 12h, 30d.
+
+Exit codes: 0 stopped as asked, 1 something else went wrong, 2 not understood,
+65 damaged data, 75 the data folder is in use.
+`
+}

@@ -1,0 +1,255 @@
+import { isIP } from 'node:net'
+import { UsageError } from '../errors.ts'
+import type { LogFormat } from '../log.ts'
+
+/** Everything that can be set, parsed. */
+export interface Options {
+  readonly port: number
+  /** Undefined: every address, IPv6 and IPv4. */
+  readonly host: string | undefined
+  readonly data: string
+  /** Empty, or `/like/this`. */
+  readonly basePath: string
+  readonly tlsCert: string | undefined
+  readonly tlsKey: string | undefined
+  readonly sessionTtlSeconds: number
+  readonly tokenTtlSeconds: number
+  /** Undefined: text on a terminal, JSON otherwise. */
+  readonly logFormat: LogFormat | undefined
+  readonly accessLog: boolean
+  readonly shutdownTimeoutSeconds: number
+}
+
+/** One line of the table from which flags, environment, defaults and help are made. */
+interface OptionSpec<Value> {
+  readonly flag: string
+  /** What stands for the value in the help; undefined for a switch. */
+  readonly placeholder?: string
+  readonly help: string
+  /** The default as one would type it; undefined when there is none. */
+  readonly default?: string
+  /** Another variable of the environment that is looked at last. */
+  readonly lastVariable?: string
+  /** Throws a RangeError that ends the sentence "…, because it must be". */
+  parse(text: string): Value
+}
+
+const DAY_SECONDS = 24 * 60 * 60
+
+const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]> } = {
+  port: {
+    flag: '--port',
+    placeholder: 'PORT',
+    help: 'port to listen on; 0 takes a free one',
+    default: '8080',
+    lastVariable: 'PORT',
+    parse: parsePort,
+  },
+  host: {
+    flag: '--host',
+    placeholder: 'ADDRESS',
+    help: 'address to listen on (default: every address, IPv6 and IPv4)',
+    parse: parseHost,
+  },
+  data: {
+    flag: '--data',
+    placeholder: 'FOLDER',
+    help: 'folder that keeps everything, made if missing',
+    default: './data',
+    parse: (text) => text,
+  },
+  basePath: {
+    flag: '--base-path',
+    placeholder: 'PATH',
+    help: 'path before every path, for a proxy that passes it on',
+    default: '/',
+    parse: parseBasePath,
+  },
+  tlsCert: {
+    flag: '--tls-cert',
+    placeholder: 'FILE',
+    help: 'certificate chain (PEM), for HTTPS',
+    parse: (text) => text,
+  },
+  tlsKey: {
+    flag: '--tls-key',
+    placeholder: 'FILE',
+    help: 'private key (PEM), for HTTPS',
+    parse: (text) => text,
+  },
+  sessionTtlSeconds: {
+    flag: '--session-ttl',
+    placeholder: 'TIME',
+    help: 'how long a login lasts',
+    default: '12h',
+    parse: parseDuration,
+  },
+  tokenTtlSeconds: {
+    flag: '--token-ttl',
+    placeholder: 'TIME',
+    help: 'how long an access token lasts',
+    default: '3600s',
+    parse: parseDuration,
+  },
+  logFormat: {
+    flag: '--log-format',
+    placeholder: 'text|json',
+    help: 'form of the log (default: text on a terminal, else json)',
+    parse: parseLogFormat,
+  },
+  accessLog: { flag: '--access-log', help: 'log every request', parse: parseSwitch },
+  shutdownTimeoutSeconds: {
+    flag: '--shutdown-timeout',
+    placeholder: 'TIME',
+    help: 'how long to finish requests when asked to stop',
+    default: '10s',
+    parse: parseDuration,
+  },
+}
+
+const specEntries = Object.entries(optionSpecs) as [keyof Options, OptionSpec<unknown>][]
+
+export interface CommandLine {
+  readonly options: Options
+  /** What is neither a flag nor a flag's value. */
+  readonly words: readonly string[]
+}
+
+/**
+ * Reads flags and environment; a flag beats the environment, an empty variable is no variable.
+ *
+ * @param flags The flags that the command takes; all of them when not given.
+ * @throws {UsageError} for an unknown flag, a missing value or a bad one, naming it.
+ */
+export function parseCommandLine(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  flags: readonly (keyof Options)[] = specEntries.map(([name]) => name),
+): CommandLine {
+  const { given, words } = splitArguments(args, flags)
+  const values: Partial<Record<keyof Options, unknown>> = {}
+  for (const [name, spec] of specEntries) {
+    const [source, text] = given.get(name) ?? fromEnvironment(spec, environment) ?? [spec.flag, spec.default]
+    values[name] = text === undefined ? absentValue(spec) : parseValue(spec, source, text)
+  }
+  const options = values as unknown as Options
+  if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) {
+    throw new UsageError('Cannot serve HTTPS with only one of --tls-cert and --tls-key; give both or neither')
+  }
+  return { options, words }
+}
+
+/** A line of help for each flag. */
+export function optionsHelp(flags: readonly (keyof Options)[] = specEntries.map(([name]) => name)): string {
+  const rows = specEntries
+    .filter(([name]) => flags.includes(name))
+    .map(([, spec]) => {
+      const left = spec.placeholder === undefined ? spec.flag : `${spec.flag} ${spec.placeholder}`
+      const fallback = spec.default === undefined ? '' : ` (default: ${spec.default})`
+      return [left, variableOf(spec), spec.help + fallback] as const
+    })
+  const width = (column: 0 | 1) => Math.max(...rows.map((row) => row[column].length))
+  return rows
+    .map(([flag, variable, help]) => `  ${flag.padEnd(width(0))}  ${variable.padEnd(width(1))}  ${help}`)
+    .join('\n')
+}
+
+function splitArguments(args: readonly string[], flags: readonly (keyof Options)[]) {
+  const given = new Map<keyof Options, [source: string, text: string]>()
+  const words: string[] = []
+  const rest = [...args]
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (arg === '--') {
+      words.push(...rest)
+      break
+    }
+    if (!arg.startsWith('-') || arg === '-') {
+      words.push(arg)
+      continue
+    }
+    const equals = arg.indexOf('=')
+    const flag = equals === -1 ? arg : arg.slice(0, equals)
+    const [name, spec] =
+      specEntries.find(([candidate, { flag: known }]) => known === flag && flags.includes(candidate)) ?? []
+    if (name === undefined || spec === undefined) {
+      throw new UsageError(`Unknown flag "${flag}"; see connbook help`)
+    }
+    if (given.has(name)) throw new UsageError(`The flag ${flag} is given twice; give it once`)
+    const isSwitch = spec.placeholder === undefined
+    const text = equals !== -1 ? arg.slice(equals + 1) : isSwitch ? 'true' : rest.shift()
+    if (text === undefined)
+      throw new UsageError(`The flag ${flag} needs a value: ${flag} ${spec.placeholder}`)
+    given.set(name, [flag, text])
+  }
+  return { given, words }
+}
+
+function fromEnvironment(
+  spec: OptionSpec<unknown>,
+  environment: NodeJS.ProcessEnv,
+): [string, string] | undefined {
+  for (const variable of [variableOf(spec), spec.lastVariable]) {
+    const text = variable === undefined ? undefined : environment[variable]
+    if (variable !== undefined && text !== undefined && text !== '') return [variable, text]
+  }
+  return undefined
+}
+
+function variableOf(spec: OptionSpec<unknown>): string {
+  return `CONNBOOK_${spec.flag.slice(2).toUpperCase().replaceAll('-', '_')}`
+}
+
+function absentValue(spec: OptionSpec<unknown>): unknown {
+  return spec.placeholder === undefined ? false : undefined
+}
+
+function parseValue(spec: OptionSpec<unknown>, source: string, text: string): unknown {
+  try {
+    if (text === '') throw new RangeError('something')
+    return spec.parse(text)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new UsageError(`Cannot use ${source} "${text}": it must be ${error.message}`)
+  }
+}
+
+function parsePort(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535) throw new RangeError('a number from 0 to 65535')
+  return Number(text)
+}
+
+function parseHost(text: string): string {
+  if (isIP(text) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text)) {
+    throw new RangeError('an IP address, without brackets, or a host name')
+  }
+  return text
+}
+
+function parseBasePath(text: string): string {
+  const path = text.replace(/\/$/, '')
+  if (path !== '' && !/^(\/(?!\.{1,2}(\/|$))[\w.~-]+)+$/.test(path)) {
+    throw new RangeError('a path like /connbook, of letters, digits, "-", ".", "_" and "~"')
+  }
+  return path
+}
+
+function parseDuration(text: string): number {
+  const match = /^(\d{1,9})([smhd])$/.exec(text)
+  const unitSeconds = { s: 1, m: 60, h: 3600, d: DAY_SECONDS }[match?.[2] ?? ''] ?? 0
+  const seconds = Number(match?.[1]) * unitSeconds
+  if (!(seconds >= 1 && seconds <= 400 * DAY_SECONDS)) {
+    throw new RangeError('a time such as 90s, 15m, 12h or 30d, from 1s to 400d')
+  }
+  return seconds
+}
+
+function parseLogFormat(text: string): LogFormat {
+  if (text !== 'text' && text !== 'json') throw new RangeError('text or json')
+  return text
+}
+
+function parseSwitch(text: string): boolean {
+  if (['true', '1', 'yes', 'on'].includes(text)) return true
+  if (['false', '0', 'no', 'off'].includes(text)) return false
+  throw new RangeError('true or false')
+}

@@ -1,0 +1,156 @@
+import { isIPv6 } from 'node:net'
+import { resolve } from 'node:path'
+import { accountsDocument } from '../auth/accounts.ts'
+import { createAuthenticator } from '../auth/authenticator.ts'
+import type { Clock } from '../auth/clock.ts'
+import type { InitialCredentials } from '../auth/initial-credentials.ts'
+import { openKeys } from '../auth/keys.ts'
+import { followAccounts } from '../auth/live-accounts.ts'
+import { openRevocations } from '../auth/revocations.ts'
+import { ConnbookError, DamagedFileError, systemCode } from '../errors.ts'
+import { type DataFolder, dataFiles, openDataFolder } from '../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import type { Log } from '../log.ts'
+import { configurationRoutes } from '../resources/configurations.ts'
+import { healthRoutes } from '../resources/health.ts'
+import { sessionRoutes } from '../resources/session.ts'
+import { tokenRoutes } from '../resources/token.ts'
+import { createApp } from '../server/app.ts'
+import { createListener, type Listener } from '../server/listener.ts'
+import { openConfigurationStore } from '../store/configuration-store.ts'
+import { createFirstAccounts, givenVariables } from './first-start.ts'
+import type { Options } from './options.ts'
+
+/** Everything that one running server is made of. */
+export interface Service {
+  /** Where it is reached, base path included, without a slash at the end. */
+  readonly url: string
+  readonly folder: DataFolder
+  readonly records: number
+  /** The credentials that this start made up; undefined when it was not the first. */
+  readonly madeUp: InitialCredentials | undefined
+  /** Answers what is in flight, puts everything away and gives the folder back. */
+  stop(): Promise<void>
+}
+
+export interface ServiceOptions {
+  readonly options: Options
+  readonly environment: NodeJS.ProcessEnv
+  readonly log: Log
+  /** PEM texts; plain HTTP without them. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined
+  readonly files?: FileSystem
+  readonly makeClock?: (notBefore: number) => Clock
+}
+
+/** The address cannot be listened on. */
+export class ListenError extends ConnbookError {
+  readonly code = 'cannot_listen'
+}
+
+/**
+ * Takes the data folder over, reads it and listens.
+ *
+ * @throws {UsageError} {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ListenError} when it cannot start;
+ *   then nothing is left running.
+ */
+export async function startService(service: ServiceOptions): Promise<Service> {
+  // What is given back when the service stops, or when it cannot start: in reverse order.
+  const cleanUps: (() => void | Promise<void>)[] = []
+  const cleanUp = async () => {
+    for (const step of cleanUps.reverse()) await step()
+  }
+  try {
+    return await start(service, cleanUps, cleanUp)
+  } catch (error) {
+    await cleanUp()
+    throw error
+  }
+}
+
+async function start(
+  { options, environment, log, tls, files = realFileSystem, makeClock }: ServiceOptions,
+  cleanUps: (() => void | Promise<void>)[],
+  stop: () => Promise<void>,
+): Promise<Service> {
+  const folder = await openDataFolder(resolve(options.data), files)
+  cleanUps.push(() => folder.release())
+  let accounts = await accountsDocument(folder.path, files).read()
+  const mustExist = accounts !== undefined
+  const keys = await openKeys(folder, mustExist, files)
+  const revocations = await openRevocations(folder, {
+    mustExist,
+    log,
+    files,
+    ...(makeClock ? { makeClock } : {}),
+  })
+  cleanUps.push(() => revocations.close())
+  const store = await openConfigurationStore(folder, { mustExist, log, files })
+  cleanUps.push(() => store.close())
+
+  let madeUp: InitialCredentials | undefined
+  if (accounts === undefined) {
+    if (store.revision > 0) throw accountsMissing(folder)
+    ;({ accounts, madeUp } = await createFirstAccounts(folder, environment))
+  } else {
+    const variables = givenVariables(environment).join(' ')
+    if (variables !== '')
+      log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
+  }
+  const liveAccounts = followAccounts(folder, accounts, log, files)
+  cleanUps.push(() => liveAccounts.close())
+
+  const { basePath } = options
+  const authenticator = createAuthenticator({
+    accounts: liveAccounts,
+    keys,
+    revocations,
+    sessionTtlSeconds: options.sessionTtlSeconds,
+    tokenTtlSeconds: options.tokenTtlSeconds,
+    path: basePath === '' ? '/' : basePath,
+    isSecure: tls !== undefined,
+    log,
+  })
+  const whyNotReady = () => {
+    if (listener.isDraining) return 'The server is stopping'
+    return store.isWritable && revocations.isWritable ? undefined : 'The disk failed, and changes are refused'
+  }
+  const routes = [
+    ...sessionRoutes(authenticator),
+    ...tokenRoutes(authenticator),
+    ...configurationRoutes(store, basePath),
+    ...healthRoutes(whyNotReady),
+  ]
+  const app = createApp(routes, basePath, authenticator, log)
+  const listener: Listener = createListener({ app, log, hasAccessLog: options.accessLog, tls })
+  const port = await listen(listener, options)
+  cleanUps.push(() => listener.drain(options.shutdownTimeoutSeconds * 1000))
+  const url = `${tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}${basePath}`
+  return { url, folder, records: store.count, madeUp, stop }
+}
+
+async function listen(listener: Listener, { port, host }: Options): Promise<number> {
+  try {
+    return (await listener.listen(port, host)).port
+  } catch (error) {
+    const where = host === undefined ? `port ${port}` : `${urlHost(host)}:${port}`
+    const reasons: Record<string, string> = {
+      EADDRINUSE: 'another process listens there; stop it, or choose another with --port',
+      EACCES: 'this account may not use that port; choose one above 1023 with --port',
+      EADDRNOTAVAIL: 'this machine has no such address; choose one of its own with --host',
+      ENOTFOUND: 'no address has that name; choose one of this machine with --host',
+    }
+    const reason = reasons[systemCode(error) ?? ''] ?? String(error)
+    throw new ListenError(`Cannot listen on ${where}: ${reason}`, { cause: error })
+  }
+}
+
+function urlHost(host: string | undefined): string {
+  if (host === undefined || host === '::' || host === '0.0.0.0') return 'localhost'
+  return isIPv6(host) ? `[${host}]` : host
+}
+
+function accountsMissing(folder: DataFolder): DamagedFileError {
+  const advice = 'restore it from a backup; the records are all there'
+  return new DamagedFileError(folder.file(dataFiles.accounts), 0, 'the file is missing', advice)
+}

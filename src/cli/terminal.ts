@@ -1,0 +1,44 @@
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { UsageError } from '../errors.ts'
+
+/**
+ * Reads a password: on a terminal by asking twice without echo, otherwise all of standard input, of which one newline
+ * at the end is dropped.
+ *
+ * @throws {UsageError} if it is empty, has more than one line, or was typed differently the second time.
+ */
+export async function readPassword(question: string): Promise<string> {
+  if (!process.stdin.isTTY) return checkPassword((await text(process.stdin)).replace(/\r?\n$/, ''))
+  const password = checkPassword(await ask(`${question}: `))
+  if ((await ask('The same again: ')) !== password)
+    throw new UsageError('The two passwords differ; nothing has changed')
+  return password
+}
+
+function checkPassword(password: string): string {
+  if (password === '') throw new UsageError('The password is empty; type one, or send it on standard input')
+  if (/[\r\n]/.test(password))
+    throw new UsageError('The password has more than one line; send only the password')
+  return password
+}
+
+async function ask(question: string): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const terminal = createInterface({ input: process.stdin, output: silent, terminal: true })
+  const aborted = new AbortController()
+  terminal.once('SIGINT', () => aborted.abort())
+  terminal.once('close', () => aborted.abort())
+  process.stderr.write(question)
+  try {
+    return await terminal.question('', { signal: aborted.signal })
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError')
+      throw new UsageError('No password was typed; nothing has changed')
+    throw error
+  } finally {
+    terminal.close()
+    process.stderr.write('\n')
+  }
+}

@@ -1,0 +1,93 @@
+/** What is wrong with one member of some input. */
+export interface Fault {
+  readonly field: string
+  readonly detail: string
+}
+
+/**
+ * An error that was foreseen: `code` is stable and meant for callers, `message` for people.
+ *
+ * Callers tell errors apart by class or `code`, never by `message`.
+ */
+export abstract class ConnbookError extends Error {
+  abstract readonly code: string
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+  }
+}
+
+/** Input that breaks the rules; holds every fault found, not only the first. */
+export class InvalidInputError extends ConnbookError {
+  readonly code = 'invalid_input'
+  readonly faults: readonly Fault[]
+
+  constructor(message: string, faults: readonly Fault[] = []) {
+    super(message)
+    this.faults = faults
+  }
+}
+
+/** A command line or an environment that cannot be understood. */
+export class UsageError extends ConnbookError {
+  readonly code = 'invalid_usage'
+}
+
+/** A file of the data folder is not what was written there. */
+export class DamagedFileError extends ConnbookError {
+  readonly code = 'damaged_data'
+  readonly path: string
+  readonly offset: number
+
+  /**
+   * @param offset Byte at which the file stops making sense, from 0.
+   * @param advice What the operator can do about it.
+   */
+  constructor(path: string, offset: number, reason: string, advice: string, options?: ErrorOptions) {
+    super(`Cannot read "${path}": ${reason} at byte ${offset}; ${advice}`, options)
+    this.path = path
+    this.offset = offset
+  }
+}
+
+/** Another process owns the data folder. */
+export class FolderInUseError extends ConnbookError {
+  readonly code = 'folder_in_use'
+}
+
+/** The data folder, or something in it, is not safe or not fit to be used. */
+export class FolderRefusedError extends ConnbookError {
+  readonly code = 'folder_refused'
+}
+
+/** There is no room for the change; nothing has changed, and a later try may succeed. */
+export class StorageFullError extends ConnbookError {
+  readonly code = 'storage_full'
+}
+
+/** The disk failed, and changes are refused until a full copy of the data has been written. */
+export class StorageUnavailableError extends ConnbookError {
+  readonly code = 'storage_unavailable'
+}
+
+/** More work is waiting than the limits allow. */
+export class OverloadedError extends ConnbookError {
+  readonly code = 'overloaded'
+}
+
+/** Too many failed attempts; even the right secret is refused for `retryAfterSeconds`. */
+export class TooManyAttemptsError extends ConnbookError {
+  readonly code = 'too_many_attempts'
+  readonly retryAfterSeconds: number
+
+  constructor(message: string, retryAfterSeconds: number) {
+    super(message)
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** The system's code of a failed call, such as `ENOENT`; undefined for anything else. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import { basename, dirname, join } from 'node:path'
+import { systemCode } from '../errors.ts'
+import { type FileSystem, type OpenFile, realFileSystem } from './file-system.ts'
+
+/** A file that is written in pieces and shows under its name only when complete and on disk. */
+export interface AtomicFile {
+  write(content: string | Uint8Array): Promise<void>
+  /** Bytes written so far. */
+  readonly size: number
+  /** Syncs the file, gives it its name, syncs the folder. */
+  commit(): Promise<void>
+  /** Gives up and removes what was written. Does nothing after `commit`. */
+  abort(): Promise<void>
+}
+
+/**
+ * Opens a file that will replace the one at `path` as a whole, mode 0600.
+ *
+ * @param sweptAs The file whose sweep removes what is left of this one after a crash; by default itself.
+ * @throws the system's error when it cannot be made.
+ */
+export async function openAtomicFile(
+  path: string,
+  files: FileSystem = realFileSystem,
+  sweptAs = path,
+): Promise<AtomicFile> {
+  const temporary = await openTemporaryFile(sweptAs, files)
+  let size = 0
+  let isOpen = true
+
+  async function close() {
+    if (isOpen) await temporary.file.close()
+    isOpen = false
+  }
+  return {
+    get size() {
+      return size
+    },
+    async write(content) {
+      const bytes = typeof content === 'string' ? Buffer.from(content) : content
+      await writeAll(temporary.file, bytes, size)
+      size += bytes.length
+    },
+    async commit() {
+      await temporary.file.sync()
+      await close()
+      await files.rename(temporary.path, path)
+      await syncFolder(dirname(path), files)
+    },
+    async abort() {
+      await close()
+      await removeIfPresent(temporary.path, files)
+    },
+  }
+}
+
+/** Makes an empty file beside `path`, mode 0600, under a name that `sweepTemporaryFiles` knows. */
+export async function openTemporaryFile(
+  path: string,
+  files: FileSystem = realFileSystem,
+): Promise<{ readonly path: string; readonly file: OpenFile }> {
+  const folder = dirname(path)
+  const temporary = join(folder, `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
+  const file = await files.open(temporary, 'wx+', 0o600)
+  try {
+    await giveToOwnerOf(folder, file, files)
+  } catch (error) {
+    await file.close()
+    await files.unlink(temporary)
+    throw error
+  }
+  return { path: temporary, file }
+}
+
+/** Replaces the file at `path`, mode 0600: after a crash at any moment it holds the old text or the new, whole. */
+export async function writeAtomicFile(
+  path: string,
+  text: string,
+  files: FileSystem = realFileSystem,
+): Promise<void> {
+  const file = await openAtomicFile(path, files)
+  try {
+    await file.write(text)
+    await file.commit()
+  } catch (error) {
+    await file.abort()
+    throw error
+  }
+}
+
+/** Writes every byte, however many calls it takes. */
+export async function writeAll(file: OpenFile, bytes: Uint8Array, position: number): Promise<void> {
+  let written = 0
+  while (written < bytes.length) {
+    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written)
+    written += bytesWritten
+  }
+}
+
+/** Makes the names in a folder survive a power loss. Windows cannot sync a folder and keeps names by itself. */
+export async function syncFolder(path: string, files: FileSystem = realFileSystem): Promise<void> {
+  if (process.platform === 'win32') return
+  const folder = await files.open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/** Removes a file; an absent one is fine. */
+export async function removeIfPresent(path: string, files: FileSystem = realFileSystem): Promise<void> {
+  try {
+    await files.unlink(path)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error
+  }
+}
+
+/** Removes what writers of the named files left behind when they were killed. Only for the names' one writer. */
+export async function sweepTemporaryFiles(
+  folder: string,
+  names: readonly string[],
+  files: FileSystem = realFileSystem,
+): Promise<void> {
+  for (const entry of await files.readdir(folder)) {
+    const match = /^\.(.+)\.[0-9a-f]{12}\.tmp$/.exec(entry)
+    if (match?.[1] !== undefined && names.includes(match[1])) await files.unlink(join(folder, entry))
+  }
+}
+
+/** What root writes must stay readable for the account that the server runs under: the owner of the folder. */
+async function giveToOwnerOf(folder: string, file: OpenFile, files: FileSystem): Promise<void> {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = await files.stat(folder)
+  if (uid !== 0) await file.chown(uid, gid)
+}

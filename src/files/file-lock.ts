@@ -1,0 +1,37 @@
+import { DatabaseSync } from 'node:sqlite'
+
+/** A lock that the kernel drops when the process ends, however it ends. */
+export interface FileLock {
+  release(): void
+}
+
+const SQLITE_BUSY = 5
+
+// A collected database object would close its file and so drop the lock.
+const held = new Set<DatabaseSync>()
+
+/**
+ * Takes the one lock on a file, making the file if it is missing.
+ *
+ * The lock is SQLite's own, through an exclusive transaction that is never committed: it works across containers and
+ * needs no clean-up. The process must not open the file in any other way, because closing it would drop the lock.
+ *
+ * @param waitMs How long to wait for another holder; this blocks the process.
+ * @returns undefined when another process, or this one, holds it.
+ */
+export function lockFile(path: string, waitMs = 0): FileLock | undefined {
+  const database = new DatabaseSync(path, { timeout: waitMs })
+  try {
+    database.exec('PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return undefined
+    throw error
+  }
+  held.add(database)
+  return {
+    release() {
+      if (held.delete(database)) database.close()
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import type { Stats } from 'node:fs'
+import { chmod, lstat, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
+
+/** What the program does with an open file. */
+export interface OpenFile {
+  /** May write less than asked without an error; see `writeAll`. */
+  write(
+    bytes: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ bytesWritten: number }>
+  read(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>
+  sync(): Promise<void>
+  datasync(): Promise<void>
+  truncate(length: number): Promise<void>
+  chown(uid: number, gid: number): Promise<void>
+  stat(): Promise<Stats>
+  close(): Promise<void>
+}
+
+/** Everything that the program asks of the file system: the one seam at which tests make disks fail. */
+export interface FileSystem {
+  open(path: string, flags: string, mode?: number): Promise<OpenFile>
+  readFile(path: string): Promise<Buffer>
+  rename(from: string, to: string): Promise<void>
+  unlink(path: string): Promise<void>
+  mkdir(path: string, mode: number): Promise<string | undefined>
+  chmod(path: string, mode: number): Promise<void>
+  readdir(path: string): Promise<string[]>
+  stat(path: string): Promise<Stats>
+  lstat(path: string): Promise<Stats>
+}
+
+/** The file system of the machine; `mkdir` makes missing parents and tells the first folder it made. */
+export const realFileSystem: FileSystem = {
+  open,
+  readFile: (path) => readFile(path),
+  rename,
+  unlink,
+  mkdir: (path, mode) => mkdir(path, { recursive: true, mode }),
+  chmod,
+  readdir: (path) => readdir(path),
+  stat: (path) => stat(path),
+  lstat: (path) => lstat(path),
+}

@@ -1,0 +1,68 @@
+import { crc32 } from 'node:zlib'
+import { DamagedFileError, systemCode } from '../errors.ts'
+import { isObject, parseJson } from '../json.ts'
+import { writeAtomicFile } from './atomic-file.ts'
+import { type FileSystem, realFileSystem } from './file-system.ts'
+
+/** A small JSON file of one kind, with a checksum over its content. */
+export interface JsonDocument<Content> {
+  /** Undefined when there is no file. Throws DamagedFileError when it is not what was written. */
+  read(): Promise<Content | undefined>
+  /** Replaces the whole file, durably. */
+  write(content: Content): Promise<void>
+}
+
+const VERSION = 1
+
+/**
+ * @param format What the file is, as it says itself: "connbook accounts".
+ * @param parse Turns unknown content into the type, or throws.
+ * @param advice What an operator can do when the file is damaged.
+ */
+export function createJsonDocument<Content>(
+  path: string,
+  format: string,
+  parse: (input: unknown) => Content,
+  advice: string,
+  files: FileSystem = realFileSystem,
+): JsonDocument<Content> {
+  return {
+    async read() {
+      let bytes: Buffer
+      try {
+        bytes = await files.readFile(path)
+      } catch (error) {
+        if (systemCode(error) === 'ENOENT') return undefined
+        throw error
+      }
+      try {
+        return parse(openEnvelope(bytes.toString('utf8')))
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error)
+        throw new DamagedFileError(path, 0, reason, advice, { cause: error })
+      }
+    },
+    async write(content) {
+      const envelope = { format, version: VERSION, checksum: checksum(content), content }
+      await writeAtomicFile(path, `${JSON.stringify(envelope, null, 2)}\n`, files)
+    },
+  }
+
+  function openEnvelope(text: string): unknown {
+    // The parser's own message would quote the text, and these files hold secrets.
+    const envelope = parseJson(text)
+    if (!isObject(envelope) || envelope.format !== format) throw new SyntaxError(`it is no "${format}" file`)
+    if (envelope.version !== VERSION) {
+      throw new RangeError(`version ${envelope.version} is unknown to this program, which reads ${VERSION}`)
+    }
+    if (envelope.checksum !== checksum(envelope.content)) throw new SyntaxError('checksum differs')
+    return envelope.content
+  }
+}
+
+/** Over the compact form, so that a file may be looked at and indented by any tool. */
+function checksum(content: unknown): string {
+  return crc32(JSON.stringify(content) ?? '')
+    .toString(16)
+    .padStart(8, '0')
+}

@@ -1,0 +1,50 @@
+import { LINE_BYTES_MAX } from '../limits.ts'
+import type { OpenFile } from './file-system.ts'
+
+const CHUNK_BYTES = 1024 * 1024
+const NEWLINE = 0x0a
+
+/**
+ * Reads a file of lines from its start, without ever holding all of it.
+ *
+ * `visit` gets each line without its newline, the offset of its first byte, and whether it is whole: it is not when
+ * the file ends without a newline, or when it is longer than LINE_BYTES_MAX (then `line` is empty). The bytes are
+ * only valid during the call.
+ */
+export async function forEachLine(
+  file: OpenFile,
+  visit: (line: Buffer, offset: number, isWhole: boolean) => void,
+): Promise<void> {
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+  let rest: Buffer[] = []
+  let restBytes = 0
+  let position = 0
+
+  const takeLine = (end: Buffer): Buffer => {
+    if (restBytes + end.length > LINE_BYTES_MAX) return Buffer.alloc(0)
+    return rest.length === 0 ? end : Buffer.concat([...rest, end])
+  }
+  for (;;) {
+    const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position)
+    if (bytesRead === 0) break
+    let start = 0
+    for (;;) {
+      const newline = chunk.indexOf(NEWLINE, start)
+      if (newline === -1 || newline >= bytesRead) break
+      const lineBytes = restBytes + newline - start
+      visit(
+        takeLine(chunk.subarray(start, newline)),
+        position + start - restBytes,
+        lineBytes <= LINE_BYTES_MAX,
+      )
+      rest = []
+      restBytes = 0
+      start = newline + 1
+    }
+    restBytes += bytesRead - start
+    if (restBytes <= LINE_BYTES_MAX) rest.push(Buffer.from(chunk.subarray(start, bytesRead)))
+    else rest = []
+    position += bytesRead
+  }
+  if (restBytes > 0) visit(takeLine(Buffer.alloc(0)), position - restBytes, false)
+}

@@ -1,0 +1,27 @@
+/** The value of the first cookie with a name in a `Cookie` header (RFC 6265 section 5.4); undefined without one. */
+export function readCookie(header: string | undefined, name: string): string | undefined {
+  if (header === undefined) return undefined
+  for (const pair of header.split(';')) {
+    const equals = pair.indexOf('=')
+    if (equals !== -1 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim()
+  }
+  return undefined
+}
+
+export interface CookieOptions {
+  readonly path: string
+  /** Only over TLS. */
+  readonly isSecure: boolean
+  /** Seconds; 0 makes the client forget the cookie. */
+  readonly maxAgeSeconds: number
+}
+
+/** A `Set-Cookie` value that scripts cannot read and that other sites' requests do not carry. */
+export function formatCookie(
+  name: string,
+  value: string,
+  { path, isSecure, maxAgeSeconds }: CookieOptions,
+): string {
+  const secure = isSecure ? '; Secure' : ''
+  return `${name}=${value}; HttpOnly; SameSite=Strict; Path=${path}; Max-Age=${maxAgeSeconds}${secure}`
+}

@@ -1,0 +1,137 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { isObject } from '../json.ts'
+import { Problem } from './problem.ts'
+
+/** Who calls, as far as HTTP is concerned. */
+export interface Principal {
+  readonly kind: 'user' | 'client'
+  readonly name: string
+}
+
+/** The head of a request; its body is read when somebody asks for it. */
+export interface Request {
+  readonly method: string
+  /** Still percent-encoded, without the query. */
+  readonly path: string
+  /** What stands behind the first `?`; empty without one. */
+  readonly query: string
+  readonly headers: IncomingHttpHeaders
+  /** Address of the peer, without a port. */
+  readonly remoteAddress: string
+  /** Known once the caller is authenticated. */
+  principal?: Principal
+  /**
+   * The whole body.
+   *
+   * @throws {Problem} 413 if it is longer than BODY_BYTES_MAX, from its Content-Length where there is one.
+   */
+  readBody(): Promise<Buffer>
+}
+
+/** What goes back. A value: only the listener touches a socket. */
+export interface Reply {
+  readonly status: number
+  /** Reason phrase, where the registered one will not do. */
+  readonly reason?: string
+  readonly headers: Record<string, string>
+  /** Pieces are sent as the client takes them; Content-Length must then be among the headers. */
+  readonly body?: string | Iterable<string>
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+const CURL_ADVICE = "send JSON, for example with curl --json '{…}' (or -H 'Content-Type: application/json')"
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+export function textReply(status: number, text: string, headers: Reply['headers'] = {}): Reply {
+  return { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers }, body: text }
+}
+
+export function jsonReply(status: number, value: unknown, headers: Reply['headers'] = {}): Reply {
+  return { status, headers: { 'Content-Type': JSON_TYPE, ...headers }, body: JSON.stringify(value) }
+}
+
+/** Type and subtype in lower case, and the charset where one is named (RFC 9110 section 8.3). */
+export interface MediaType {
+  readonly essence: string
+  readonly charset: string | undefined
+}
+
+export function parseMediaType(header: string | undefined): MediaType | undefined {
+  if (header === undefined || header.trim() === '') return undefined
+  const [essence = '', ...parameters] = header.split(';').map((part) => part.trim())
+  const charset = parameters
+    .map((part) => /^charset="?([^"]*)"?$/i.exec(part)?.[1])
+    .find((value) => value !== undefined)
+  return { essence: essence.toLowerCase(), charset: charset?.toLowerCase() }
+}
+
+export function isJsonType(type: MediaType): boolean {
+  return type.essence === 'application/json' || /^[\w.!#$&^-]+\/[\w.!#$&^-]*\+json$/.test(type.essence)
+}
+
+/**
+ * Reads a body that is a JSON object.
+ *
+ * Besides JSON's own types this takes a body without a type, with curl's default type or as plain text, because that
+ * is how people try an API.
+ *
+ * @throws {Problem} 413, 415 or 400, in this order.
+ */
+export async function readJsonObject(request: Request): Promise<Record<string, unknown>> {
+  const body = await request.readBody()
+  const type = checkBodyType(request, ['application/x-www-form-urlencoded', 'text/plain'])
+  if (body.length === 0) throw new Problem(400, 'empty_body', `The body is empty; ${CURL_ADVICE}`)
+  const input = parseJson(decodeUtf8(body), type === undefined || !isJsonType(type) ? 415 : 400)
+  if (!isObject(input)) throw new Problem(400, 'not_an_object', 'The body must be a JSON object')
+  return input
+}
+
+/**
+ * Checks Content-Type and Content-Encoding of a body.
+ *
+ * @param others The types that are taken beside JSON's.
+ * @throws {Problem} 415.
+ */
+export function checkBodyType(request: Request, others: readonly string[]): MediaType | undefined {
+  const { 'content-type': header, 'content-encoding': encoding } = request.headers
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new Problem(
+      415,
+      'unsupported_encoding',
+      `Cannot read a body with Content-Encoding "${encoding}"; send it plain`,
+    )
+  }
+  const type = parseMediaType(header)
+  if (type === undefined) return undefined
+  if (!isJsonType(type) && !others.includes(type.essence)) {
+    throw new Problem(415, 'unsupported_type', `Cannot read a body of type "${type.essence}"; ${CURL_ADVICE}`)
+  }
+  if (type.charset !== undefined && type.charset !== 'utf-8' && type.charset !== 'utf8') {
+    throw new Problem(
+      415,
+      'unsupported_charset',
+      `Cannot read a body in charset "${type.charset}"; send UTF-8`,
+    )
+  }
+  return type
+}
+
+/** @throws {Problem} 400. */
+export function decodeUtf8(body: Buffer): string {
+  try {
+    return strictUtf8.decode(body)
+  } catch {
+    throw new Problem(400, 'invalid_utf8', 'The body is not valid UTF-8')
+  }
+}
+
+function parseJson(text: string, status: 400 | 415): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (status === 415) throw new Problem(415, 'unsupported_type', `The body is not JSON; ${CURL_ADVICE}`)
+    const reason = error instanceof Error ? error.message : ''
+    throw new Problem(400, 'invalid_json', `The body is not valid JSON: ${reason}`)
+  }
+}

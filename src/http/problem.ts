@@ -1,0 +1,70 @@
+import { STATUS_CODES } from 'node:http'
+import {
+  ConnbookError,
+  type Fault,
+  InvalidInputError,
+  OverloadedError,
+  StorageFullError,
+  StorageUnavailableError,
+  TooManyAttemptsError,
+} from '../errors.ts'
+
+type Headers = Record<string, string>
+
+/** An answer that says what went wrong. Its message is shown to the caller. */
+export class Problem extends ConnbookError {
+  readonly code: string
+  readonly status: number
+  readonly headers: Headers
+  readonly faults: readonly Fault[]
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    { headers = {}, faults = [] }: { headers?: Headers; faults?: readonly Fault[] } = {},
+  ) {
+    super(message)
+    this.code = code
+    this.status = status
+    this.headers = headers
+    this.faults = faults
+  }
+
+  /** The body of RFC 9457, to be sent as `application/problem+json`. */
+  toJSON() {
+    return {
+      type: `urn:connbook:problem:${this.code}`,
+      title: STATUS_CODES[this.status] ?? 'Error',
+      status: this.status,
+      detail: this.message,
+      ...(this.faults.length > 0 ? { errors: this.faults } : {}),
+    }
+  }
+}
+
+export const PROBLEM_TYPE = 'application/problem+json'
+
+/** Seconds after which a caller may try again when there was too much to do. */
+const RETRY_AFTER_OVERLOAD = '1'
+/** The same while the disk is not to be trusted. */
+const RETRY_AFTER_STORAGE = '5'
+
+/** What a caller may know of an error; undefined for one that nobody foresaw. */
+export function problemOf(error: unknown): Problem | undefined {
+  if (error instanceof Problem) return error
+  if (!(error instanceof ConnbookError)) return undefined
+  const problem = (status: number, options?: { headers?: Headers; faults?: readonly Fault[] }) => {
+    return new Problem(status, error.code, error.message, options)
+  }
+  if (error instanceof InvalidInputError) return problem(400, { faults: error.faults })
+  if (error instanceof StorageFullError) return problem(507)
+  if (error instanceof StorageUnavailableError)
+    return problem(503, { headers: { 'Retry-After': RETRY_AFTER_STORAGE } })
+  if (error instanceof OverloadedError)
+    return problem(503, { headers: { 'Retry-After': RETRY_AFTER_OVERLOAD } })
+  if (error instanceof TooManyAttemptsError) {
+    return problem(429, { headers: { 'Retry-After': String(error.retryAfterSeconds) } })
+  }
+  return undefined
+}

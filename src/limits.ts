@@ -1,0 +1,69 @@
+/** Request bodies; beyond it the answer is 413. */
+export const BODY_BYTES_MAX = 64 * 1024
+/** Request line and header fields together; beyond it the answer is 431. */
+export const HEADER_BYTES_MAX = 16 * 1024
+/** Open connections; one more is closed at once. */
+export const CONNECTIONS_MAX = 10_000
+
+/** From the first byte of a request to the end of its header. */
+export const HEADERS_TIMEOUT_MS = 10_000
+/** From the first byte of a request to the end of its body. */
+export const REQUEST_TIMEOUT_MS = 30_000
+/** An idle connection is kept longer than any common proxy keeps it (60 s), so that the proxy closes first. */
+export const KEEP_ALIVE_TIMEOUT_MS = 75_000
+/** A connection on which nothing moves, a client that does not read its answer included. */
+export const SOCKET_TIMEOUT_MS = 90_000
+/** How often the time-outs above are looked at. */
+export const TIMEOUT_CHECK_MS = 2_000
+/** How long a refused body is still read, so that the client sees the refusal and not a reset. */
+export const LINGER_MS = 1_000
+
+/** Records in one page of a list. */
+export const PAGE_RECORDS_MAX = 100
+/** Lists up to this many records are answered as one string, longer ones are streamed. */
+export const UNSTREAMED_RECORDS_MAX = 1_000
+
+export const NAME_CHARACTERS_MAX = 255
+export const HOSTNAME_CHARACTERS_MAX = 253
+export const USERNAME_CHARACTERS_MAX = 255
+
+/** Changes that wait for the disk; one more is refused with 503. */
+export const WAITING_CHANGES_MAX = 10_000
+/** Changes in one journal frame, so in one `fdatasync`. */
+export const FRAME_CHANGES_MAX = 1_000
+/** A line of a data file; none that the program writes comes near it. */
+export const LINE_BYTES_MAX = 16 * 1024 * 1024
+/** A journal smaller than this is not worth a snapshot. */
+export const SNAPSHOT_JOURNAL_BYTES_MIN = 4 * 1024 * 1024
+/** Records that a snapshot turns into text before it lets others run. */
+export const SNAPSHOT_SLICE_RECORDS = 500
+/** Between tries to get writable again after the disk failed: the first pause, doubled up to the last. */
+export const RECOVERY_PAUSE_MS_MIN = 500
+export const RECOVERY_PAUSE_MS_MAX = 30_000
+
+/** Verified tokens remembered, so that a steady caller costs no HMAC. */
+export const VERIFIED_TOKENS_MAX = 10_000
+/** Ended credentials kept until they would have expired; beyond it a logout is refused with 503. */
+export const REVOCATIONS_MAX = 1_000_000
+/** A revocations file smaller than this is not worth rewriting. */
+export const REVOCATIONS_BYTES_MIN = 1024 * 1024
+
+/** Password hashes at once: libuv has four threads, and the disk needs its share of them. */
+export const PASSWORD_HASHES_MAX = 2
+/** Password hashes that wait; one more is refused with 503. */
+export const PASSWORD_QUEUE_MAX = 32
+
+/** Failed attempts that cost nothing, for each pair of address and account. */
+export const FREE_FAILURES = 10
+/** The pause after the last free failure; each further failure doubles it. */
+export const THROTTLE_PAUSE_MS_MIN = 30_000
+export const THROTTLE_PAUSE_MS_MAX = 15 * 60_000
+/** Failures are forgotten when none was added for so long. */
+export const THROTTLE_MEMORY_MS = 60 * 60_000
+/** Pairs of address and account watched; beyond it the one longest unseen is forgotten. */
+export const THROTTLE_PAIRS_MAX = 10_000
+
+/** How often a running server looks for changed accounts. */
+export const ACCOUNTS_POLL_MS = 500
+/** How long a command waits for another command that changes accounts. */
+export const ACCOUNTS_LOCK_WAIT_MS = 5_000

@@ -1,0 +1,193 @@
+import { type Fault, InvalidInputError } from '../errors.ts'
+import { isExpected, isUnchanged } from '../http/conditional.ts'
+import { parseForm } from '../http/form.ts'
+import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
+import { linkHeader, type Page } from '../http/pagination.ts'
+import { Problem } from '../http/problem.ts'
+import type { Route } from '../http/router.ts'
+import { PAGE_RECORDS_MAX, UNSTREAMED_RECORDS_MAX } from '../limits.ts'
+import { type Configuration, parseConfigurationPatch, parseNewConfiguration } from '../store/configuration.ts'
+import { type Sort, sortFields } from '../store/configuration-index.ts'
+import {
+  type ConfigurationStore,
+  type Expectation,
+  NameTakenError,
+  StaleRecordError,
+  UnknownNameError,
+} from '../store/configuration-store.ts'
+
+const OPEN = '{"configurations":['
+const CLOSE = ']}'
+const STREAM_RECORDS = 500
+
+/** @param basePath What stands before the paths that clients are given. */
+export function configurationRoutes(store: ConfigurationStore, basePath: string): Route[] {
+  const collection = `${basePath}/configurations/`
+  return [
+    { method: 'GET', path: '/configurations/', access: 'authenticated', handle: list },
+    { method: 'POST', path: '/configurations/', access: 'authenticated', handle: add },
+    { method: 'GET', path: '/configurations/:name', access: 'authenticated', handle: get },
+    { method: 'PATCH', path: '/configurations/:name', access: 'authenticated', handle: modify },
+    { method: 'DELETE', path: '/configurations/:name', access: 'authenticated', handle: remove },
+  ]
+
+  function list(request: Request): Reply {
+    const { sort, page } = parseListQuery(request.query)
+    const headers: Record<string, string> = {
+      ...cacheHeaders(`"${store.id.slice(0, 8)}-${store.revision}"`),
+      'X-Total-Count': String(store.count),
+    }
+    if (page !== undefined) {
+      const target = `${collection}?${sort === undefined ? '' : `sort=${sort}&`}`
+      headers.Link = linkHeader(target, page, store.count)
+    }
+    if (isUnchanged(request.headers['if-none-match'], headers.ETag ?? '')) return { status: 304, headers }
+    if (page !== undefined) {
+      return envelope(store.list(page.page * page.perPage, page.perPage, sort), headers)
+    }
+    const records = store.list(0, store.count, sort)
+    return records.length <= UNSTREAMED_RECORDS_MAX ? envelope(records, headers) : streamed(records, headers)
+  }
+
+  /** The records are those of this moment, however long the client takes. */
+  function streamed(records: readonly Configuration[], headers: Record<string, string>): Reply {
+    const bytes = OPEN.length + store.jsonBytes + records.length - 1 + CLOSE.length
+    return {
+      status: 200,
+      headers: { 'Content-Type': JSON_TYPE, 'Content-Length': String(bytes), ...headers },
+      body: pieces(records),
+    }
+  }
+
+  function get(request: Request, name: string): Reply {
+    const record = found(() => store.get(name))
+    const headers = cacheHeaders(record.etag)
+    if (isUnchanged(request.headers['if-none-match'], record.etag)) return { status: 304, headers }
+    return envelope([record], headers)
+  }
+
+  async function add(request: Request): Promise<Reply> {
+    const draft = parseNewConfiguration(await readJsonObject(request))
+    try {
+      const added = await store.add(draft)
+      return envelope([added], {
+        ...cacheHeaders(added.etag),
+        Location: collection + encodeURIComponent(added.name),
+      })
+    } catch (error) {
+      return conflictOrThrow(error)
+    }
+  }
+
+  async function modify(request: Request, name: string): Promise<Reply> {
+    const patch = parseConfigurationPatch(await readJsonObject(request))
+    try {
+      const modified = await store.modify(name, patch, expectation(request))
+      return envelope([modified], cacheHeaders(modified.etag))
+    } catch (error) {
+      return conflictOrThrow(error)
+    }
+  }
+
+  async function remove(request: Request, name: string): Promise<Reply> {
+    try {
+      await store.remove(name, expectation(request))
+    } catch (error) {
+      throw asProblem(error)
+    }
+    return { status: 209, reason: 'Deleted', headers: { 'Content-Length': '0' } }
+  }
+}
+
+function cacheHeaders(etag: string): Record<string, string> {
+  return { 'Cache-Control': 'no-cache, private', ETag: etag }
+}
+
+function envelope(records: readonly Configuration[], headers: Record<string, string>, status = 200): Reply {
+  const body = OPEN + records.map((record) => record.json).join(',') + CLOSE
+  return { status, headers: { 'Content-Type': JSON_TYPE, ...headers }, body }
+}
+
+/** The envelope in pieces, without keeping the text of every record. */
+function* pieces(records: readonly Configuration[]): Generator<string> {
+  for (let first = 0; first < records.length; first += STREAM_RECORDS) {
+    const some = records.slice(first, first + STREAM_RECORDS).map((record) => JSON.stringify(record))
+    yield (first === 0 ? OPEN : ',') + some.join(',')
+  }
+  yield CLOSE
+}
+
+function expectation(request: Request): Expectation | undefined {
+  const ifMatch = request.headers['if-match']
+  return ifMatch === undefined ? undefined : (record) => isExpected(ifMatch, record.etag)
+}
+
+function conflictOrThrow(error: unknown): Reply {
+  if (error instanceof NameTakenError)
+    return envelope([error.holder], { 'Cache-Control': 'no-cache, private' }, 409)
+  throw asProblem(error)
+}
+
+function found<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw asProblem(error)
+  }
+}
+
+/** What the store refuses, in the words of HTTP; anything else as it is. */
+function asProblem(error: unknown): unknown {
+  if (error instanceof UnknownNameError) return new Problem(404, error.code, error.message)
+  if (error instanceof StaleRecordError) return new Problem(412, error.code, error.message)
+  return error
+}
+
+/** @throws {InvalidInputError} that names every parameter at fault. */
+function parseListQuery(query: string): { sort?: Sort; page?: Page } {
+  const pairs = parseForm(query)
+  if (pairs === undefined) throw new InvalidInputError('The query is not valid percent-encoded UTF-8')
+  const faults: Fault[] = []
+  const values = new Map<string, string>()
+  for (const [field, value] of pairs) {
+    if (!['sort', 'page', 'per_page'].includes(field)) {
+      faults.push({ field, detail: 'is not a parameter of the list: sort, page or per_page' })
+    } else if (values.has(field)) faults.push({ field, detail: 'is given twice' })
+    values.set(field, value)
+  }
+  const sort = values.get('sort')
+  if (sort !== undefined && !isSort(sort)) {
+    faults.push({
+      field: 'sort',
+      detail: `must be one of ${sortFields.join(', ')}, with "-" before it for falling order`,
+    })
+  }
+  const page = parseCount(values, 'page', 0, Number.MAX_SAFE_INTEGER, faults)
+  const perPage = parseCount(values, 'per_page', 1, PAGE_RECORDS_MAX, faults)
+  for (const [field, other] of [
+    ['page', 'per_page'],
+    ['per_page', 'page'],
+  ] as const) {
+    if (values.has(other) && !values.has(field))
+      faults.push({ field, detail: `must be given together with ${other}` })
+  }
+  if (faults.length > 0) throw new InvalidInputError('The query is not valid', faults)
+  return {
+    ...(isSort(sort) ? { sort } : {}),
+    ...(page !== undefined && perPage !== undefined ? { page: { page, perPage } } : {}),
+  }
+}
+
+/** A decimal integer without sign or leading zero; undefined, with a fault where there is one, for anything else. */
+function parseCount(values: Map<string, string>, field: string, min: number, max: number, faults: Fault[]) {
+  const text = values.get(field)
+  if (text === undefined) return undefined
+  const value = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN
+  if (value >= min && value <= max) return value
+  faults.push({ field, detail: `must be a plain decimal integer from ${min} to ${max}` })
+  return undefined
+}
+
+function isSort(text: string | undefined): text is Sort {
+  return text !== undefined && (sortFields as readonly string[]).includes(text.replace(/^-/, ''))
+}

@@ -1,0 +1,44 @@
+import type { Authenticator } from '../auth/authenticator.ts'
+import { type Fault, InvalidInputError } from '../errors.ts'
+import { type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
+import type { Route } from '../http/router.ts'
+
+export function sessionRoutes(authenticator: Authenticator): Route[] {
+  return [
+    { method: 'POST', path: '/login', access: 'public', handle: logIn },
+    { method: 'POST', path: '/logout', access: 'authenticated', handle: logOut },
+  ]
+
+  async function logIn(request: Request): Promise<Reply> {
+    const { username, password } = parseLogin(await readJsonObject(request))
+    const cookie = await authenticator.logIn(request.remoteAddress, username, password)
+    const headers = { 'Cache-Control': 'no-store' }
+    if (cookie === undefined) return textReply(401, 'Unauthorized', headers)
+    return textReply(200, 'Authorized', { ...headers, 'Set-Cookie': cookie })
+  }
+
+  async function logOut(request: Request): Promise<Reply> {
+    const cookie = await authenticator.logOut(request)
+    const headers = { 'Cache-Control': 'no-store' }
+    return textReply(200, 'Success', cookie === undefined ? headers : { ...headers, 'Set-Cookie': cookie })
+  }
+}
+
+/** The interface spells the user `username` in one place and `name` in another; both are taken. */
+function parseLogin(input: Record<string, unknown>): { username: string; password: string } {
+  const { username, name, password } = input
+  const faults: Fault[] = []
+  for (const [field, value] of Object.entries({ username, name, password })) {
+    if (value !== undefined && typeof value !== 'string') faults.push({ field, detail: 'must be a string' })
+  }
+  if (username === undefined && name === undefined) faults.push({ field: 'username', detail: 'is missing' })
+  if (password === undefined) faults.push({ field: 'password', detail: 'is missing' })
+  if (username !== undefined && name !== undefined && username !== name) {
+    faults.push({ field: 'name', detail: 'must be the same as username, or be left out' })
+  }
+  const user = username ?? name
+  if (faults.length > 0 || typeof user !== 'string' || typeof password !== 'string') {
+    throw new InvalidInputError('The login is not valid', faults)
+  }
+  return { username: user, password }
+}

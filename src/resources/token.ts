@@ -1,0 +1,154 @@
+import type { Authenticator } from '../auth/authenticator.ts'
+import { decodeForm, parseForm } from '../http/form.ts'
+import {
+  checkBodyType,
+  decodeUtf8,
+  isJsonType,
+  jsonReply,
+  type Reply,
+  type Request,
+} from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
+import type { Route } from '../http/router.ts'
+import { isObject, parseJson } from '../json.ts'
+
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+
+/** Client authentication by HTTP Basic (RFC 6749 section 2.3.1). */
+interface BasicCredentials {
+  readonly id: string
+  readonly secret: string
+}
+
+/** The client credentials grant (RFC 6749 section 4.4) for stock clients, and the interface's plain JSON call. */
+export function tokenRoutes(authenticator: Authenticator): Route[] {
+  return [
+    { method: 'POST', path: '/v1/auth/token', access: 'public', handle: issue, problemReply: oauthReply },
+  ]
+
+  async function issue(request: Request): Promise<Reply> {
+    const basic = parseBasic(request.headers.authorization)
+    const parameters = parseParameters(request, await request.readBody())
+    checkGrantType(parameters.get('grant_type'))
+    const attempts = basic === undefined ? [fromBody(parameters)] : spellingsOf(basic, parameters)
+    for (const [id, secrets] of groupById(attempts)) {
+      const token = await authenticator.issueToken(request.remoteAddress, id, secrets)
+      if (token !== undefined)
+        return jsonReply(200, token, { 'Cache-Control': 'no-store', Pragma: 'no-cache' })
+    }
+    const headers: Record<string, string> =
+      basic === undefined ? {} : { 'WWW-Authenticate': 'Basic realm="connbook"' }
+    throw new Problem(401, 'invalid_client', 'The client is unknown or its secret is wrong', { headers })
+  }
+}
+
+/** Errors as RFC 6749 section 5.2 has them, in the characters that it allows. */
+function oauthReply(problem: Problem): Reply {
+  const description = problem.message.replaceAll('"', "'").replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?')
+  const body = { error: oauthError(problem), error_description: description }
+  return jsonReply(problem.status, body, {
+    'Cache-Control': 'no-store',
+    Pragma: 'no-cache',
+    ...problem.headers,
+  })
+}
+
+function oauthError({ status, code }: Problem): string {
+  if (code === 'unsupported_grant_type' || code === 'invalid_client') return code
+  if (status === 429 || status === 503) return 'temporarily_unavailable'
+  return status < 500 ? 'invalid_request' : 'server_error'
+}
+
+function invalidRequest(message: string): Problem {
+  return new Problem(400, 'invalid_request', message)
+}
+
+/** @throws {Problem} 400 when the scheme is Basic and the rest is not; other schemes are somebody else's. */
+function parseBasic(authorization: string | undefined): BasicCredentials | undefined {
+  if (authorization === undefined || !/^basic( |$)/i.test(authorization)) return undefined
+  const encoded = authorization.slice('basic'.length).trim()
+  const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded)
+  const decoded = isBase64 ? decodeUtf8OrFail(Buffer.from(encoded, 'base64')) : ''
+  const colon = decoded.indexOf(':')
+  if (colon === -1) throw invalidRequest('The Authorization header holds no Basic credentials')
+  return { id: decoded.slice(0, colon), secret: decoded.slice(colon + 1) }
+}
+
+function decodeUtf8OrFail(bytes: Buffer): string {
+  try {
+    return decodeUtf8(bytes)
+  } catch {
+    throw invalidRequest('The Basic credentials are not valid UTF-8')
+  }
+}
+
+/** The members of a JSON object or the parameters of a form, by their text; an empty body has none. */
+function parseParameters(request: Request, body: Buffer): Map<string, string> {
+  if (body.length === 0) return new Map()
+  const type = checkBodyType(request, [FORM_TYPE, 'text/plain'])
+  const text = decodeUtf8(body)
+  const isForm = type?.essence === FORM_TYPE && !text.trimStart().startsWith('{')
+  return isForm
+    ? parseFormParameters(text)
+    : parseJsonParameters(text, type !== undefined && isJsonType(type))
+}
+
+function parseFormParameters(text: string): Map<string, string> {
+  const pairs = parseForm(text)
+  if (pairs === undefined) throw invalidRequest('The form is not valid percent-encoded UTF-8')
+  const parameters = new Map<string, string>()
+  for (const [name, value] of pairs) {
+    if (parameters.has(name)) throw invalidRequest(`The parameter ${name} is given twice`)
+    parameters.set(name, value)
+  }
+  return parameters
+}
+
+function parseJsonParameters(text: string, isJson: boolean): Map<string, string> {
+  const input = parseJson(text)
+  if (input === undefined && !isJson) {
+    throw new Problem(415, 'unsupported_type', `Send JSON, or a form with Content-Type ${FORM_TYPE}`)
+  }
+  if (!isObject(input)) throw invalidRequest('The body must be a JSON object')
+  const parameters = new Map<string, string>()
+  for (const name of ['client_id', 'client_secret', 'grant_type']) {
+    const value = Object.hasOwn(input, name) ? input[name] : undefined
+    if (value === undefined) continue
+    if (typeof value !== 'string') throw invalidRequest(`${name} must be a string`)
+    parameters.set(name, value)
+  }
+  return parameters
+}
+
+function checkGrantType(grantType: string | undefined) {
+  if (grantType === undefined || grantType === 'client_credentials') return
+  throw new Problem(400, 'unsupported_grant_type', 'grant_type must be client_credentials, or be left out')
+}
+
+function fromBody(parameters: Map<string, string>): BasicCredentials {
+  const id = parameters.get('client_id')
+  const secret = parameters.get('client_secret')
+  if (id === undefined) throw invalidRequest('client_id is missing')
+  if (secret === undefined) throw invalidRequest('client_secret is missing')
+  return { id, secret }
+}
+
+/** Some clients encode what they put into Basic, as the RFC has it, and some do not; either may be meant. */
+function spellingsOf(basic: BasicCredentials, parameters: Map<string, string>): BasicCredentials[] {
+  if (parameters.has('client_secret'))
+    throw invalidRequest('client_secret goes in Authorization or in the body, not in both')
+  const decoded = { id: decodeForm(basic.id) ?? basic.id, secret: decodeForm(basic.secret) ?? basic.secret }
+  const id = parameters.get('client_id')
+  if (id !== undefined && id !== basic.id && id !== decoded.id) {
+    throw invalidRequest('client_id differs between Authorization and body')
+  }
+  const isSame = decoded.id === basic.id && decoded.secret === basic.secret
+  return isSame ? [basic] : [basic, decoded]
+}
+
+/** One attempt for each client that may be meant. */
+function groupById(attempts: readonly BasicCredentials[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>()
+  for (const { id, secret } of attempts) groups.set(id, [...(groups.get(id) ?? []), secret])
+  return groups
+}

@@ -1,0 +1,100 @@
+import { type Authenticator, readBearer } from '../auth/authenticator.ts'
+import { isCrossSite } from '../http/cross-site.ts'
+import type { Reply, Request } from '../http/message.ts'
+import { PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
+import { createRouter, type Match, type Route } from '../http/router.ts'
+import type { Log } from '../log.ts'
+
+/** Turns a request into a reply; never throws, never rejects. */
+export type App = (request: Request) => Reply | Promise<Reply>
+
+const REALM = 'Bearer realm="connbook"'
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * The one place where a request meets a resource: match, authenticate, handle, reply.
+ *
+ * @param routes Every route of every resource.
+ * @param basePath What stands before every path: empty, or `/like/this`.
+ */
+export function createApp(
+  routes: readonly Route[],
+  basePath: string,
+  authenticator: Authenticator,
+  log: Log,
+): App {
+  const router = createRouter(routes, basePath)
+
+  return (request) => {
+    const match = router.match(request.method, request.path)
+    try {
+      const reply = dispatch(request, match)
+      return reply instanceof Promise ? reply.catch((error: unknown) => replyTo(error, match)) : reply
+    } catch (error) {
+      return replyTo(error, match)
+    }
+  }
+
+  function dispatch(request: Request, match: ReturnType<typeof router.match>): Reply | Promise<Reply> {
+    const route = match === 'malformed' ? undefined : match?.route
+    if (route?.access !== 'public') admit(request)
+    if (match === 'malformed') {
+      throw new Problem(400, 'malformed_path', 'The path is not valid percent-encoded UTF-8')
+    }
+    if (match === undefined) throw new Problem(404, 'unknown_path', 'There is nothing at this path')
+    if (route !== undefined) return route.handle(request, match.parameter)
+    if (request.method === 'OPTIONS') return { status: 204, headers: { Allow: match.allow } }
+    throw new Problem(405, 'method_not_allowed', `This resource takes ${match.allow}`, {
+      headers: { Allow: match.allow },
+    })
+  }
+
+  /** Lets pass who has a valid credential and was not led here by another site. */
+  function admit(request: Request) {
+    const credential = authenticator.authenticate(request)
+    if (credential === undefined) throw notAuthenticated(request)
+    if (credential.carrier === 'cookie' && !SAFE_METHODS.has(request.method) && isCrossSite(request)) {
+      throw new Problem(
+        403,
+        'cross_site',
+        'A page of another site made this request with the cookie of this one',
+      )
+    }
+    request.principal = credential.principal
+  }
+
+  function replyTo(error: unknown, match: Match | 'malformed' | undefined): Reply {
+    let problem = problemOf(error)
+    if (problem === undefined) {
+      log.error('request_failed', { reason: error instanceof Error ? error.stack : String(error) })
+      problem = new Problem(
+        500,
+        'internal',
+        'The request could not be completed; the log of the server says why',
+      )
+    }
+    const route = match === 'malformed' ? undefined : match?.route
+    return route?.problemReply?.(problem) ?? problemReply(problem)
+  }
+}
+
+export function problemReply(problem: Problem): Reply {
+  return {
+    status: problem.status,
+    headers: { 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store', ...problem.headers },
+    body: JSON.stringify(problem),
+  }
+}
+
+/** Tells what is wrong only when a bearer was sent (RFC 6750 section 3.1). */
+function notAuthenticated(request: Request): Problem {
+  const { authorization } = request.headers
+  if (authorization !== undefined && readBearer(authorization) !== undefined) {
+    const headers = { 'WWW-Authenticate': `${REALM}, error="invalid_token"` }
+    return new Problem(403, 'invalid_token', 'The token is not valid, or not any more; get a new one', {
+      headers,
+    })
+  }
+  const message = 'Log in at /login, or get a token at /v1/auth/token'
+  return new Problem(403, 'not_authenticated', message, { headers: { 'WWW-Authenticate': REALM } })
+}

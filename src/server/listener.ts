@@ -1,0 +1,202 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Reply } from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
+import {
+  CONNECTIONS_MAX,
+  HEADER_BYTES_MAX,
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_TIMEOUT_MS,
+  LINGER_MS,
+  REQUEST_TIMEOUT_MS,
+  SOCKET_TIMEOUT_MS,
+  TIMEOUT_CHECK_MS,
+} from '../limits.ts'
+import type { Log } from '../log.ts'
+import { type App, problemReply } from './app.ts'
+import { findFramingFault } from './framing.ts'
+import { IncomingRequest } from './incoming-request.ts'
+
+export interface ListenerOptions {
+  readonly app: App
+  readonly log: Log
+  /** Whether each answer is a line in the log. */
+  readonly hasAccessLog: boolean
+  /** PEM texts; plain HTTP without them. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined
+}
+
+export interface Listener {
+  /** @param host An address or a name; undefined for every address, IPv6 and IPv4. */
+  listen(port: number, host: string | undefined): Promise<AddressInfo>
+  /** Whether `drain` has been called. */
+  readonly isDraining: boolean
+  /** Takes no more connections, answers what is in flight, and after `timeoutMs` cuts off what is left. */
+  drain(timeoutMs: number): Promise<void>
+}
+
+/** Turns sockets into requests and replies into bytes; nothing else touches a socket. */
+export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions): Listener {
+  /** The last response begun on a socket: whoever wants to say something more has to wait for it. */
+  const lastResponses = new WeakMap<Socket, ServerResponse>()
+  let isDraining = false
+
+  const options = {
+    connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    noDelay: true,
+    // A missing Host is answered like any other fault of framing.
+    requireHostHeader: false,
+  }
+  const server: Server = tls
+    ? createTlsServer({ ...options, ...tls, minVersion: 'TLSv1.2' }, answer)
+    : createServer(options, answer)
+  server.timeout = SOCKET_TIMEOUT_MS
+  server.maxConnections = CONNECTIONS_MAX
+  // Header fields are bounded by their bytes; a bound on their number would drop some in silence.
+  server.maxHeadersCount = 0
+  // A client that closes its half after the request still gets the answer.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  server.on('checkContinue', answer satisfies RequestListener)
+  server.on('connect', (_: IncomingMessage, socket: Socket) => refuseRaw(socket, targetProblem))
+  server.on('clientError', onClientError)
+
+  return {
+    get isDraining() {
+      return isDraining
+    },
+    listen(port, host) {
+      const { promise, resolve, reject } = Promise.withResolvers<AddressInfo>()
+      server.once('error', reject)
+      server.listen({ port, host }, () => {
+        server.off('error', reject)
+        resolve(server.address() as AddressInfo)
+      })
+      return promise
+    },
+    async drain(timeoutMs) {
+      isDraining = true
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs)
+      await closed
+      clearTimeout(deadline)
+    },
+  }
+
+  function answer(incoming: IncomingMessage, response: ServerResponse) {
+    lastResponses.set(incoming.socket, response)
+    const request = new IncomingRequest(incoming, response)
+    if (hasAccessLog) logWhenDone(request, response)
+    const fault = findFramingFault(incoming)
+    if (fault !== undefined) return send(request, response, problemReply(fault), true)
+    const reply = app(request)
+    if (reply instanceof Promise) void reply.then((value) => send(request, response, value))
+    else send(request, response, reply)
+  }
+
+  /** A reply that cannot be sent costs its connection and nothing else. */
+  function send(request: IncomingRequest, response: ServerResponse, reply: Reply, isLast = isDraining) {
+    try {
+      write(request, response, reply, isLast)
+    } catch (error) {
+      log.error('reply_failed', { reason: error instanceof Error ? error.stack : String(error) })
+      response.destroy()
+    }
+  }
+
+  function write(request: IncomingRequest, response: ServerResponse, reply: Reply, isLast: boolean) {
+    const { isBodyRefused } = request
+    if (isBodyRefused) lingerOnClose(response.req.socket)
+    const { status, body } = reply
+    const headers: OutgoingHttpHeaders = { ...reply.headers }
+    if (typeof body === 'string') headers['Content-Length'] = Buffer.byteLength(body)
+    if (isBodyRefused || isLast) headers.Connection = 'close'
+    response.writeHead(status, reply.reason ?? STATUS_CODES[status], headers)
+    if (request.method === 'HEAD' || body === undefined) response.end()
+    else if (typeof body === 'string') response.end(body)
+    else pipeline(Readable.from(body), response).catch(() => response.destroy())
+  }
+
+  function onClientError(error: NodeJS.ErrnoException, socket: Socket) {
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy()
+      return
+    }
+    const last = lastResponses.get(socket)
+    if (last === undefined || last.closed) refuseRaw(socket, clientProblem(error))
+    else last.once('close', () => refuseRaw(socket, clientProblem(error)))
+  }
+
+  function logWhenDone(request: IncomingRequest, response: ServerResponse) {
+    const start = performance.now()
+    response.once('close', () => {
+      log.info('request', {
+        method: request.method,
+        path: request.path,
+        status: response.statusCode,
+        ms: Math.round((performance.now() - start) * 10) / 10,
+        address: request.remoteAddress,
+        account: request.principal?.name,
+        complete: response.writableFinished,
+      })
+    })
+  }
+}
+
+/**
+ * Makes the end of a connection gentle: a socket that is closed with bytes unread resets the connection, and the
+ * client may lose the answer that is on its way. So the sending half is closed first, and what still comes is read
+ * and dropped for LINGER_MS (RFC 9112 section 9.6).
+ */
+function lingerOnClose(socket: Socket) {
+  socket.destroySoon = () => {
+    socket.end()
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+    socket.once('close', () => clearTimeout(timer))
+  }
+}
+
+const targetProblem = new Problem(400, 'malformed_target', 'The request target must be a path')
+
+function clientProblem(error: NodeJS.ErrnoException): Problem {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new Problem(
+        431,
+        'header_too_large',
+        `Request line and headers are longer than ${HEADER_BYTES_MAX} bytes`,
+      )
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new Problem(408, 'request_timeout', 'The request took too long to arrive')
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new Problem(413, 'body_too_large', 'The chunk extensions are too long')
+    default:
+      return new Problem(400, 'malformed_request', 'The request is not valid HTTP')
+  }
+}
+
+/** Answers where there is no request to answer to, and closes. */
+function refuseRaw(socket: Socket, problem: Problem) {
+  const { status, headers, body } = problemReply(problem)
+  const title = problem.toJSON().title
+  const fields = { ...headers, 'Content-Length': Buffer.byteLength(String(body)), Connection: 'close' }
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  lingerOnClose(socket)
+  socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`)
+  socket.resume()
+  socket.destroySoon()
+}

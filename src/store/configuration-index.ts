@@ -1,0 +1,123 @@
+import type { Change } from './change.ts'
+import type { Configuration } from './configuration.ts'
+import { SortedIndex } from './sorted-index.ts'
+
+export const sortFields = ['name', 'hostname', 'port', 'username'] as const
+type SortField = (typeof sortFields)[number]
+
+/** How a list is ordered: by a field, rising, or falling with `-`. */
+export type Sort = SortField | `-${SortField}`
+
+/** All durable records in memory: by name, by id, and in every order that was asked for. */
+export class ConfigurationIndex {
+  readonly #byName = new Map<string, Configuration>()
+  #byId = new SortedIndex<Configuration>(compareIds)
+  readonly #sorted = new Map<Sort, SortedIndex<Configuration>>()
+  #jsonBytes = 0
+  #revision = 0
+  #lastId = 0
+
+  get count(): number {
+    return this.#byName.size
+  }
+
+  /** Bytes of all records as JSON, without anything between them. */
+  get jsonBytes(): number {
+    return this.#jsonBytes
+  }
+
+  /** Revision of the last change applied. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** The highest id ever given to a record that was stored. */
+  get lastId(): number {
+    return this.#lastId
+  }
+
+  find(name: string): Configuration | undefined {
+    return this.#byName.get(name)
+  }
+
+  /**
+   * Up to `limit` records from `offset` on, in logarithmic time; without `sort` by rising id.
+   *
+   * The first use of a `sort` orders all records once.
+   */
+  slice(offset: number, limit: number, sort?: Sort): Configuration[] {
+    return this.#orderedBy(sort).slice(offset, limit)
+  }
+
+  /** Begins with the records of a snapshot, in place of whatever was there. */
+  load(records: readonly Configuration[], jsonBytes: number, revision: number, lastId: number): void {
+    this.#byName.clear()
+    this.#sorted.clear()
+    for (const record of records) this.#byName.set(record.name, record)
+    if (this.#byName.size !== records.length) throw new Error('two records have the same name')
+    this.#byId = new SortedIndex(compareIds, records)
+    this.#jsonBytes = jsonBytes
+    this.#revision = revision
+    this.#lastId = lastId
+  }
+
+  /** @throws {Error} when the change does not fit the records, which a journal in order never brings about. */
+  apply(change: Change, revision: number): void {
+    if ('add' in change) {
+      if (change.add.id <= this.#lastId) throw new Error(`id ${change.add.id} was given before`)
+      this.#put(change.add)
+      this.#lastId = change.add.id
+    } else if ('modify' in change) {
+      const old = this.#take(change.name)
+      if (old.id !== change.modify.id)
+        throw new Error(`"${change.name}" has id ${old.id}, not ${change.modify.id}`)
+      this.#put(change.modify)
+    } else {
+      this.#take(change.remove)
+    }
+    this.#revision = revision
+  }
+
+  #put(record: Configuration) {
+    if (this.#byName.has(record.name)) throw new Error(`the name "${record.name}" is taken`)
+    this.#byName.set(record.name, record)
+    this.#jsonBytes += record.jsonBytes
+    this.#byId.insert(record)
+    for (const index of this.#sorted.values()) index.insert(record)
+  }
+
+  #take(name: string): Configuration {
+    const record = this.#byName.get(name)
+    if (record === undefined) throw new Error(`there is no "${name}"`)
+    this.#byName.delete(name)
+    this.#jsonBytes -= record.jsonBytes
+    this.#byId.remove(record)
+    for (const index of this.#sorted.values()) index.remove(record)
+    return record
+  }
+
+  #orderedBy(sort: Sort | undefined): SortedIndex<Configuration> {
+    if (sort === undefined) return this.#byId
+    let index = this.#sorted.get(sort)
+    if (index === undefined) {
+      const compare = compareBy(sort)
+      index = new SortedIndex(compare, this.#byId.slice(0, this.count).sort(compare))
+      this.#sorted.set(sort, index)
+    }
+    return index
+  }
+}
+
+function compareIds(a: Configuration, b: Configuration): number {
+  return a.id - b.id
+}
+
+/** Strings by UTF-16 code unit, ports as numbers; ties by rising id in either direction. */
+function compareBy(sort: Sort): (a: Configuration, b: Configuration) => number {
+  const direction = sort.startsWith('-') ? -1 : 1
+  const field = sort.replace('-', '') as SortField
+  return (a, b) => {
+    if (a[field] === b[field]) return a.id - b.id
+    return a[field] < b[field] ? -direction : direction
+  }
+}

@@ -1,0 +1,342 @@
+import { ConnbookError } from '../errors.ts'
+import { removeIfPresent } from '../files/atomic-file.ts'
+import { type DataFolder, dataFiles } from '../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../limits.ts'
+import type { Log } from '../log.ts'
+import type { Change } from './change.ts'
+import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
+import { ConfigurationIndex, type Sort } from './configuration-index.ts'
+import { Journal } from './journal.ts'
+import { type Recovered, recoverIndex } from './recovery.ts'
+import { writeSnapshot } from './snapshot.ts'
+
+/** The name belongs to another record. */
+export class NameTakenError extends ConnbookError {
+  readonly code = 'name_taken'
+  readonly holder: Configuration
+
+  constructor(holder: Configuration) {
+    super(`Cannot take the name "${holder.name}": the record with id ${holder.id} has it`)
+    this.holder = holder
+  }
+}
+
+/** No record has the name. */
+export class UnknownNameError extends ConnbookError {
+  readonly code = 'unknown_name'
+
+  constructor(name: string) {
+    super(`There is no configuration named "${name}"`)
+  }
+}
+
+/** The record is not the one that the caller has seen. */
+export class StaleRecordError extends ConnbookError {
+  readonly code = 'stale_record'
+
+  constructor(name: string) {
+    super(`The configuration "${name}" has changed since it was read; read it again`)
+  }
+}
+
+/** Whether a record is the one that the caller means to change. */
+export type Expectation = (record: Configuration) => boolean
+
+/** A name that changes on their way to the disk take or free. */
+interface StagedName {
+  /** Who will have the name; undefined when it will be free. */
+  holder: Configuration | undefined
+  /** How many changes on their way touch the name. */
+  changes: number
+  /** Resolves when the last of them is durable or refused. */
+  settled: Promise<void>
+}
+
+interface Decision {
+  readonly record: Configuration
+  /** Undefined when the record stays as it is. */
+  readonly change?: Change
+}
+
+/**
+ * The records and their durability.
+ *
+ * What is read here is on disk. A change is checked against the latest state, changes on their way included, and
+ * becomes visible when it is durable.
+ */
+export class ConfigurationStore {
+  readonly #folder: DataFolder
+  readonly #files: FileSystem
+  readonly #log: Log
+  readonly #index: ConfigurationIndex
+  readonly #journal: Journal<Change>
+  readonly #staged = new Map<string, StagedName>()
+  #lastId: number
+  #hasOldJournal: boolean
+  #snapshotDueBytes: number
+  #snapshot: Promise<void> | undefined
+
+  /** Use `openConfigurationStore`. */
+  constructor(
+    index: ConfigurationIndex,
+    recovered: Recovered,
+    folder: DataFolder,
+    log: Log,
+    files: FileSystem,
+  ) {
+    this.#folder = folder
+    this.#files = files
+    this.#log = log
+    this.#index = index
+    this.#lastId = index.lastId
+    this.#hasOldJournal = recovered.hasOldJournal
+    this.#snapshotDueBytes = Math.max(SNAPSHOT_JOURNAL_BYTES_MIN, recovered.snapshotBytes)
+    const owner = {
+      apply: (change: Change, revision: number) => this.#apply(change, revision),
+      refuse: () => this.#staged.clear(),
+      recover: () => this.#recover(),
+    }
+    this.#journal = new Journal(
+      folder.file(dataFiles.journal),
+      recovered.store,
+      recovered.position,
+      owner,
+      log,
+      files,
+    )
+    this.#snapshotIfDue()
+  }
+
+  /** Random and never changed; tells this store's records from any other's. */
+  get id(): string {
+    return this.#journal.store
+  }
+
+  /** Rises with every change. */
+  get revision(): number {
+    return this.#index.revision
+  }
+
+  get count(): number {
+    return this.#index.count
+  }
+
+  /** Bytes of all records as JSON, without anything between them. */
+  get jsonBytes(): number {
+    return this.#index.jsonBytes
+  }
+
+  /** False while the disk has failed and changes are refused. */
+  get isWritable(): boolean {
+    return this.#journal.isWritable
+  }
+
+  find(name: string): Configuration | undefined {
+    return this.#index.find(name)
+  }
+
+  /** @throws {UnknownNameError} */
+  get(name: string): Configuration {
+    const record = this.#index.find(name)
+    if (record === undefined) throw new UnknownNameError(name)
+    return record
+  }
+
+  /** Up to `limit` records from `offset` on; without `sort` by rising id. */
+  list(offset: number, limit: number, sort?: Sort): Configuration[] {
+    return this.#index.slice(offset, limit, sort)
+  }
+
+  /**
+   * Adds a configuration and resolves once it is on disk.
+   *
+   * The name is taken the moment this is called, so of two concurrent adds one wins; the record shows in `find` and
+   * `list` only after the `fdatasync` that covers it.
+   *
+   * @returns The stored record; `id` is higher than any given before.
+   * @throws {NameTakenError} with the record that holds the name; nothing has changed.
+   * @throws {StorageFullError} if the journal could not grow; nothing has changed, and a later call may succeed.
+   * @throws {StorageUnavailableError} if the disk failed; nothing has changed.
+   * @throws {OverloadedError} if too many changes are waiting; nothing has changed.
+   */
+  add(draft: NewConfiguration): Promise<Configuration> {
+    return this.#change([draft.name], () => {
+      this.#checkFree(draft.name)
+      const record = new Configuration(this.#lastId + 1, draft)
+      return { record, change: { add: record } }
+    })
+  }
+
+  /**
+   * Changes some fields of a record and resolves once that is on disk; a patch that changes nothing writes nothing.
+   *
+   * @returns The record as it became; the id stays.
+   * @throws {UnknownNameError} if no record has the name.
+   * @throws {StaleRecordError} if the record is not `expected`.
+   * @throws {NameTakenError} if the new name belongs to another record. Also what `add` throws.
+   */
+  modify(name: string, patch: ConfigurationPatch, expected?: Expectation): Promise<Configuration> {
+    return this.#change([name, patch.name ?? name], () => {
+      const old = this.#getExpected(name, expected)
+      const record = old.with(patch)
+      if (record === old) return { record }
+      if (record.name !== name) this.#checkFree(record.name)
+      return { record, change: { modify: record, name } }
+    })
+  }
+
+  /**
+   * Removes a record and resolves once that is on disk.
+   *
+   * @returns The record that was removed.
+   * @throws {UnknownNameError} if no record has the name.
+   * @throws {StaleRecordError} if the record is not `expected`. Also what `add` throws.
+   */
+  remove(name: string, expected?: Expectation): Promise<Configuration> {
+    return this.#change([name], () => ({
+      record: this.#getExpected(name, expected),
+      change: { remove: name },
+    }))
+  }
+
+  /** Waits for what is on its way to the disk and closes the files. */
+  async close(): Promise<void> {
+    await this.#journal.close()
+    await this.#snapshot
+  }
+
+  /**
+   * Makes a decision and, when it is a change, hands it to the journal.
+   *
+   * A decision that needs no write, a refusal above all, must not rest on changes that a crash may still take back:
+   * then it is made again once those are settled.
+   */
+  async #change(names: readonly string[], decide: () => Decision): Promise<Configuration> {
+    for (;;) {
+      let decision: Decision
+      try {
+        decision = decide()
+      } catch (refusal) {
+        if (await this.#haveSettled(names)) continue
+        throw refusal
+      }
+      if (decision.change !== undefined) {
+        await this.#stage(decision.change)
+        return decision.record
+      }
+      if (!(await this.#haveSettled(names))) return decision.record
+    }
+  }
+
+  /** Waits for the changes on their way that touch the names; false when there are none. */
+  async #haveSettled(names: readonly string[]): Promise<boolean> {
+    const staged = names.map((name) => this.#staged.get(name)).filter((entry) => entry !== undefined)
+    await Promise.all(staged.map((entry) => entry.settled))
+    return staged.length > 0
+  }
+
+  #stage(change: Change): Promise<void> {
+    const durable = this.#journal.append(change)
+    const settled = durable.catch(() => {})
+    if ('add' in change) this.#lastId = change.add.id
+    for (const [name, holder] of touchedNames(change)) {
+      const changes = (this.#staged.get(name)?.changes ?? 0) + 1
+      this.#staged.set(name, { holder, changes, settled })
+    }
+    return durable
+  }
+
+  #apply(change: Change, revision: number) {
+    this.#index.apply(change, revision)
+    for (const [name] of touchedNames(change)) {
+      const staged = this.#staged.get(name)
+      if (staged === undefined) continue
+      staged.changes -= 1
+      if (staged.changes === 0) this.#staged.delete(name)
+    }
+    this.#snapshotIfDue()
+  }
+
+  #latest(name: string): Configuration | undefined {
+    const staged = this.#staged.get(name)
+    return staged === undefined ? this.#index.find(name) : staged.holder
+  }
+
+  #checkFree(name: string) {
+    const holder = this.#latest(name)
+    if (holder !== undefined) throw new NameTakenError(holder)
+  }
+
+  #getExpected(name: string, expected: Expectation | undefined): Configuration {
+    const record = this.#latest(name)
+    if (record === undefined) throw new UnknownNameError(name)
+    if (expected !== undefined && !expected(record)) throw new StaleRecordError(name)
+    return record
+  }
+
+  #snapshotIfDue() {
+    if (this.#snapshot !== undefined || this.#journal.size < this.#snapshotDueBytes) return
+    this.#snapshot = this.#compact()
+      .catch((error: unknown) => {
+        this.#log.error('snapshot_failed', { reason: String(error) })
+        this.#snapshotDueBytes = this.#journal.size + SNAPSHOT_JOURNAL_BYTES_MIN
+      })
+      .finally(() => {
+        this.#snapshot = undefined
+      })
+  }
+
+  /** Goes on in a new journal, writes a snapshot, and only then gives the old journal up. */
+  async #compact() {
+    if (!this.#hasOldJournal) {
+      await this.#journal.restart(() => [], this.#folder.file(dataFiles.journalOld))
+      this.#hasOldJournal = true
+    }
+    await this.#writeSnapshot()
+  }
+
+  /** After the disk failed: the journal is not to be trusted, so everything goes into a snapshot first. */
+  async #recover() {
+    await this.#snapshot
+    await this.#writeSnapshot()
+    await this.#journal.restart(() => [])
+  }
+
+  async #writeSnapshot() {
+    const { revision, lastId, count } = this.#index
+    const records = this.#index.slice(0, count)
+    const path = this.#folder.file(dataFiles.snapshot)
+    const bytes = await writeSnapshot(path, { store: this.id, revision, lastId }, records, this.#files)
+    await removeIfPresent(this.#folder.file(dataFiles.journalOld), this.#files)
+    this.#hasOldJournal = false
+    this.#snapshotDueBytes = Math.max(SNAPSHOT_JOURNAL_BYTES_MIN, bytes)
+    this.#log.info('snapshot_written', { records: count, revision, bytes })
+  }
+}
+
+/**
+ * Reads the store of a folder into memory.
+ *
+ * @param mustExist Whether a folder without a store is damage rather than new.
+ * @throws {DamagedFileError} if what is on disk is not what was written, a torn tail excepted.
+ */
+export async function openConfigurationStore(
+  folder: DataFolder,
+  { mustExist, log, files = realFileSystem }: { mustExist: boolean; log: Log; files?: FileSystem },
+): Promise<ConfigurationStore> {
+  const index = new ConfigurationIndex()
+  const recovered = await recoverIndex(index, folder, mustExist, files, log)
+  return new ConfigurationStore(index, recovered, folder, log, files)
+}
+
+/** The names that a change takes or frees, each with who has it afterwards. */
+function touchedNames(change: Change): [string, Configuration | undefined][] {
+  if ('add' in change) return [[change.add.name, change.add]]
+  if ('remove' in change) return [[change.remove, undefined]]
+  if (change.name === change.modify.name) return [[change.name, change.modify]]
+  return [
+    [change.name, undefined],
+    [change.modify.name, change.modify],
+  ]
+}

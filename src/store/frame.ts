@@ -1,0 +1,46 @@
+import { crc32 } from 'node:zlib'
+
+/**
+ * One line of a journal: `<crc32> <length> <first revision> <JSON array>`.
+ *
+ * The checksum covers everything behind it and is chained: it starts from the checksum of the line before. So a line
+ * proves its predecessor, and a line that was moved, doubled or taken from another journal does not fit.
+ */
+export interface Frame {
+  readonly storedCrc: number
+  readonly firstRevision: number
+  /** JSON of the array of changes. */
+  readonly json: Buffer
+  /** The checksum that this line would have behind a line with checksum `previousCrc`. */
+  crcAfter(previousCrc: number): number
+}
+
+export function encodeFrame(previousCrc: number, firstRevision: number, json: string) {
+  const covered = `${Buffer.byteLength(json)} ${firstRevision} ${json}`
+  const crc = crc32(covered, previousCrc)
+  return { crc, bytes: Buffer.from(`${crc.toString(16).padStart(8, '0')} ${covered}\n`) }
+}
+
+/** Takes a line apart without believing it; undefined when it does not even have the form of a frame. */
+export function parseFrame(line: Buffer): Frame | undefined {
+  const match = matchStart(line)
+  if (match === null) return undefined
+  const json = line.subarray(match[0].length)
+  if (json.length !== Number(match[2])) return undefined
+  return {
+    storedCrc: Number.parseInt(match[1] ?? '', 16),
+    firstRevision: Number(match[3]),
+    json,
+    crcAfter: (previousCrc) => crc32(line.subarray(9), previousCrc),
+  }
+}
+
+/** The second frame of a line that is two, because the newline between them was lost. */
+export function parseSecondFrame(line: Buffer): Frame | undefined {
+  const match = matchStart(line)
+  return match === null ? undefined : parseFrame(line.subarray(match[0].length + Number(match[2]) + 1))
+}
+
+function matchStart(line: Buffer): RegExpExecArray | null {
+  return /^([0-9a-f]{8}) (\d{1,10}) (\d{1,16}) /.exec(line.toString('latin1', 0, 40))
+}

@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import { basename, dirname, join } from 'node:path'
+import { DamagedFileError, systemCode } from '../errors.ts'
+import { openAtomicFile } from '../files/atomic-file.ts'
+import type { FileSystem, OpenFile } from '../files/file-system.ts'
+import { FRAME_CHANGES_MAX } from '../limits.ts'
+import type { Log } from '../log.ts'
+import { encodeFrame } from './frame.ts'
+import {
+  JOURNAL_VERSION,
+  type JournalEnd,
+  type JournalHeader,
+  readJournal,
+  readJournalHeader,
+} from './journal-reader.ts'
+
+const COPY_BYTES = 64 * 1024
+
+/** The open file and where its good part ends. */
+export interface JournalPosition {
+  readonly file: OpenFile
+  readonly size: number
+  readonly crc: number
+  readonly revision: number
+}
+
+/** The bytes of a new journal: its header, and the changes that it begins with. */
+export function encodeJournalStart(header: JournalHeader, changes: readonly unknown[]) {
+  let { crc, bytes } = encodeFrame(
+    0,
+    header.after,
+    JSON.stringify([{ journal: JOURNAL_VERSION, store: header.store }]),
+  )
+  const frames = [bytes]
+  let revision = header.after
+  for (let first = 0; first < changes.length; first += FRAME_CHANGES_MAX) {
+    const some = changes.slice(first, first + FRAME_CHANGES_MAX)
+    ;({ crc, bytes } = encodeFrame(crc, revision + 1, JSON.stringify(some)))
+    frames.push(bytes)
+    revision += some.length
+  }
+  return { bytes: Buffer.concat(frames), crc, revision }
+}
+
+/** Makes an empty journal, durably, in the place of whatever is there. */
+export async function createJournalFile(
+  path: string,
+  header: JournalHeader,
+  files: FileSystem,
+): Promise<void> {
+  const file = await openAtomicFile(path, files)
+  try {
+    await file.write(encodeJournalStart(header, []).bytes)
+    await file.commit()
+  } finally {
+    await file.abort()
+  }
+}
+
+/** A journal file that was opened and is still to be read. */
+export interface JournalFile {
+  readonly header: JournalHeader
+  /**
+   * Reads every change. A torn tail is cut off, durably, and kept in a file beside the journal.
+   *
+   * @throws {DamagedFileError} as `readJournal` does.
+   */
+  replay(visit: (change: unknown, revision: number) => void, log: Log): Promise<JournalPosition>
+  close(): Promise<void>
+}
+
+/**
+ * Opens a journal and reads its header.
+ *
+ * @returns undefined when there is no such file.
+ * @throws {DamagedFileError} when the file is no journal.
+ */
+export async function openJournalFile(path: string, files: FileSystem): Promise<JournalFile | undefined> {
+  let file: OpenFile
+  try {
+    file = await files.open(path, 'r+')
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    const header = await readJournalHeader(path, file)
+    return {
+      header,
+      async replay(visit, log) {
+        const end = await readJournal(path, file, header, visit)
+        if (end.tornBytes > 0) await setTornTailAside(path, file, end, files, log)
+        return { file, size: end.size, crc: end.crc, revision: end.revision }
+      },
+      close: () => file.close(),
+    }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** @throws {DamagedFileError} when a journal was written for another store. */
+export function checkStore(path: string, header: JournalHeader, store: string): void {
+  if (header.store === store) return
+  const reason = `it belongs to store ${header.store}, not to ${store},`
+  throw new DamagedFileError(path, 0, reason, 'put back the file that belongs here')
+}
+
+async function setTornTailAside(path: string, file: OpenFile, end: JournalEnd, files: FileSystem, log: Log) {
+  const name = `${basename(path, '.jsonl')}.torn-${end.size}-${randomBytes(3).toString('hex')}`
+  const aside = await openAtomicFile(join(dirname(path), name), files, path)
+  try {
+    const chunk = Buffer.alloc(COPY_BYTES)
+    for (let offset = end.size; ; ) {
+      const { bytesRead } = await file.read(chunk, 0, chunk.length, offset)
+      if (bytesRead === 0) break
+      await aside.write(chunk.subarray(0, bytesRead))
+      offset += bytesRead
+    }
+    await aside.commit()
+  } finally {
+    await aside.abort()
+  }
+  await file.truncate(end.size)
+  await file.sync()
+  log.warn('torn_tail_set_aside', { file: path, offset: end.size, bytes: end.tornBytes, kept_as: name })
+}

@@ -1,0 +1,119 @@
+import { DamagedFileError } from '../errors.ts'
+import type { OpenFile } from '../files/file-system.ts'
+import { forEachLine } from '../files/lines.ts'
+import { isObject, parseJson } from '../json.ts'
+import { type Frame, parseFrame, parseSecondFrame } from './frame.ts'
+
+/** What the first line of a journal says. */
+export interface JournalHeader {
+  /** Id of the store that the journal belongs to. */
+  readonly store: string
+  /** The journal holds the changes after this revision. */
+  readonly after: number
+}
+
+/** Where the good part of a journal ends. */
+export interface JournalEnd {
+  /** Bytes of the good part. */
+  readonly size: number
+  /** Checksum of its last line. */
+  readonly crc: number
+  /** Revision of its last change. */
+  readonly revision: number
+  /** Bytes behind the good part: a frame that was being written when the process or the power went. */
+  readonly tornBytes: number
+}
+
+export const JOURNAL_VERSION = 1
+
+const HEADER_BYTES_MAX = 1024
+const ADVICE = 'restore the data folder from a backup, or cut the file there and accept what is lost'
+
+/**
+ * Reads the first line of a journal.
+ *
+ * @throws {DamagedFileError} when it is no header, or one of a version that this program does not read.
+ */
+export async function readJournalHeader(path: string, file: OpenFile): Promise<JournalHeader> {
+  const start = Buffer.alloc(HEADER_BYTES_MAX)
+  const { bytesRead } = await file.read(start, 0, start.length, 0)
+  const newline = start.subarray(0, bytesRead).indexOf('\n')
+  const frame = newline === -1 ? undefined : parseFrame(start.subarray(0, newline))
+  if (frame === undefined || frame.crcAfter(0) !== frame.storedCrc) {
+    throw new DamagedFileError(path, 0, 'the first line is no journal header', ADVICE)
+  }
+  const content = parseArray(frame.json)?.[0]
+  if (!isObject(content) || typeof content.store !== 'string') {
+    throw new DamagedFileError(path, 0, 'the header names no store', ADVICE)
+  }
+  if (content.journal !== JOURNAL_VERSION) {
+    const reason = `journal version ${content.journal} is unknown to this program, which reads ${JOURNAL_VERSION},`
+    throw new DamagedFileError(path, 0, reason, 'start the connbook that wrote it, or a newer one')
+  }
+  return { store: content.store, after: frame.firstRevision }
+}
+
+/**
+ * Reads a journal and hands over each change with its revision.
+ *
+ * One frame is on its way to the disk at a time, so only the last one can be half-written. Anything bad with a frame
+ * behind it that goes on where the good part ends, or later, is damage.
+ *
+ * @throws {DamagedFileError} with the offset of the bad frame.
+ */
+export async function readJournal(
+  path: string,
+  file: OpenFile,
+  header: JournalHeader,
+  visit: (change: unknown, revision: number) => void,
+): Promise<JournalEnd> {
+  let size = 0
+  let crc = 0
+  let revision = header.after
+  let badOffset: number | undefined
+
+  await forEachLine(file, (line, offset, isWhole) => {
+    const frame = isWhole ? parseFrame(line) : undefined
+    const fits = frame !== undefined && (offset === 0 || isNext(frame))
+    if (fits && badOffset === undefined) {
+      if (offset > 0) visitChanges(frame, offset)
+      size = offset + line.length + 1
+      crc = frame.storedCrc
+      return
+    }
+    const later = frame ?? parseSecondFrame(line)
+    badOffset ??= offset
+    if (fits) throw new DamagedFileError(path, badOffset, 'a damaged line stands before a good one', ADVICE)
+    if (later !== undefined && isBeyondNext(later)) {
+      const reason = `the changes from revision ${revision + 1} to ${later.firstRevision - 1} are damaged or missing`
+      throw new DamagedFileError(path, badOffset, reason, ADVICE)
+    }
+  })
+  return { size, crc, revision, tornBytes: (await file.stat()).size - size }
+
+  function isNext(frame: Frame): boolean {
+    return frame.firstRevision === revision + 1 && frame.crcAfter(crc) === frame.storedCrc
+  }
+
+  /** Its checksum cannot be tried without the lost frame before it, but no torn write looks like this. */
+  function isBeyondNext(frame: Frame): boolean {
+    return frame.firstRevision > revision + 1 && parseArray(frame.json) !== undefined
+  }
+
+  function visitChanges(frame: Frame, offset: number) {
+    try {
+      for (const change of parseArray(frame.json) ?? [undefined]) {
+        revision += 1
+        visit(change, revision)
+      }
+    } catch (error) {
+      const reason = `revision ${revision} does not fit (${error instanceof Error ? error.message : error})`
+      throw new DamagedFileError(path, offset, reason, ADVICE, { cause: error })
+    }
+  }
+}
+
+function parseArray(json: Buffer): unknown[] | undefined {
+  const parsed = parseJson(json.toString('utf8'))
+  return Array.isArray(parsed) ? parsed : undefined
+}

@@ -1,0 +1,272 @@
+import { dirname } from 'node:path'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { OverloadedError, StorageFullError, StorageUnavailableError, systemCode } from '../errors.ts'
+import { openTemporaryFile, removeIfPresent, syncFolder, writeAll } from '../files/atomic-file.ts'
+import type { FileSystem } from '../files/file-system.ts'
+import {
+  FRAME_CHANGES_MAX,
+  RECOVERY_PAUSE_MS_MAX,
+  RECOVERY_PAUSE_MS_MIN,
+  WAITING_CHANGES_MAX,
+} from '../limits.ts'
+import type { Log } from '../log.ts'
+import { encodeFrame } from './frame.ts'
+import { encodeJournalStart, type JournalPosition } from './journal-file.ts'
+
+/** Errors that pass when somebody makes room. */
+const FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+/** How the state that a journal keeps takes part in its life. */
+export interface JournalOwner<Change> {
+  /** Puts a change, now durable, into the state. Called in the order of revisions. */
+  apply(change: Change, revision: number): void
+  /** Every change that was appended and not yet applied is refused. Called before their promises reject. */
+  refuse(): void
+  /** After the disk failed: writes the whole state elsewhere, with `restart`; repeated until it succeeds. */
+  recover(): Promise<void>
+}
+
+interface Waiting<Change> {
+  readonly change: Change
+  resolve(): void
+  reject(error: Error): void
+}
+
+/**
+ * An append-only file of changes with group commit: the changes that arrive during one `fdatasync` share the next.
+ *
+ * One frame is in flight at a time. A change is applied, and its promise resolved, after the `fdatasync` that covers
+ * it and not before.
+ */
+export class Journal<Change> {
+  readonly path: string
+  readonly store: string
+  readonly #owner: JournalOwner<Change>
+  readonly #log: Log
+  readonly #files: FileSystem
+  #position: JournalPosition
+  #waiting: Waiting<Change>[] = []
+  readonly #restarts: (() => Promise<void>)[] = []
+  #running: Promise<void> | undefined
+  #recovery: Promise<void> | undefined
+  #isFailed = false
+  readonly #closing = new AbortController()
+
+  constructor(
+    path: string,
+    store: string,
+    position: JournalPosition,
+    owner: JournalOwner<Change>,
+    log: Log,
+    files: FileSystem,
+  ) {
+    this.path = path
+    this.store = store
+    this.#position = position
+    this.#owner = owner
+    this.#log = log
+    this.#files = files
+  }
+
+  /** Revision of the last durable change. */
+  get revision(): number {
+    return this.#position.revision
+  }
+
+  /** Bytes of the journal file. */
+  get size(): number {
+    return this.#position.size
+  }
+
+  /** False from a failed `fdatasync` until `recover` has succeeded. */
+  get isWritable(): boolean {
+    return !this.#isFailed && !this.#closing.signal.aborted
+  }
+
+  /**
+   * Resolves once the change is on disk and applied. Rejects with StorageFullError if there is no room (the file has
+   * been cut back and a later call may succeed), with StorageUnavailableError if the disk failed.
+   *
+   * @throws {StorageUnavailableError} at once if the disk failed before.
+   * @throws {OverloadedError} at once if WAITING_CHANGES_MAX changes are waiting already.
+   */
+  append(change: Change): Promise<void> {
+    if (!this.isWritable) throw unavailable()
+    if (this.#waiting.length >= WAITING_CHANGES_MAX) {
+      throw new OverloadedError('Cannot take another change: too many wait for the disk')
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#waiting.push({ change, resolve, reject })
+    this.#run()
+    return promise
+  }
+
+  /**
+   * Goes on in a new file, between two frames.
+   *
+   * @param changes Tells, at that moment, what the new file begins with; this gets new revisions and is not applied.
+   * @param keepAs The name that the old file gets; without it the new file takes its place.
+   * @throws the system's error; then the old file is still in use.
+   */
+  restart(changes: () => readonly Change[], keepAs?: string): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#restarts.push(() => this.#startNewFile(changes, keepAs).then(resolve, reject))
+    this.#run()
+    return promise
+  }
+
+  /** Waits for what is on its way, takes nothing more, and closes the file. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return
+    this.#closing.abort()
+    await this.#recovery
+    await this.#running
+    await this.#position.file.close()
+  }
+
+  #run() {
+    this.#running ??= this.#work()
+  }
+
+  async #work() {
+    // Requests that arrived in the same turn of the event loop share the first frame.
+    await nextTurn()
+    for (;;) {
+      const restart = this.#restarts.shift()
+      if (restart !== undefined) await restart()
+      else if (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, FRAME_CHANGES_MAX))
+      else break
+    }
+    // Together with the last look at the queue: what is appended from now on needs another run.
+    this.#running = undefined
+  }
+
+  async #commit(batch: Waiting<Change>[]) {
+    const { file, size, crc, revision } = this.#position
+    const json = JSON.stringify(batch.map((waiting) => waiting.change))
+    const frame = encodeFrame(crc, revision + 1, json)
+    try {
+      await writeAll(file, frame.bytes, size)
+    } catch (error) {
+      const isFull = FULL_CODES.has(systemCode(error) ?? '') && (await this.#cutBack())
+      return isFull ? this.#refuse(batch, full(error)) : this.#fail(batch, error)
+    }
+    try {
+      await file.datasync()
+    } catch (error) {
+      // Not to be tried again: the kernel may have dropped the pages and would report success. The cut only
+      // keeps a restart from finding the refused frame.
+      await this.#cutBack()
+      return this.#fail(batch, error)
+    }
+    this.#position = {
+      file,
+      size: size + frame.bytes.length,
+      crc: frame.crc,
+      revision: revision + batch.length,
+    }
+    for (const [index, { change }] of batch.entries()) this.#owner.apply(change, revision + 1 + index)
+    for (const waiting of batch) waiting.resolve()
+  }
+
+  async #cutBack(): Promise<boolean> {
+    try {
+      await this.#position.file.truncate(this.#position.size)
+      return true
+    } catch (error) {
+      this.#log.error('journal_not_cut_back', { file: this.path, reason: String(error) })
+      return false
+    }
+  }
+
+  /** What waits was checked against the changes that fail now, so it is refused with them. */
+  #refuse(batch: Waiting<Change>[], error: Error) {
+    const refused = [...batch, ...this.#waiting.splice(0)]
+    this.#log.error('change_refused', {
+      file: this.path,
+      changes: refused.length,
+      reason: String(error.cause),
+    })
+    this.#owner.refuse()
+    for (const waiting of refused) waiting.reject(error)
+  }
+
+  #fail(batch: Waiting<Change>[], error: unknown) {
+    this.#isFailed = true
+    this.#refuse(batch, unavailable(error))
+    this.#recovery ??= this.#recover().finally(() => {
+      this.#recovery = undefined
+    })
+  }
+
+  async #recover() {
+    let pauseMs = RECOVERY_PAUSE_MS_MIN
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      try {
+        await this.#owner.recover()
+        this.#isFailed = false
+        this.#log.info('storage_recovered', { file: this.path })
+        return
+      } catch (error) {
+        this.#log.error('storage_unavailable', { file: this.path, reason: String(error), retry_ms: pauseMs })
+        await pause(pauseMs, undefined, { ref: false, signal }).catch(() => {})
+        pauseMs = Math.min(2 * pauseMs, RECOVERY_PAUSE_MS_MAX)
+      }
+    }
+  }
+
+  async #startNewFile(changes: () => readonly Change[], keepAs: string | undefined) {
+    const { file: oldFile, revision: after } = this.#position
+    const start = encodeJournalStart({ store: this.store, after }, changes())
+    const temporary = await openTemporaryFile(this.path, this.#files)
+    try {
+      await writeAll(temporary.file, start.bytes, 0)
+      await temporary.file.sync()
+      await this.#swap(temporary.path, keepAs)
+    } catch (error) {
+      await temporary.file.close()
+      await removeIfPresent(temporary.path, this.#files)
+      throw error
+    }
+    this.#position = {
+      file: temporary.file,
+      size: start.bytes.length,
+      crc: start.crc,
+      revision: start.revision,
+    }
+    try {
+      await oldFile.close()
+      await syncFolder(dirname(this.path), this.#files)
+    } catch (error) {
+      // After a power loss either file could stand under the name.
+      this.#fail([], error)
+      throw error
+    }
+  }
+
+  async #swap(temporary: string, keepAs: string | undefined) {
+    if (keepAs !== undefined) await this.#files.rename(this.path, keepAs)
+    try {
+      await this.#files.rename(temporary, this.path)
+    } catch (error) {
+      if (keepAs !== undefined) await this.#files.rename(keepAs, this.path)
+      throw error
+    }
+  }
+}
+
+function full(cause: unknown): StorageFullError {
+  return new StorageFullError(
+    'Cannot store the change: no room is left on the disk; try again when there is',
+    { cause },
+  )
+}
+
+function unavailable(cause?: unknown): StorageUnavailableError {
+  const options = cause === undefined ? undefined : { cause }
+  return new StorageUnavailableError(
+    'Cannot store the change: the disk failed, and it is not yet sure again',
+    options,
+  )
+}
