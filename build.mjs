@@ -91,6 +91,8 @@ async function inject(workshop, executable, { nodePath, platform, arch }) {
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
     useCodeCache: false,
+    // Node would open a debugger on this signal.
+    execArgv: ['--disable-sigusr1'],
   }
   const targets = [{ nodeRange: 'node26', platform, arch, output: executable }]
   await pkgSea

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+/** What `npm run build` has made; `npm test` builds it before it runs the tests. */
+export const executable = fileURLToPath(new URL('../../dist/connbook', import.meta.url))
+
+/** A server that runs as its own process. */
+export interface RunningServer {
+  readonly url: string
+  readonly process: ChildProcess
+  /** Everything on standard error so far. */
+  readonly stderr: () => string
+  /** Sends a signal and gives the exit code, or the signal that ended the process. */
+  stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>
+}
+
+/**
+ * Starts the executable on a free port and waits until it listens; it is killed when the test ends.
+ *
+ * @param through A command that runs it, `prlimit` for example, with that command's arguments.
+ */
+export async function startExecutable(
+  t: TestContext,
+  args: readonly string[],
+  {
+    cwd,
+    environment = {},
+    through = [],
+  }: { cwd?: string; environment?: NodeJS.ProcessEnv; through?: string[] } = {},
+): Promise<RunningServer> {
+  const [command = executable, ...rest] = [
+    ...through,
+    executable,
+    '--host',
+    '127.0.0.1',
+    '--port',
+    '0',
+    ...args,
+  ]
+  const child = spawn(command, rest, {
+    cwd,
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
+  let stderr = ''
+  const { promise: listening, resolve } = Promise.withResolvers<string>()
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+    const url = /"event":"listening","url":"([^"]+)"/.exec(stderr)?.[1]
+    if (url !== undefined) resolve(url)
+  })
+  const url = await Promise.race([listening, exited.then(([code]) => assert.fail(`exit ${code}: ${stderr}`))])
+  return {
+    url,
+    process: child,
+    stderr: () => stderr,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      const [code, by] = await exited
+      return code ?? by ?? assert.fail('neither code nor signal')
+    },
+  }
+}
+
+export interface Finished {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the executable to its end. */
+export async function runExecutable(
+  args: readonly string[],
+  {
+    input = '',
+    cwd,
+    environment = {},
+  }: { input?: string; cwd?: string; environment?: NodeJS.ProcessEnv } = {},
+): Promise<Finished> {
+  const child = spawn(executable, args, { cwd, env: { PATH: process.env.PATH, ...environment } })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, stdout, stderr }
+}

@@ -1,0 +1,99 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isObject } from '../../src/json.ts'
+
+export type Headers = Record<string, string | readonly string[]>
+
+export interface Answer {
+  readonly status: number
+  readonly reason: string
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** The body taken as JSON. */
+  json<T>(): T
+}
+
+export interface Parts {
+  readonly headers?: Headers
+  /** Text and bytes are sent as they are, without a type; anything else as JSON, typed so. */
+  readonly body?: unknown
+}
+
+/** Sends a request, with the path exactly as it is given, and no header that is not asked for but `Host`. */
+export type Ask = (method: string, path: string, parts?: Parts) => Promise<Answer>
+
+/**
+ * A client that, unlike `fetch`, neither tidies paths nor adds headers, and may use any method.
+ *
+ * @param always Headers that go with each request.
+ */
+export function createClient(url: string, always: Headers = {}): Ask {
+  const { protocol, hostname, port, pathname } = new URL(url)
+  const request = protocol === 'https:' ? requestHttps : requestHttp
+  const base = pathname === '/' ? '' : pathname
+  return async (method, path, { headers = {}, body } = {}) => {
+    const isRaw = body === undefined || typeof body === 'string' || body instanceof Uint8Array
+    const bytes = isRaw ? body : JSON.stringify(body)
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    const outgoing = request(
+      {
+        hostname,
+        port,
+        method,
+        path: base + path,
+        agent: false,
+        rejectUnauthorized: false,
+        headers: {
+          ...(isRaw ? {} : { 'Content-Type': 'application/json' }),
+          ...(bytes === undefined ? {} : { 'Content-Length': Buffer.byteLength(bytes) }),
+          ...always,
+          ...headers,
+        } as Record<string, string | string[] | number>,
+      },
+      resolve,
+    )
+    outgoing.on('error', reject)
+    outgoing.end(bytes)
+    const incoming = await promise
+    const text = Buffer.concat(await incoming.toArray()).toString()
+    return {
+      status: incoming.statusCode ?? 0,
+      reason: incoming.statusMessage ?? '',
+      headers: incoming.headers,
+      text,
+      json: () => JSON.parse(text),
+    }
+  }
+}
+
+/** The fields that a problem body names, in order; empty when it names none. */
+export function faultyFields(answer: Answer): string[] {
+  const { errors } = answer.json<{ errors?: { field: string }[] }>()
+  return errors?.map(({ field }) => field) ?? []
+}
+
+/** The names in a `configurations` envelope, in order. */
+export function namesIn(answer: Answer): string[] {
+  return recordsIn(answer).map(({ name }) => name)
+}
+
+export interface ShownRecord {
+  readonly id: number
+  readonly name: string
+  readonly hostname: string
+  readonly port: number
+  readonly username: string
+}
+
+/** The records in a `configurations` envelope, which must be the answer's only member. */
+export function recordsIn(answer: Answer): ShownRecord[] {
+  const body = answer.json<unknown>()
+  if (
+    !isObject(body) ||
+    Object.keys(body).join() !== 'configurations' ||
+    !Array.isArray(body.configurations)
+  ) {
+    throw new Error(`this is no envelope: ${answer.status} ${answer.text}`)
+  }
+  return body.configurations
+}

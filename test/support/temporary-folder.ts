@@ -1,0 +1,18 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+// As main.ts does.
+process.umask(0o077)
+
+/** What ends some day: a test, or a whole suite by way of the `after` of node:test. */
+export interface Lifetime {
+  after(cleanUp: () => void | Promise<void>): void
+}
+
+/** A new private folder that goes when the test or the suite ends. */
+export async function temporaryFolder(t: Lifetime): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'connbook-test-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
