@@ -1,3 +1,5 @@
+import { chownSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 /** A lock that the kernel drops when the process ends, however it ends. */
@@ -29,9 +31,17 @@ export function lockFile(path: string, waitMs = 0): FileLock | undefined {
     throw error
   }
   held.add(database)
+  giveToOwnerOfFolder(path)
   return {
     release() {
       if (held.delete(database)) database.close()
     },
   }
+}
+
+/** A lock file that root has made must not keep the account out that the server runs under. */
+function giveToOwnerOfFolder(path: string) {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = statSync(dirname(path))
+  chownSync(path, uid, gid)
 }

@@ -10,6 +10,7 @@ import { ConfigurationIndex, type Sort } from './configuration-index.ts'
 import { Journal } from './journal.ts'
 import { type Recovered, recoverIndex } from './recovery.ts'
 import { writeSnapshot } from './snapshot.ts'
+import { StagedNames } from './staged-names.ts'
 
 /** The name belongs to another record. */
 export class NameTakenError extends ConnbookError {
@@ -43,16 +44,6 @@ export class StaleRecordError extends ConnbookError {
 /** Whether a record is the one that the caller means to change. */
 export type Expectation = (record: Configuration) => boolean
 
-/** A name that changes on their way to the disk take or free. */
-interface StagedName {
-  /** Who will have the name; undefined when it will be free. */
-  holder: Configuration | undefined
-  /** How many changes on their way touch the name. */
-  changes: number
-  /** Resolves when the last of them is durable or refused. */
-  settled: Promise<void>
-}
-
 interface Decision {
   readonly record: Configuration
   /** Undefined when the record stays as it is. */
@@ -71,7 +62,7 @@ export class ConfigurationStore {
   readonly #log: Log
   readonly #index: ConfigurationIndex
   readonly #journal: Journal<Change>
-  readonly #staged = new Map<string, StagedName>()
+  readonly #staged = new StagedNames()
   #lastId: number
   #hasOldJournal: boolean
   #snapshotDueBytes: number
@@ -218,48 +209,33 @@ export class ConfigurationStore {
       try {
         decision = decide()
       } catch (refusal) {
-        if (await this.#haveSettled(names)) continue
+        if (await this.#staged.settled(names)) continue
         throw refusal
       }
       if (decision.change !== undefined) {
         await this.#stage(decision.change)
         return decision.record
       }
-      if (!(await this.#haveSettled(names))) return decision.record
+      if (!(await this.#staged.settled(names))) return decision.record
     }
-  }
-
-  /** Waits for the changes on their way that touch the names; false when there are none. */
-  async #haveSettled(names: readonly string[]): Promise<boolean> {
-    const staged = names.map((name) => this.#staged.get(name)).filter((entry) => entry !== undefined)
-    await Promise.all(staged.map((entry) => entry.settled))
-    return staged.length > 0
   }
 
   #stage(change: Change): Promise<void> {
     const durable = this.#journal.append(change)
     const settled = durable.catch(() => {})
     if ('add' in change) this.#lastId = change.add.id
-    for (const [name, holder] of touchedNames(change)) {
-      const changes = (this.#staged.get(name)?.changes ?? 0) + 1
-      this.#staged.set(name, { holder, changes, settled })
-    }
+    this.#staged.add(change, settled)
     return durable
   }
 
   #apply(change: Change, revision: number) {
     this.#index.apply(change, revision)
-    for (const [name] of touchedNames(change)) {
-      const staged = this.#staged.get(name)
-      if (staged === undefined) continue
-      staged.changes -= 1
-      if (staged.changes === 0) this.#staged.delete(name)
-    }
+    this.#staged.remove(change)
     this.#snapshotIfDue()
   }
 
   #latest(name: string): Configuration | undefined {
-    const staged = this.#staged.get(name)
+    const staged = this.#staged.find(name)
     return staged === undefined ? this.#index.find(name) : staged.holder
   }
 
@@ -294,6 +270,7 @@ export class ConfigurationStore {
       this.#hasOldJournal = true
     }
     await this.#writeSnapshot()
+    await this.#dropOldJournal()
   }
 
   /** After the disk failed: the journal is not to be trusted, so everything goes into a snapshot first. */
@@ -301,6 +278,7 @@ export class ConfigurationStore {
     await this.#snapshot
     await this.#writeSnapshot()
     await this.#journal.restart(() => [])
+    await this.#dropOldJournal()
   }
 
   async #writeSnapshot() {
@@ -308,10 +286,13 @@ export class ConfigurationStore {
     const records = this.#index.slice(0, count)
     const path = this.#folder.file(dataFiles.snapshot)
     const bytes = await writeSnapshot(path, { store: this.id, revision, lastId }, records, this.#files)
-    await removeIfPresent(this.#folder.file(dataFiles.journalOld), this.#files)
-    this.#hasOldJournal = false
     this.#snapshotDueBytes = Math.max(SNAPSHOT_JOURNAL_BYTES_MIN, bytes)
     this.#log.info('snapshot_written', { records: count, revision, bytes })
+  }
+
+  async #dropOldJournal() {
+    await removeIfPresent(this.#folder.file(dataFiles.journalOld), this.#files)
+    this.#hasOldJournal = false
   }
 }
 
@@ -328,15 +309,4 @@ export async function openConfigurationStore(
   const index = new ConfigurationIndex()
   const recovered = await recoverIndex(index, folder, mustExist, files, log)
   return new ConfigurationStore(index, recovered, folder, log, files)
-}
-
-/** The names that a change takes or frees, each with who has it afterwards. */
-function touchedNames(change: Change): [string, Configuration | undefined][] {
-  if ('add' in change) return [[change.add.name, change.add]]
-  if ('remove' in change) return [[change.remove, undefined]]
-  if (change.name === change.modify.name) return [[change.name, change.modify]]
-  return [
-    [change.name, undefined],
-    [change.modify.name, change.modify],
-  ]
 }

@@ -27,7 +27,8 @@ export interface JournalEnd {
 export const JOURNAL_VERSION = 1
 
 const HEADER_BYTES_MAX = 1024
-const ADVICE = 'restore the data folder from a backup, or cut the file there and accept what is lost'
+const HEADER_ADVICE = 'restore the data folder from a backup'
+const ADVICE = `${HEADER_ADVICE}, or cut the file there and accept what is lost`
 
 /**
  * Reads the first line of a journal.
@@ -40,11 +41,11 @@ export async function readJournalHeader(path: string, file: OpenFile): Promise<J
   const newline = start.subarray(0, bytesRead).indexOf('\n')
   const frame = newline === -1 ? undefined : parseFrame(start.subarray(0, newline))
   if (frame === undefined || frame.crcAfter(0) !== frame.storedCrc) {
-    throw new DamagedFileError(path, 0, 'the first line is no journal header', ADVICE)
+    throw new DamagedFileError(path, 0, 'the first line is no journal header', HEADER_ADVICE)
   }
   const content = parseArray(frame.json)?.[0]
   if (!isObject(content) || typeof content.store !== 'string') {
-    throw new DamagedFileError(path, 0, 'the header names no store', ADVICE)
+    throw new DamagedFileError(path, 0, 'the header names no store', HEADER_ADVICE)
   }
   if (content.journal !== JOURNAL_VERSION) {
     const reason = `journal version ${content.journal} is unknown to this program, which reads ${JOURNAL_VERSION},`

@@ -246,11 +246,14 @@ export class Journal<Change> {
   }
 
   async #swap(temporary: string, keepAs: string | undefined) {
-    if (keepAs !== undefined) await this.#files.rename(this.path, keepAs)
+    if (keepAs === undefined) return this.#files.rename(temporary, this.path)
+    await this.#files.rename(this.path, keepAs)
     try {
+      // A file system may bring names to disk in another order; the old journal must have its new one first.
+      await syncFolder(dirname(this.path), this.#files)
       await this.#files.rename(temporary, this.path)
     } catch (error) {
-      if (keepAs !== undefined) await this.#files.rename(keepAs, this.path)
+      await this.#files.rename(keepAs, this.path).catch((cause: unknown) => this.#fail([], cause))
       throw error
     }
   }

@@ -1,0 +1,62 @@
+import type { Change } from './change.ts'
+import type { Configuration } from './configuration.ts'
+
+interface StagedName {
+  /** Who will have the name; undefined when it will be free. */
+  holder: Configuration | undefined
+  /** How many changes on their way touch the name. */
+  changes: number
+  /** Resolves when the last of them is durable or refused. */
+  settled: Promise<void>
+}
+
+/** The names that changes on their way to the disk take or free. */
+export class StagedNames {
+  readonly #names = new Map<string, StagedName>()
+
+  /** Who will have a name, of which a change on its way decides; undefined when none does. */
+  find(name: string): { readonly holder: Configuration | undefined } | undefined {
+    return this.#names.get(name)
+  }
+
+  /** @param settled Resolves, and never rejects, when the change is durable or refused. */
+  add(change: Change, settled: Promise<void>): void {
+    for (const [name, holder] of touchedNames(change)) {
+      const changes = (this.#names.get(name)?.changes ?? 0) + 1
+      this.#names.set(name, { holder, changes, settled })
+    }
+  }
+
+  /** Takes out a change that has become durable. */
+  remove(change: Change): void {
+    for (const [name] of touchedNames(change)) {
+      const staged = this.#names.get(name)
+      if (staged === undefined) continue
+      staged.changes -= 1
+      if (staged.changes === 0) this.#names.delete(name)
+    }
+  }
+
+  /** Takes out all changes, because they are refused. */
+  clear(): void {
+    this.#names.clear()
+  }
+
+  /** Waits for the changes that touch any of the names; false when there are none. */
+  async settled(names: readonly string[]): Promise<boolean> {
+    const staged = names.map((name) => this.#names.get(name)).filter((entry) => entry !== undefined)
+    await Promise.all(staged.map((entry) => entry.settled))
+    return staged.length > 0
+  }
+}
+
+/** The names that a change takes or frees, each with who has it afterwards. */
+function touchedNames(change: Change): [string, Configuration | undefined][] {
+  if ('add' in change) return [[change.add.name, change.add]]
+  if ('remove' in change) return [[change.remove, undefined]]
+  if (change.name === change.modify.name) return [[change.name, change.modify]]
+  return [
+    [change.name, undefined],
+    [change.modify.name, change.modify],
+  ]
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { builtinModules } from 'node:module'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { build } from 'esbuild'
+
+const root = join(import.meta.dirname, '..')
+
+/** From the ground up: a folder, or single files. */
+const floors = [
+  ['src/errors.ts', 'src/limits.ts', 'src/log.ts', 'src/json.ts', 'src/version.ts', 'package.json'],
+  ['src/files/'],
+  ['src/http/'],
+  ['src/store/'],
+  ['src/auth/'],
+  ['src/resources/'],
+  ['src/server/'],
+  ['src/cli/'],
+  ['src/main.ts'],
+]
+
+interface Source {
+  path: string
+  text: string
+  /** As they are written. */
+  specifiers: string[]
+  /** Files of the house. */
+  imports: string[]
+}
+
+async function readSources(): Promise<Source[]> {
+  const paths = new Set(await bundledFiles())
+  const sources: Source[] = []
+  for (const path of paths) {
+    const text = await readFile(join(root, path), 'utf8')
+    const specifiers = path.endsWith('.ts') ? specifiersOf(text) : []
+    const imports = specifiers.filter(isRelative).map((specifier) => join(dirname(path), specifier))
+    // The bundler does not see what is imported for its type alone.
+    for (const imported of imports) paths.add(imported)
+    sources.push({ path, text, specifiers, imports })
+  }
+  return sources
+}
+
+async function bundledFiles(): Promise<string[]> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ['src/main.ts'],
+    bundle: true,
+    platform: 'node',
+    metafile: true,
+    write: false,
+  })
+  return Object.keys(metafile.inputs)
+}
+
+function specifiersOf(text: string): string[] {
+  const found = text.matchAll(
+    /^(?:import|export)\b[^'"`;]*?from\s*['"]([^'"]+)|\bimport\s*\(?\s*['"]([^'"]+)|\brequire\s*\(\s*['"]([^'"]+)/gm,
+  )
+  return [...found].map(([, from, plain, required]) => from ?? plain ?? required ?? '')
+}
+
+function isRelative(specifier: string): boolean {
+  return specifier.startsWith('.')
+}
+
+function floorOf(path: string): number {
+  return floors.findIndex((rooms) =>
+    rooms.some((room) => path === room || (room.endsWith('/') && path.startsWith(room))),
+  )
+}
+
+describe('the house', async () => {
+  const sources = await readSources()
+  const modules = sources.filter(({ path }) => path.endsWith('.ts'))
+
+  /** Nothing of the kind is found in any file. */
+  const assertNone = (of: (source: Source) => unknown[]) => {
+    assert.deepEqual(
+      modules.flatMap((source) => of(source).map((found) => `${source.path}: ${found}`)),
+      [],
+    )
+  }
+
+  it('has no file that nothing leads to', async () => {
+    const files = await readdir(join(root, 'src'), { recursive: true })
+    const written = files.filter((name) => name.endsWith('.ts')).map((name) => join('src', name))
+    assert.deepEqual(modules.map(({ path }) => path).sort(), written.sort())
+  })
+
+  it('has every file on a floor', () => {
+    assertNone(({ path }) => (floorOf(path) === -1 ? ['is on no floor'] : []))
+  })
+
+  it('imports from floors below or the same folder', () => {
+    assertNone(({ path, imports }) => imports.filter((imported) => floorOf(imported) > floorOf(path)))
+  })
+
+  it('has no two files that import each other, by whatever way round', () => {
+    const byPath = new Map(sources.map((source) => [source.path, source]))
+    const finished = new Set<string>()
+    const visit = (path: string, way: readonly string[]): void => {
+      assert.ok(!way.includes(path), [...way, path].join(' -> '))
+      if (finished.has(path)) return
+      for (const imported of byPath.get(path)?.imports ?? []) visit(imported, [...way, path])
+      finished.add(path)
+    }
+    for (const { path } of modules) visit(path, [])
+  })
+
+  it('stands on Node alone', () => {
+    const builtIns = new Set(builtinModules.map((name) => `node:${name.replace(/^node:/, '')}`))
+    assertNone(({ specifiers }) =>
+      specifiers.filter((specifier) => !isRelative(specifier) && !builtIns.has(specifier)),
+    )
+  })
+
+  it('writes paths in full, and reads its manifest in one place', () => {
+    assertNone(({ path, specifiers }) => {
+      const isFull = (specifier: string) =>
+        specifier.endsWith('.ts') || (path === 'src/version.ts' && specifier === '../package.json')
+      return specifiers.filter((specifier) => isRelative(specifier) && !isFull(specifier))
+    })
+  })
+
+  it('reads the environment only where the process begins, and makes servers only in the listener', () => {
+    const only = (word: string, place: string) =>
+      assertNone(({ path, text }) => (path !== place && text.includes(word) ? [word] : []))
+    only('process.env', 'src/main.ts')
+    only('createServer', 'src/server/listener.ts')
+  })
+})

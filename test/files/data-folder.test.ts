@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmod, chown, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { FolderInUseError, FolderRefusedError } from '../../src/errors.ts'
+import { checkDataFolder, dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
+import { createFailingFiles, failOn } from '../support/failing-files.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+async function mode(path: string): Promise<string> {
+  return ((await stat(path)).mode & 0o7777).toString(8)
+}
+
+async function openUntilEnd(t: TestContext, path: string) {
+  const folder = await openDataFolder(path)
+  t.after(() => folder.release())
+  return folder
+}
+
+/** A refusal that names the path and says all these things. */
+function refusal(path: string, ...said: string[]) {
+  return (error: unknown) => {
+    assert.ok(error instanceof FolderRefusedError, String(error))
+    for (const part of [`"${path}"`, ...said])
+      assert.ok(error.message.includes(part), `${error.message}: ${part}`)
+    return true
+  }
+}
+
+describe('opening a data folder', () => {
+  it('makes it, with its parents, private, and every new name durable', async (t) => {
+    const root = await temporaryFolder(t)
+    const path = join(root, 'var', 'lib', 'data')
+    const files = createFailingFiles()
+    const folder = await openDataFolder(path, files)
+    t.after(() => folder.release())
+    assert.equal(await mode(path), '700')
+    const synced = files.calls.filter((call) => call.startsWith('sync ')).map((call) => call.slice(5))
+    assert.deepEqual(synced, [join(root, 'var', 'lib'), join(root, 'var'), root])
+    assert.equal(folder.path, path)
+    assert.equal(folder.file(dataFiles.journal), join(path, 'journal.jsonl'))
+  })
+
+  it('is for one at a time, and free again once released', async (t) => {
+    const path = await temporaryFolder(t)
+    const first = await openUntilEnd(t, path)
+    await assert.rejects(openDataFolder(path), (error) => {
+      return error instanceof FolderInUseError && error.message.includes(`"${path}"`)
+    })
+    first.release()
+    first.release()
+    await openUntilEnd(t, path)
+  })
+
+  it('sweeps what its own writers left, and not what account commands may be writing', async (t) => {
+    const path = await temporaryFolder(t)
+    const left = ['journal.jsonl', 'journal.old.jsonl', 'keys.json', 'revocations.jsonl', 'snapshot.json']
+    const kept = ['accounts.json', 'initial-credentials.json', 'other.json']
+    for (const name of [...left, ...kept]) await writeFile(join(path, `.${name}.0123456789ab.tmp`), '')
+    await openUntilEnd(t, path)
+    assert.deepEqual(
+      (await readdir(path)).filter((name) => name.endsWith('.tmp')).sort(),
+      kept.map((name) => `.${name}.0123456789ab.tmp`),
+    )
+  })
+
+  it('gives the lock back when the sweep fails', async (t) => {
+    const path = await temporaryFolder(t)
+    const files = createFailingFiles()
+    await writeFile(join(path, '.keys.json.0123456789ab.tmp'), '')
+    failOn(files, 'unlink', '', 'EIO')
+    await assert.rejects(openDataFolder(path, files), { code: 'EIO' })
+    await openUntilEnd(t, path)
+  })
+
+  it('leaves foreign files alone', async (t) => {
+    const path = await temporaryFolder(t)
+    await writeFile(join(path, 'notes.txt'), 'mine', { mode: 0o644 })
+    await symlink('/nowhere', join(path, 'link'))
+    await openUntilEnd(t, path)
+    assert.ok((await readdir(path)).includes('notes.txt'))
+  })
+})
+
+describe('a folder that is open to others', () => {
+  for (const entries of [[], ['.gitkeep'], ['.gitignore', 'lost+found']]) {
+    it(`is made private when it holds ${entries.join(' and ') || 'nothing'}`, async (t) => {
+      const path = await temporaryFolder(t)
+      for (const entry of entries) await writeFile(join(path, entry), '')
+      await chmod(path, 0o755)
+      await openUntilEnd(t, path)
+      assert.equal(await mode(path), '700')
+    })
+  }
+
+  it('is refused, with the command that mends it, when something is in it', async (t) => {
+    const path = await temporaryFolder(t)
+    await writeFile(join(path, 'keys.json'), '')
+    for (const [bits, shown] of [
+      [0o701, '0701'],
+      [0o710, '0710'],
+      [0o755, '0755'],
+      [0o1777, '1777'],
+    ] as const) {
+      await chmod(path, bits)
+      const uid = process.getuid?.()
+      await assert.rejects(
+        openDataFolder(path),
+        refusal(path, `(owner ${uid}, mode ${shown})`, `run: chmod 700 '${path}'`),
+      )
+      assert.equal(await mode(path), bits.toString(8))
+    }
+  })
+
+  it('is refused when it is empty but another’s', { skip: process.getuid?.() !== 0 }, async (t) => {
+    const path = await temporaryFolder(t)
+    await chown(path, 1234, 1234)
+    await chmod(path, 0o755)
+    await assert.rejects(openDataFolder(path), refusal(path, '(owner 1234, mode 0755)'))
+    assert.equal(await mode(path), '755')
+  })
+
+  it('cannot be read past a failing disk', async (t) => {
+    const path = await temporaryFolder(t)
+    const files = createFailingFiles()
+    failOn(files, 'readdir', '', 'EACCES')
+    await assert.rejects(checkDataFolder(path, files), refusal(path, 'it cannot be read (EACCES)'))
+  })
+
+  it('cannot be made where there is a file, or no permission', async (t) => {
+    const path = await temporaryFolder(t)
+    const file = join(path, 'file')
+    await writeFile(file, '')
+    await assert.rejects(openDataFolder(file), refusal(file))
+    await assert.rejects(openDataFolder(join(file, 'data')), refusal(join(file, 'data'), 'ENOTDIR', '--data'))
+    const files = createFailingFiles()
+    failOn(files, 'mkdir', '', 'EACCES')
+    await assert.rejects(
+      openDataFolder(join(path, 'data'), files),
+      refusal(join(path, 'data'), 'EACCES', '--data'),
+    )
+  })
+})
+
+describe('a data file', () => {
+  const places: Record<string, (path: string) => unknown> = {
+    'a folder': (path) => mkdir(path),
+    'a symbolic link to a file': async (path) => {
+      await writeFile(`${path}.target`, '', { mode: 0o600 })
+      await symlink(`${path}.target`, path)
+    },
+    'a symbolic link to nothing': (path) => symlink('/nowhere/at/all', path),
+    'a fifo': (path) => execFileSync('mkfifo', ['-m', '600', path]),
+  }
+  for (const [kind, place] of Object.entries(places)) {
+    it(`is refused when it is ${kind}, whichever it is`, async (t) => {
+      for (const name of Object.values(dataFiles)) {
+        const path = await temporaryFolder(t)
+        const file = join(path, name)
+        await place(file)
+        await assert.rejects(openDataFolder(path), refusal(file, 'it is not a plain file', 'move it away'))
+      }
+    })
+  }
+
+  it('is refused, with the command that mends it, when others can get at it', async (t) => {
+    for (const name of Object.values(dataFiles)) {
+      const path = await temporaryFolder(t)
+      const file = join(path, name)
+      await writeFile(file, '')
+      for (const bits of [0o604, 0o640, 0o601, 0o666]) {
+        await chmod(file, bits)
+        const shown = `mode 0${bits.toString(8)}`
+        await assert.rejects(openDataFolder(path), refusal(file, shown, `run: chmod 600 '${file}'`))
+      }
+      for (const bits of [0o600, 0o400]) {
+        await chmod(file, bits)
+        await checkDataFolder(path)
+      }
+    }
+  })
+})

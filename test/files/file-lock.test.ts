@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { lockFile } from '../../src/files/file-lock.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const module = new URL('../../src/files/file-lock.ts', import.meta.url).href
+
+/** Arguments of a Node process that takes the lock on a file, says whether it has it, and then does some more. */
+function locker(path: string, then: string): string[] {
+  const script = `import { lockFile } from ${JSON.stringify(module)}
+    console.log(lockFile(${JSON.stringify(path)}) !== undefined)
+    ${then}`
+  return ['--input-type=module', '--eval', script]
+}
+
+describe('a file lock', () => {
+  it('is held once in a process', async (t) => {
+    const path = join(await temporaryFolder(t), '.lock')
+    const lock = lockFile(path)
+    assert.ok(lock)
+    assert.equal(lockFile(path), undefined)
+    assert.equal(lockFile(path), undefined)
+    lock.release()
+    lock.release()
+    const next = lockFile(path)
+    assert.ok(next)
+    next.release()
+  })
+
+  it('keeps other processes out until it is released, failed attempts notwithstanding', async (t) => {
+    const path = join(await temporaryFolder(t), '.lock')
+    const lock = lockFile(path)
+    lockFile(path)
+    const attempt = async () => (await promisify(execFile)(process.execPath, locker(path, ''))).stdout.trim()
+    assert.equal(await attempt(), 'false')
+    lock?.release()
+    assert.equal(await attempt(), 'true')
+  })
+
+  it('is dropped by the kernel when its holder is killed', async (t) => {
+    const path = join(await temporaryFolder(t), '.lock')
+    const holder = spawn(process.execPath, locker(path, 'setInterval(() => {}, 1000)'), {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    t.after(() => holder.kill('SIGKILL'))
+    const [said] = await once(holder.stdout, 'data')
+    assert.equal(String(said).trim(), 'true')
+    assert.equal(lockFile(path), undefined)
+    holder.kill('SIGKILL')
+    await once(holder, 'exit')
+    const lock = lockFile(path)
+    assert.ok(lock)
+    lock.release()
+  })
+
+  it('waits for another holder as long as it was told', async (t) => {
+    const path = join(await temporaryFolder(t), '.lock')
+    const lock = lockFile(path)
+    const begun = performance.now()
+    assert.equal(lockFile(path, 60), undefined)
+    assert.ok(performance.now() - begun >= 50)
+    lock?.release()
+  })
+
+  it('tells any other failure from a held lock', async (t) => {
+    const folder = await temporaryFolder(t)
+    await mkdir(join(folder, 'a'))
+    assert.throws(() => lockFile(join(folder, 'a')))
+    await writeFile(join(folder, 'b'), 'this is no database, and was not made by the program '.repeat(100))
+    await chmod(join(folder, 'b'), 0o600)
+    assert.throws(() => lockFile(join(folder, 'b')))
+  })
+})

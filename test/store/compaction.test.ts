@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { cpSync } from 'node:fs'
+import { access, readFile, stat, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../src/limits.ts'
+import { Configuration } from '../../src/store/configuration.ts'
+import { encodeJournalStart } from '../../src/store/journal-file.ts'
+import { createFailingFiles, type FailingFiles, holdUp, systemError } from '../support/failing-files.ts'
+import { draft, names, openStore, storedNames, until } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const long = '\u{1f5c4}'.repeat(250)
+const filled = Array.from(
+  { length: 2200 },
+  (_, i) => new Configuration(i + 1, draft(`${i} ${long}`, { username: long })),
+)
+const filledNames = filled.map((record) => record.name)
+/** A journal that has outgrown its snapshot, so that opening it begins a compaction. */
+const journal = encodeJournalStart(
+  { store: 's', after: 0 },
+  filled.map((add) => ({ add })),
+).bytes
+
+async function grownFolder(t: TestContext): Promise<string> {
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'journal.jsonl'), journal)
+  return folder
+}
+
+async function openGrown(t: TestContext, files: FailingFiles) {
+  const folder = await grownFolder(t)
+  const opened = await openStore(t, folder, { files })
+  const isOver = () => opened.log.events.some((event) => event.startsWith('snapshot_'))
+  return { ...opened, folder, compacted: () => until(isOver) }
+}
+
+describe('compaction', { timeout: 15_000 }, () => {
+  it('begins when the journal has grown, and leaves a snapshot and a short journal', async (t) => {
+    assert.ok(journal.length > SNAPSHOT_JOURNAL_BYTES_MIN)
+    const { store, folder, compacted, close } = await openGrown(t, createFailingFiles())
+    await compacted()
+    const { records, revision } = JSON.parse(await readFile(join(folder, 'snapshot.json'), 'utf8'))
+    assert.deepEqual([records.length, revision], [2200, 2200])
+    assert.ok((await stat(join(folder, 'journal.jsonl'))).size < 200)
+    await assert.rejects(access(join(folder, 'journal.old.jsonl')))
+    assert.deepEqual(names(store), filledNames)
+    await close()
+    assert.deepEqual(await storedNames(t, folder), filledNames)
+  })
+
+  it('takes in what is written meanwhile', async (t) => {
+    const files = createFailingFiles()
+    const snapshot = holdUp(files, 'write', 'snapshot.json')
+    const { store, folder, compacted, close } = await openGrown(t, files)
+    await snapshot.begun
+    await store.add(draft('added'))
+    await store.modify(filledNames[0] ?? '', { name: 'renamed' })
+    await store.remove(filledNames[1] ?? '')
+    snapshot.release()
+    await compacted()
+    await store.add(draft('last'))
+    await close()
+    const expected = ['renamed', ...filledNames.slice(2), 'added', 'last']
+    assert.deepEqual(await storedNames(t, folder), expected)
+  })
+
+  it('is finished before the store is closed', async (t) => {
+    const { folder, close } = await openGrown(t, createFailingFiles())
+    await close()
+    await access(join(folder, 'snapshot.json'))
+  })
+
+  it('loses nothing when the process ends at any of its system calls', async (t) => {
+    const images: { at: string; image: string; acknowledged: number }[] = []
+    const root = await temporaryFolder(t)
+    const files = createFailingFiles()
+    const { store, folder, compacted, close } = await openGrown(t, files)
+    const more = ['more 0', 'more 1', 'more 2']
+    let acknowledged = 0
+    const isChange = new Set(['open', 'write', 'sync', 'rename', 'unlink'])
+    files.before = async (operation, path) => {
+      if (!isChange.has(operation)) return
+      const image = join(root, String(images.length))
+      images.push({ at: `${operation} ${basename(path)}`, image, acknowledged })
+      cpSync(folder, image, { recursive: true, filter: (source) => !source.endsWith('.lock') })
+      const next = path.includes('snapshot.json') && operation === 'write' ? more[acknowledged] : undefined
+      if (next === undefined) return
+      await store.add(draft(next))
+      acknowledged += 1
+    }
+    await compacted()
+    files.before = () => {}
+    await close()
+
+    for (const { at, image, acknowledged } of images) {
+      const found = await storedNames(t, image)
+      const known = filled.length + acknowledged
+      assert.deepEqual(found.slice(0, known), [...filledNames, ...more.slice(0, acknowledged)], at)
+      assert.deepEqual(found.slice(known), more.slice(acknowledged, found.length - filled.length), at)
+    }
+    const calls = images.map(({ at }) => at)
+    for (const name of ['journal.old.jsonl', 'journal.jsonl', 'snapshot.json'])
+      assert.ok(calls.includes(`rename ${name}`))
+    assert.ok(calls.includes('unlink journal.old.jsonl'))
+  })
+
+  it('loses nothing and goes on, whichever of its system calls fails', async (t) => {
+    let hasFailed = true
+    for (let failing = 0; hasFailed; failing++) {
+      const files = createFailingFiles()
+      const { store, folder, compacted, close } = await openGrown(t, files)
+      let calls = 0
+      let failed = ''
+      files.before = (operation, path) => {
+        if (calls++ !== failing) return
+        failed = `${operation} ${basename(path)}`
+        throw systemError('EIO')
+      }
+      await compacted()
+      await until(() => store.isWritable)
+      files.before = () => {}
+      await store.add(draft('later'))
+      assert.deepEqual(names(store), [...filledNames, 'later'], failed)
+      await close()
+      assert.deepEqual(await storedNames(t, folder), [...filledNames, 'later'], failed)
+      hasFailed = failed !== ''
+    }
+  })
+})

@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { describe, it, type TestContext } from 'node:test'
+import { FolderInUseError, OverloadedError } from '../../src/errors.ts'
+import { openDataFolder } from '../../src/files/data-folder.ts'
+import { WAITING_CHANGES_MAX } from '../../src/limits.ts'
+import {
+  type ConfigurationStore,
+  NameTakenError,
+  StaleRecordError,
+  UnknownNameError,
+} from '../../src/store/configuration-store.ts'
+import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
+import { draft, names, openStore, storedNames } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** A store with some records, at a disk that the test can hold up. */
+async function heldStore(t: TestContext, existing: readonly string[] = []) {
+  const path = await temporaryFolder(t)
+  const files = createFailingFiles()
+  const opened = await openStore(t, path, { files })
+  for (const name of existing) await opened.store.add(draft(name))
+  return { ...opened, path, files, holdDisk: () => holdUp(files, 'datasync') }
+}
+
+/** Tells whether a promise has settled, once everything that can go on without the disk has. */
+async function isPending(promise: Promise<unknown>): Promise<boolean> {
+  const pending = Symbol('pending')
+  const turn = new Promise((resolve) => setImmediate(() => setImmediate(resolve, pending)))
+  return (await Promise.race([promise.catch(() => {}), turn])) === pending
+}
+
+describe('a configuration store', { timeout: 15_000 }, () => {
+  it('keeps adds, modifications and removals over a restart', async (t) => {
+    const { store, close, path } = await heldStore(t, ['a', '__proto__', 'c/%2f? ö'])
+    await store.modify('a', { port: 2222, hostname: '::1' })
+    await store.remove('c/%2f? ö')
+    const before = store.list(0, 10)
+    await close()
+
+    const { store: reopened } = await openStore(t, path, { mustExist: true })
+    assert.deepEqual(reopened.list(0, 10), before)
+    assert.equal(reopened.get('a').port, 2222)
+    assert.equal(reopened.find('c/%2f? ö'), undefined)
+    assert.deepEqual([reopened.id, reopened.revision, reopened.count], [store.id, 5, 2])
+    assert.equal(reopened.jsonBytes, Buffer.byteLength(before.map((record) => record.json).join('')))
+  })
+
+  it('takes the next change right when one was answered', async (t) => {
+    const { store } = await heldStore(t)
+    for (let i = 0; i < 20; i++) await store.add(draft(`host${i}`))
+    assert.equal(store.count, 20)
+  })
+
+  it('gives rising ids and never one again, not even the last after its removal and a restart', async (t) => {
+    const { store, close, path } = await heldStore(t, ['a', 'b', 'c'])
+    await store.remove('c')
+    assert.equal((await store.add(draft('d'))).id, 4)
+    await store.remove('d')
+    await close()
+    const { store: reopened } = await openStore(t, path)
+    assert.equal((await reopened.add(draft('c'))).id, 5)
+  })
+
+  it('keeps the id of a renamed record, and lets a record have its own name', async (t) => {
+    const { store } = await heldStore(t, ['a', 'b'])
+    assert.equal((await store.modify('a', { name: 'z' })).id, 1)
+    assert.equal((await store.modify('z', { name: 'z', port: 23 })).port, 23)
+    await assert.rejects(store.modify('z', { name: 'b' }), (error) => {
+      return error instanceof NameTakenError && error.holder === store.get('b')
+    })
+    await assert.rejects(store.modify('a', { port: 1 }), UnknownNameError)
+    await assert.rejects(store.remove('a'), UnknownNameError)
+    assert.throws(() => store.get('a'), UnknownNameError)
+  })
+
+  it('writes nothing for a patch that changes nothing', async (t) => {
+    const { store, files } = await heldStore(t, ['a'])
+    const { revision } = store
+    files.calls.length = 0
+    assert.equal(await store.modify('a', { port: 22 }), store.get('a'))
+    assert.equal(await store.modify('a', {}), store.get('a'))
+    assert.deepEqual([store.revision, files.calls], [revision, []])
+  })
+
+  it('is one process’s alone', async (t) => {
+    const { path, close } = await heldStore(t)
+    await assert.rejects(openDataFolder(path), FolderInUseError)
+    await close()
+    assert.deepEqual(await storedNames(t, path), [])
+  })
+
+  it('refuses more changes than may wait, and goes on with those it took', async (t) => {
+    const { store, holdDisk } = await heldStore(t)
+    const disk = holdDisk()
+    const first = store.add(draft('first'))
+    await disk.begun
+    const waiting = Array.from({ length: WAITING_CHANGES_MAX }, (_, i) => store.add(draft(`host${i}`)))
+    await assert.rejects(store.add(draft('one too many')), OverloadedError)
+    disk.release()
+    await Promise.all([first, ...waiting])
+    assert.equal(store.count, WAITING_CHANGES_MAX + 1)
+    await store.add(draft('one too many'))
+  })
+
+  it('finishes what is on its way when it is closed, and takes nothing more', async (t) => {
+    const { store, path, close } = await heldStore(t)
+    const added = store.add(draft('a'))
+    const closed = close()
+    await assert.rejects(store.add(draft('b')), { code: 'storage_unavailable' })
+    await Promise.all([added, closed])
+    assert.deepEqual(await storedNames(t, path), ['a'])
+  })
+
+  it('leaves no file but its own', async (t) => {
+    const { path, close } = await heldStore(t, ['a'])
+    await close()
+    assert.deepEqual((await readdir(path)).sort(), ['.lock', 'journal.jsonl'])
+  })
+})
+
+describe('a change on its way to the disk', { timeout: 15_000 }, () => {
+  it('does not show until it is durable', async (t) => {
+    const { store, holdDisk } = await heldStore(t, ['changed', 'removed'])
+    const seen = () => [
+      names(store),
+      store.find('new')?.id,
+      store.get('changed').port,
+      store.revision,
+      store.count,
+    ]
+    const before = seen()
+    const disk = holdDisk()
+    const changes = [
+      store.add(draft('new')),
+      store.modify('changed', { port: 23 }),
+      store.modify('changed', { name: 'renamed' }),
+      store.remove('removed'),
+    ]
+    await disk.begun
+    assert.deepEqual(seen(), before)
+    disk.release()
+    await Promise.all(changes)
+    assert.deepEqual(names(store), ['renamed', 'new'])
+    assert.equal(store.get('renamed').port, 23)
+  })
+
+  it('shares one datasync with all that arrive during the one before', async (t) => {
+    const { store, files, holdDisk } = await heldStore(t)
+    const disk = holdDisk()
+    const first = store.add(draft('first'))
+    await disk.begun
+    files.calls.length = 0
+    const others = Array.from({ length: 100 }, (_, i) => store.add(draft(`host${i}`)))
+    disk.release()
+    await Promise.all([first, ...others])
+    assert.equal(files.calls.filter((call) => call.startsWith('datasync')).length, 1)
+    assert.deepEqual(new Set((await Promise.all(others)).map((record) => record.id)).size, 100)
+  })
+
+  interface Race {
+    name: string
+    existing: string[]
+    first: (store: ConfigurationStore) => Promise<unknown>
+    second: (store: ConfigurationStore) => Promise<unknown>
+    /** What the second comes to once the first is durable, and once it is refused. */
+    refusedWith: [
+      (new (...args: never[]) => Error) | undefined,
+      (new (...args: never[]) => Error) | undefined,
+    ]
+  }
+  const addA = (store: ConfigurationStore) => store.add(draft('a'))
+  const rename = (store: ConfigurationStore) => store.modify('a', { name: 'b' })
+  const removeA = (store: ConfigurationStore) => store.remove('a')
+  const patchSame = (store: ConfigurationStore) => store.modify('a', { port: 22 })
+  const ifPort22 = (store: ConfigurationStore) => store.modify('a', { port: 24 }, ({ port }) => port === 22)
+  const toPort23 = (store: ConfigurationStore) => store.modify('a', { port: 23 })
+  const races: Race[] = [
+    {
+      name: 'an add of the same name',
+      existing: [],
+      first: addA,
+      second: addA,
+      refusedWith: [NameTakenError, undefined],
+    },
+    {
+      name: 'an add of a name that a rename takes',
+      existing: ['a'],
+      first: rename,
+      second: (store) => store.add(draft('b')),
+      refusedWith: [NameTakenError, undefined],
+    },
+    {
+      name: 'a removal after a rename',
+      existing: ['a'],
+      first: rename,
+      second: removeA,
+      refusedWith: [UnknownNameError, undefined],
+    },
+    {
+      name: 'a removal after a removal',
+      existing: ['a'],
+      first: removeA,
+      second: removeA,
+      refusedWith: [UnknownNameError, undefined],
+    },
+    {
+      name: 'a stale expectation',
+      existing: ['a'],
+      first: toPort23,
+      second: ifPort22,
+      refusedWith: [StaleRecordError, undefined],
+    },
+    {
+      name: 'a patch of what is being removed',
+      existing: ['a'],
+      first: removeA,
+      second: patchSame,
+      refusedWith: [UnknownNameError, undefined],
+    },
+    {
+      name: 'a patch that changes nothing then',
+      existing: ['a'],
+      first: toPort23,
+      second: toPort23,
+      refusedWith: [undefined, undefined],
+    },
+  ]
+  for (const { name, existing, first, second, refusedWith } of races) {
+    for (const [outcome, expected] of [
+      ['durable', refusedWith[0]],
+      ['refused', refusedWith[1]],
+    ] as const) {
+      it(`keeps ${name} waiting until it is ${outcome}`, async (t) => {
+        const { store, files, holdDisk } = await heldStore(t, existing)
+        const disk = outcome === 'durable' ? holdDisk() : holdUp(files, 'write')
+        const earlier = first(store)
+        await disk.begun
+        const later = second(store)
+        assert.equal(await isPending(later), true)
+        if (outcome === 'durable') disk.release()
+        else disk.fail(systemError('ENOSPC'))
+        const [, { status, ...result }] = await Promise.allSettled([earlier, later])
+        if (expected === undefined) assert.equal(status, 'fulfilled')
+        else assert.ok('reason' in result && result.reason instanceof expected, JSON.stringify(result))
+      })
+    }
+  }
+
+  it('counts for the next though an earlier one of the same name is durable by now', async (t) => {
+    const { store, holdDisk } = await heldStore(t)
+    const first = holdDisk()
+    const added = store.add(draft('a'))
+    await first.begun
+    const second = holdDisk()
+    const removed = store.remove('a')
+    first.release()
+    await Promise.all([added, second.begun])
+    const addedAgain = store.add(draft('a'))
+    second.release()
+    await removed
+    assert.equal((await addedAgain).id, 2)
+  })
+
+  it('frees and takes names for the changes behind it', async (t) => {
+    const { store, path, close, holdDisk } = await heldStore(t, ['a', 'gone'])
+    const disk = holdDisk()
+    const first = store.add(draft('first'))
+    await disk.begun
+    const changes = [
+      store.modify('a', { name: 'b' }),
+      store.add(draft('a')),
+      store.modify('b', { name: 'c' }),
+      store.modify('a', { name: 'b' }),
+      store.remove('gone'),
+      store.add(draft('gone', { port: 99 })),
+      store.modify('c', { port: 7 }, (record) => record.name === 'c'),
+    ]
+    disk.release()
+    await Promise.all([first, ...changes])
+    const expected = [
+      ['c', 1, 7],
+      ['first', 3, 22],
+      ['b', 4, 22],
+      ['gone', 5, 99],
+    ]
+    const seen = (from: ConfigurationStore) => from.list(0, 9).map(({ name, id, port }) => [name, id, port])
+    assert.deepEqual(seen(store), expected)
+    await close()
+    assert.deepEqual(seen((await openStore(t, path)).store), expected)
+  })
+})

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { DamagedFileError } from '../../src/errors.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
+import { LINE_BYTES_MAX } from '../../src/limits.ts'
+import { encodeFrame } from '../../src/store/frame.ts'
+import { checkStore, encodeJournalStart, openJournalFile } from '../../src/store/journal-file.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const batches = [['a'], ['b', 'ö "0badc0de 4 9 [1]"'], ['c'], ['d', 'e', 'f'], ['g']]
+const { header, frames } = encodeJournal('this store', batches)
+const last = frames.at(-1) ?? Buffer.alloc(0)
+const before = Buffer.concat([header, ...frames.slice(0, -1)])
+
+function encodeJournal(store: string, changes: readonly string[][]) {
+  const start = encodeJournalStart({ store, after: 0 }, [])
+  let { crc, revision } = start
+  const frames = changes.map((batch) => {
+    const frame = encodeFrame(crc, revision + 1, JSON.stringify(batch))
+    crc = frame.crc
+    revision += batch.length
+    return frame.bytes
+  })
+  return { header: start.bytes, frames }
+}
+
+async function journalFile(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const path = join(folder, 'journal.jsonl')
+  return {
+    path,
+    write: (...parts: Uint8Array[]) => writeFile(path, Buffer.concat(parts)),
+    tornFiles: async () => (await readdir(folder)).filter((entry) => entry.startsWith('journal.torn-')),
+    async replay() {
+      const journal = await openJournalFile(path, realFileSystem)
+      const found: unknown[] = []
+      try {
+        await journal?.replay((change) => found.push(change), createMemoryLog())
+      } finally {
+        await journal?.close()
+      }
+      return found
+    },
+  }
+}
+
+function damagedAt(offset: number) {
+  return (error: unknown) => {
+    assert.ok(error instanceof DamagedFileError, String(error))
+    assert.equal(error.offset, offset)
+    return true
+  }
+}
+
+function* bitFlips(bytes: Buffer): Generator<{ offset: number; flipped: Buffer }> {
+  for (let bit = 0; bit < 8 * bytes.length; bit++) {
+    const flipped = Buffer.from(bytes)
+    const offset = bit >> 3
+    flipped.writeUInt8(flipped.readUInt8(offset) ^ (1 << (bit & 7)), offset)
+    yield { offset, flipped }
+  }
+}
+
+describe('a torn tail', () => {
+  const tails = {
+    'nothing behind': '',
+    NULs: '\0'.repeat(600),
+    garbage: 'garbage \xff {"',
+    'garbage with newlines': 'gar\n\nbage 1 2\n[]\n',
+    'an old frame': frames[1] ?? '',
+    'the last frame once more': last,
+    'more than a line may hold': Buffer.alloc(LINE_BYTES_MAX + 1),
+  }
+  for (const [name, tail] of Object.entries(tails)) {
+    it(`is cut off and kept at every length of the last frame, with ${name}`, async (t) => {
+      const step = tail.length > LINE_BYTES_MAX ? last.length : 1
+      // Behind nothing at all the last frame stands for itself.
+      for (let length = tail === last ? 1 : 0; length <= last.length; length += step) {
+        const journal = await journalFile(t)
+        const isWhole = length === last.length
+        const good = Buffer.concat([before, isWhole ? last : ''].map((part) => Buffer.from(part)))
+        const torn = Buffer.concat([isWhole ? Buffer.alloc(0) : last.subarray(0, length), Buffer.from(tail)])
+        await journal.write(good, torn)
+
+        const kept = isWhole ? batches.flat() : batches.slice(0, -1).flat()
+        assert.deepEqual(await journal.replay(), kept, `length ${length}`)
+        assert.ok((await readFile(journal.path)).equals(good), `length ${length}`)
+        const [aside, ...others] = await journal.tornFiles()
+        assert.equal(aside !== undefined, torn.length > 0)
+        assert.deepEqual(others, [])
+        if (aside === undefined) continue
+        assert.match(aside, new RegExp(`^journal\\.torn-${good.length}-[0-9a-f]{6}$`))
+        assert.ok((await readFile(join(journal.path, '..', aside))).equals(torn))
+
+        assert.deepEqual(await journal.replay(), kept)
+        assert.deepEqual(await journal.tornFiles(), [aside])
+      }
+    })
+  }
+
+  it('is said in the log with file, offset and length', async (t) => {
+    const { path, write } = await journalFile(t)
+    await write(before, last.subarray(0, 9))
+    const log = createMemoryLog()
+    const journal = await openJournalFile(path, realFileSystem)
+    await journal?.replay(() => {}, log)
+    await journal?.close()
+    assert.deepEqual(log.events, ['torn_tail_set_aside'])
+    assert.match(log.lines.join(), new RegExp(`"file":"${path}","offset":${before.length},"bytes":9,`))
+  })
+})
+
+describe('a damaged journal', () => {
+  it('stops the start for any bit flipped before the last frame, and is left as it is', async (t) => {
+    const journal = await journalFile(t)
+    for (const { offset, flipped } of bitFlips(before)) {
+      await journal.write(flipped, last)
+      await assert.rejects(journal.replay(), DamagedFileError, `byte ${offset}`)
+    }
+    assert.deepEqual(await journal.tornFiles(), [])
+    assert.equal((await readFile(journal.path)).length, before.length + last.length)
+  })
+
+  it('never gives anything but what was written when a bit of the last frame is flipped', async (t) => {
+    for (const { offset, flipped } of bitFlips(last)) {
+      const journal = await journalFile(t)
+      await journal.write(before, flipped)
+      const found = await journal.replay().catch((error: unknown) => {
+        if (!(error instanceof DamagedFileError)) throw error
+        return batches.slice(0, -1).flat()
+      })
+      assert.deepEqual(found, batches.slice(0, -1).flat(), `byte ${offset}`)
+    }
+  })
+
+  const [a, b, c, d, e] = frames as [Buffer, Buffer, Buffer, Buffer, Buffer]
+  const other = encodeJournal('another store', batches).frames as [Buffer, Buffer, Buffer, Buffer, Buffer]
+  const nul = Buffer.alloc(d.length)
+  const huge = Buffer.from(d.toString().replace(/ \d+ /, ' 9999999999 '))
+  const cases: { name: string; written: Buffer[]; good: Buffer[] }[] = [
+    { name: 'the first frame missing', written: [b, c, d, e], good: [] },
+    { name: 'a middle frame missing', written: [a, b, d, e], good: [a, b] },
+    { name: 'the second to last frame missing', written: [a, b, c, e], good: [a, b, c] },
+    { name: 'the first frames swapped', written: [b, a, c, d, e], good: [] },
+    { name: 'the last frames swapped', written: [a, b, c, e, d], good: [a, b, c] },
+    { name: 'a frame doubled in the middle', written: [a, b, b, c, d, e], good: [a, b] },
+    { name: 'the second to last frame doubled', written: [a, b, c, d, d, e], good: [a, b, c, d] },
+    { name: 'garbage between frames', written: [a, Buffer.from('garbage\n\n'), b, c, d, e], good: [a] },
+    {
+      name: 'the second to last frame lost to NULs',
+      written: [a, b, c, nul, Buffer.from('\n'), e],
+      good: [a, b, c],
+    },
+    { name: 'a huge length', written: [a, b, c, huge, e], good: [a, b, c] },
+    { name: 'a frame of another journal in the middle', written: [a, other[1], c, d, e], good: [a] },
+  ]
+  for (const { name, written, good } of cases) {
+    it(`stops the start with the offset of ${name}`, async (t) => {
+      const journal = await journalFile(t)
+      await journal.write(header, ...written)
+      const offset = Buffer.concat([header, ...good]).length
+      await assert.rejects(journal.replay(), damagedAt(offset))
+      assert.deepEqual(await journal.tornFiles(), [])
+    })
+  }
+
+  it('stops the start when a change in a good frame is refused', async (t) => {
+    const { path, write } = await journalFile(t)
+    await write(before, last)
+    const journal = await openJournalFile(path, realFileSystem)
+    const refuse = (change: unknown) => {
+      if (change === 'c') throw new Error('no')
+    }
+    const offset = Buffer.concat([header, a, b]).length
+    await assert.rejects(journal?.replay(refuse, createMemoryLog()) ?? Promise.resolve(), damagedAt(offset))
+    await journal?.close()
+  })
+})
+
+describe('a journal header', () => {
+  const newer = encodeFrame(0, 0, JSON.stringify([{ journal: 2, store: 'this store' }])).bytes
+  const cases = {
+    'no bytes': Buffer.alloc(0),
+    'half a header': header.subarray(0, 20),
+    'no newline': header.subarray(0, -1),
+    NULs: Buffer.alloc(4096),
+    'no store': encodeFrame(0, 0, '[{"journal":1}]').bytes,
+    'no array': encodeFrame(0, 0, '{"journal":1,"store":"x"}').bytes,
+    'a newer version': newer,
+  }
+  for (const [name, start] of Object.entries(cases)) {
+    it(`stops the start when it is ${name}, with and without frames behind it`, async (t) => {
+      const journal = await journalFile(t)
+      for (const rest of [[], frames]) {
+        await journal.write(start, ...rest)
+        await assert.rejects(journal.replay(), damagedAt(0))
+      }
+    })
+  }
+
+  it('of a newer version names the version and advises the newer program', async (t) => {
+    const journal = await journalFile(t)
+    await journal.write(newer)
+    await assert.rejects(journal.replay(), /version 2 is unknown .* which reads 1.*connbook that wrote it/)
+  })
+
+  it('of another store is refused', () => {
+    const found = { store: 'another store', after: 0 }
+    assert.throws(() => checkStore('/data/journal.jsonl', found, 'this store'), DamagedFileError)
+    checkStore('/data/journal.jsonl', found, 'another store')
+  })
+
+  it('is all that an absent journal lacks: it is a value, not an error', async (t) => {
+    const { path } = await journalFile(t)
+    assert.equal(await openJournalFile(path, realFileSystem), undefined)
+  })
+})

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { FRAME_CHANGES_MAX } from '../../src/limits.ts'
+import { Journal } from '../../src/store/journal.ts'
+import { createJournalFile, openJournalFile } from '../../src/store/journal-file.ts'
+import { createFailingFiles, type FailingFiles, failOn } from '../support/failing-files.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+import { until } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+async function read(path: string, files: FailingFiles) {
+  const file = await openJournalFile(path, files)
+  assert.ok(file)
+  const changes: unknown[] = []
+  const position = await file.replay((change) => changes.push(change), createMemoryLog())
+  return { changes, position, file }
+}
+
+/** A journal of texts whose state is the list of them. */
+async function openJournal(t: TestContext) {
+  const path = join(await temporaryFolder(t), 'journal.jsonl')
+  const files = createFailingFiles()
+  await createJournalFile(path, { store: 's', after: 0 }, files)
+  const { position } = await read(path, files)
+  const applied: string[] = []
+  const owner = {
+    apply: (change: string, revision: number) => applied.push(`${revision} ${change}`),
+    refuse: () => {},
+    recover: () => journal.restart(() => ['recovered']),
+  }
+  const journal: Journal<string> = new Journal(path, 's', position, owner, createMemoryLog(), files)
+  t.after(() => journal.close())
+  const stored = async (name = path) => {
+    const { file, changes } = await read(name, files)
+    await file.close()
+    return changes
+  }
+  return { journal, path, files, applied, stored }
+}
+
+describe('a journal', { timeout: 15_000 }, () => {
+  it('applies changes in the order of their revisions, over more frames than one', async (t) => {
+    const { journal, applied, stored, files } = await openJournal(t)
+    files.calls.length = 0
+    const changes = Array.from({ length: FRAME_CHANGES_MAX + 1 }, (_, i) => `change ${i}`)
+    await Promise.all(changes.map((change) => journal.append(change)))
+    assert.deepEqual(
+      applied,
+      changes.map((change, i) => `${i + 1} ${change}`),
+    )
+    assert.equal(files.calls.filter((call) => call.startsWith('datasync')).length, 2)
+    assert.deepEqual(await stored(), changes)
+    assert.equal(journal.revision, changes.length)
+  })
+
+  it('goes on in a new file, with what that begins with, and keeps the old one if told so', async (t) => {
+    const { journal, path, applied, stored } = await openJournal(t)
+    const old = join(dirname(path), 'old.jsonl')
+    await journal.append('first')
+    await journal.restart(() => [`after ${applied.length}`], old)
+    await journal.append('second')
+    assert.deepEqual(await stored(old), ['first'])
+    assert.deepEqual(await stored(), ['after 1', 'second'])
+    await journal.restart(() => [])
+    assert.deepEqual(await stored(), [])
+    await journal.append('third')
+    assert.deepEqual(await stored(), ['third'])
+    assert.deepEqual(applied, ['1 first', '3 second', '4 third'])
+  })
+
+  it('carries out each of several restarts', async (t) => {
+    const { journal, stored } = await openJournal(t)
+    await Promise.all(['a', 'b', 'c'].map((change) => journal.restart(() => [change])))
+    assert.deepEqual(await stored(), ['c'])
+  })
+
+  it('stays in the old file when the new one cannot be made, and leaves nothing of it', async (t) => {
+    const { journal, path, files, stored } = await openJournal(t)
+    await journal.append('kept')
+    const old = join(dirname(path), 'old.jsonl')
+    for (const [operation, part] of [
+      ['open', '.tmp'],
+      ['write', '.tmp'],
+      ['sync', '.tmp'],
+      ['rename', 'old.jsonl'],
+      ['rename', '/journal.jsonl'],
+    ] as const) {
+      failOn(files, operation, part, 'EIO')
+      await assert.rejects(
+        journal.restart(() => ['new'], old),
+        { code: 'EIO' },
+      )
+      assert.deepEqual(await readdir(dirname(path)), ['journal.jsonl'], operation)
+    }
+    await journal.append('later')
+    assert.deepEqual(await stored(), ['kept', 'later'])
+  })
+
+  it('is not to be trusted when the folder of a new file cannot be synced', async (t) => {
+    const { journal, path, files, stored } = await openJournal(t)
+    files.before = (operation, path) => {
+      if (operation === 'sync' && !path.endsWith('.tmp')) {
+        files.before = () => {}
+        throw Object.assign(new Error('EIO'), { code: 'EIO' })
+      }
+    }
+    const restarted = journal.restart(() => ['new'])
+    await assert.rejects(restarted, { code: 'EIO' })
+    assert.equal(journal.isWritable, false)
+    assert.throws(() => void journal.append('refused'), { code: 'storage_unavailable' })
+    await until(() => journal.isWritable)
+    assert.deepEqual(await stored(path), ['recovered'])
+  })
+})

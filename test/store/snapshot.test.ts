@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { open, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { crc32 } from 'node:zlib'
+import { DamagedFileError } from '../../src/errors.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
+import { Configuration } from '../../src/store/configuration.ts'
+import { readSnapshot, writeSnapshot } from '../../src/store/snapshot.ts'
+import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const header = { store: 'this store', revision: 9, lastId: 7 }
+const records = [1, 3, 6].map((id) => new Configuration(id, draft(`"ö\u{1f5c4}" ${id}`)))
+
+async function snapshotFile(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const path = join(folder, 'snapshot.json')
+  return {
+    folder,
+    path,
+    write: (some: readonly Configuration[], lastId = header.lastId) =>
+      writeSnapshot(path, { ...header, lastId }, some, realFileSystem),
+    async read() {
+      const found: Configuration[] = []
+      let jsonBytes = 0
+      const visit = (record: Configuration, bytes: number) => {
+        found.push(record)
+        jsonBytes += bytes
+      }
+      return { header: await readSnapshot(path, visit, realFileSystem), found, jsonBytes }
+    },
+  }
+}
+
+/** A snapshot with other text in it and a checksum that fits. */
+function reseal(text: string, replaced: string, replacement: string): string {
+  const body = text.slice(0, text.lastIndexOf(']')).replace(replaced, replacement)
+  return `${body}],"checksum":"${crc32(body).toString(16).padStart(8, '0')}"}\n`
+}
+
+describe('a snapshot', () => {
+  for (const count of [0, 1, 499, 500, 501, 1000, 1234]) {
+    it(`gives back ${count} records`, async (t) => {
+      const { write, read, folder } = await snapshotFile(t)
+      const many = Array.from({ length: count }, (_, i) => new Configuration(i + 1, draft(`ö${i}`)))
+      const lastId = Math.max(header.lastId, count)
+      const size = await write(many, lastId)
+      const snapshot = await read()
+      assert.deepEqual(snapshot.header, { ...header, lastId, count, size })
+      assert.deepEqual(snapshot.found, many)
+      assert.equal(snapshot.jsonBytes, Buffer.byteLength(many.map((record) => record.json).join('')))
+      assert.deepEqual(await readdir(folder), ['snapshot.json'])
+    })
+  }
+
+  it('is one JSON document, a record a line', async (t) => {
+    const { path, write } = await snapshotFile(t)
+    await write(records)
+    const text = await readFile(path, 'utf8')
+    const { records: parsed, ...rest } = JSON.parse(text)
+    assert.deepEqual(parsed, JSON.parse(JSON.stringify(records)))
+    assert.equal(rest.store, header.store)
+    const lines = text.split('\n')
+    assert.deepEqual(
+      lines.slice(1, 4).map((line) => line.replace(/,$/, '')),
+      records.map((record) => record.json),
+    )
+    assert.equal(lines.length, records.length + 3)
+  })
+
+  it('is absent, which is no error', async (t) => {
+    const { read } = await snapshotFile(t)
+    assert.equal((await read()).header, undefined)
+  })
+})
+
+describe('a damaged snapshot', () => {
+  it('is refused for any flipped bit', async (t) => {
+    const { path, write, read } = await snapshotFile(t)
+    await write(records.slice(0, 2))
+    const bytes = await readFile(path)
+    const file = await open(path, 'r+')
+    t.after(() => file.close())
+    for (let bit = 0; bit < 8 * bytes.length; bit++) {
+      const offset = bit >> 3
+      const byte = bytes.readUInt8(offset)
+      await file.write(Buffer.of(byte ^ (1 << (bit & 7))), 0, 1, offset)
+      await assert.rejects(read(), DamagedFileError, `bit ${bit}`)
+      await file.write(Buffer.of(byte), 0, 1, offset)
+    }
+    assert.equal((await read()).found.length, 2)
+  })
+
+  it('is refused when cut at any length, or followed by anything', async (t) => {
+    const { path, write, read } = await snapshotFile(t)
+    await write(records)
+    const bytes = await readFile(path)
+    for (let length = 0; length < bytes.length; length++) {
+      await writeFile(path, bytes.subarray(0, length))
+      await assert.rejects(read(), DamagedFileError, `length ${length}`)
+    }
+    for (const more of ['\0', '\n', 'x', '{}\n']) {
+      await writeFile(path, Buffer.concat([bytes, Buffer.from(more)]))
+      await assert.rejects(read(), DamagedFileError)
+    }
+  })
+
+  const [first, second] = records.map((record) => record.json) as [string, string]
+  const cases = {
+    'a newer version': [
+      '"version":1',
+      '"version":2',
+      /version 2 is unknown .* start the connbook that wrote it/,
+    ],
+    'another format': ['connbook snapshot', 'other', /no snapshot header/],
+    'no revision': ['"revision":9', '"revision":null', /header is not complete/],
+    'a record too few': [`${second},\n`, '', /header does not fit/],
+    'records out of order': [`${first},\n${second}`, `${second},\n${first}`, /no record/],
+    'a last id below an id': ['"lastId":7', '"lastId":5', /header does not fit/],
+    'a record without a port': ['"port":22,', '', /no record/],
+  } as const
+  for (const [name, [replaced, replacement, message]] of Object.entries(cases)) {
+    it(`is refused for ${name}, though the checksum fits`, async (t) => {
+      const { path, write, read } = await snapshotFile(t)
+      await write(records)
+      const text = await readFile(path, 'utf8')
+      await writeFile(path, reseal(text, replaced, replacement))
+      await assert.rejects(read(), message)
+      await writeFile(path, reseal(text, '', ''))
+      assert.equal((await read()).found.length, records.length)
+    })
+  }
+})

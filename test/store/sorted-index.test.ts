@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { SortedIndex } from '../../src/store/sorted-index.ts'
+import { createRandom, type Random } from '../support/random.ts'
+
+const byNumber = (a: number, b: number) => a - b
+
+function seededRandom(t: TestContext): Random {
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  return random
+}
+
+function assertSame(index: SortedIndex<number>, model: readonly number[]): void {
+  assert.equal(index.size, model.length)
+  assert.deepEqual(index.slice(0, model.length + 1), model)
+}
+
+/** Puts an item into, or takes it out of, both. */
+function toggle(index: SortedIndex<number>, model: number[], item: number): void {
+  const position = model.findIndex((other) => other >= item)
+  if (position !== -1 && model[position] === item) {
+    index.remove(item)
+    model.splice(position, 1)
+  } else {
+    index.insert(item)
+    model.splice(position === -1 ? model.length : position, 0, item)
+  }
+}
+
+describe('a sorted index', () => {
+  it('gives every slice that an array gives', () => {
+    for (const size of [0, 1, 96, 97, 128, 129, 300]) {
+      const items = Array.from({ length: size }, (_, i) => i)
+      const built = new SortedIndex(byNumber, items)
+      const inserted = new SortedIndex(byNumber)
+      for (const item of items) inserted.insert(item)
+      for (let offset = 0; offset <= size + 1; offset++) {
+        for (const limit of [0, 1, 2, 95, 96, 97, 128, 129, size, Number.MAX_SAFE_INTEGER]) {
+          const expected = items.slice(offset, offset + limit)
+          assert.deepEqual(
+            built.slice(offset, limit),
+            expected,
+            `${size} built, from ${offset}, up to ${limit}`,
+          )
+          assert.deepEqual(
+            inserted.slice(offset, limit),
+            expected,
+            `${size} inserted, from ${offset}, up to ${limit}`,
+          )
+        }
+      }
+    }
+  })
+
+  it('finds a place that is far beyond the end empty', () => {
+    const index = new SortedIndex(byNumber, [1, 2, 3])
+    assert.deepEqual(index.slice(Number.MAX_SAFE_INTEGER, 100), [])
+  })
+
+  for (const range of [10, 200, 2_000, 40_000]) {
+    it(`stays like a sorted array under random changes over ${range} items`, (t) => {
+      const random = seededRandom(t)
+      const model: number[] = []
+      const index = new SortedIndex(byNumber, model)
+      for (let step = 0; step < 6_000; step++) {
+        toggle(index, model, random.integer(1, range))
+        if (step % 500 === 0) assertSame(index, model)
+        const offset = random.integer(0, model.length + 1)
+        assert.deepEqual(index.slice(offset, 5), model.slice(offset, offset + 5))
+      }
+      assertSame(index, model)
+    })
+  }
+
+  for (const [name, next] of Object.entries({
+    front: () => 0,
+    back: (size: number) => size - 1,
+    middle: (size: number) => size >> 1,
+  })) {
+    it(`of three levels empties from the ${name}, and fills again`, () => {
+      const model = Array.from({ length: 20_000 }, (_, i) => i)
+      const index = new SortedIndex(byNumber, model)
+      while (model.length > 0) {
+        const position = next(model.length)
+        index.remove(model[position] ?? -1)
+        model.splice(position, 1)
+        if (model.length % 997 === 0) assertSame(index, model)
+      }
+      assertSame(index, [])
+      for (let item = 300; item > 0; item--) toggle(index, model, item)
+      assertSame(index, model)
+    })
+  }
+
+  it('empties in random order from a size of several levels', (t) => {
+    const random = seededRandom(t)
+    const model = Array.from({ length: 20_000 }, (_, i) => i)
+    const index = new SortedIndex(byNumber, model)
+    while (model.length > 0) toggle(index, model, random.pick(model))
+    assertSame(index, [])
+  })
+
+  it('answers a page from a million items in logarithmic time', () => {
+    let comparisons = 0
+    const counting = (a: number, b: number) => {
+      comparisons += 1
+      return a - b
+    }
+    const index = new SortedIndex(
+      counting,
+      Array.from({ length: 1_000_000 }, (_, i) => 2 * i),
+    )
+    assert.deepEqual(index.slice(777_777, 2), [1_555_554, 1_555_556])
+    index.insert(1_555_555)
+    index.remove(0)
+    assert.ok(comparisons < 100, String(comparisons))
+    assert.deepEqual(index.slice(777_776, 3), [1_555_554, 1_555_555, 1_555_556])
+  })
+})

@@ -1,0 +1,63 @@
+import { openDataFolder } from '../../src/files/data-folder.ts'
+import type { FileSystem } from '../../src/files/file-system.ts'
+import type { NewConfiguration } from '../../src/store/configuration.ts'
+import { type ConfigurationStore, openConfigurationStore } from '../../src/store/configuration-store.ts'
+import { createMemoryLog, type MemoryLog } from './memory-log.ts'
+import type { Lifetime } from './temporary-folder.ts'
+
+export interface OpenStore {
+  readonly store: ConfigurationStore
+  readonly log: MemoryLog
+  /** Closes the store and gives the folder back; also done when the test ends. */
+  close(): Promise<void>
+}
+
+/** Opens the store of a folder, as the service does. */
+export async function openStore(
+  t: Lifetime,
+  path: string,
+  { files, mustExist = false }: { files?: FileSystem; mustExist?: boolean } = {},
+): Promise<OpenStore> {
+  const folder = await openDataFolder(path)
+  const log = createMemoryLog()
+  try {
+    const store = await openConfigurationStore(folder, { mustExist, log, ...(files ? { files } : {}) })
+    const close = async () => {
+      await store.close()
+      folder.release()
+    }
+    t.after(close)
+    return { store, log, close }
+  } catch (error) {
+    folder.release()
+    throw error
+  }
+}
+
+/** Opens the store of a folder only to see what is in it. */
+export async function storedNames(t: Lifetime, path: string): Promise<string[]> {
+  const { store, close } = await openStore(t, path)
+  const found = names(store)
+  await close()
+  return found
+}
+
+/** Names of all records that show, by rising id. */
+export function names(store: ConfigurationStore): string[] {
+  return store.list(0, store.count).map((record) => record.name)
+}
+
+export function draft(name: string, fields: Partial<NewConfiguration> = {}): NewConfiguration {
+  return { name, hostname: 'host.example', port: 22, username: 'ops', ...fields }
+}
+
+const PATIENCE_MS = 5_000
+
+/** Resolves once it holds. */
+export async function until(holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`Still not true after ${PATIENCE_MS} ms: ${holds}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
