@@ -19,6 +19,7 @@ import {
 const OPEN = '{"configurations":['
 const CLOSE = ']}'
 const STREAM_RECORDS = 500
+const PRIVATE = { 'Cache-Control': 'no-cache, private' }
 
 /** @param basePath What stands before the paths that clients are given. */
 export function configurationRoutes(store: ConfigurationStore, basePath: string): Route[] {
@@ -95,12 +96,12 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string)
     } catch (error) {
       throw asProblem(error)
     }
-    return { status: 209, reason: 'Deleted', headers: { 'Content-Length': '0' } }
+    return { status: 209, reason: 'Deleted', headers: { ...PRIVATE, 'Content-Length': '0' } }
   }
 }
 
 function cacheHeaders(etag: string): Record<string, string> {
-  return { 'Cache-Control': 'no-cache, private', ETag: etag }
+  return { ...PRIVATE, ETag: etag }
 }
 
 function envelope(records: readonly Configuration[], headers: Record<string, string>, status = 200): Reply {
@@ -123,8 +124,7 @@ function expectation(request: Request): Expectation | undefined {
 }
 
 function conflictOrThrow(error: unknown): Reply {
-  if (error instanceof NameTakenError)
-    return envelope([error.holder], { 'Cache-Control': 'no-cache, private' }, 409)
+  if (error instanceof NameTakenError) return envelope([error.holder], PRIVATE, 409)
   throw asProblem(error)
 }
 

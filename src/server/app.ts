@@ -54,11 +54,8 @@ export function createApp(
     const credential = authenticator.authenticate(request)
     if (credential === undefined) throw notAuthenticated(request)
     if (credential.carrier === 'cookie' && !SAFE_METHODS.has(request.method) && isCrossSite(request)) {
-      throw new Problem(
-        403,
-        'cross_site',
-        'A page of another site made this request with the cookie of this one',
-      )
+      const message = 'A page of another site made this request with the cookie of this one'
+      throw new Problem(403, 'cross_site', message, { headers: { 'WWW-Authenticate': REALM } })
     }
     request.principal = credential.principal
   }

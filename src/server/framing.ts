@@ -24,7 +24,7 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
   }
   const doubled = findDoubled(incoming)
   if (doubled !== undefined) return malformed('doubled_header', `The header ${doubled} is given twice`)
-  const { host, 'transfer-encoding': coding } = incoming.headers
+  const { host, expect, 'transfer-encoding': coding } = incoming.headers
   if (host === undefined && incoming.httpVersion === '1.1') {
     return malformed('missing_host', 'The header Host is missing')
   }
@@ -36,6 +36,9 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
       'unsupported_transfer_coding',
       'The only Transfer-Encoding taken is chunked, with HTTP/1.1',
     )
+  }
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+    return new Problem(417, 'unknown_expectation', 'The only Expect that can be met is 100-continue')
   }
   return undefined
 }

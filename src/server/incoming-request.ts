@@ -13,6 +13,8 @@ export class IncomingRequest implements Request {
   readonly #incoming: IncomingMessage
   readonly #response: ServerResponse
   #isContinued = false
+  #breakage: Problem | undefined
+  #refuseBody: ((problem: Problem) => void) | undefined
 
   constructor(incoming: IncomingMessage, response: ServerResponse) {
     const target = incoming.url ?? ''
@@ -35,24 +37,52 @@ export class IncomingRequest implements Request {
    * short by its own account is read and thrown away by Node, and the connection goes on.
    */
   get isBodyRefused(): boolean {
-    const { 'content-length': length, 'transfer-encoding': coding, expect } = this.headers
-    if (this.#incoming.complete || (length === undefined && coding === undefined)) return false
-    const isHeldBack = expect !== undefined && !this.#isContinued
-    return coding !== undefined || Number(length) > BODY_BYTES_MAX || isHeldBack
+    if (this.#breakage !== undefined) return true
+    if (this.#incoming.complete || !this.#hasBody) return false
+    const { 'content-length': length, 'transfer-encoding': coding } = this.headers
+    return coding !== undefined || Number(length) > BODY_BYTES_MAX || this.#isHeldBack
   }
 
   readBody(): Promise<Buffer> {
     if (Number(this.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return Promise.reject(tooLarge())
-    if (this.headers.expect !== undefined && !this.#isContinued) {
+    if (this.#isHeldBack) {
       this.#isContinued = true
       this.#response.writeContinue()
     }
-    return collect(this.#incoming)
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+    this.#refuseBody = reject
+    if (this.#breakage === undefined) collect(this.#incoming, resolve, reject)
+    else reject(this.#breakage)
+    return promise
+  }
+
+  /** Whether everything that belongs to the request has come. */
+  get isComplete(): boolean {
+    return this.#incoming.complete
+  }
+
+  /** Tells that the rest of the body cannot be read; whoever waits for it, now or later, is told why. */
+  breakOff(problem: Problem): void {
+    this.#breakage = problem
+    this.#refuseBody?.(problem)
+  }
+
+  get #hasBody(): boolean {
+    return this.headers['content-length'] !== undefined || this.headers['transfer-encoding'] !== undefined
+  }
+
+  /** Whether the client waits to be asked for the body, which HTTP/1.0 does not know (RFC 9110 section 10.1.1). */
+  get #isHeldBack(): boolean {
+    if (this.headers.expect === undefined || this.#isContinued) return false
+    return this.#hasBody && this.#incoming.httpVersion !== '1.0'
   }
 }
 
-function collect(incoming: IncomingMessage): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+function collect(
+  incoming: IncomingMessage,
+  resolve: (body: Buffer) => void,
+  reject: (problem: Problem) => void,
+): void {
   const chunks: Buffer[] = []
   let bytes = 0
   const onData = (chunk: Buffer) => {
@@ -68,7 +98,6 @@ function collect(incoming: IncomingMessage): Promise<Buffer> {
   incoming.once('end', () => resolve(Buffer.concat(chunks)))
   // Nobody will see this answer: the connection ended before the body did.
   incoming.once('error', () => reject(new Problem(400, 'incomplete_body', 'The body ended before its time')))
-  return promise
 }
 
 function tooLarge(): Problem {

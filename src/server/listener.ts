@@ -48,8 +48,10 @@ export interface Listener {
 
 /** Turns sockets into requests and replies into bytes; nothing else touches a socket. */
 export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions): Listener {
-  /** The last response begun on a socket: whoever wants to say something more has to wait for it. */
-  const lastResponses = new WeakMap<Socket, ServerResponse>()
+  /** The last exchange begun on a socket: whoever wants to say something more has to wait for it. */
+  const lastExchanges = new WeakMap<Socket, { request: IncomingRequest; response: ServerResponse }>()
+  /** Sockets on which nothing more is taken: what follows a request that cannot be trusted may be smuggled. */
+  const closing = new WeakSet<Socket>()
   let isDraining = false
 
   const options = {
@@ -72,7 +74,8 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
   // A client that closes its half after the request still gets the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('checkContinue', answer satisfies RequestListener)
-  server.on('connect', (_: IncomingMessage, socket: Socket) => refuseRaw(socket, targetProblem))
+  server.on('checkExpectation', answer satisfies RequestListener)
+  server.on('connect', (_: IncomingMessage, socket: Socket) => refuseAfterLast(socket, targetProblem))
   server.on('clientError', onClientError)
 
   return {
@@ -98,10 +101,12 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
   }
 
   function answer(incoming: IncomingMessage, response: ServerResponse) {
-    lastResponses.set(incoming.socket, response)
+    if (closing.has(incoming.socket)) return
     const request = new IncomingRequest(incoming, response)
+    lastExchanges.set(incoming.socket, { request, response })
     if (hasAccessLog) logWhenDone(request, response)
     const fault = findFramingFault(incoming)
+    if (fault !== undefined || !response.shouldKeepAlive) closing.add(incoming.socket)
     if (fault !== undefined) return send(request, response, problemReply(fault), true)
     const reply = app(request)
     if (reply instanceof Promise) void reply.then((value) => send(request, response, value))
@@ -120,7 +125,9 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
 
   function write(request: IncomingRequest, response: ServerResponse, reply: Reply, isLast: boolean) {
     const { isBodyRefused } = request
-    if (isBodyRefused) lingerOnClose(response.req.socket)
+    const { socket } = response.req
+    if (isBodyRefused) lingerOnClose(socket)
+    if (isBodyRefused || isLast) closing.add(socket)
     const { status, body } = reply
     const headers: OutgoingHttpHeaders = { ...reply.headers }
     if (typeof body === 'string') headers['Content-Length'] = Buffer.byteLength(body)
@@ -136,9 +143,18 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
       socket.destroy()
       return
     }
-    const last = lastResponses.get(socket)
-    if (last === undefined || last.closed) refuseRaw(socket, clientProblem(error))
-    else last.once('close', () => refuseRaw(socket, clientProblem(error)))
+    const problem = clientProblem(error)
+    const last = lastExchanges.get(socket)
+    if (last === undefined || last.request.isComplete) refuseAfterLast(socket, problem)
+    else if (last.response.closed) socket.destroy()
+    else last.request.breakOff(problem)
+  }
+
+  /** Says something more on a socket without overtaking the answer that is on its way. */
+  function refuseAfterLast(socket: Socket, problem: Problem) {
+    const last = lastExchanges.get(socket)
+    if (last === undefined || last.response.closed) refuseRaw(socket, problem)
+    else last.response.once('close', () => refuseRaw(socket, problem))
   }
 
   function logWhenDone(request: IncomingRequest, response: ServerResponse) {

@@ -45,7 +45,9 @@ export function createClient(url: string, always: Headers = {}): Ask {
         rejectUnauthorized: false,
         headers: {
           ...(isRaw ? {} : { 'Content-Type': 'application/json' }),
-          ...(bytes === undefined ? {} : { 'Content-Length': Buffer.byteLength(bytes) }),
+          ...(bytes === undefined || 'Transfer-Encoding' in headers
+            ? {}
+            : { 'Content-Length': Buffer.byteLength(bytes) }),
           ...always,
           ...headers,
         } as Record<string, string | string[] | number>,

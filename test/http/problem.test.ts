@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { STATUS_CODES } from 'node:http'
+import { after, describe, it } from 'node:test'
+import { createClient, type Parts } from '../support/http-client.ts'
+import { start } from '../support/service.ts'
+
+describe('problems', async () => {
+  const service = await start({ after })
+  const ask = createClient(service.url, { Authorization: await service.bearer() })
+  const rows: [status: number, method: string, path: string, parts: Parts, hasFaults?: boolean][] = [
+    [400, 'POST', '/configurations/', { body: { name: '', ssh: true } }, true],
+    [400, 'GET', '/configurations/?page=x', {}, true],
+    [400, 'POST', '/login', { body: {} }, true],
+    [400, 'POST', '/configurations/', { body: '' }],
+    [400, 'GET', '/%', {}],
+    [403, 'GET', '/', { headers: { Authorization: 'x' } }],
+    [404, 'GET', '/nowhere', {}],
+    [404, 'GET', '/configurations/none', {}],
+    [405, 'PUT', '/configurations/none', {}],
+    [413, 'POST', '/configurations/', { body: ' '.repeat(100_000) }],
+    [415, 'POST', '/configurations/', { body: '<a/>' }],
+    [400, 'GET', '/', { headers: { Host: 'a b' } }],
+  ]
+  for (const [status, method, path, parts, hasFaults = false] of rows) {
+    it(`have all members in the answer ${status} to ${method} ${path}`, async () => {
+      const answer = await ask(method, path, parts)
+      assert.equal(answer.status, status)
+      assert.equal(answer.headers['content-type'], 'application/problem+json')
+      assert.equal(answer.headers['cache-control'], 'no-store')
+      assert.equal(answer.headers['content-length'], String(Buffer.byteLength(answer.text)))
+      const { type, title, status: told, detail, errors, ...rest } = answer.json<Record<string, unknown>>()
+      assert.match(String(type), /^urn:connbook:problem:[a-z_0-9]+$/)
+      assert.deepEqual([title, told, typeof detail], [STATUS_CODES[status], status, 'string'])
+      assert.deepEqual(rest, {})
+      assert.equal(errors !== undefined, hasFaults)
+      for (const fault of (errors ?? []) as Record<string, unknown>[]) {
+        assert.deepEqual(Object.keys(fault), ['field', 'detail'])
+        assert.ok(Object.values(fault).every((value) => typeof value === 'string' && value !== ''))
+      }
+    })
+  }
+})

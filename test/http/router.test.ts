@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createRouter, type Route } from '../../src/http/router.ts'
+
+const route = (method: Route['method'], path: string): Route => {
+  return { method, path, access: 'authenticated', handle: () => ({ status: 200, headers: {} }) }
+}
+
+const routes = [
+  route('GET', '/things/'),
+  route('POST', '/things/'),
+  route('GET', '/things/:name'),
+  route('DELETE', '/things/:name'),
+  route('POST', '/log'),
+]
+
+describe('createRouter', () => {
+  const router = createRouter(routes, '')
+
+  describe('finds one thing', () => {
+    const rows: [segment: string, parameter: string][] = [
+      ['a', 'a'],
+      ['a%2Fb', 'a/b'],
+      ['%2541', '%41'],
+      ['a+b', 'a+b'],
+      ['%F0%9F%98%80', '😀'],
+      ['__proto__', '__proto__'],
+      ['..', '..'],
+      ['%2e%2E', '..'],
+      [':name', ':name'],
+    ]
+    for (const [segment, parameter] of rows) {
+      it(`${segment}: ${parameter}`, () => {
+        assert.deepEqual(router.match('GET', `/things/${segment}`), {
+          route: routes[2],
+          allow: 'GET, HEAD, DELETE, OPTIONS',
+          parameter,
+        })
+      })
+    }
+  })
+
+  it('finds a list with the slash and without', () => {
+    for (const path of ['/things/', '/things', '/%74hings']) {
+      assert.deepEqual(router.match('POST', path), {
+        route: routes[1],
+        allow: 'GET, HEAD, POST, OPTIONS',
+        parameter: '',
+      })
+    }
+  })
+
+  it('sends HEAD where GET goes, and only there', () => {
+    assert.deepEqual(router.match('HEAD', '/things/a'), router.match('GET', '/things/a'))
+    assert.deepEqual(router.match('HEAD', '/log'), {
+      route: undefined,
+      allow: 'POST, OPTIONS',
+      parameter: '',
+    })
+  })
+
+  it('finds nothing elsewhere', () => {
+    for (const path of [
+      '',
+      '/',
+      '/thing',
+      '/things//',
+      '/things/a/',
+      '/things/a/b',
+      '//things',
+      '/things%2F',
+      '/log/',
+      '/LOG',
+    ]) {
+      assert.equal(router.match('GET', path), undefined, path)
+    }
+  })
+
+  it('calls malformed what is no percent-encoded UTF-8', () => {
+    for (const path of ['/%', '/things/%4', '/things/%zz', '/%ff/a', '/things/%ed%a0%80', '/things/%c0%af']) {
+      assert.equal(router.match('GET', path), 'malformed', path)
+    }
+  })
+
+  it('finds nothing outside a base path', () => {
+    const based = createRouter(routes, '/base/path')
+    assert.equal(based.match('POST', '/base/path/log')?.valueOf() instanceof Object, true)
+    for (const path of [
+      '/log',
+      '/base/log',
+      '/base/path',
+      '/base/path/',
+      '/base/pathlog',
+      '/base/path//log',
+    ]) {
+      assert.equal(based.match('POST', path), undefined, path)
+    }
+  })
+})

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { FREE_FAILURES } from '../../src/limits.ts'
+import { holdClock } from '../support/held-clock.ts'
+import { type Answer, createClient, faultyFields } from '../support/http-client.ts'
+import { admin, start, type TestService } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const { username, password } = admin
+const wrong = 'incorrect horse'
+const list = '/configurations/'
+
+const cookieOf = (answer: Answer) => answer.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+
+async function isLetIn(service: TestService, headers: Record<string, string>): Promise<boolean> {
+  const { status } = await createClient(service.url)('GET', list, { headers })
+  assert.ok(status === 200 || status === 403)
+  return status === 200
+}
+
+describe('POST /login', async () => {
+  const service = await start({ after })
+  const ask = createClient(service.url)
+
+  const pairs: [body: unknown, status: 200 | 401][] = [
+    [{ username, password }, 200],
+    [{ name: username, password }, 200],
+    [{ username, name: username, password }, 200],
+    [{ username, password, remember: true, id: 1 }, 200],
+    [JSON.stringify({ username, password }), 200],
+    [{ username, password: wrong }, 401],
+    [{ username, password: '' }, 401],
+    [{ username, password: `${password} ` }, 401],
+    [{ username: 'nobody', password }, 401],
+    [{ username: username.toUpperCase(), password }, 401],
+    [{ username: '', password }, 401],
+    [{ username: '__proto__', password }, 401],
+    [{ username: '\ud800', password: '\udc00' }, 401],
+    [{ username: 'script', password: 'battery staple' }, 401],
+  ]
+  for (const [body, status] of pairs) {
+    it(`${JSON.stringify(body)}: ${status}`, async () => {
+      const answer = await ask('POST', '/login', { body })
+      assert.equal(answer.status, status)
+      assert.equal(answer.text, status === 200 ? 'Authorized' : 'Unauthorized')
+      assert.equal(answer.headers['content-type'], 'text/plain; charset=utf-8')
+      assert.equal(answer.headers['content-length'], String(answer.text.length))
+      assert.equal(answer.headers['cache-control'], 'no-store')
+      assert.equal(answer.headers['set-cookie']?.length, status === 200 ? 1 : undefined)
+    })
+  }
+
+  const faulty: [body: unknown, fields: string[]][] = [
+    [{}, ['username', 'password']],
+    [{ username }, ['password']],
+    [{ password }, ['username']],
+    [{ user: username, password }, ['username']],
+    [{ username: 1, password }, ['username']],
+    [{ name: null, password }, ['name']],
+    [{ username, password: null }, ['password']],
+    [{ username, password: 12345 }, ['password']],
+    [{ username: [username], password: { password } }, ['username', 'password']],
+    [{ username, name: 'other', password }, ['name']],
+    [{ username, name: 1, password }, ['name', 'name']],
+    [`{"__proto__": ${JSON.stringify(admin)}}`, ['username', 'password']],
+  ]
+  for (const [body, fields] of faulty) {
+    it(`${JSON.stringify(body)}: 400 for ${fields}`, async () => {
+      const answer = await ask('POST', '/login', { body })
+      assert.equal(answer.status, 400)
+      assert.equal(answer.headers['content-type'], 'application/problem+json')
+      assert.deepEqual(faultyFields(answer), fields)
+      assert.equal(answer.headers['set-cookie'], undefined)
+      assert.ok(!answer.text.includes(password))
+    })
+  }
+
+  it('sets a cookie that opens everything, until it expires or logs out', async () => {
+    const answer = await ask('POST', '/login', { body: admin })
+    const [cookie = ''] = answer.headers['set-cookie'] ?? []
+    const twelveHours = 12 * 60 * 60
+    assert.match(
+      cookie,
+      new RegExp(`^connbook_session=[\\w.-]+; HttpOnly; SameSite=Strict; Path=/; Max-Age=${twelveHours}$`),
+    )
+    assert.ok(await isLetIn(service, { Cookie: cookieOf(answer) }))
+  })
+
+  it('is open to a caller with a bad credential', async () => {
+    const headers = { Authorization: 'Bearer x', Cookie: 'connbook_session=x', Origin: 'http://evil' }
+    assert.equal((await ask('POST', '/login', { headers, body: admin })).status, 200)
+  })
+
+  it('gives each login a session of its own', async () => {
+    const [first, second] = [await service.cookie(), await service.cookie()]
+    assert.notEqual(first, second)
+    await ask('POST', '/logout', { headers: { Cookie: first } })
+    assert.deepEqual(
+      [await isLetIn(service, { Cookie: first }), await isLetIn(service, { Cookie: second })],
+      [false, true],
+    )
+  })
+})
+
+describe('failed logins', () => {
+  it('pause the account for that address after the free ones, right password included', async (t) => {
+    const clock = holdClock()
+    const ask = createClient((await start(t, { clock })).url)
+    const logIn = async (secret: string) =>
+      (await ask('POST', '/login', { body: { username, password: secret } })).status
+    const fail = async (count: number) => {
+      for (let i = 0; i < count; i++) assert.equal(await logIn(wrong), 401)
+    }
+
+    await fail(FREE_FAILURES - 1)
+    assert.equal(await logIn(password), 200)
+    await fail(FREE_FAILURES)
+    const refused = await ask('POST', '/login', { body: admin })
+    assert.equal(refused.status, 429)
+    assert.equal(refused.headers['content-type'], 'application/problem+json')
+    assert.equal(refused.headers['set-cookie'], undefined)
+    const seconds = Number(refused.headers['retry-after'])
+    assert.ok(Number.isInteger(seconds) && seconds > 0)
+    assert.equal((await ask('POST', '/login', { body: { username: 'other', password } })).status, 401)
+
+    clock.advance(seconds * 1000 - 1)
+    assert.equal(await logIn(password), 429)
+    clock.advance(1)
+    assert.equal(await logIn(password), 200)
+  })
+
+  it('in a flood are queued, then put off, and slow nobody else down', async (t) => {
+    const service = await start(t)
+    const ask = createClient(service.url)
+    const headers = { Authorization: await service.bearer() }
+    const flood = Array.from({ length: 64 }, (_, i) =>
+      ask('POST', '/login', { body: { username: `user ${i}`, password } }),
+    )
+    let areDone = false
+    const answers = Promise.all(flood).finally(() => (areDone = true))
+    assert.equal((await ask('GET', list, { headers })).status, 200)
+    assert.ok(!areDone)
+    const putOff = (await answers).filter(({ status }) => status !== 401)
+    assert.ok(putOff.length > 0 && putOff.length < flood.length)
+    for (const { status, headers } of putOff) {
+      assert.equal(status, 503)
+      assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/)
+    }
+  })
+})
+
+describe('POST /logout', async () => {
+  const service = await start({ after })
+  const ask = createClient(service.url)
+
+  it('ends the session that a cookie carries and clears the cookie', async () => {
+    const Cookie = await service.cookie()
+    const answer = await ask('POST', '/logout', { headers: { Cookie } })
+    assert.deepEqual([answer.status, answer.text], [200, 'Success'])
+    assert.equal(answer.headers['content-type'], 'text/plain; charset=utf-8')
+    assert.deepEqual(answer.headers['set-cookie'], [
+      'connbook_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0',
+    ])
+    assert.equal(await isLetIn(service, { Cookie }), false)
+    assert.equal((await ask('POST', '/logout', { headers: { Cookie } })).status, 403)
+  })
+
+  it('ends the bearer that made the call and leaves the cookie alone', async () => {
+    const [Authorization, Cookie] = [await service.bearer(), await service.cookie()]
+    const answer = await ask('POST', '/logout', { headers: { Authorization, Cookie } })
+    assert.deepEqual([answer.status, answer.text], [200, 'Success'])
+    assert.equal(answer.headers['set-cookie'], undefined)
+    assert.equal(await isLetIn(service, { Authorization }), false)
+    assert.equal(await isLetIn(service, { Cookie }), true)
+  })
+
+  it('takes no input, whatever the body', async () => {
+    const bodies = ['', '{', 'x'.repeat(1000)]
+    for (const body of bodies) {
+      const headers = { Cookie: await service.cookie(), 'Content-Type': 'image/png' }
+      assert.equal((await ask('POST', '/logout', { headers, body })).status, 200)
+    }
+  })
+})
+
+describe('a restart', () => {
+  it('logs nobody out and lets nobody back in', async (t) => {
+    const folder = await temporaryFolder(t)
+    const first = await start(t, { folder })
+    const kept = [{ Cookie: await first.cookie() }, { Authorization: await first.bearer() }]
+    const ended = [{ Cookie: await first.cookie() }, { Authorization: await first.bearer() }]
+    for (const headers of ended) await createClient(first.url)('POST', '/logout', { headers })
+    await first.stop()
+
+    const second = await start(t, { folder })
+    for (const headers of kept) assert.equal(await isLetIn(second, headers), true)
+    for (const headers of ended) assert.equal(await isLetIn(second, headers), false)
+  })
+
+  it('does not lengthen a session or a token', async (t) => {
+    const folder = await temporaryFolder(t)
+    const clock = holdClock()
+    const first = await start(t, { folder, clock, flags: ['--session-ttl', '2h', '--token-ttl', '90s'] })
+    const login = await createClient(first.url)('POST', '/login', { body: admin })
+    assert.match(login.headers['set-cookie']?.[0] ?? '', /; Max-Age=7200$/)
+    const session = { Cookie: cookieOf(login) }
+    const token = { Authorization: await first.bearer() }
+    clock.advance(89_999)
+    assert.deepEqual([await isLetIn(first, session), await isLetIn(first, token)], [true, true])
+    await first.stop()
+
+    const second = await start(t, { folder, clock })
+    clock.advance(1)
+    assert.deepEqual([await isLetIn(second, session), await isLetIn(second, token)], [true, false])
+    clock.advance(2 * 60 * 60 * 1000 - 90_001)
+    assert.equal(await isLetIn(second, session), true)
+    clock.advance(1)
+    assert.equal(await isLetIn(second, session), false)
+  })
+})

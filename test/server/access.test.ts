@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { createClient, type Headers } from '../support/http-client.ts'
+import { parseAnswers, sendRaw } from '../support/raw-http.ts'
+import { start } from '../support/service.ts'
+
+const REALM = 'Bearer realm="connbook"'
+const INVALID = `${REALM}, error="invalid_token"`
+
+describe('who may do what', async () => {
+  const service = await start({ after })
+  const { host } = new URL(service.url)
+  const bearer = await service.bearer()
+  const cookie = await service.cookie()
+  const ask = createClient(service.url)
+
+  describe('a stranger', () => {
+    const paths = [
+      '/',
+      '/configurations/',
+      '/configurations',
+      '/configurations/a',
+      '/nowhere',
+      '/a/b/c',
+      '/%ff',
+      '/%',
+    ]
+    const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']
+    for (const path of paths) {
+      it(`gets 403 at ${path} whatever the method`, async () => {
+        for (const method of methods) {
+          const answer = await ask(method, path)
+          assert.equal(answer.status, 403, method)
+          assert.equal(answer.headers['www-authenticate'], REALM)
+          assert.equal(answer.headers['content-type'], 'application/problem+json')
+          assert.equal(answer.headers.allow, undefined)
+        }
+      })
+    }
+
+    const others = [
+      ['POST', '/logout'],
+      ['GET', '/login'],
+      ['OPTIONS', '/login'],
+      ['GET', '/v1/auth/token'],
+      ['OPTIONS', '/v1/auth/token'],
+      ['POST', '/healthz'],
+      ['OPTIONS', '/readyz'],
+      ['POST', '/login/'],
+      ['GET', '/HEALTHZ'],
+    ] as const
+    for (const [method, path] of others) {
+      it(`gets no further with ${method} ${path}`, async () => {
+        assert.equal((await ask(method, path)).status, 403)
+      })
+    }
+
+    for (const path of ['/healthz', '/readyz']) {
+      it(`may look at ${path}`, async () => {
+        const got = await ask('GET', path)
+        const head = await ask('HEAD', path)
+        assert.deepEqual([got.status, head.status, head.text], [200, 200, ''])
+        assert.equal(head.headers['content-length'], String(got.text.length))
+      })
+    }
+  })
+
+  describe('credentials', () => {
+    const token = bearer.replace('Bearer ', '')
+    const session = cookie.slice(cookie.indexOf('=') + 1)
+    const rows: [name: string, headers: Headers, status: number, challenge?: string][] = [
+      ['the session cookie', { Cookie: cookie }, 200],
+      ['the session cookie among others', { Cookie: `a=b; ${cookie}; connbook=c` }, 200],
+      ['a bearer', { Authorization: bearer }, 200],
+      ['a bearer, scheme in small letters', { Authorization: `bearer ${token}` }, 200],
+      ['a bearer, scheme in capitals', { Authorization: `BEARER ${token}` }, 200],
+      ['a bearer beside a bad cookie', { Authorization: bearer, Cookie: 'connbook_session=x' }, 200],
+      ['a bad cookie', { Cookie: 'connbook_session=x' }, 403, REALM],
+      ['an empty cookie', { Cookie: 'connbook_session=' }, 403, REALM],
+      ['the cookie of TLS without TLS', { Cookie: `__Host-${cookie}` }, 403, REALM],
+      ['a bad bearer', { Authorization: 'Bearer x.y.z' }, 403, INVALID],
+      ['a bad bearer beside a good cookie', { Authorization: 'Bearer x.y.z', Cookie: cookie }, 403, INVALID],
+      ['another scheme beside a good cookie', { Authorization: 'Basic eDp5', Cookie: cookie }, 403, REALM],
+      ['a session as bearer', { Authorization: `Bearer ${session}` }, 403, INVALID],
+      ['an access token as cookie', { Cookie: `connbook_session=${token}` }, 403, REALM],
+      ['Basic', { Authorization: 'Basic eDp5' }, 403, REALM],
+      ['a bare token', { Authorization: token }, 403, REALM],
+    ]
+    for (const [name, headers, status, challenge] of rows) {
+      it(`${name}: ${status}`, async () => {
+        const answer = await ask('GET', '/configurations/', { headers })
+        assert.equal(answer.status, status)
+        assert.equal(answer.headers['www-authenticate'], challenge)
+      })
+    }
+
+    it('are not looked for in the query', async () => {
+      assert.equal((await ask('GET', `/configurations/?access_token=${token}`)).status, 403)
+    })
+  })
+
+  describe('a write by cookie', () => {
+    const port = host.split(':')[1]
+    const rows: [headers: Headers, isAllowed: boolean][] = [
+      [{}, true],
+      [{ 'Sec-Fetch-Site': 'same-origin' }, true],
+      [{ 'Sec-Fetch-Site': 'none' }, true],
+      [{ 'Sec-Fetch-Site': 'same-site' }, false],
+      [{ 'Sec-Fetch-Site': 'cross-site' }, false],
+      [{ 'Sec-Fetch-Site': 'nonsense' }, false],
+      [{ Origin: `http://${host}` }, true],
+      [{ Origin: `https://${host}` }, true],
+      [{ Origin: 'null' }, false],
+      [{ Origin: '' }, false],
+      [{ Origin: host }, false],
+      [{ Origin: 'http://127.0.0.1' }, false],
+      [{ Origin: 'http://127.0.0.1:1' }, false],
+      [{ Origin: `http://other:${port}` }, false],
+      [{ Origin: `http://127.0.0.1.evil:${port}` }, false],
+      [{ Origin: 'http://book', Host: 'book' }, true],
+      [{ Origin: 'http://book', Host: 'BOOK' }, true],
+      [{ Origin: 'http://book', Host: 'book:80' }, true],
+      [{ Origin: 'https://book', Host: 'book:443' }, true],
+      [{ Origin: 'http://book', Host: 'book:443' }, false],
+      [{ Origin: 'http://book', Host: 'book:8080' }, false],
+      [{ Origin: 'http://[::1]:8080', Host: '[::1]:8080' }, true],
+      [{ Origin: `http://${host}`, 'Sec-Fetch-Site': 'cross-site' }, false],
+      [{ Origin: 'http://other', 'Sec-Fetch-Site': 'same-origin' }, false],
+    ]
+    for (const [headers, isAllowed] of rows) {
+      it(`${isAllowed ? 'passes' : 'is refused'} with ${JSON.stringify(headers)}`, async () => {
+        const writes = [
+          ['PATCH', '/configurations/none'],
+          ['DELETE', '/configurations/none'],
+          ['PUT', '/nowhere'],
+        ] as const
+        for (const [method, path] of writes) {
+          const answer = await ask(method, path, { headers: { ...headers, Cookie: cookie }, body: {} })
+          assert.equal(answer.status, isAllowed ? 404 : 403, method)
+          assert.equal(answer.headers['www-authenticate'], isAllowed ? undefined : REALM)
+        }
+      })
+    }
+
+    it('is refused before it ends the session', async () => {
+      const logout = await ask('POST', '/logout', { headers: { Cookie: cookie, Origin: 'null' } })
+      assert.equal(logout.status, 403)
+      assert.equal((await ask('GET', '/configurations/', { headers: { Cookie: cookie } })).status, 200)
+    })
+
+    it('is the only kind that other sites may not make', async () => {
+      const elsewhere = { Origin: 'http://evil', 'Sec-Fetch-Site': 'cross-site' }
+      for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+        const answer = await ask(method, '/configurations/', { headers: { ...elsewhere, Cookie: cookie } })
+        assert.ok(answer.status < 300, method)
+      }
+      const byBearer = await ask('PATCH', '/configurations/none', {
+        headers: { ...elsewhere, Authorization: bearer },
+        body: {},
+      })
+      assert.equal(byBearer.status, 404)
+    })
+  })
+
+  it('refuses two Authorization headers, whichever comes first', async () => {
+    for (const values of [
+      [bearer, 'Bearer x'],
+      ['Bearer x', bearer],
+    ]) {
+      const fields = values.map((value) => `Authorization: ${value}\r\n`).join('')
+      const received = await sendRaw(service.url, `GET /configurations/ HTTP/1.1\r\nHost: a\r\n${fields}\r\n`)
+      assert.deepEqual(
+        parseAnswers(received).map(({ status }) => status),
+        [400],
+      )
+    }
+  })
+})

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { BODY_BYTES_MAX, HEADER_BYTES_MAX } from '../../src/limits.ts'
+import { createFailingFiles, holdUp } from '../support/failing-files.ts'
+import { createClient, namesIn } from '../support/http-client.ts'
+import { formatRequest, parseAnswers, sendRaw } from '../support/raw-http.ts'
+import { start } from '../support/service.ts'
+
+const list = '/configurations/'
+const isAnswered = (count: number) => (received: string) =>
+  received.split('HTTP/1.1 ').length > count && received.endsWith('}')
+
+/** Does not read before everything is written; rejects when the connection is reset meanwhile. */
+function sendThenRead(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const socket = connect({ host: hostname, port: Number(port) }).setEncoding('latin1')
+  socket.on('error', reject)
+  socket.write(bytes, () => resolve(socket.toArray().then((chunks) => chunks.join(''))))
+  return promise
+}
+
+describe('the listener', async () => {
+  const files = createFailingFiles()
+  const service = await start({ after }, { files })
+  const auth = { Authorization: await service.bearer() }
+  const ask = createClient(service.url, auth)
+  const health = formatRequest('GET /healthz')
+  const addition = (name: string, headers = {}) => {
+    const body = JSON.stringify({ name, hostname: 'h', port: 1, username: 'u' })
+    return formatRequest(`POST ${list}`, { ...auth, ...headers }, body)
+  }
+  const isStored = async (name: string) => (await ask('GET', list + name)).status === 200
+  const statuses = (received: string) => parseAnswers(received).map(({ status }) => status)
+
+  it('answers a client that closes its half, and stores its change', async () => {
+    assert.deepEqual(statuses(await sendRaw(service.url, addition('half'), { halfClose: true })), [200])
+    assert.ok(await isStored('half'))
+  })
+
+  it('answers pipelined requests in their order, however long the first takes', async () => {
+    const held = holdUp(files, 'datasync')
+    const received = sendRaw(
+      service.url,
+      addition('slow') + health + formatRequest(`GET ${list}slow`, auth) + addition('slow'),
+      {
+        until: isAnswered(4),
+      },
+    )
+    await held.begun
+    await ask('GET', '/healthz')
+    held.release()
+    assert.deepEqual(statuses(await received), [200, 200, 404, 409])
+  })
+
+  const nonsense: Record<string, string> = {
+    garbage: '\x16\x03\x01 no request \r\n\r\n',
+    'half a request': 'GET /healthz HTTP/1.1\r\nHos',
+    CONNECT: formatRequest('CONNECT a:443'),
+    'a request with two lengths': formatRequest('POST /login', {
+      'Transfer-Encoding': 'chunked',
+      'Content-Length': '4',
+    }),
+  }
+  for (const [what, bytes] of Object.entries(nonsense)) {
+    it(`does not let ${what} overtake the good answer before it`, async () => {
+      const name = what.replaceAll(' ', '-')
+      const held = holdUp(files, 'datasync')
+      const received = sendRaw(service.url, addition(name) + bytes, { halfClose: true })
+      await held.begun
+      await ask('GET', '/healthz')
+      held.release()
+      const [first, second, ...more] = parseAnswers(await received)
+      assert.deepEqual([first?.status, more.length], [200, 0])
+      assert.ok(second === undefined || second.status === 400)
+      assert.ok(await isStored(name))
+    })
+  }
+
+  it('says nothing after a good answer that closes', async () => {
+    const received = await sendRaw(service.url, addition('last', { Connection: 'close' }) + health)
+    assert.deepEqual(statuses(received), [200])
+  })
+
+  const chunked = { ...auth, 'Transfer-Encoding': 'chunked' }
+  const broken: Record<string, [bytes: string, status: number]> = {
+    'ends before its length': [formatRequest(`POST ${list}`, { ...auth, 'Content-Length': '9' }, '{}'), 400],
+    'has a bad chunk': [formatRequest(`POST ${list}`, chunked, '2\r\n{}xx'), 400],
+    'has a chunk without a length': [formatRequest(`POST ${list}`, chunked, '-2\r\n{}\r\n0\r\n\r\n'), 400],
+    'has no last chunk': [formatRequest(`POST ${list}`, chunked, '2\r\n{}\r\n'), 400],
+    'has endless extensions': [
+      formatRequest(`POST ${list}`, chunked, `2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`),
+      413,
+    ],
+    'has endless trailers': [
+      formatRequest(`POST ${list}`, chunked, `2\r\n{}\r\n0\r\nA: ${'x'.repeat(20_000)}\r\n\r\n`),
+      431,
+    ],
+    'ends early in a login': [formatRequest('POST /login', { 'Content-Length': '9' }, '{}'), 400],
+    'ends early and is not asked for': [
+      formatRequest(`GET ${list}`, { ...auth, 'Content-Length': '9' }, '{}'),
+      200,
+    ],
+  }
+  for (const [what, [bytes, status]] of Object.entries(broken)) {
+    it(`answers a request once and at once when its body ${what}`, async () => {
+      assert.deepEqual(statuses(await sendRaw(service.url, bytes, { halfClose: true })), [status])
+    })
+  }
+
+  it('lets a client that first sends all of a big body read its early refusal, and closes', async () => {
+    const body = 'x'.repeat(8 * 1024 * 1024)
+    for (const [headers, status] of [
+      [auth, 413],
+      [{}, 403],
+      [chunked, 413],
+      [{ 'Transfer-Encoding': 'chunked' }, 403],
+    ] as const) {
+      const isChunked = 'Transfer-Encoding' in headers
+      const framed = isChunked ? `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n` : body
+      const received = await sendThenRead(service.url, formatRequest(`POST ${list}`, headers, framed))
+      assert.deepEqual(statuses(received), [status])
+      assert.match(received, /^connection: close\r$/im)
+    }
+  })
+
+  it('ends the connection of a refused body instead of taking the rest for a request', async () => {
+    const length = { ...auth, 'Content-Length': String(BODY_BYTES_MAX + 1) }
+    assert.deepEqual(
+      statuses(await sendRaw(service.url, formatRequest(`POST ${list}`, length, health))),
+      [413],
+    )
+  })
+
+  it('goes on after a small body that nobody asked for', async () => {
+    const unread = [
+      formatRequest('GET /healthz', {}, health),
+      formatRequest('GET /', {}, health),
+      formatRequest(`DELETE ${list}none`, auth, '{'),
+    ]
+    const received = await sendRaw(service.url, `${unread.join('')}${health}`, { until: isAnswered(4) })
+    assert.deepEqual(statuses(received), [200, 403, 404, 200])
+  })
+
+  describe('with Expect: 100-continue', () => {
+    const expecting = (length: number, headers = auth) => {
+      return formatRequest(`POST ${list}`, {
+        ...headers,
+        Expect: '100-continue',
+        'Content-Length': String(length),
+      })
+    }
+
+    it('asks for a body that it wants', async () => {
+      const { hostname, port } = new URL(service.url)
+      const socket = connect({ host: hostname, port: Number(port) }).setEncoding('latin1')
+      const body = JSON.stringify({ name: 'asked', hostname: 'h', port: 1, username: 'u' })
+      socket.write(expecting(body.length))
+      const [first] = await once(socket, 'data')
+      assert.equal(first, 'HTTP/1.1 100 Continue\r\n\r\n')
+      socket.write(body)
+      const [second] = await once(socket, 'data')
+      socket.destroy()
+      assert.deepEqual(statuses(second), [200])
+    })
+
+    const refused: [what: string, bytes: string, status: number][] = [
+      ['too long', expecting(BODY_BYTES_MAX + 1), 413],
+      ['of a stranger', expecting(2, { Authorization: 'Bearer x' }), 403],
+      ['of a path that is not there', expecting(2).replace(list, '/nowhere'), 404],
+    ]
+    for (const [what, bytes, status] of refused) {
+      it(`refuses a body ${what} without asking for it, and closes`, async () => {
+        const received = await sendRaw(service.url, bytes)
+        assert.deepEqual(statuses(received), [status])
+        assert.match(received, /^connection: close\r$/im)
+      })
+    }
+
+    it('says nothing of it to HTTP/1.0, nor where no body comes', async () => {
+      const old = addition('old', { Expect: '100-continue' }).replace('HTTP/1.1', 'HTTP/1.0')
+      const bare = formatRequest(`POST ${list}`, { ...auth, Expect: '100-continue' })
+      assert.deepEqual(statuses(await sendRaw(service.url, old, { halfClose: true })), [200])
+      assert.deepEqual(statuses(await sendRaw(service.url, bare, { halfClose: true })), [400])
+    })
+
+    it('refuses any other expectation, 417 with a problem', async () => {
+      const received = await sendRaw(service.url, addition('expected', { Expect: 'more' }), {
+        halfClose: true,
+      })
+      assert.deepEqual(statuses(received), [417])
+      assert.match(received, /^content-type: application\/problem\+json\r$/im)
+      assert.equal(await isStored('expected'), false)
+    })
+  })
+
+  it('answers HTTP/1.0 in 1.1 and closes', async () => {
+    const received = await sendRaw(service.url, 'GET /healthz HTTP/1.0\r\n\r\n')
+    assert.deepEqual(statuses(received), [200])
+    assert.match(received, /^connection: close\r$/im)
+  })
+
+  it('keeps a connection that closes itself only when asked to', async () => {
+    assert.deepEqual(
+      statuses(await sendRaw(service.url, health + health + health, { until: isAnswered(3) })),
+      [200, 200, 200],
+    )
+  })
+
+  it('takes a head up to its limit, 431 beyond', async () => {
+    const fill = (bytes: number) => formatRequest('GET /healthz', { X: 'x'.repeat(bytes) })
+    assert.deepEqual(
+      statuses(await sendRaw(service.url, fill(HEADER_BYTES_MAX - 200), { halfClose: true })),
+      [200],
+    )
+    const longPath = formatRequest(`GET /${'x'.repeat(HEADER_BYTES_MAX)}`)
+    for (const bytes of [fill(HEADER_BYTES_MAX), fill(1024 * 1024), longPath]) {
+      const received = await sendRaw(service.url, bytes, { until: isAnswered(1) })
+      assert.deepEqual(statuses(received), [431])
+      assert.match(received, /^content-type: application\/problem\+json\r$/im)
+    }
+  })
+
+  it('answers HEAD, 204, 209 and 304 without a body, so that the next answer stands right behind', async () => {
+    const etag = (await ask('GET', `${list}slow`)).headers.etag ?? ''
+    const bodiless = [
+      formatRequest('HEAD /healthz'),
+      formatRequest('HEAD /nowhere'),
+      formatRequest('OPTIONS /healthz', auth),
+      formatRequest(`GET ${list}slow`, { ...auth, 'If-None-Match': etag }),
+      formatRequest(`DELETE ${list}slow`, auth),
+    ]
+    for (const bytes of bodiless) {
+      const received = await sendRaw(service.url, bytes + health, { until: isAnswered(2) })
+      assert.match(received.split('\r\n\r\n')[1] ?? '', /^HTTP\/1\.1 200 OK\r\n/)
+    }
+  })
+
+  it('outlives clients that go away at any moment', async () => {
+    const requests = [
+      addition('went'),
+      formatRequest(`GET ${list}`, auth),
+      addition('went').slice(0, -5),
+      'GET / HTT',
+      '',
+    ]
+    const { hostname, port } = new URL(service.url)
+    for (const bytes of requests) {
+      const socket = connect({ host: hostname, port: Number(port) }, () =>
+        socket.write(bytes, () => socket.resetAndDestroy()),
+      )
+      await once(socket, 'close')
+    }
+    assert.equal((await ask('GET', '/healthz')).status, 200)
+    assert.ok(namesIn(await ask('GET', list)).length > 0)
+    assert.deepEqual(
+      service.log.lines.filter((line) => line.includes('"level":"error"')),
+      [],
+    )
+  })
+})

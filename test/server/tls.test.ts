@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { connect } from 'node:tls'
+import { createClient } from '../support/http-client.ts'
+import { admin, start } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** A throw-away certificate; undefined, and the test skipped, on a machine that cannot make one. */
+async function makeCertificate(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key]
+  try {
+    execFileSync(
+      'openssl',
+      ['req', '-x509', ...newKey, '-out', cert, '-days', '1', '-subj', '/CN=localhost'],
+      { stdio: 'ignore' },
+    )
+  } catch {
+    t.skip('openssl cannot make a certificate here')
+    return undefined
+  }
+  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
+}
+
+describe('over TLS', () => {
+  for (const { basePath, name } of [
+    { basePath: '/', name: '__Host-connbook_session' },
+    { basePath: '/base', name: '__Secure-connbook_session' },
+  ]) {
+    it(`the cookie under ${basePath} is ${name}, Secure, and opens everything`, async (t) => {
+      const tls = await makeCertificate(t)
+      if (tls === undefined) return
+      const service = await start(t, { tls, flags: ['--base-path', basePath] })
+      assert.ok(service.url.startsWith('https://'))
+      const ask = createClient(service.url)
+      const login = await ask('POST', '/login', { body: admin })
+      const [cookie = ''] = login.headers['set-cookie'] ?? []
+      const attributes = `HttpOnly; SameSite=Strict; Path=${basePath}; Max-Age`
+      assert.match(cookie, new RegExp(`^${name}=[\\w.-]+; ${attributes}=43200; Secure$`))
+      const headers = { Cookie: cookie.split(';')[0] ?? '' }
+      const unprefixed = { Cookie: headers.Cookie.slice(headers.Cookie.indexOf('connbook')) }
+      assert.equal((await ask('GET', '/configurations/', { headers })).status, 200)
+      assert.equal((await ask('GET', '/configurations/', { headers: unprefixed })).status, 403)
+      const logout = await ask('POST', '/logout', { headers })
+      assert.deepEqual(logout.headers['set-cookie'], [`${name}=; ${attributes}=0; Secure`])
+      assert.equal((await ask('GET', '/configurations/', { headers })).status, 403)
+    })
+  }
+
+  it('versions before 1.2 are refused', async (t) => {
+    const tls = await makeCertificate(t)
+    if (tls === undefined) return
+    const { port } = new URL((await start(t, { tls })).url)
+    const outcome = (maxVersion: 'TLSv1.1' | 'TLSv1.2') => {
+      const { promise, resolve } = Promise.withResolvers<string>()
+      const options = {
+        port: Number(port),
+        host: '127.0.0.1',
+        rejectUnauthorized: false,
+        ciphers: 'DEFAULT@SECLEVEL=0',
+      }
+      const socket = connect({ ...options, minVersion: maxVersion, maxVersion }, () => resolve('connected'))
+      socket.on('error', () => resolve('refused'))
+      t.after(() => void socket.destroy())
+      return promise
+    }
+    assert.equal(await outcome('TLSv1.2'), 'connected')
+    assert.equal(await outcome('TLSv1.1'), 'refused')
+  })
+})

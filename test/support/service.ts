@@ -1,0 +1,86 @@
+import { parseCommandLine } from '../../src/cli/options.ts'
+import { type Service, startService } from '../../src/cli/service.ts'
+import type { FileSystem } from '../../src/files/file-system.ts'
+import type { HeldClock } from './held-clock.ts'
+import { createMemoryLog, type MemoryLog } from './memory-log.ts'
+import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
+
+export const admin = { username: 'admin', password: 'correct horse' }
+export const client = { client_id: 'script', client_secret: 'battery staple' }
+
+/** The environment that makes `admin` and `client` at a first start. */
+export const firstStartEnvironment = {
+  CONNBOOK_ADMIN_PASSWORD: admin.password,
+  CONNBOOK_CLIENT_ID: client.client_id,
+  CONNBOOK_CLIENT_SECRET: client.client_secret,
+}
+
+export interface TestService extends Service {
+  readonly log: MemoryLog
+  /** Sends a request; `path` begins behind the base path. */
+  call(path: string, init?: RequestInit): Promise<Response>
+  /** Logs `admin` in and gives a `Cookie` header. */
+  cookie(): Promise<string>
+  /** Gets a token for `client` and gives an `Authorization` header. */
+  bearer(): Promise<string>
+}
+
+/**
+ * Starts the service in this process, on a free port of the loopback interface; it is stopped when the test or the suite ends.
+ *
+ * @param flags As on the command line, besides `--host`, `--port` and `--data`.
+ */
+export async function start(
+  t: Lifetime,
+  {
+    folder,
+    flags = [],
+    environment = firstStartEnvironment,
+    files,
+    clock,
+    tls,
+  }: {
+    folder?: string
+    flags?: readonly string[]
+    environment?: NodeJS.ProcessEnv
+    files?: FileSystem
+    clock?: HeldClock
+    /** PEM texts. */
+    tls?: { readonly cert: string; readonly key: string }
+  } = {},
+): Promise<TestService> {
+  const data = folder ?? (await temporaryFolder(t))
+  const { options } = parseCommandLine(['--host', '127.0.0.1', '--port', '0', '--data', data, ...flags], {})
+  const log = createMemoryLog()
+  const service = await startService({
+    options,
+    environment,
+    log,
+    tls,
+    ...(files ? { files } : {}),
+    ...(clock ? { makeClock: clock.make } : {}),
+  })
+  let stopped: Promise<void> | undefined
+  const stop = () => {
+    stopped ??= service.stop()
+    return stopped
+  }
+  t.after(stop)
+  const call = (path: string, init?: RequestInit) => fetch(service.url + path, init)
+
+  return {
+    ...service,
+    stop,
+    log,
+    call,
+    async cookie() {
+      const answer = await call('/login', { method: 'POST', body: JSON.stringify(admin) })
+      return answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    },
+    async bearer() {
+      const answer = await call('/v1/auth/token', { method: 'POST', body: JSON.stringify(client) })
+      const { access_token } = (await answer.json()) as { access_token: string }
+      return `Bearer ${access_token}`
+    },
+  }
+}
