@@ -27,8 +27,8 @@ export function tokenRoutes(authenticator: Authenticator): Route[] {
   ]
 
   async function issue(request: Request): Promise<Reply> {
-    const basic = parseBasic(request.headers.authorization)
     const parameters = parseParameters(request, await request.readBody())
+    const basic = parseBasic(request.headers.authorization)
     checkGrantType(parameters.get('grant_type'))
     const attempts = basic === undefined ? [fromBody(parameters)] : spellingsOf(basic, parameters)
     for (const [id, secrets] of groupById(attempts)) {

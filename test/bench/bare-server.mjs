@@ -1,0 +1,76 @@
+// What Node can do at best: the baselines of the benchmark, each with nothing but what its comparison needs.
+import { open } from 'node:fs/promises'
+import { createServer } from 'node:http'
+
+/** As connbook has it, so that the answers are the same bytes. */
+const KEEP_ALIVE_TIMEOUT_MS = 75_000
+/** Node adds these by itself. */
+const OWN_FIELDS = ['Connection', 'Keep-Alive']
+
+const [mode = '', ...rest] = process.argv.slice(2)
+const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, await createAnswerer())
+server.listen(0, '127.0.0.1', () => {
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  console.error(JSON.stringify({ event: 'listening', url: `http://127.0.0.1:${port}` }))
+})
+process.on('SIGTERM', () => process.exit())
+
+function createAnswerer() {
+  const [first = '', second = ''] = rest
+  if (mode === 'answer') return answerAlways(first, second)
+  if (mode === 'commit') return commitInGroups(first)
+  throw new Error(`Unknown mode "${mode}"; use answer or commit`)
+}
+
+/**
+ * Answers every request with the same header fields and bytes.
+ *
+ * @param {string} fieldsJson
+ * @param {string} body
+ * @returns {import('node:http').RequestListener}
+ */
+function answerAlways(fieldsJson, body) {
+  /** @type {[string, string][]} */
+  const fields = JSON.parse(fieldsJson)
+  const headers = Object.fromEntries(fields.filter(([name]) => !OWN_FIELDS.includes(name)))
+  return (_request, response) => {
+    response.writeHead(200, headers)
+    response.end(body)
+  }
+}
+
+/**
+ * Appends every request's body to a file and answers once an `fdatasync` has covered it; arrivals share the next.
+ *
+ * @param {string} path
+ * @returns {Promise<import('node:http').RequestListener>}
+ */
+async function commitInGroups(path) {
+  const file = await open(path, 'a')
+  /** @type {{ body: Buffer, response: import('node:http').ServerResponse }[]} */
+  let waiting = []
+  let isBusy = false
+  const commit = async () => {
+    isBusy = true
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      await file.write(Buffer.concat(batch.map(({ body }) => body)))
+      await file.datasync()
+      for (const { body, response } of batch) {
+        response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length })
+        response.end(body)
+      }
+    }
+    isBusy = false
+  }
+  return (request, response) => {
+    /** @type {Buffer[]} */
+    const chunks = []
+    request.on('data', (chunk) => chunks.push(chunk))
+    request.on('end', () => {
+      waiting.push({ body: Buffer.concat(chunks), response })
+      if (!isBusy) void commit()
+    })
+  }
+}
