@@ -42,15 +42,9 @@ export async function forgetInitialCredentials(
   const found = parseJson(text)
   if (!isObject(found)) return
   const { username, password, client_id, client_secret, ...others } = found
-  const user = { username, password }
-  const client = { client_id, client_secret }
-  const left = {
-    ...(kind === 'user' && username === name ? {} : user),
-    ...(kind === 'client' && client_id === name ? {} : client),
-    ...others,
-  }
   const isChanged = (kind === 'user' ? username : client_id) === name
   if (!isChanged) return
+  const left = { ...(kind === 'user' ? { client_id, client_secret } : { username, password }), ...others }
   const entries = Object.entries(left).filter(([, value]) => value !== undefined)
   await writeInitialCredentials(folder, Object.fromEntries(entries), files)
 }

@@ -85,7 +85,7 @@ function keyOf(address: string, account: string): string {
 /** One customer has a whole /64 of IPv6 addresses, so they count as one. */
 function networkOf(address: string): string {
   if (!isIPv6(address)) return address
-  const [head = '', tail] = address.replace(/%.*$/, '').split('::')
+  const [head = '', tail] = address.split('::')
   const groups = head === '' ? [] : head.split(':')
   if (tail !== undefined) {
     const behind = tail === '' ? 0 : tail.split(':').length

@@ -27,13 +27,11 @@ function checkPassword(password: string): string {
 async function ask(question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const terminal = createInterface({ input: process.stdin, output: silent, terminal: true })
-  const aborted = new AbortController()
-  terminal.once('SIGINT', () => aborted.abort())
-  terminal.once('close', () => aborted.abort())
   process.stderr.write(question)
   try {
-    return await terminal.question('', { signal: aborted.signal })
+    return await terminal.question('')
   } catch (error) {
+    // Ctrl-C and Ctrl-D close the interface, and that ends the question so.
     if (error instanceof Error && error.name === 'AbortError')
       throw new UsageError('No password was typed; nothing has changed')
     throw error

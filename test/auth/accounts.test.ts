@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import {
+  AccountExistsError,
+  type Accounts,
+  accountsDocument,
+  addAccount,
+  changeSecret,
+  checkAccountName,
+  findAccount,
+  listOf,
+  noAccounts,
+  removeAccount,
+  UnknownAccountError,
+  withAccountsLock,
+} from '../../src/auth/accounts.ts'
+import { digestSecret } from '../../src/auth/secret.ts'
+import { DamagedFileError, InvalidInputError } from '../../src/errors.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { createJsonDocument } from '../../src/files/json-document.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const one = addAccount(noAccounts, 'user', 'admin', digestSecret('1'))
+const two = addAccount(one, 'client', 'admin', digestSecret('2'))
+
+const generationOf = (accounts: Accounts, name = 'admin') => findAccount(accounts, 'user', name)?.generation
+const namesOf = (accounts: Accounts) => listOf(accounts, 'user').map(({ name }) => name)
+
+describe('accounts', () => {
+  it('are found by kind and name, in the spelling given', () => {
+    assert.equal(findAccount(two, 'user', 'admin')?.secret, digestSecret('1'))
+    assert.equal(findAccount(two, 'client', 'admin')?.secret, digestSecret('2'))
+    for (const name of ['Admin', 'admin ', '', '__proto__', 'constructor']) {
+      assert.equal(findAccount(two, 'user', name), undefined)
+    }
+  })
+
+  it('are values: a change makes new ones', () => {
+    const before = JSON.stringify(two)
+    changeSecret(two, 'user', 'admin', digestSecret('3'))
+    removeAccount(two, 'user', 'admin')
+    assert.equal(JSON.stringify(two), before)
+    assert.deepEqual(noAccounts, { lastGeneration: 0, users: [], clients: [] })
+  })
+
+  it('are added once', () => {
+    assert.throws(() => addAccount(two, 'user', 'admin', ''), AccountExistsError)
+    assert.deepEqual(namesOf(addAccount(two, 'user', 'other', '')), ['admin', 'other'])
+  })
+
+  it('must exist to be changed or removed', () => {
+    assert.throws(() => changeSecret(one, 'client', 'admin', ''), UnknownAccountError)
+    assert.throws(() => removeAccount(one, 'client', 'admin'), UnknownAccountError)
+  })
+
+  it('get a new generation with a new secret, and the others keep theirs', () => {
+    const changed = changeSecret(two, 'user', 'admin', digestSecret('3'))
+    assert.equal(findAccount(changed, 'user', 'admin')?.secret, digestSecret('3'))
+    assert.equal(generationOf(changed), 3)
+    assert.deepEqual(changed.clients, two.clients)
+  })
+
+  it('never get a generation twice, not even when removed and made anew', () => {
+    const again = addAccount(removeAccount(one, 'user', 'admin'), 'user', 'admin', digestSecret('1'))
+    assert.ok((generationOf(again) ?? 0) > (generationOf(one) ?? 0))
+    assert.deepEqual(namesOf(removeAccount(two, 'user', 'admin')), [])
+  })
+})
+
+describe('checkAccountName', () => {
+  const good = ['a', 'x'.repeat(255), '🔑'.repeat(255), 'Zoë Müller', 'a/b', '__proto__', '"', ' ']
+  const bad = ['', 'x'.repeat(256), 'a\nb', 'a\u0000', '\u007f', '\u0085', '\ud800']
+  for (const kind of ['user', 'client'] as const) {
+    for (const name of good) it(`takes ${kind} ${JSON.stringify(name)}`, () => checkAccountName(kind, name))
+    for (const name of bad) {
+      it(`refuses ${kind} ${JSON.stringify(name)}`, () => {
+        assert.throws(() => checkAccountName(kind, name), InvalidInputError)
+      })
+    }
+  }
+
+  it('refuses ":" for a client only, because HTTP Basic splits there', () => {
+    assert.throws(() => checkAccountName('client', 'a:b'), InvalidInputError)
+    checkAccountName('user', 'a:b')
+  })
+})
+
+describe('accountsDocument', () => {
+  it('gives back what it was given, and nothing where there is no file', async (t) => {
+    const document = accountsDocument(await temporaryFolder(t))
+    assert.equal(await document.read(), undefined)
+    await document.write(two)
+    assert.deepEqual(await document.read(), two)
+  })
+
+  const account = { name: 'a', secret: digestSecret('a'), generation: 1 }
+  const contents: Record<string, unknown> = {
+    null: null,
+    'no last generation': { users: [], clients: [] },
+    'no users': { lastGeneration: 0, clients: [] },
+    'clients that are no list': { lastGeneration: 0, users: [], clients: {} },
+    'an entry that is no account': { lastGeneration: 1, users: ['a'], clients: [] },
+    'a name that is no string': { lastGeneration: 1, users: [{ ...account, name: 1 }], clients: [] },
+    'a generation that is no number': {
+      lastGeneration: 1,
+      users: [{ ...account, generation: '1' }],
+      clients: [],
+    },
+    'a secret in the clear': { lastGeneration: 1, users: [{ ...account, secret: 'secret' }], clients: [] },
+  }
+  for (const [what, content] of Object.entries(contents)) {
+    it(`refuses ${what}`, async (t) => {
+      const folder = await temporaryFolder(t)
+      const path = join(folder, dataFiles.accounts)
+      await createJsonDocument(path, 'connbook accounts', (input) => input, '').write(content)
+      await assert.rejects(accountsDocument(folder).read(), DamagedFileError)
+    })
+  }
+
+  it('refuses a file that was changed by hand, without telling what is in it', async (t) => {
+    const folder = await temporaryFolder(t)
+    await accountsDocument(folder).write(two)
+    const path = join(folder, dataFiles.accounts)
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"admin"', '"root"'))
+    await assert.rejects(accountsDocument(folder).read(), (error) => {
+      assert.ok(error instanceof DamagedFileError)
+      assert.match(error.message, /checksum differs at byte 0; restore it/)
+      return !error.message.includes('sha256:')
+    })
+  })
+})
+
+describe('withAccountsLock', () => {
+  it('sweeps what a killed command left behind, and nothing else', async (t) => {
+    const folder = await temporaryFolder(t)
+    const names = [
+      '.accounts.json.0123456789ab.tmp',
+      '.keys.json.0123456789ab.tmp',
+      '.other.0123456789ab.tmp',
+    ]
+    for (const name of names) await writeFile(join(folder, name), '')
+    await withAccountsLock(folder, async () => {})
+    await assert.rejects(readFile(join(folder, names[0] ?? '')), { code: 'ENOENT' })
+    for (const name of names.slice(1)) await readFile(join(folder, name))
+  })
+
+  it('gives the lock back when the action fails', async (t) => {
+    const folder = await temporaryFolder(t)
+    await assert.rejects(withAccountsLock(folder, () => Promise.reject(new Error('made by the test'))))
+    assert.equal(await withAccountsLock(folder, async () => 'done'), 'done')
+  })
+})

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { addAccount } from '../../src/auth/accounts.ts'
+import { dummyHash, hashPassword, verifyPassword } from '../../src/auth/password.ts'
+import { OverloadedError, TooManyAttemptsError } from '../../src/errors.ts'
+import {
+  FREE_FAILURES,
+  PASSWORD_HASHES_MAX,
+  PASSWORD_QUEUE_MAX,
+  THROTTLE_PAUSE_MS_MIN,
+} from '../../src/limits.ts'
+import { watchArgon2Jobs } from '../support/argon2-jobs.ts'
+import { ADDRESS, client, setUpAuthenticator, user } from '../support/authenticator.ts'
+
+type SetUp = Awaited<ReturnType<typeof setUpAuthenticator>>
+
+const OTHER_ADDRESS = '198.51.100.7'
+
+/** Both ways to show a secret: they differ in the kind of account only. */
+const kinds = {
+  'a login': {
+    account: user,
+    attempt: ({ authenticator }: SetUp, secret: string, name = user.name, address = ADDRESS) =>
+      authenticator.logIn(address, name, secret),
+    events: { succeeded: 'logged_in', failed: 'login_failed', throttled: 'login_throttled' },
+  },
+  'a token request': {
+    account: client,
+    attempt: ({ authenticator }: SetUp, secret: string, name = client.name, address = ADDRESS) =>
+      authenticator.issueToken(address, name, [secret]),
+    events: { succeeded: 'token_issued', failed: 'token_refused', throttled: 'token_throttled' },
+  },
+} as const
+
+for (const [what, { account, attempt, events }] of Object.entries(kinds)) {
+  describe(what, () => {
+    it('succeeds with the right secret only', async (t) => {
+      const setUp = await setUpAuthenticator(t)
+      assert.ok(await attempt(setUp, account.secret))
+      for (const secret of [
+        '',
+        `${account.secret} `,
+        account.secret.toUpperCase(),
+        account.secret.slice(1),
+      ]) {
+        assert.equal(await attempt(setUp, secret), undefined)
+      }
+      for (const name of [
+        '',
+        'nobody',
+        account.name.toUpperCase(),
+        '__proto__',
+        account === user ? client.name : user.name,
+      ]) {
+        assert.equal(await attempt(setUp, account.secret, name), undefined)
+      }
+    })
+
+    it('makes the pair wait after ten failures, the right secret too, and nobody else', async (t) => {
+      const setUp = await setUpAuthenticator(t)
+      for (let i = 0; i < FREE_FAILURES; i += 1) assert.equal(await attempt(setUp, 'wrong'), undefined)
+      await assert.rejects(attempt(setUp, account.secret), (error) => {
+        return (
+          error instanceof TooManyAttemptsError && error.retryAfterSeconds === THROTTLE_PAUSE_MS_MIN / 1000
+        )
+      })
+      assert.ok(await attempt(setUp, account.secret, account.name, OTHER_ADDRESS))
+      assert.equal(await attempt(setUp, 'wrong', 'nobody'), undefined)
+      setUp.clock.advance(THROTTLE_PAUSE_MS_MIN)
+      assert.ok(await attempt(setUp, account.secret))
+      assert.ok(await attempt(setUp, account.secret))
+    })
+
+    it('cannot get round the wait by many attempts at once', async (t) => {
+      const setUp = await setUpAuthenticator(t)
+      const attempts = Array.from({ length: 3 * FREE_FAILURES }, () => attempt(setUp, 'wrong'))
+      const results = await Promise.allSettled(attempts)
+      assert.equal(results.filter(({ status }) => status === 'fulfilled').length, FREE_FAILURES)
+      for (const result of results)
+        if (result.status === 'rejected') assert.ok(result.reason instanceof TooManyAttemptsError)
+    })
+
+    it('makes an unknown account wait like a known one', async (t) => {
+      const setUp = await setUpAuthenticator(t)
+      for (let i = 0; i < FREE_FAILURES; i += 1) await attempt(setUp, 'wrong', 'nobody')
+      await assert.rejects(attempt(setUp, 'wrong', 'nobody'), TooManyAttemptsError)
+    })
+
+    it('is logged with account and address, but never with a secret or an unknown name', async (t) => {
+      const setUp = await setUpAuthenticator(t)
+      await attempt(setUp, account.secret)
+      await attempt(setUp, 'wrong secret')
+      await attempt(setUp, 'wrong secret', 'typed into the wrong field')
+      for (let i = 1; i < FREE_FAILURES; i += 1) await attempt(setUp, 'wrong secret')
+      await assert.rejects(attempt(setUp, account.secret))
+      const { log } = setUp
+      assert.deepEqual([...new Set(log.events)], [events.succeeded, events.failed, events.throttled])
+      const [first = '', second = '', third = ''] = log.lines
+      for (const line of [first, second, log.lines.at(-1) ?? '']) {
+        assert.equal(JSON.parse(line).account, account.name)
+        assert.equal(JSON.parse(line).address, ADDRESS)
+      }
+      assert.equal(JSON.parse(third).account, undefined)
+      for (const secret of [account.secret, 'wrong secret', 'wrong field', 'eyJ']) {
+        assert.ok(!log.lines.join('').includes(secret), secret)
+      }
+    })
+  })
+}
+
+describe('the cost of a check', () => {
+  const chosen = { name: 'chosen', secret: 'chosen by a person' }
+  const addChosen = ({ change }: SetUp) =>
+    change(async (accounts) => addAccount(accounts, 'client', chosen.name, await hashPassword(chosen.secret)))
+
+  const rows: readonly (readonly [
+    what: string,
+    hasChosen: boolean,
+    jobs: number,
+    run: (s: SetUp) => Promise<unknown>,
+  ])[] = [
+    ['a right password', false, 1, (s) => s.authenticator.logIn(ADDRESS, user.name, user.secret)],
+    ['a wrong password', false, 1, (s) => s.authenticator.logIn(ADDRESS, user.name, 'wrong')],
+    ['an unknown user', false, 1, (s) => s.authenticator.logIn(ADDRESS, 'nobody', 'wrong')],
+    [
+      'a generated secret',
+      false,
+      0,
+      (s) => s.authenticator.issueToken(ADDRESS, client.name, [client.secret]),
+    ],
+    ['a wrong secret', false, 0, (s) => s.authenticator.issueToken(ADDRESS, client.name, ['wrong'])],
+    ['an unknown client', false, 0, (s) => s.authenticator.issueToken(ADDRESS, 'nobody', ['wrong'])],
+    ['a chosen secret', true, 1, (s) => s.authenticator.issueToken(ADDRESS, chosen.name, [chosen.secret])],
+    ['a wrong chosen secret', true, 1, (s) => s.authenticator.issueToken(ADDRESS, chosen.name, ['wrong'])],
+    [
+      'a generated secret beside it',
+      true,
+      0,
+      (s) => s.authenticator.issueToken(ADDRESS, client.name, [client.secret]),
+    ],
+    ['a wrong secret beside it', true, 1, (s) => s.authenticator.issueToken(ADDRESS, client.name, ['wrong'])],
+    ['an unknown client beside it', true, 1, (s) => s.authenticator.issueToken(ADDRESS, 'nobody', ['wrong'])],
+  ]
+  for (const [what, hasChosen, expected, run] of rows) {
+    it(`is ${expected} slow hash${expected === 1 ? '' : 'es'} for ${what}`, async (t) => {
+      const setUp = await setUpAuthenticator(t)
+      if (hasChosen) await addChosen(setUp)
+      const jobs = watchArgon2Jobs(t)
+      await run(setUp)
+      assert.equal(jobs.started, expected)
+    })
+  }
+
+  it('may be paid for two spellings of a secret, of which one is right', async (t) => {
+    const setUp = await setUpAuthenticator(t)
+    await addChosen(setUp)
+    for (const { name, secret } of [chosen, client]) {
+      assert.ok(await setUp.authenticator.issueToken(ADDRESS, name, ['wrong', secret]))
+      assert.equal(await setUp.authenticator.issueToken(ADDRESS, name, []), undefined)
+    }
+  })
+})
+
+describe('an attempt that could not be checked', () => {
+  it('does not count', async (t) => {
+    const { authenticator } = await setUpAuthenticator(t)
+    const waiting = Array.from({ length: PASSWORD_HASHES_MAX + PASSWORD_QUEUE_MAX }, () =>
+      verifyPassword('', dummyHash),
+    )
+    for (let i = 0; i < 2 * FREE_FAILURES; i += 1) {
+      await assert.rejects(authenticator.logIn(ADDRESS, user.name, user.secret), OverloadedError)
+    }
+    await Promise.all(waiting)
+    assert.ok(await authenticator.logIn(ADDRESS, user.name, user.secret))
+  })
+})

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { addAccount, changeSecret, removeAccount } from '../../src/auth/accounts.ts'
+import { hashPassword } from '../../src/auth/password.ts'
+import { createSigningKey } from '../../src/auth/signed-token.ts'
+import { VERIFIED_TOKENS_MAX } from '../../src/limits.ts'
+import {
+  asBearer,
+  asCookie,
+  client,
+  keys,
+  SESSION_TTL_SECONDS,
+  setUpAuthenticator,
+  TOKEN_TTL_SECONDS,
+  user,
+} from '../support/authenticator.ts'
+
+describe('authenticate', () => {
+  it('knows a user by cookie and a client by bearer', async (t) => {
+    const { authenticator, logIn, getToken } = await setUpAuthenticator(t)
+    assert.deepEqual(authenticator.authenticate(asCookie(await logIn())), {
+      carrier: 'cookie',
+      principal: { kind: 'user', name: user.name },
+    })
+    assert.deepEqual(authenticator.authenticate(asBearer(await getToken())), {
+      carrier: 'bearer',
+      principal: { kind: 'client', name: client.name },
+    })
+  })
+
+  it('never takes one kind of credential for the other', async (t) => {
+    const { isIn, logIn, getToken } = await setUpAuthenticator(t)
+    const [session, token] = [await logIn(), await getToken()]
+    // In both orders: a token that is remembered must not change its kind either.
+    for (let i = 0; i < 2; i += 1) {
+      assert.equal(isIn(asBearer(session)), false)
+      assert.equal(isIn(asCookie(token)), false)
+      assert.equal(isIn(asCookie(session)), true)
+      assert.equal(isIn(asBearer(token)), true)
+    }
+  })
+
+  it('goes by the Authorization header alone where there is one', async (t) => {
+    const { isIn, logIn, getToken } = await setUpAuthenticator(t)
+    const { cookie } = asCookie(await logIn()).headers
+    const { authorization } = asBearer(await getToken()).headers
+    for (const bad of ['', 'Bearer', 'Bearer bad', 'Basic YTpi', `Bearer ${authorization}`]) {
+      assert.equal(isIn({ headers: { cookie, authorization: bad } }), false, bad)
+    }
+    assert.equal(isIn({ headers: { cookie: 'connbook_session=bad', authorization } }), true)
+    assert.equal(isIn({ headers: {} }), false)
+  })
+
+  it('takes the scheme in any case', async (t) => {
+    const { isIn, getToken } = await setUpAuthenticator(t)
+    const token = await getToken()
+    for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
+      assert.equal(isIn({ headers: { authorization: `${scheme} ${token}` } }), true)
+    }
+  })
+
+  it('refuses a well signed token of another issuer, account or generation', async (t) => {
+    const { isIn, sign } = await setUpAuthenticator(t)
+    assert.equal(isIn(asCookie(sign({}))), true)
+    for (const claims of [
+      { iss: 'other' },
+      { sub: 'nobody' },
+      { sub: client.name },
+      { gen: 0 },
+      { gen: 99 },
+    ]) {
+      assert.equal(isIn(asCookie(sign(claims))), false, JSON.stringify(claims))
+    }
+  })
+
+  const lifetimes = [
+    ['session', SESSION_TTL_SECONDS],
+    ['token', TOKEN_TTL_SECONDS],
+  ] as const
+  for (const [what, ttlSeconds] of lifetimes) {
+    for (const isRemembered of [true, false]) {
+      it(`ends a ${what} when its time is over, ${isRemembered ? 'remembered' : 'seen once'}`, async (t) => {
+        const { clock, isIn, logIn, getToken } = await setUpAuthenticator(t)
+        const request = what === 'session' ? asCookie(await logIn()) : asBearer(await getToken())
+        clock.advance(ttlSeconds * 1000 - 1)
+        if (isRemembered) assert.equal(isIn(request), true)
+        clock.advance(1)
+        assert.equal(isIn(request), false)
+        clock.wall -= 2 * ttlSeconds * 1000
+        assert.equal(isIn(request), false)
+      })
+    }
+  }
+
+  const ends: Record<string, Parameters<Awaited<ReturnType<typeof setUpAuthenticator>>['change']>[0]> = {
+    'its password was changed': async (accounts) =>
+      changeSecret(accounts, 'user', user.name, await hashPassword('another')),
+    'it was removed': (accounts) => removeAccount(accounts, 'user', user.name),
+    'it was removed and made anew': async (accounts) =>
+      addAccount(
+        removeAccount(accounts, 'user', user.name),
+        'user',
+        user.name,
+        await hashPassword(user.secret),
+      ),
+  }
+  for (const [what, edit] of Object.entries(ends)) {
+    it(`ends every session of an account when ${what}, and nobody else's`, async (t) => {
+      const { change, isIn, logIn, getToken, sign } = await setUpAuthenticator(t)
+      const sessions = [await logIn(), await logIn()].map(asCookie)
+      const others = [asCookie(sign({ sub: 'other', gen: 3 })), asBearer(await getToken())]
+      const seenNever = asCookie(await logIn())
+      for (const request of [...sessions, ...others]) assert.equal(isIn(request), true)
+      await change(edit)
+      for (const request of [...sessions, seenNever]) assert.equal(isIn(request), false)
+      for (const request of others) assert.equal(isIn(request), true)
+    })
+  }
+
+  it('takes what an older key signed, as long as that is there', async (t) => {
+    const first = await setUpAuthenticator(t)
+    const session = asCookie(await first.logIn())
+    const newKey = createSigningKey('new', Buffer.alloc(32, 2))
+    const withBoth = first.make({ keys: [newKey, ...keys] })
+    assert.ok(withBoth.authenticate(session))
+    assert.equal(first.make({ keys: [newKey] }).authenticate(session), undefined)
+    const [newSession = ''] = (await withBoth.logIn('192.0.2.1', user.name, user.secret))?.split(';') ?? []
+    assert.equal(first.isIn({ headers: { cookie: newSession } }), false)
+  })
+
+  it('remembers tokens, but a bounded number of them', async (t) => {
+    const { isIn, lookUps, sign } = await setUpAuthenticator(t)
+    const isRemembered = (token: string) => {
+      const before = lookUps()
+      assert.equal(isIn(asCookie(token)), true)
+      return lookUps() === before
+    }
+    const tokens = Array.from({ length: VERIFIED_TOKENS_MAX }, (_, i) => sign({ jti: `${i}` }))
+    for (const token of tokens) isIn(asCookie(token))
+    const [first = '', second = ''] = tokens
+    assert.equal(isRemembered(first), true)
+    isIn(asCookie(sign({ jti: 'one too many' })))
+    assert.equal(isRemembered(second), true)
+    assert.equal(isRemembered(first), false)
+  })
+
+  it('does not remember what it refused', async (t) => {
+    const { change, isIn, sign } = await setUpAuthenticator(t)
+    const early = asCookie(sign({ sub: 'early', gen: 4 }))
+    assert.equal(isIn(early), false)
+    await change(async (accounts) => addAccount(accounts, 'user', 'early', await hashPassword('e')))
+    assert.equal(isIn(early), true)
+  })
+})
+
+describe('logOut', () => {
+  it('ends the very credential that made the call, for good, and no other', async (t) => {
+    const { authenticator, isIn, logIn, getToken, reopen } = await setUpAuthenticator(t)
+    const [session, otherSession] = [asCookie(await logIn()), asCookie(await logIn())]
+    const [token, otherToken] = [asBearer(await getToken()), asBearer(await getToken())]
+    for (const request of [session, otherSession, token, otherToken]) assert.equal(isIn(request), true)
+    assert.match((await authenticator.logOut(session)) ?? '', /^connbook_session=; .*Max-Age=0/)
+    assert.equal(await authenticator.logOut(token), undefined)
+    const again = await reopen()
+    for (const { authenticate } of [authenticator, again]) {
+      assert.equal(authenticate(session), undefined)
+      assert.equal(authenticate(token), undefined)
+      assert.ok(authenticate(otherSession))
+      assert.ok(authenticate(otherToken))
+    }
+  })
+
+  it('ends nothing for somebody without a credential', async (t) => {
+    const { authenticator, log } = await setUpAuthenticator(t)
+    assert.equal(await authenticator.logOut(asCookie('bad')), undefined)
+    assert.deepEqual(log.events, [])
+  })
+})
+
+describe('the session cookie', () => {
+  const rows = [
+    ['/', false, 'connbook_session', 'Path=/'],
+    ['/base', false, 'connbook_session', 'Path=/base'],
+    ['/', true, '__Host-connbook_session', 'Path=/'],
+    ['/base', true, '__Secure-connbook_session', 'Path=/base'],
+  ] as const
+  for (const [path, isSecure, name, attribute] of rows) {
+    it(`is ${name} for ${path} ${isSecure ? 'with' : 'without'} TLS`, async (t) => {
+      const { make } = await setUpAuthenticator(t)
+      const { authenticate, logIn } = make({ path, isSecure })
+      const [pair = '', ...attributes] = (await logIn('192.0.2.1', user.name, user.secret))?.split('; ') ?? []
+      assert.ok(pair.startsWith(`${name}=`))
+      const expected = ['HttpOnly', 'SameSite=Strict', attribute, `Max-Age=${SESSION_TTL_SECONDS}`]
+      assert.deepEqual(attributes, isSecure ? [...expected, 'Secure'] : expected)
+      assert.ok(authenticate({ ...asCookie(''), headers: { cookie: `a=b; ${pair}` } }))
+    })
+  }
+
+  it('with another name is none', async (t) => {
+    const { isIn, logIn } = await setUpAuthenticator(t)
+    const session = await logIn()
+    for (const name of ['__Host-connbook_session', 'Connbook_session', 'session']) {
+      assert.equal(isIn({ headers: { cookie: `${name}=${session}` } }), false)
+    }
+  })
+})

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { describe, it } from 'node:test'
+import { openKeys } from '../../src/auth/keys.ts'
+import { type SigningKey, signToken, verifyToken } from '../../src/auth/signed-token.ts'
+import { DamagedFileError } from '../../src/errors.ts'
+import { type DataFolder, dataFiles } from '../../src/files/data-folder.ts'
+import { createJsonDocument } from '../../src/files/json-document.ts'
+import { openedFolder } from '../support/opened-folder.ts'
+
+const claims = { iss: 'connbook', sub: 'a', aud: 'api', iat: 0, exp: 1, jti: 'j', gen: 1 } as const
+const key = (id: string, byte: number) => ({ id, secret: Buffer.alloc(32, byte).toString('base64url') })
+
+function writeKeys(folder: DataFolder, content: unknown): Promise<void> {
+  return createJsonDocument(folder.file(dataFiles.keys), 'connbook keys', (input) => input, '').write(content)
+}
+
+function sign(keys: readonly SigningKey[]): string {
+  return signToken(claims, keys[0] ?? assert.fail('no key'))
+}
+
+describe('openKeys', () => {
+  it('makes the first key, for nobody else to read', async (t) => {
+    const folder = await openedFolder(t)
+    const umask = process.umask(0)
+    t.after(() => void process.umask(umask))
+    const keys = await openKeys(folder, false)
+    assert.equal(keys.length, 1)
+    assert.equal((await stat(folder.file(dataFiles.keys))).mode & 0o777, 0o600)
+  })
+
+  it('makes it once', async (t) => {
+    const folder = await openedFolder(t)
+    const token = sign(await openKeys(folder, false))
+    const text = await readFile(folder.file(dataFiles.keys), 'utf8')
+    for (const mustExist of [false, true]) {
+      assert.deepEqual(verifyToken(token, await openKeys(folder, mustExist)), claims)
+    }
+    assert.equal(await readFile(folder.file(dataFiles.keys), 'utf8'), text)
+  })
+
+  it('makes another key for another folder', async (t) => {
+    const token = sign(await openKeys(await openedFolder(t), false))
+    assert.equal(verifyToken(token, await openKeys(await openedFolder(t), false)), undefined)
+  })
+
+  it('signs with the first and verifies with any', async (t) => {
+    const folder = await openedFolder(t)
+    await writeKeys(folder, [key('old', 1)])
+    const old = sign(await openKeys(folder, true))
+    await writeKeys(folder, [key('new', 2), key('old', 1)])
+    const keys = await openKeys(folder, true)
+    const [header = ''] = sign(keys).split('.')
+    assert.equal(JSON.parse(Buffer.from(header, 'base64url').toString()).kid, 'new')
+    assert.deepEqual(verifyToken(old, keys), claims)
+    await writeKeys(folder, [key('new', 2)])
+    assert.equal(verifyToken(old, await openKeys(folder, true)), undefined)
+  })
+
+  it('makes a key where the list is empty, which ends every token', async (t) => {
+    const folder = await openedFolder(t)
+    const token = sign(await openKeys(folder, false))
+    await writeKeys(folder, [])
+    const keys = await openKeys(folder, true)
+    assert.equal(keys.length, 1)
+    assert.equal(verifyToken(token, keys), undefined)
+    assert.deepEqual(verifyToken(sign(keys), await openKeys(folder, true)), claims)
+  })
+
+  it('calls a missing file damage where it must exist, and makes none', async (t) => {
+    const folder = await openedFolder(t)
+    await assert.rejects(openKeys(folder, true), DamagedFileError)
+    await assert.rejects(stat(folder.file(dataFiles.keys)), { code: 'ENOENT' })
+  })
+
+  const contents: Record<string, unknown> = {
+    'no list': {},
+    'an entry that is no key': [null],
+    'a key without an id': [{ secret: key('a', 1).secret }],
+    'a key without a secret': [{ id: 'a' }],
+    'a key that is too short': [{ id: 'a', secret: Buffer.alloc(31).toString('base64url') }],
+    'a good key before a bad one': [key('a', 1), { id: 'b', secret: '' }],
+  }
+  for (const [what, content] of Object.entries(contents)) {
+    it(`refuses ${what}`, async (t) => {
+      const folder = await openedFolder(t)
+      await writeKeys(folder, content)
+      await assert.rejects(openKeys(folder, false), DamagedFileError)
+    })
+  }
+
+  const damages: Record<string, (text: string) => string> = {
+    'cut off': (text) => text.slice(0, -20),
+    empty: () => '',
+    'no JSON': () => 'keys',
+    'changed by one letter': (text) => text.replace('"secret": "', '"secret": "A'),
+    'of another kind': (text) => text.replace('connbook keys', 'connbook accounts'),
+    'of a newer version': (text) => text.replace('"version": 1', '"version": 2'),
+  }
+  for (const [what, damage] of Object.entries(damages)) {
+    it(`refuses a file that is ${what}, naming it, and leaves it alone`, async (t) => {
+      const folder = await openedFolder(t)
+      await openKeys(folder, false)
+      const path = folder.file(dataFiles.keys)
+      const damaged = damage(await readFile(path, 'utf8'))
+      await writeFile(path, damaged)
+      await assert.rejects(
+        openKeys(folder, false),
+        (error) => error instanceof DamagedFileError && error.path === path,
+      )
+      assert.equal(await readFile(path, 'utf8'), damaged)
+    })
+  }
+})

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { unlink } from 'node:fs/promises'
+import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  type Accounts,
+  accountsDocument,
+  addAccount,
+  noAccounts,
+  removeAccount,
+} from '../../src/auth/accounts.ts'
+import { followAccounts } from '../../src/auth/live-accounts.ts'
+import { dummyHash } from '../../src/auth/password.ts'
+import { digestSecret } from '../../src/auth/secret.ts'
+import { writeAtomicFile } from '../../src/files/atomic-file.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { ACCOUNTS_POLL_MS } from '../../src/limits.ts'
+import { createFailingFiles, failOn } from '../support/failing-files.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+import { openedFolder } from '../support/opened-folder.ts'
+
+const one = addAccount(noAccounts, 'client', 'one', digestSecret('1'))
+const two = addAccount(one, 'client', 'two', digestSecret('2'))
+
+/** @param known What the follower was told that the file holds. */
+async function setUp(t: TestContext, known: Accounts = one) {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const folder = await openedFolder(t)
+  const document = accountsDocument(folder.path)
+  await document.write(one)
+  const log = createMemoryLog()
+  const files = createFailingFiles()
+  const live = followAccounts(folder, known, log, files)
+  t.after(() => live.close())
+  let changes = 0
+  live.onChange(() => (changes += 1))
+  const looks = () => files.calls.filter((call) => call.startsWith('stat ')).length
+  return {
+    document,
+    files,
+    live,
+    log,
+    path: folder.file(dataFiles.accounts),
+    changes: () => changes,
+    names: () => ['one', 'two'].filter((name) => live.find('client', name) !== undefined),
+    /** Lets time pass until a look at the file has begun and ended: only then the next begins. */
+    async look() {
+      for (const before = looks(); looks() < before + 2; await nextTurn())
+        t.mock.timers.tick(ACCOUNTS_POLL_MS)
+    },
+  }
+}
+
+describe('followAccounts', () => {
+  it('looks at least once a second', () => assert.ok(ACCOUNTS_POLL_MS < 1000))
+
+  it('takes a change up, tells it once and logs it', async (t) => {
+    const { document, log, look, names, changes } = await setUp(t)
+    await look()
+    assert.deepEqual(names(), ['one'])
+    await document.write(two)
+    await look()
+    await look()
+    assert.deepEqual(names(), ['one', 'two'])
+    await document.write(removeAccount(two, 'client', 'one'))
+    await look()
+    assert.deepEqual(names(), ['two'])
+    assert.equal(changes(), 2)
+    assert.deepEqual(log.events, ['accounts_taken_up', 'accounts_taken_up'])
+  })
+
+  it('reads a file that has not changed no second time', async (t) => {
+    const { files, look, path } = await setUp(t)
+    for (let i = 0; i < 4; i += 1) await look()
+    assert.equal(files.calls.filter((call) => call === `readFile ${path}`).length, 1)
+  })
+
+  it('takes up a change that was made after it was told the content', async (t) => {
+    const { look, names, changes } = await setUp(t, two)
+    assert.deepEqual(names(), ['one', 'two'])
+    await look()
+    assert.deepEqual(names(), ['one'])
+    assert.equal(changes(), 1)
+  })
+
+  const breakages: Record<string, [action: (path: string) => Promise<void>, event: string]> = {
+    damaged: [(path) => writeAtomicFile(path, '{'), 'accounts_not_taken_up'],
+    missing: [(path) => unlink(path), 'accounts_missing'],
+  }
+  for (const [what, [damage, event]] of Object.entries(breakages)) {
+    it(`keeps the accounts that it has while the file is ${what}, and logs that once`, async (t) => {
+      const { document, log, look, names, path } = await setUp(t)
+      await look()
+      await damage(path)
+      await look()
+      await look()
+      assert.deepEqual(names(), ['one'])
+      assert.deepEqual(log.events, [event])
+      await document.write(two)
+      await look()
+      assert.deepEqual(names(), ['one', 'two'])
+    })
+  }
+
+  for (const operation of ['stat', 'readFile'] as const) {
+    it(`tries again when ${operation} fails`, async (t) => {
+      const { files, log, look, names } = await setUp(t, two)
+      failOn(files, operation, dataFiles.accounts, 'EMFILE', Number.POSITIVE_INFINITY)
+      await look()
+      assert.deepEqual(names(), ['one', 'two'])
+      assert.equal(log.events[0], 'accounts_not_taken_up')
+      files.before = () => {}
+      await look()
+      assert.deepEqual(names(), ['one'])
+    })
+  }
+
+  it('knows whether a client has a secret that somebody chose', async (t) => {
+    const { document, live, look } = await setUp(t)
+    assert.equal(live.hasChosenClientSecret, false)
+    await document.write(addAccount(one, 'client', 'chosen', dummyHash))
+    await look()
+    assert.equal(live.hasChosenClientSecret, true)
+  })
+
+  it('stops looking when it is closed', async (t) => {
+    const { files, live } = await setUp(t)
+    live.close()
+    t.mock.timers.tick(10 * ACCOUNTS_POLL_MS)
+    assert.deepEqual(files.calls, [])
+  })
+})

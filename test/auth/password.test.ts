@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { dummyHash, hashPassword, isPasswordHash, verifyPassword } from '../../src/auth/password.ts'
+import { OverloadedError } from '../../src/errors.ts'
+import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../../src/limits.ts'
+import { watchArgon2Jobs } from '../support/argon2-jobs.ts'
+
+// From the tests of the reference implementation; as it costs little, the queue is tested with it too.
+const foreignHash = '$argon2id$v=19$m=256,t=2,p=2$c29tZXNhbHQ$bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc'
+
+describe('hashPassword', () => {
+  it('gives a PHC string of argon2id with another salt each time', async () => {
+    const [first, second] = await Promise.all([hashPassword('secret'), hashPassword('secret')])
+    const phc = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/
+    assert.match(first, phc)
+    assert.match(second, phc)
+    assert.notEqual(first, second)
+  })
+
+  for (const password of ['correct horse', 'pässwörd 🔑', ' ', 'x'.repeat(60_000)]) {
+    it(`is undone by no other password than ${JSON.stringify(password.slice(0, 20))}`, async () => {
+      const phc = await hashPassword(password)
+      assert.equal(await verifyPassword(password, phc), true)
+      assert.equal(await verifyPassword(`${password} `, phc), false)
+      assert.equal(await verifyPassword('', phc), false)
+    })
+  }
+})
+
+describe('verifyPassword', () => {
+  it('takes a hash with other parameters', async () => {
+    assert.equal(await verifyPassword('password', foreignHash), true)
+    assert.equal(await verifyPassword('differentpassword', foreignHash), false)
+  })
+
+  it('refuses every password for the dummy hash, which costs what a real one costs', async () => {
+    assert.equal(await verifyPassword('', dummyHash), false)
+    const [parameters] = /\$m=[^$]+\$/.exec(await hashPassword('secret')) ?? []
+    assert.ok(dummyHash.includes(parameters ?? assert.fail()))
+  })
+
+  it('rejects what is no hash', async () => {
+    await assert.rejects(verifyPassword('secret', 'sha256:abc'), SyntaxError)
+  })
+})
+
+describe('isPasswordHash', () => {
+  const rows: Record<string, boolean> = {
+    [dummyHash]: true,
+    [foreignHash]: true,
+    '': false,
+    'sha256:abc': false,
+    [dummyHash.replace('argon2id', 'argon2i')]: false,
+    [dummyHash.replace('v=19', 'v=16')]: false,
+    [dummyHash.replace('m=19456,', '')]: false,
+    [dummyHash.slice(0, 40)]: false,
+    [`${dummyHash}$`]: false,
+    [` ${dummyHash}`]: false,
+  }
+  for (const [text, expected] of Object.entries(rows)) {
+    it(`says ${expected} for "${text}"`, () => assert.equal(isPasswordHash(text), expected))
+  }
+})
+
+describe('password hashes', () => {
+  it('are computed two at a time', async (t) => {
+    const jobs = watchArgon2Jobs(t)
+    await Promise.all(Array.from({ length: 8 }, () => verifyPassword('password', foreignHash)))
+    assert.equal(jobs.started, 8)
+    assert.equal(jobs.atOnceMax, PASSWORD_HASHES_MAX)
+    assert.equal(PASSWORD_HASHES_MAX, 2)
+  })
+
+  it('wait in a bounded queue, and one more is refused', async () => {
+    const taken = Array.from({ length: PASSWORD_HASHES_MAX + PASSWORD_QUEUE_MAX }, () =>
+      verifyPassword('password', foreignHash),
+    )
+    await assert.rejects(verifyPassword('password', foreignHash), OverloadedError)
+    await assert.rejects(hashPassword('password'), OverloadedError)
+    assert.ok((await Promise.all(taken)).every(Boolean))
+    assert.equal(await verifyPassword('password', foreignHash), true)
+  })
+
+  it('give their place back when they fail', async () => {
+    const unusable = foreignHash.replace('p=2', 'p=0')
+    const attempts = Array.from({ length: 8 }, () => verifyPassword('password', unusable))
+    for (const { status } of await Promise.allSettled(attempts)) assert.equal(status, 'rejected')
+    assert.equal(await verifyPassword('password', foreignHash), true)
+  })
+})

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { appendFile, readdir, readFile } from 'node:fs/promises'
+import { describe, it, type TestContext } from 'node:test'
+import { openRevocations } from '../../src/auth/revocations.ts'
+import { DamagedFileError, StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { REVOCATIONS_BYTES_MIN } from '../../src/limits.ts'
+import { eventually } from '../support/eventually.ts'
+import { createFailingFiles, failOn, holdUp } from '../support/failing-files.ts'
+import { holdClock } from '../support/held-clock.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+import { openedFolder } from '../support/opened-folder.ts'
+import { start } from '../support/service.ts'
+
+const HOUR_S = 3600
+
+async function setUp(t: TestContext) {
+  const folder = await openedFolder(t)
+  const clock = holdClock()
+  const files = createFailingFiles()
+  const log = createMemoryLog()
+  const path = folder.file(dataFiles.revocations)
+  return {
+    clock,
+    files,
+    folder,
+    log,
+    path,
+    open: (mustExist = false) => openRevocations(folder, { mustExist, log, files, makeClock: clock.make }),
+    read: () => readFile(path, 'utf8'),
+    /** Seconds since 1970, so many from now. */
+    inSeconds: (seconds: number) => Math.floor(clock.wall / 1000) + seconds,
+  }
+}
+
+describe('Revocations', () => {
+  it('knows what has ended, after a restart too', async (t) => {
+    const { open, inSeconds } = await setUp(t)
+    const first = await open()
+    assert.equal(first.has('a'), false)
+    await first.add('a', inSeconds(HOUR_S))
+    assert.equal(first.has('a'), true)
+    await first.close()
+    for (let restarts = 0; restarts < 2; restarts += 1) {
+      const again = await open(true)
+      assert.deepEqual([again.has('a'), again.has('b')], [true, false])
+      await again.close()
+    }
+  })
+
+  it('ends a credential once that is on disk, and not before', async (t) => {
+    const { files, open, read, inSeconds } = await setUp(t)
+    const revocations = await open()
+    const { begun, release } = holdUp(files, 'datasync')
+    let isAnswered = false
+    const added = revocations.add('a', inSeconds(HOUR_S)).then(() => (isAnswered = true))
+    await begun
+    assert.deepEqual([isAnswered, revocations.has('a')], [false, false])
+    release()
+    await added
+    assert.equal(revocations.has('a'), true)
+    assert.match(await read(), /"jti":"a"/)
+    await revocations.close()
+  })
+
+  it('drops what has expired, which stays expired when the clock is set back', async (t) => {
+    const { clock, open, read, inSeconds } = await setUp(t)
+    const first = await open()
+    await first.add('short', inSeconds(60))
+    await first.add('long', inSeconds(HOUR_S))
+    await first.close()
+    const expiry = inSeconds(60) * 1000
+
+    clock.advance(60_000)
+    const second = await open()
+    t.after(() => second.close())
+    await eventually('the file is rewritten', async () => !(await read()).includes('short'))
+    assert.deepEqual([second.has('short'), second.has('long')], [false, true])
+
+    // As after a crash: the second was not closed.
+    for (const wall of [clock.wall - HOUR_S * 1000, 0]) {
+      clock.wall = wall
+      const third = await open()
+      assert.ok(third.clock.now() >= expiry)
+      await third.close()
+    }
+  })
+
+  it('remembers how late it was when it was closed', async (t) => {
+    const { clock, open, read } = await setUp(t)
+    const first = await open()
+    await eventually('the file is rewritten', async () => (await read()).includes('passed'))
+    clock.advance(HOUR_S * 1000)
+    const closedAt = first.clock.now()
+    await first.close()
+    clock.wall = 0
+    const second = await open()
+    assert.equal(second.clock.now(), closedAt)
+    await second.close()
+  })
+
+  it('cuts a torn tail off, keeps it aside and loses nothing', async (t) => {
+    const { folder, log, open, path, inSeconds } = await setUp(t)
+    const first = await open()
+    await first.add('a', inSeconds(HOUR_S))
+    await first.close()
+    await appendFile(path, '0badc0de 41 7 [{"jti":"b')
+    const second = await open(true)
+    assert.deepEqual([second.has('a'), second.has('b')], [true, false])
+    await second.close()
+    assert.ok(log.events.includes('torn_tail_set_aside'))
+    assert.ok((await readdir(folder.path)).some((name) => name.startsWith('revocations.torn-')))
+  })
+
+  it('calls a missing file damage where it must exist, and makes none', async (t) => {
+    const { open, read } = await setUp(t)
+    await assert.rejects(open(true), DamagedFileError)
+    await assert.rejects(read(), { code: 'ENOENT' })
+  })
+})
+
+describe('the rewriting of revocations', () => {
+  it('loses none of those that are added meanwhile', async (t) => {
+    const { files, open, inSeconds } = await setUp(t)
+    const first = await open()
+    await first.add('before', inSeconds(HOUR_S))
+    await first.close()
+
+    const rewriting = holdUp(files, 'rename')
+    const second = await open()
+    await rewriting.begun
+    const names = Array.from({ length: 2500 }, (_, i) => `meanwhile-${i}`)
+    const added = names.map((jti) => second.add(jti, inSeconds(HOUR_S)))
+    rewriting.release()
+    await Promise.all(added)
+    await second.close()
+
+    const third = await open()
+    for (const jti of ['before', ...names]) assert.ok(third.has(jti), jti)
+    await third.close()
+  })
+
+  it('begins when the file has grown, and makes it short again', async (t) => {
+    const { clock, open, read, inSeconds } = await setUp(t)
+    const revocations = await open()
+    const long = 'x'.repeat(1000)
+    const addMany = (prefix: string) => {
+      const count = Math.ceil(REVOCATIONS_BYTES_MIN / long.length)
+      return Promise.all(
+        Array.from({ length: count }, (_, i) => revocations.add(prefix + i + long, inSeconds(60))),
+      )
+    }
+    await addMany('old')
+    clock.advance(61_000)
+    await addMany('new')
+    await addMany('newer')
+    await revocations.close()
+    assert.doesNotMatch(await read(), /old/)
+    assert.deepEqual([revocations.has(`old0${long}`), revocations.has(`new0${long}`)], [false, true])
+  })
+
+  it('may fail, and the old file goes on', async (t) => {
+    const { files, log, open, inSeconds } = await setUp(t)
+    const first = await open()
+    await first.add('a', inSeconds(HOUR_S))
+    await first.close()
+    failOn(files, 'open', '.tmp', 'ENOSPC')
+    const second = await open()
+    await second.add('b', inSeconds(HOUR_S))
+    await second.close()
+    assert.ok(log.events.includes('revocations_not_rewritten'))
+    files.before = () => {}
+    const third = await open()
+    assert.deepEqual([third.has('a'), third.has('b')], [true, true])
+    await third.close()
+  })
+})
+
+describe('revocations on a disk that fails', () => {
+  const failures = [
+    { operation: 'write', code: 'ENOSPC', error: StorageFullError, status: 507 },
+    { operation: 'write', code: 'EIO', error: StorageUnavailableError, status: 503 },
+    { operation: 'datasync', code: 'EIO', error: StorageUnavailableError, status: 503 },
+  ] as const
+  for (const { operation, code, error, status } of failures) {
+    it(`end nothing when ${operation} fails with ${code}, and go on when it works again`, async (t) => {
+      const { files, open, inSeconds } = await setUp(t)
+      const revocations = await open()
+      failOn(files, operation, dataFiles.revocations, code, Number.POSITIVE_INFINITY)
+      await assert.rejects(revocations.add('a', inSeconds(HOUR_S)), error)
+      assert.equal(revocations.has('a'), false)
+      files.before = () => {}
+      await eventually('the disk works', () => revocations.isWritable)
+      await revocations.add('b', inSeconds(HOUR_S))
+      await revocations.close()
+      const again = await open()
+      assert.deepEqual([again.has('a'), again.has('b')], [false, true])
+      await again.close()
+    })
+
+    it(`answer a logout with ${status} when ${operation} fails with ${code}, and the session goes on`, async (t) => {
+      const files = createFailingFiles()
+      const service = await start(t, { files })
+      const headers = { Cookie: await service.cookie() }
+      failOn(files, operation, dataFiles.revocations, code, Number.POSITIVE_INFINITY)
+      const answer = await service.call('/logout', { method: 'POST', headers })
+      assert.equal(answer.status, status)
+      assert.equal(answer.headers.get('set-cookie'), null)
+      assert.equal((await service.call('/configurations/', { headers })).status, 200)
+    })
+  }
+})

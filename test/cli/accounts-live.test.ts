@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { getToken, logIn } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
+import { runExecutable, startExecutable } from '../support/executable.ts'
+import { createClient, type Headers } from '../support/http-client.ts'
+import { admin, client, firstStartEnvironment } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** A server with `admin` and `client`, to be changed while it runs or while it does not. */
+async function startServer(t: TestContext, isRunning: boolean) {
+  const folder = await temporaryFolder(t)
+  const start = () => startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+  let server = await start()
+  const ask = (...args: Parameters<ReturnType<typeof createClient>>) => createClient(server.url)(...args)
+  return {
+    folder,
+    ask,
+    url: () => server.url,
+    isIn: async (headers: Headers) => (await ask('GET', '/configurations/', { headers })).status === 200,
+    logsIn: async (username: string, password: string) =>
+      (await ask('POST', '/login', { body: { username, password } })).status === 200,
+    getsToken: async (client_id: string, client_secret: string) =>
+      (await ask('POST', '/v1/auth/token', { body: { client_id, client_secret } })).status === 200,
+    /** Runs a command as the case has it, and takes care that a server runs afterwards. */
+    async run(words: string, input = ''): Promise<string> {
+      if (!isRunning) assert.equal(await server.stop(), 0)
+      const { code, stdout, stderr } = await runExecutable([...words.split(' '), '--data', folder], { input })
+      assert.deepEqual([code, stderr], [0, ''])
+      if (!isRunning) server = await start()
+      else
+        await eventually('the change is taken up', () =>
+          server.stderr().includes('"event":"accounts_taken_up"'),
+        )
+      return stdout
+    },
+  }
+}
+
+const secretIn = (stdout: string) =>
+  /^client_secret: ([A-Za-z0-9]{43})$/m.exec(stdout)?.[1] ?? assert.fail(stdout)
+
+for (const isRunning of [true, false]) {
+  describe(`with the server ${isRunning ? 'running' : 'stopped'}`, { concurrency: 3 }, () => {
+    it('user add lets somebody log in', async (t) => {
+      const { folder, run, logsIn } = await startServer(t, isRunning)
+      assert.equal(await run('user add eve', 'secret\n'), `Added user "eve" in ${folder}\n`)
+      assert.equal(await logsIn('eve', 'secret'), true)
+      assert.equal(await logsIn('eve', 'secret\n'), false)
+      assert.equal(await logsIn(admin.username, admin.password), true)
+    })
+
+    it('client add shows a secret that gets tokens', async (t) => {
+      const { folder, run, getsToken } = await startServer(t, isRunning)
+      const stdout = await run('client add ci')
+      assert.ok(stdout.startsWith(`Added client "ci" in ${folder}\nclient_id: ci\nclient_secret: `))
+      assert.equal(stdout.split('\n').length, 4)
+      assert.equal(await getsToken('ci', secretIn(stdout)), true)
+    })
+
+    const endings = [
+      ['user passwd admin', 'new secret\n', 'session'],
+      ['user remove admin', '', 'session'],
+      ['client rotate script', '', 'token'],
+      ['client remove script', '', 'token'],
+    ] as const
+    for (const [words, input, ended] of endings) {
+      it(`${words} ends every ${ended} of that account, and no other`, async (t) => {
+        const { folder, run, isIn, logsIn, getsToken, url } = await startServer(t, isRunning)
+        const [session, token] = [await logIn(url(), admin), await getToken(url(), client)]
+        const [mine, other] = ended === 'session' ? [session, token] : [token, session]
+        assert.deepEqual([await isIn(mine), await isIn(other)], [true, true])
+        const stdout = await run(words, input)
+        assert.ok(stdout.split('\n')[0]?.endsWith(folder))
+        assert.deepEqual([await isIn(mine), await isIn(other)], [false, true])
+        assert.equal(await logsIn(admin.username, admin.password), ended !== 'session')
+        assert.equal(await getsToken(client.client_id, client.client_secret), ended !== 'token')
+        if (words.includes('passwd')) assert.equal(await logsIn(admin.username, 'new secret'), true)
+        if (words.includes('rotate')) assert.equal(await getsToken(client.client_id, secretIn(stdout)), true)
+      })
+    }
+  })
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { access, chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { accountsDocument, addAccount, noAccounts } from '../../src/auth/accounts.ts'
+import { hashPassword } from '../../src/auth/password.ts'
+import { digestSecret } from '../../src/auth/secret.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { runExecutable } from '../support/executable.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const passwordHash = await hashPassword('secret')
+
+/** A folder with the user `admin` and the client `script`, on which no server has run yet. */
+async function makeFolder(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const withUser = addAccount(noAccounts, 'user', 'admin', passwordHash)
+  await accountsDocument(folder).write(addAccount(withUser, 'client', 'script', digestSecret('generated')))
+  const run = (words: string, input = '') => runExecutable([...words.split(' '), '--data', folder], { input })
+  return { folder, run, accountsText: () => readFile(join(folder, dataFiles.accounts), 'utf8') }
+}
+
+const secretIn = (stdout: string) =>
+  /^client_secret: ([A-Za-z0-9]{43})$/m.exec(stdout)?.[1] ?? assert.fail(stdout)
+
+describe('user and client', () => {
+  it('name the absolute folder, however it was given', async (t) => {
+    const { folder } = await makeFolder(t)
+    const cwd = dirname(folder)
+    for (const data of [basename(folder), `./x/../${basename(folder)}`]) {
+      await mkdir(join(folder, 'x'), { recursive: true })
+      const { stdout } = await runExecutable(['client', 'rotate', 'script', `--data=${data}`], { cwd })
+      assert.ok(stdout.startsWith(`Changed the secret of client "script" in ${folder}\n`))
+    }
+    const environment = { CONNBOOK_DATA: folder }
+    assert.equal(
+      (await runExecutable(['user', 'remove', 'admin'], { environment })).stdout,
+      `Removed user "admin" from ${folder}\n`,
+    )
+  })
+
+  it('list the names, one a line, and no secret', async (t) => {
+    const { run } = await makeFolder(t)
+    assert.equal((await run('client add a/b')).code, 0)
+    assert.equal((await run('client list')).stdout, 'script\na/b\n')
+    assert.equal((await run('user list')).stdout, 'admin\n')
+  })
+
+  it('never show a secret a second time, and keep none in the clear', async (t) => {
+    const { run, accountsText } = await makeFolder(t)
+    const secret = secretIn((await run('client add ci')).stdout)
+    await run('user add eve', 'typed secret')
+    assert.doesNotMatch((await run('client list')).stdout, new RegExp(secret))
+    assert.doesNotMatch(await accountsText(), new RegExp(`${secret}|typed secret`))
+  })
+
+  it('make an account under the name of a removed one that is another', async (t) => {
+    const { run, accountsText } = await makeFolder(t)
+    const generations = async () =>
+      [...(await accountsText()).matchAll(/"generation": (\d+)/g)].map(([, g]) => Number(g))
+    assert.deepEqual(await generations(), [1, 2])
+    await run('user remove admin')
+    await run('user add admin', 'again')
+    assert.deepEqual(await generations(), [3, 2])
+  })
+
+  it('wait for each other, so that no change is lost', async (t) => {
+    const { run } = await makeFolder(t)
+    const names = ['a', 'b', 'c', 'd', 'e']
+    for (const { code } of await Promise.all(names.map((name) => run(`client add ${name}`))))
+      assert.equal(code, 0)
+    assert.deepEqual((await run('client list')).stdout.trim().split('\n').sort(), [...names, 'script'])
+  })
+
+  const refusals: Record<string, readonly [code: number, message: RegExp]> = {
+    'user add admin': [1, /^connbook: Cannot add user "admin" in "\/.+": there is one already$/],
+    'client add script': [1, /there is one already$/],
+    'user passwd nobody': [1, /^connbook: There is no user "nobody" in "\/.+"$/],
+    'user remove nobody': [1, /^connbook: There is no user "nobody"/],
+    'user remove script': [1, /There is no user "script"/],
+    'client rotate admin': [1, /There is no client "admin"/],
+    'client remove nobody': [1, /There is no client "nobody"/],
+    'client add a:b': [2, /^connbook: Cannot name a client "a:b": /],
+    user: [2, /^connbook: Unknown command "user"; it takes add, passwd, remove, list$/],
+    client: [2, /^connbook: Unknown command "client"; it takes add, rotate, remove, list$/],
+    'user rotate admin': [2, /Unknown command "user rotate"/],
+    'client passwd script': [2, /Unknown command "client passwd"/],
+    'user add': [2, /^connbook: Write it as: connbook user add NAME$/],
+    'user add eve secret': [2, /^connbook: Write it as: connbook user add NAME$/],
+    'user list admin': [2, /^connbook: Write it as: connbook user list$/],
+    'user add eve --password=x': [2, /^connbook: Unknown flag "--password"/],
+    'user list --port=1': [2, /^connbook: Unknown flag "--port"/],
+  }
+  for (const [words, [expected, message]] of Object.entries(refusals)) {
+    it(`${words}: exit ${expected}, and nothing has changed`, async (t) => {
+      const { run, accountsText } = await makeFolder(t)
+      const before = await accountsText()
+      const { code, stdout, stderr } = await run(words, 'secret\n')
+      assert.deepEqual([code, stdout], [expected, ''])
+      assert.match(stderr.trimEnd(), message)
+      assert.equal(stderr.split('\n').length, 2)
+      assert.equal(await accountsText(), before)
+    })
+  }
+
+  it('make nothing where no server has been started', async (t) => {
+    const parent = await temporaryFolder(t)
+    await mkdir(join(parent, 'empty'))
+    await writeFile(join(parent, 'file'), '')
+    for (const name of ['missing', 'empty', 'file']) {
+      for (const words of [
+        ['user', 'add', 'eve'],
+        ['client', 'list'],
+      ]) {
+        const { code, stdout, stderr } = await runExecutable([...words, '--data', join(parent, name)], {
+          input: 'secret',
+        })
+        assert.deepEqual([code, stdout], [1, ''])
+        assert.match(stderr, /^connbook: Cannot find accounts in "\/[^\n]+--data\n$/)
+      }
+    }
+    await assert.rejects(access(join(parent, 'missing')), { code: 'ENOENT' })
+    assert.deepEqual(await readdir(join(parent, 'empty')), [])
+  })
+
+  it('refuse a damaged file, and one that others can read', async (t) => {
+    const { folder, run, accountsText } = await makeFolder(t)
+    const path = join(folder, dataFiles.accounts)
+    await chmod(path, 0o640)
+    assert.match((await run('client list')).stderr, /mode 0640\); run: chmod 600/)
+    await chmod(path, 0o600)
+    await writeFile(path, (await accountsText()).replace('"admin"', '"root"'))
+    const { code, stderr } = await run('client add ci')
+    assert.equal(code, 65)
+    assert.match(
+      stderr,
+      /^connbook: Cannot read "[^"]+accounts\.json": checksum differs at byte 0; [^\n]+\n$/,
+    )
+  })
+})

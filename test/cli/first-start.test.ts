@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { access, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { type InitialCredentials, writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
+import { createFirstAccounts, givenVariables } from '../../src/cli/first-start.ts'
+import { DamagedFileError, InvalidInputError, UsageError } from '../../src/errors.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { logIn } from '../support/api.ts'
+import { runExecutable, startExecutable } from '../support/executable.ts'
+import { createClient } from '../support/http-client.ts'
+import { openedFolder } from '../support/opened-folder.ts'
+import { hasTerminals, startAtTerminal } from '../support/pseudo-terminal.ts'
+import { admin, client, firstStartEnvironment, start } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const given = {
+  CONNBOOK_ADMIN_USERNAME: 'root',
+  CONNBOOK_ADMIN_PASSWORD: 'given password',
+  CONNBOOK_CLIENT_ID: 'ci',
+  CONNBOOK_CLIENT_SECRET: 'given secret',
+}
+
+async function initialCredentialsIn(folder: string): Promise<InitialCredentials> {
+  return JSON.parse(await readFile(join(folder, dataFiles.initialCredentials), 'utf8'))
+}
+
+/** Everything that the files of a folder hold. */
+async function textOf(folder: string): Promise<string> {
+  const names = await readdir(folder)
+  return (await Promise.all(names.map((name) => readFile(join(folder, name), 'latin1')))).join('\n')
+}
+
+/** Whether a user and a client get in with what they have. */
+async function getIn(url: string, { username, password, client_id, client_secret }: InitialCredentials) {
+  const ask = createClient(url)
+  const [login, token] = [
+    await ask('POST', '/login', { body: { username, password } }),
+    await ask('POST', '/v1/auth/token', { body: { client_id, client_secret } }),
+  ]
+  return [login.status === 200, token.status === 200]
+}
+
+async function firstStart(t: TestContext, environment: NodeJS.ProcessEnv) {
+  const folder = await openedFolder(t)
+  const { accounts, madeUp } = await createFirstAccounts(folder, environment)
+  return { folder: folder.path, accounts, madeUp }
+}
+
+describe('the first start', () => {
+  it('makes credentials that work, and tells their file but not them', async (t) => {
+    const folder = await temporaryFolder(t)
+    const server = await startExecutable(t, ['--data', folder])
+    const credentials = await initialCredentialsIn(folder)
+    const { username, password = '', client_id, client_secret = '' } = credentials
+    assert.deepEqual([username, client_id, Object.keys(credentials).length], ['admin', 'default', 4])
+    for (const secret of [password, client_secret]) assert.match(secret, /^[A-Za-z0-9]{43}$/)
+    assert.notEqual(password, client_secret)
+    assert.equal((await stat(join(folder, dataFiles.initialCredentials))).mode & 0o777, 0o600)
+    assert.deepEqual(await getIn(server.url, credentials), [true, true])
+    assert.ok(server.stderr().includes(join(folder, dataFiles.initialCredentials)))
+    for (const secret of [password, client_secret]) assert.ok(!server.stderr().includes(secret))
+
+    for (const [words, left] of [
+      ['user passwd admin', { client_id, client_secret }],
+      ['client rotate default', undefined],
+    ] as const) {
+      await runExecutable([...words.split(' '), '--data', folder], { input: 'another' })
+      if (left) assert.deepEqual(await initialCredentialsIn(folder), left)
+      else await assert.rejects(access(join(folder, dataFiles.initialCredentials)), { code: 'ENOENT' })
+    }
+  })
+
+  it('makes others for another folder', async (t) => {
+    const [one, two] = [await firstStart(t, {}), await firstStart(t, {})]
+    assert.notEqual(one.madeUp.password, two.madeUp.password)
+    assert.notEqual(one.madeUp.client_secret, two.madeUp.client_secret)
+  })
+
+  it('shows them at a terminal, with lines to paste that work', { skip: !hasTerminals }, async (t) => {
+    const folder = await temporaryFolder(t)
+    const terminal = startAtTerminal(t, ['--host', '127.0.0.1', '--port', '0', '--data', folder])
+    await terminal.sees('/v1/auth/token')
+    await terminal.sees('/configurations/')
+    const { username, password, client_id, client_secret } = await initialCredentialsIn(folder)
+    const screen = terminal.screen()
+    const url = /listening url=(http:\S+)/.exec(screen)?.[1]
+    assert.ok(screen.includes(`-d '${JSON.stringify({ username, password })}' ${url}/login`))
+    assert.ok(screen.includes(`-d '${JSON.stringify({ client_id, client_secret })}' ${url}/v1/auth/token`))
+    assert.ok(screen.includes(join(folder, dataFiles.initialCredentials)))
+    assert.deepEqual(
+      await getIn(url ?? '', { username, password, client_id, client_secret } as InitialCredentials),
+      [true, true],
+    )
+    terminal.type('\u0003')
+    assert.equal(await terminal.exitCode, 0)
+
+    const again = startAtTerminal(t, ['--host', '127.0.0.1', '--port', '0', '--data', folder])
+    await again.sees('listening')
+    again.type('\u0003')
+    assert.equal(await again.exitCode, 0)
+    assert.ok(!again.screen().includes(password ?? ''))
+  })
+})
+
+describe('the variables of the first start', () => {
+  it('set everything, and are written nowhere in the clear', async (t) => {
+    const { folder, accounts, madeUp } = await firstStart(t, given)
+    assert.deepEqual([accounts.users[0]?.name, accounts.clients[0]?.name], ['root', 'ci'])
+    assert.deepEqual(madeUp, {})
+    const text = await textOf(folder)
+    assert.match(text, /"root"/)
+    assert.doesNotMatch(text, /given password|given secret/)
+    await assert.rejects(access(join(folder, dataFiles.initialCredentials)), { code: 'ENOENT' })
+  })
+
+  const partly: readonly (readonly [variables: readonly (keyof typeof given)[], told: readonly string[]])[] =
+    [
+      [['CONNBOOK_ADMIN_PASSWORD'], ['client_id', 'client_secret']],
+      [['CONNBOOK_CLIENT_SECRET'], ['username', 'password']],
+      [
+        ['CONNBOOK_ADMIN_USERNAME', 'CONNBOOK_CLIENT_ID'],
+        ['username', 'password', 'client_id', 'client_secret'],
+      ],
+    ]
+  for (const [variables, told] of partly) {
+    it(`leave ${told.join(', ')} to be told when only ${variables.join(' and ')} are given`, async (t) => {
+      const environment = Object.fromEntries(variables.map((variable) => [variable, given[variable]]))
+      const { folder, madeUp } = await firstStart(t, environment)
+      assert.deepEqual(Object.keys(madeUp), told)
+      assert.deepEqual(await initialCredentialsIn(folder), madeUp)
+      if (variables.length === 2) assert.deepEqual([madeUp.username, madeUp.client_id], ['root', 'ci'])
+      assert.doesNotMatch(await textOf(folder), /given password|given secret/)
+    })
+  }
+
+  for (const [content, password] of Object.entries({
+    'a b\n': 'a b',
+    'a b\r\n': 'a b',
+    'a b': 'a b',
+    'a\n\n': 'a\n',
+  })) {
+    it(`may be files: ${JSON.stringify(content)} holds ${JSON.stringify(password)}`, async (t) => {
+      const file = join(await temporaryFolder(t), 'secret')
+      await writeFile(file, content)
+      const { url } = await start(t, {
+        environment: { CONNBOOK_ADMIN_PASSWORD_FILE: file, CONNBOOK_CLIENT_SECRET_FILE: file },
+      })
+      assert.deepEqual(
+        await getIn(url, { username: 'admin', password, client_id: 'default', client_secret: password }),
+        [true, true],
+      )
+    })
+  }
+
+  const bad: Record<string, readonly [environment: NodeJS.ProcessEnv, message: RegExp]> = {
+    'a value and a file': [
+      { CONNBOOK_CLIENT_ID: 'a', CONNBOOK_CLIENT_ID_FILE: '/dev/null' },
+      /both CONNBOOK_CLIENT_ID and CONNBOOK_CLIENT_ID_FILE/,
+    ],
+    'a missing file': [
+      { CONNBOOK_ADMIN_PASSWORD_FILE: '/missing/file' },
+      /CONNBOOK_ADMIN_PASSWORD_FILE "\/missing\/file": ENOENT/,
+    ],
+    'an empty file': [
+      { CONNBOOK_CLIENT_SECRET_FILE: '/dev/null' },
+      /CONNBOOK_CLIENT_SECRET_FILE "\/dev\/null": it is empty/,
+    ],
+    'a bad name': [{ CONNBOOK_ADMIN_USERNAME: 'a\nb' }, /Cannot name a user/],
+    'an id that Basic cannot carry': [{ CONNBOOK_CLIENT_ID: 'a:b' }, /Cannot name a client "a:b"/],
+  }
+  for (const [what, [environment, message]] of Object.entries(bad)) {
+    it(`that are ${what} are refused, and a later start is still the first`, async (t) => {
+      const folder = await temporaryFolder(t)
+      await assert.rejects(start(t, { folder, environment }), (error) => {
+        assert.ok(error instanceof UsageError || error instanceof InvalidInputError)
+        assert.match(error.message, message)
+        return true
+      })
+      assert.ok((await start(t, { folder, environment: {} })).madeUp?.password)
+    })
+  }
+
+  it('change nothing later, and the log says so', async (t) => {
+    const folder = await temporaryFolder(t)
+    await (await start(t, { folder })).stop()
+    const { CONNBOOK_ADMIN_PASSWORD, ...others } = given
+    const environment = { ...others, CONNBOOK_ADMIN_PASSWORD_FILE: '/missing/file', CONNBOOK_DATA: 'x' }
+    const { log, madeUp, url } = await start(t, { folder, environment })
+    assert.equal(madeUp, undefined)
+    const line = JSON.parse(log.lines.find((text) => text.includes('first_start_variables_ignored')) ?? '{}')
+    assert.equal(line.level, 'warn')
+    assert.deepEqual(
+      line.variables.split(' ').sort(),
+      Object.keys(environment)
+        .filter((key) => key !== 'CONNBOOK_DATA')
+        .sort(),
+    )
+    assert.ok(!log.lines.join('').includes('given'))
+    assert.deepEqual(await getIn(url, { ...admin, ...client }), [true, true])
+  })
+
+  it('count as not given when they are empty', () => {
+    assert.deepEqual(givenVariables({ CONNBOOK_CLIENT_ID: '', CONNBOOK_CLIENT_ID_FILE: 'x' }), [
+      'CONNBOOK_CLIENT_ID_FILE',
+    ])
+  })
+})
+
+describe('a first start that was interrupted', () => {
+  const order = [
+    dataFiles.keys,
+    dataFiles.revocations,
+    dataFiles.journal,
+    dataFiles.initialCredentials,
+    dataFiles.accounts,
+  ]
+  for (let made = 0; made < order.length; made += 1) {
+    it(`${made === 0 ? 'before any file' : `behind ${order[made - 1]}`} is made anew`, async (t) => {
+      const folder = await temporaryFolder(t)
+      await (await start(t, { folder, environment: {} })).stop()
+      for (const name of [...order.slice(made), dataFiles.snapshot])
+        await rm(join(folder, name), { force: true })
+      const { madeUp, url } = await start(t, { folder, environment: {} })
+      assert.deepEqual(await initialCredentialsIn(folder), madeUp)
+      assert.deepEqual(await getIn(url, madeUp ?? {}), [true, true])
+    })
+  }
+
+  it('leaves no credentials behind that do not work', async (t) => {
+    const folder = await temporaryFolder(t)
+    await writeInitialCredentials(folder, { username: 'admin', password: 'never stored' })
+    await start(t, { folder, environment: firstStartEnvironment })
+    await assert.rejects(access(join(folder, dataFiles.initialCredentials)), { code: 'ENOENT' })
+  })
+})
+
+describe('a folder from which a file is missing', () => {
+  for (const name of [dataFiles.accounts, dataFiles.keys, dataFiles.revocations]) {
+    it(`${name} is damaged, and is not begun anew`, async (t) => {
+      const folder = await temporaryFolder(t)
+      const first = await start(t, { folder })
+      const body = { name: 'web1', hostname: 'a.example', port: 22, username: 'ops' }
+      await createClient(first.url, await logIn(first.url, admin))('POST', '/configurations/', { body })
+      await first.stop()
+      await rm(join(folder, name))
+      await assert.rejects(start(t, { folder }), (error) => {
+        return (
+          error instanceof DamagedFileError &&
+          error.message.includes(`${name}": the file is missing at byte 0; restore it`)
+        )
+      })
+      await assert.rejects(access(join(folder, name)), { code: 'ENOENT' })
+    })
+  }
+})

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Options, parseCommandLine } from '../../src/cli/options.ts'
+import { UsageError } from '../../src/errors.ts'
+
+interface Row {
+  readonly flag: string
+  readonly variable: string
+  readonly fallback: unknown
+  /** A text, and what it means. */
+  readonly values: Record<string, unknown>
+  readonly badValues: readonly string[]
+}
+
+const badDurations = ['0s', '12', '1.5h', '-1s', '1 h', '1H', '1w', 'h', '401d', '9999999999s', '']
+const switches = { true: true, 1: true, yes: true, on: true, false: false, 0: false, no: false, off: false }
+
+const rows: { readonly [Name in keyof Options]: Row } = {
+  port: {
+    flag: '--port',
+    variable: 'CONNBOOK_PORT',
+    fallback: 8080,
+    values: { 0: 0, 1: 1, 443: 443, 65535: 65535 },
+    badValues: [
+      '65536',
+      '-1',
+      '80a',
+      '0x50',
+      '1e3',
+      ' 80',
+      '80.0',
+      '100000',
+      'http',
+      'tcp://10.0.0.1:80',
+      '',
+    ],
+  },
+  host: {
+    flag: '--host',
+    variable: 'CONNBOOK_HOST',
+    fallback: undefined,
+    values: {
+      '127.0.0.1': '127.0.0.1',
+      '::': '::',
+      'fe80::1%eth0': 'fe80::1%eth0',
+      localhost: 'localhost',
+      'a-b.c': 'a-b.c',
+    },
+    badValues: ['[::1]', 'http://localhost', 'localhost:80', '-a', 'a b', 'a/b', ''],
+  },
+  data: {
+    flag: '--data',
+    variable: 'CONNBOOK_DATA',
+    fallback: './data',
+    values: { '/var/lib/connbook': '/var/lib/connbook', 'with space': 'with space' },
+    badValues: [''],
+  },
+  basePath: {
+    flag: '--base-path',
+    variable: 'CONNBOOK_BASE_PATH',
+    fallback: '',
+    values: { '/': '', '/connbook': '/connbook', '/a/b.c/': '/a/b.c', '/~x_-y': '/~x_-y', '/..a': '/..a' },
+    badValues: [
+      'connbook',
+      '//',
+      '/a//b',
+      '/a b',
+      '/a?b',
+      '/a%20b',
+      '/..',
+      '/a/./b',
+      '/a;b',
+      '/ä',
+      'http://a/b',
+      '',
+    ],
+  },
+  tlsCert: {
+    flag: '--tls-cert',
+    variable: 'CONNBOOK_TLS_CERT',
+    fallback: undefined,
+    values: {},
+    badValues: [''],
+  },
+  tlsKey: {
+    flag: '--tls-key',
+    variable: 'CONNBOOK_TLS_KEY',
+    fallback: undefined,
+    values: {},
+    badValues: [''],
+  },
+  sessionTtlSeconds: {
+    flag: '--session-ttl',
+    variable: 'CONNBOOK_SESSION_TTL',
+    fallback: 12 * 3600,
+    values: { '90s': 90, '15m': 900, '12h': 43_200, '30d': 2_592_000, '1s': 1, '400d': 34_560_000 },
+    badValues: badDurations,
+  },
+  tokenTtlSeconds: {
+    flag: '--token-ttl',
+    variable: 'CONNBOOK_TOKEN_TTL',
+    fallback: 3600,
+    values: { '5m': 300 },
+    badValues: badDurations,
+  },
+  logFormat: {
+    flag: '--log-format',
+    variable: 'CONNBOOK_LOG_FORMAT',
+    fallback: undefined,
+    values: { text: 'text', json: 'json' },
+    badValues: ['JSON', 'xml', ''],
+  },
+  accessLog: {
+    flag: '--access-log',
+    variable: 'CONNBOOK_ACCESS_LOG',
+    fallback: false,
+    values: switches,
+    badValues: ['TRUE', 'y', '2', ''],
+  },
+  shutdownTimeoutSeconds: {
+    flag: '--shutdown-timeout',
+    variable: 'CONNBOOK_SHUTDOWN_TIMEOUT',
+    fallback: 10,
+    values: { '1m': 60 },
+    badValues: badDurations,
+  },
+}
+
+const entries = Object.entries(rows) as [keyof Options, Row][]
+
+const parse = (args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
+  parseCommandLine(args, environment).options
+
+/** The message of the UsageError, which must be one line. */
+function complaint(action: () => unknown): string {
+  try {
+    action()
+  } catch (error) {
+    assert.ok(error instanceof UsageError)
+    assert.doesNotMatch(error.message, /\n/)
+    return error.message
+  }
+  return assert.fail('it was taken')
+}
+
+for (const [name, { flag, variable, fallback, values, badValues }] of entries) {
+  describe(flag, () => {
+    it(`is ${fallback} by default, and with an empty variable`, () => {
+      assert.equal(parse([])[name], fallback)
+      assert.equal(parse([], { [variable]: '' })[name], fallback)
+    })
+
+    for (const [text, value] of Object.entries(values)) {
+      it(`takes "${text}" as a flag, with = too, and as ${variable}`, () => {
+        if (name !== 'accessLog') assert.equal(parse([flag, text])[name], value)
+        assert.equal(parse([`${flag}=${text}`])[name], value)
+        assert.equal(parse([], { [variable]: text })[name], value)
+      })
+    }
+
+    for (const text of badValues) {
+      it(`refuses "${text}" and says who said so`, () => {
+        assert.ok(
+          complaint(() => parse([`${flag}=${text}`])).startsWith(`Cannot use ${flag} "${text}": it must be `),
+        )
+        if (text === '') return
+        assert.ok(
+          complaint(() => parse([], { [variable]: text })).startsWith(`Cannot use ${variable} "${text}": `),
+        )
+      })
+    }
+
+    it('beats the environment, which is not even looked at', () => {
+      const [text] = Object.keys(values)
+      if (text === undefined) return
+      assert.equal(parse([`${flag}=${text}`], { [variable]: 'bad value' })[name], values[text])
+    })
+
+    it('is given once at most', () => {
+      const [text = 'x'] = Object.keys(values)
+      assert.equal(
+        complaint(() => parse([`${flag}=${text}`, `${flag}=${text}`])),
+        `The flag ${flag} is given twice; give it once`,
+      )
+    })
+
+    it(name === 'accessLog' ? 'stands alone' : 'needs a value', () => {
+      if (name === 'accessLog') assert.equal(parse([flag])[name], true)
+      else
+        assert.match(
+          complaint(() => parse([flag])),
+          new RegExp(`^The flag ${flag} needs a value: ${flag} \\S+$`),
+        )
+    })
+  })
+}
+
+describe('parseCommandLine', () => {
+  it('looks at PORT last', () => {
+    assert.equal(parse([], { PORT: '1' }).port, 1)
+    assert.equal(parse([], { PORT: '1', CONNBOOK_PORT: '' }).port, 1)
+    assert.equal(parse([], { PORT: '1', CONNBOOK_PORT: '2' }).port, 2)
+    assert.equal(parse(['--port', '3'], { PORT: '1', CONNBOOK_PORT: '2' }).port, 3)
+    assert.match(
+      complaint(() => parse([], { PORT: 'x' })),
+      /^Cannot use PORT "x"/,
+    )
+  })
+
+  it('takes certificate and key together only', () => {
+    const pair = parse(['--tls-cert', 'c.pem'], { CONNBOOK_TLS_KEY: 'k.pem' })
+    assert.deepEqual([pair.tlsCert, pair.tlsKey], ['c.pem', 'k.pem'])
+    for (const flag of ['--tls-cert', '--tls-key']) {
+      assert.match(
+        complaint(() => parse([flag, 'x.pem'])),
+        /--tls-cert and --tls-key; give both or neither/,
+      )
+    }
+  })
+
+  it('names an unknown flag', () => {
+    for (const flag of ['--prot', '-p', '--Port', '--port ', '---port', '--no-access-log']) {
+      assert.equal(
+        complaint(() => parse([flag, '1'])),
+        `Unknown flag "${flag}"; see connbook help`,
+      )
+    }
+    assert.match(
+      complaint(() => parse(['--prot=1'])),
+      /"--prot"/,
+    )
+  })
+
+  it('takes only the flags of the command', () => {
+    assert.equal(parseCommandLine(['--data', 'x'], {}, ['data']).options.data, 'x')
+    assert.match(
+      complaint(() => parseCommandLine(['--port', '1'], {}, ['data'])),
+      /^Unknown flag "--port"/,
+    )
+  })
+
+  it('gives back the words between and behind the flags', () => {
+    const { words, options } = parseCommandLine(['add', '--port=1', 'name', '-', '--', '--port', '--'], {})
+    assert.deepEqual(words, ['add', 'name', '-', '--port', '--'])
+    assert.equal(options.port, 1)
+  })
+
+  it('keeps what stands behind the first =', () => {
+    assert.equal(parse(['--data=a=b=']).data, 'a=b=')
+  })
+})

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { type Accounts, addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
+import { type AuthenticatorOptions, createAuthenticator } from '../../src/auth/authenticator.ts'
+import { hashPassword } from '../../src/auth/password.ts'
+import { openRevocations } from '../../src/auth/revocations.ts'
+import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
+import { type Claims, createSigningKey, signToken } from '../../src/auth/signed-token.ts'
+import type { Request } from '../../src/http/message.ts'
+import { holdClock } from './held-clock.ts'
+import { createMemoryLog } from './memory-log.ts'
+import { openedFolder } from './opened-folder.ts'
+import type { Lifetime } from './temporary-folder.ts'
+
+export const SESSION_TTL_SECONDS = 600
+export const TOKEN_TTL_SECONDS = 60
+export const ADDRESS = '192.0.2.1'
+
+export const user = { name: 'admin', secret: 'correct horse' }
+export const client = { name: 'script', secret: generateSecret() }
+const key = createSigningKey('k1', Buffer.alloc(32, 1))
+export const keys = [key]
+
+const userHash = await hashPassword(user.secret)
+
+/** Generations 1 to 3: `user`, `client` and a user `other`. */
+const accounts = [
+  ['user', user.name, userHash],
+  ['client', client.name, digestSecret(client.secret)],
+  ['user', 'other', userHash],
+] as const
+
+/** As much of a request as authentication looks at. */
+export function request(headers: Request['headers']): Request {
+  const readBody = () => assert.fail('nobody reads the body')
+  return { method: 'GET', path: '/', query: '', headers, remoteAddress: ADDRESS, readBody }
+}
+
+export const asCookie = (token: string) => request({ cookie: `connbook_session=${token}` })
+export const asBearer = (token: string) => request({ authorization: `Bearer ${token}` })
+
+/** An authenticator over a real file of revocations, with accounts and a clock in the hands of the test. */
+export async function setUpAuthenticator(t: Lifetime) {
+  const folder = await openedFolder(t)
+  const clock = holdClock()
+  const log = createMemoryLog()
+  let current: Accounts = accounts.reduce(
+    (all, [kind, name, secret]) => addAccount(all, kind, name, secret),
+    noAccounts,
+  )
+  let lookUps = 0
+  const listeners: (() => void)[] = []
+  const open = () => openRevocations(folder, { mustExist: false, log, makeClock: clock.make })
+  let revocations = await open()
+  t.after(() => revocations.close())
+
+  const make = (others: Partial<AuthenticatorOptions> = {}) =>
+    createAuthenticator({
+      accounts: {
+        find(kind, name) {
+          lookUps += 1
+          return findAccount(current, kind, name)
+        },
+        get hasChosenClientSecret() {
+          return current.clients.some(({ secret }) => secret.startsWith('$'))
+        },
+        onChange: (listener) => listeners.push(listener),
+        close: () => {},
+      },
+      keys,
+      revocations,
+      sessionTtlSeconds: SESSION_TTL_SECONDS,
+      tokenTtlSeconds: TOKEN_TTL_SECONDS,
+      path: '/',
+      isSecure: false,
+      log,
+      ...others,
+    })
+  const authenticator = make()
+
+  return {
+    authenticator,
+    clock,
+    log,
+    make,
+    /** How often accounts were looked up: a remembered token needs none. */
+    lookUps: () => lookUps,
+    isIn: ({ headers }: Pick<Request, 'headers'>) =>
+      authenticator.authenticate(request(headers)) !== undefined,
+    async change(edit: (before: Accounts) => Accounts | Promise<Accounts>) {
+      current = await edit(current)
+      for (const listener of listeners) listener()
+    },
+    /** Another authenticator after a restart. */
+    async reopen() {
+      await revocations.close()
+      revocations = await open()
+      return make({ revocations })
+    },
+    /** The token of a new session of `user`. */
+    async logIn(): Promise<string> {
+      const cookie = await authenticator.logIn(ADDRESS, user.name, user.secret)
+      return /^connbook_session=([^;]+);/.exec(cookie ?? '')?.[1] ?? assert.fail('not logged in')
+    },
+    /** A new token of `client`. */
+    async getToken(): Promise<string> {
+      const issued = await authenticator.issueToken(ADDRESS, client.name, [client.secret])
+      return issued?.access_token ?? assert.fail('no token')
+    },
+    /** A token with a good signature: a session of `user` but for `claims`. */
+    sign(claims: Partial<Claims>): string {
+      const iat = Math.floor(clock.wall / 1000)
+      const times = { iat, exp: iat + SESSION_TTL_SECONDS }
+      return signToken(
+        { iss: 'connbook', sub: user.name, aud: 'session', ...times, jti: 'j', gen: 1, ...claims },
+        key,
+      )
+    },
+  }
+}

@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const DEADLINE_MS = 5_000
+const PAUSE_MS = 20
+
+/** Waits until something holds that another process brings about. */
+export async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MS
+  while (!(await holds())) {
+    if (performance.now() > deadline) assert.fail(`not within ${DEADLINE_MS} ms: ${what}`)
+    await pause(PAUSE_MS)
+  }
+}
