@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { DamagedFileError } from '../errors.ts'
 import { type DataFolder, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
-import { createJsonDocument } from '../files/json-document.ts'
+import { createJsonDocument, seal } from '../files/json-document.ts'
 import { isObject } from '../json.ts'
 import { createSigningKey, type SigningKey } from './signed-token.ts'
 
@@ -13,30 +13,46 @@ interface StoredKey {
 }
 
 const KEY_BYTES = 32
-const ADVICE =
-  'restore it from a backup, or, to end every session and token, put a keys file with an empty list in its place'
+const FORMAT = 'connbook keys'
+
+/** At least one key: the first signs, any verifies. */
+export interface OpenedKeys {
+  readonly keys: readonly SigningKey[]
+  /** Whether they were made just now, so that no credential from before is good any more. */
+  readonly areNew: boolean
+}
+
+/** The command that makes the next start begin with new keys, and so ends every session and token. */
+export function newKeysCommand(folder: DataFolder): string {
+  return `(umask 077; echo '${JSON.stringify(seal(FORMAT, []))}' > '${folder.file(dataFiles.keys)}')`
+}
 
 /**
- * Reads the signing keys of a folder, and makes the first one.
+ * Reads the signing keys of a folder, or makes the first one.
  *
- * @param mustExist Whether a folder without the file is damage rather than new.
- * @returns At least one key: the first signs, any verifies.
- * @throws {DamagedFileError} if the file is not what was written, or missing where it must exist.
+ * @param isInUse Whether the folder has been in use, so that a missing file is damage. Otherwise keys that are there
+ *   were left by something that did not come to an end, and are replaced.
+ * @throws {DamagedFileError} if the file of a folder in use is missing or is not what was written.
  */
 export async function openKeys(
   folder: DataFolder,
-  mustExist: boolean,
+  isInUse: boolean,
   files: FileSystem = realFileSystem,
-): Promise<readonly SigningKey[]> {
+): Promise<OpenedKeys> {
   const path = folder.file(dataFiles.keys)
-  const document = createJsonDocument(path, 'connbook keys', parseKeys, ADVICE, files)
-  let stored = await document.read()
-  if (stored === undefined && mustExist) throw new DamagedFileError(path, 0, 'the file is missing', ADVICE)
-  if (stored === undefined || stored.length === 0) {
+  const advice = `restore it from a backup; or, to end every session and token, run: ${newKeysCommand(folder)}`
+  const document = createJsonDocument(path, FORMAT, parseKeys, advice, files)
+  let stored = isInUse ? await document.read() : []
+  if (stored === undefined) throw new DamagedFileError(path, 0, 'the file is missing', advice)
+  const areNew = stored.length === 0
+  if (areNew) {
     stored = [{ id: randomBytes(6).toString('hex'), secret: randomBytes(KEY_BYTES).toString('base64url') }]
     await document.write(stored)
   }
-  return stored.map(({ id, secret }) => createSigningKey(id, Buffer.from(secret, 'base64url')))
+  return {
+    keys: stored.map(({ id, secret }) => createSigningKey(id, Buffer.from(secret, 'base64url'))),
+    areNew,
+  }
 }
 
 function parseKeys(input: unknown): StoredKey[] {

@@ -8,6 +8,7 @@ import type { Log } from '../log.ts'
 import { Journal } from '../store/journal.ts'
 import { createJournalFile, type JournalPosition, openJournalFile } from '../store/journal-file.ts'
 import { type Clock, createClock } from './clock.ts'
+import { newKeysCommand } from './keys.ts'
 
 /** A line of the file. */
 type Change =
@@ -15,10 +16,6 @@ type Change =
   | { readonly jti: string; readonly exp: number }
   /** This moment, in ms since 1970, has passed: what had expired by then may no longer be listed and stays expired. */
   | { readonly passed: number }
-
-const ADVICE =
-  'restore it from a backup; or, to start without it, remove it and put a keys file with an empty list in place ' +
-  'of keys.json, which ends every session and token'
 
 /** Credentials that ended before they expired. */
 export class Revocations {
@@ -66,6 +63,7 @@ export class Revocations {
    * @throws {OverloadedError} if REVOCATIONS_MAX are kept already. Also what `Journal.append` throws.
    */
   async add(jti: string, exp: number): Promise<void> {
+    if (this.#ended.size >= REVOCATIONS_MAX) this.#dropExpired()
     if (this.#ended.size >= REVOCATIONS_MAX) {
       throw new OverloadedError('Cannot end the credential: too many have ended that are not yet expired')
     }
@@ -75,11 +73,17 @@ export class Revocations {
   /** Drops what has expired, and makes the file as short as it can be. */
   async #rewrite() {
     await this.#journal.restart(() => {
-      const passed = Math.floor(this.clock.now())
-      for (const [jti, exp] of this.#ended) if (exp * 1000 <= passed) this.#ended.delete(jti)
+      const passed = this.#dropExpired()
       return [{ passed }, ...Array.from(this.#ended, ([jti, exp]) => ({ jti, exp }))]
     })
     this.#rewriteDueBytes = Math.max(REVOCATIONS_BYTES_MIN, 2 * this.#journal.size)
+  }
+
+  /** @returns The moment, in ms since 1970, up to which nothing is listed any more. */
+  #dropExpired(): number {
+    const passed = Math.floor(this.clock.now())
+    for (const [jti, exp] of this.#ended) if (exp * 1000 <= passed) this.#ended.delete(jti)
+    return passed
   }
 
   async close(): Promise<void> {
@@ -140,11 +144,14 @@ export async function openRevocations(
   const path = folder.file(dataFiles.revocations)
   let file = await openJournalFile(path, files)
   if (file === undefined) {
-    if (mustExist) throw new DamagedFileError(path, 0, 'the file is missing', ADVICE)
+    if (mustExist) {
+      const advice = `restore it from a backup; or, to end every session and token, run: ${newKeysCommand(folder)}`
+      throw new DamagedFileError(path, 0, 'the file is missing', advice)
+    }
     await createJournalFile(path, { store: randomBytes(16).toString('hex'), after: 0 }, files)
     file = await openJournalFile(path, files)
   }
-  if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', ADVICE)
+  if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
   const ended = new Map<string, number>()
   let passed = 0
   const position = await file.replay((input) => {

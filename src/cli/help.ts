@@ -21,6 +21,10 @@ user and client take --data; they work while the server runs, and while it does 
 Flags, and the variables that they beat:
 ${optionsHelp()}
 
+CONNBOOK_ADMIN_USERNAME, CONNBOOK_ADMIN_PASSWORD, CONNBOOK_CLIENT_ID and
+CONNBOOK_CLIENT_SECRET set the credentials of a first start; with _FILE behind
+its name, each is read from a file.
+
 A TIME is a number and a unit: 90s, 15m, 12h, 30d.
 
 Exit codes: 0 stopped as asked, 1 something else went wrong, 2 not understood,

@@ -129,7 +129,9 @@ export function parseCommandLine(
   const { given, words } = splitArguments(args, flags)
   const values: Partial<Record<keyof Options, unknown>> = {}
   for (const [name, spec] of specEntries) {
-    const [source, text] = given.get(name) ?? fromEnvironment(spec, environment) ?? [spec.flag, spec.default]
+    // A variable for another command may hold anything.
+    const variable = flags.includes(name) ? fromEnvironment(spec, environment) : undefined
+    const [source, text] = given.get(name) ?? variable ?? [spec.flag, spec.default]
     values[name] = text === undefined ? absentValue(spec) : parseValue(spec, source, text)
   }
   const options = values as unknown as Options

@@ -77,9 +77,9 @@ async function start(
   cleanUps.push(() => folder.release())
   let accounts = await accountsDocument(folder.path, files).read()
   const mustExist = accounts !== undefined
-  const keys = await openKeys(folder, mustExist, files)
+  const { keys, areNew } = await openKeys(folder, mustExist, files)
   const revocations = await openRevocations(folder, {
-    mustExist,
+    mustExist: mustExist && !areNew,
     log,
     files,
     ...(makeClock ? { makeClock } : {}),

@@ -43,8 +43,7 @@ export function createJsonDocument<Content>(
       }
     },
     async write(content) {
-      const envelope = { format, version: VERSION, checksum: checksum(content), content }
-      await writeAtomicFile(path, `${JSON.stringify(envelope, null, 2)}\n`, files)
+      await writeAtomicFile(path, `${JSON.stringify(seal(format, content), null, 2)}\n`, files)
     },
   }
 
@@ -58,6 +57,11 @@ export function createJsonDocument<Content>(
     if (envelope.checksum !== checksum(envelope.content)) throw new SyntaxError('checksum differs')
     return envelope.content
   }
+}
+
+/** What a file of a format holds around its content. */
+export function seal<Content>(format: string, content: Content) {
+  return { format, version: VERSION, checksum: checksum(content), content }
 }
 
 /** Over the compact form, so that a file may be looked at and indented by any tool. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { openKeys } from '../../src/auth/keys.ts'
@@ -19,58 +20,79 @@ function sign(keys: readonly SigningKey[]): string {
   return signToken(claims, keys[0] ?? assert.fail('no key'))
 }
 
+/** Opens the keys of a folder, in use or not. */
+async function readKeys(folder: DataFolder, isInUse: boolean): Promise<readonly SigningKey[]> {
+  return (await openKeys(folder, isInUse)).keys
+}
+
 describe('openKeys', () => {
   it('makes the first key, for nobody else to read', async (t) => {
     const folder = await openedFolder(t)
     const umask = process.umask(0)
     t.after(() => void process.umask(umask))
-    const keys = await openKeys(folder, false)
+    const keys = await readKeys(folder, false)
     assert.equal(keys.length, 1)
     assert.equal((await stat(folder.file(dataFiles.keys))).mode & 0o777, 0o600)
   })
 
   it('makes it once', async (t) => {
     const folder = await openedFolder(t)
-    const token = sign(await openKeys(folder, false))
+    const token = sign(await readKeys(folder, false))
     const text = await readFile(folder.file(dataFiles.keys), 'utf8')
-    for (const mustExist of [false, true]) {
-      assert.deepEqual(verifyToken(token, await openKeys(folder, mustExist)), claims)
-    }
+    assert.deepEqual(verifyToken(token, await readKeys(folder, true)), claims)
     assert.equal(await readFile(folder.file(dataFiles.keys), 'utf8'), text)
   })
 
+  it('makes another for a folder that is not yet in use, whatever was left there', async (t) => {
+    const folder = await openedFolder(t)
+    const token = sign(await readKeys(folder, false))
+    await writeFile(folder.file(dataFiles.keys), 'half-made')
+    assert.equal(verifyToken(token, await readKeys(folder, false)), undefined)
+  })
+
   it('makes another key for another folder', async (t) => {
-    const token = sign(await openKeys(await openedFolder(t), false))
-    assert.equal(verifyToken(token, await openKeys(await openedFolder(t), false)), undefined)
+    const token = sign(await readKeys(await openedFolder(t), false))
+    assert.equal(verifyToken(token, await readKeys(await openedFolder(t), false)), undefined)
   })
 
   it('signs with the first and verifies with any', async (t) => {
     const folder = await openedFolder(t)
     await writeKeys(folder, [key('old', 1)])
-    const old = sign(await openKeys(folder, true))
+    const old = sign(await readKeys(folder, true))
     await writeKeys(folder, [key('new', 2), key('old', 1)])
-    const keys = await openKeys(folder, true)
+    const keys = await readKeys(folder, true)
     const [header = ''] = sign(keys).split('.')
     assert.equal(JSON.parse(Buffer.from(header, 'base64url').toString()).kid, 'new')
     assert.deepEqual(verifyToken(old, keys), claims)
     await writeKeys(folder, [key('new', 2)])
-    assert.equal(verifyToken(old, await openKeys(folder, true)), undefined)
+    assert.equal(verifyToken(old, await readKeys(folder, true)), undefined)
   })
 
   it('makes a key where the list is empty, which ends every token', async (t) => {
     const folder = await openedFolder(t)
-    const token = sign(await openKeys(folder, false))
+    const token = sign(await readKeys(folder, false))
     await writeKeys(folder, [])
-    const keys = await openKeys(folder, true)
+    const keys = await readKeys(folder, true)
     assert.equal(keys.length, 1)
     assert.equal(verifyToken(token, keys), undefined)
-    assert.deepEqual(verifyToken(sign(keys), await openKeys(folder, true)), claims)
+    assert.deepEqual(verifyToken(sign(keys), await readKeys(folder, true)), claims)
   })
 
   it('calls a missing file damage where it must exist, and makes none', async (t) => {
     const folder = await openedFolder(t)
-    await assert.rejects(openKeys(folder, true), DamagedFileError)
+    await assert.rejects(readKeys(folder, true), DamagedFileError)
     await assert.rejects(stat(folder.file(dataFiles.keys)), { code: 'ENOENT' })
+  })
+
+  it('advises a command that works', async (t) => {
+    const folder = await openedFolder(t)
+    const { message } = await openKeys(folder, true).then(
+      () => assert.fail('it opened'),
+      (error: Error) => error,
+    )
+    execFileSync('sh', ['-c', message.split(' run: ')[1] ?? assert.fail(message)])
+    assert.deepEqual((await openKeys(folder, true)).areNew, true)
+    assert.deepEqual((await openKeys(folder, true)).areNew, false)
   })
 
   const contents: Record<string, unknown> = {
@@ -85,7 +107,7 @@ describe('openKeys', () => {
     it(`refuses ${what}`, async (t) => {
       const folder = await openedFolder(t)
       await writeKeys(folder, content)
-      await assert.rejects(openKeys(folder, false), DamagedFileError)
+      await assert.rejects(readKeys(folder, true), DamagedFileError)
     })
   }
 
@@ -100,12 +122,12 @@ describe('openKeys', () => {
   for (const [what, damage] of Object.entries(damages)) {
     it(`refuses a file that is ${what}, naming it, and leaves it alone`, async (t) => {
       const folder = await openedFolder(t)
-      await openKeys(folder, false)
+      await readKeys(folder, false)
       const path = folder.file(dataFiles.keys)
       const damaged = damage(await readFile(path, 'utf8'))
       await writeFile(path, damaged)
       await assert.rejects(
-        openKeys(folder, false),
+        readKeys(folder, true),
         (error) => error instanceof DamagedFileError && error.path === path,
       )
       assert.equal(await readFile(path, 'utf8'), damaged)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { access, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -236,6 +237,24 @@ describe('a first start that was interrupted', () => {
 })
 
 describe('a folder from which a file is missing', () => {
+  for (const name of [dataFiles.keys, dataFiles.revocations]) {
+    it(`opens again after the command that is advised for ${name}, and every credential has ended`, async (t) => {
+      const folder = await temporaryFolder(t)
+      const first = await start(t, { folder })
+      const Authorization = await first.bearer()
+      await first.stop()
+      await rm(join(folder, name))
+      const refusal = await start(t, { folder }).then(
+        () => assert.fail('it started'),
+        (error: Error) => error.message,
+      )
+      execFileSync('sh', ['-c', refusal.split(' run: ')[1] ?? assert.fail(refusal)])
+      const second = await start(t, { folder })
+      assert.equal((await second.call('/configurations/', { headers: { Authorization } })).status, 403)
+      assert.match(await second.bearer(), /^Bearer ey/)
+    })
+  }
+
   for (const name of [dataFiles.accounts, dataFiles.keys, dataFiles.revocations]) {
     it(`${name} is damaged, and is not begun anew`, async (t) => {
       const folder = await temporaryFolder(t)
