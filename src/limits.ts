@@ -22,6 +22,10 @@ export const LINGER_MS = 1_000
 export const PAGE_RECORDS_MAX = 100
 /** Lists up to this many records are answered as one string, longer ones are streamed. */
 export const UNSTREAMED_RECORDS_MAX = 1_000
+/** Records in one piece of a streamed list. */
+export const STREAM_SLICE_RECORDS = 500
+/** Faults that one answer tells; a body has room for thousands. */
+export const FAULTS_MAX = 100
 
 export const NAME_CHARACTERS_MAX = 255
 export const HOSTNAME_CHARACTERS_MAX = 253
@@ -48,6 +52,10 @@ export const REVOCATIONS_MAX = 1_000_000
 /** A revocations file smaller than this is not worth rewriting. */
 export const REVOCATIONS_BYTES_MIN = 1024 * 1024
 
+/** Name of a user, id of a client. */
+export const ACCOUNT_NAME_CHARACTERS_MAX = 255
+/** A chosen password or secret; a longer one might not fit into the request that shows it. */
+export const PASSWORD_BYTES_MAX = 1024
 /** Password hashes at once: libuv has four threads, and the disk needs its share of them. */
 export const PASSWORD_HASHES_MAX = 2
 /** Password hashes that wait; one more is refused with 503. */

@@ -9,7 +9,16 @@ const root = join(import.meta.dirname, '..')
 
 /** From the ground up: a folder, or single files. */
 const floors = [
-  ['src/errors.ts', 'src/limits.ts', 'src/log.ts', 'src/json.ts', 'src/version.ts', 'package.json'],
+  [
+    'src/errors.ts',
+    'src/limits.ts',
+    'src/log.ts',
+    'src/json.ts',
+    'src/shell.ts',
+    'src/text.ts',
+    'src/version.ts',
+    'package.json',
+  ],
   ['src/files/'],
   ['src/http/'],
   ['src/store/'],

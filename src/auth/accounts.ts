@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { ConnbookError, InvalidInputError } from '../errors.ts'
 import { sweepTemporaryFiles } from '../files/atomic-file.ts'
-import { dataFiles } from '../files/data-folder.ts'
-import { lockFile } from '../files/file-lock.ts'
+import { dataFiles, takeLock } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
 import type { Principal } from '../http/message.ts'
 import { isObject } from '../json.ts'
-import { ACCOUNTS_LOCK_WAIT_MS } from '../limits.ts'
+import { ACCOUNT_NAME_CHARACTERS_MAX, ACCOUNTS_LOCK_WAIT_MS } from '../limits.ts'
+import { checkText } from '../text.ts'
 import { isPasswordHash } from './password.ts'
 
 /** Users log in with a name and a password, clients get tokens for an id and a secret. */
@@ -57,13 +57,14 @@ export function accountsDocument(folder: string, files: FileSystem = realFileSys
  * Runs an action while no other process changes accounts; a running server reads them all the same.
  *
  * @throws {ConnbookError} if another process does not finish within ACCOUNTS_LOCK_WAIT_MS.
+ * @throws {FolderRefusedError} if the folder cannot be written, or its lock file is none.
  */
 export async function withAccountsLock<T>(
   folder: string,
   action: () => Promise<T>,
   files: FileSystem = realFileSystem,
 ): Promise<T> {
-  const lock = lockFile(join(folder, dataFiles.accountsLock), ACCOUNTS_LOCK_WAIT_MS)
+  const lock = await takeLock(folder, dataFiles.accountsLock, files, ACCOUNTS_LOCK_WAIT_MS)
   if (lock === undefined)
     throw new AccountsBusyError(`Cannot change accounts in "${folder}": another command is doing so`)
   try {
@@ -116,14 +117,10 @@ export function listOf(accounts: Accounts, kind: AccountKind): readonly Account[
   return kind === 'user' ? accounts.users : accounts.clients
 }
 
-/** @throws {InvalidInputError} when a name cannot be one: 1 to 255 characters, no control characters, no `:` in an id. */
+/** @throws {InvalidInputError} when a name cannot be one: `checkText` finds fault with it, or an id holds a `:`. */
 export function checkAccountName(kind: AccountKind, name: string): void {
-  const isTooLong = [...name].length > 255
-  if (name === '' || isTooLong || !name.isWellFormed() || /\p{Cc}/u.test(name)) {
-    throw new InvalidInputError(
-      `Cannot name a ${kind} "${name}": it takes 1 to 255 characters, none of them control characters`,
-    )
-  }
+  const fault = checkText(name, ACCOUNT_NAME_CHARACTERS_MAX)
+  if (fault !== undefined) throw new InvalidInputError(`Cannot name a ${kind} "${name}": it ${fault}`)
   if (kind === 'client' && name.includes(':')) {
     throw new InvalidInputError(
       `Cannot name a client "${name}": HTTP Basic authentication has no way to send a ":" in it`,

@@ -9,7 +9,7 @@ import { dummyHash, verifyPassword } from './password.ts'
 import type { Revocations } from './revocations.ts'
 import { digestSecret, isSameText } from './secret.ts'
 import { type Claims, type SigningKey, signToken, verifyToken } from './signed-token.ts'
-import { createThrottle } from './throttle.ts'
+import { type Attempt, createThrottle } from './throttle.ts'
 
 const ISSUER = 'connbook'
 
@@ -31,6 +31,12 @@ export interface IssuedToken {
   readonly token_type: 'Bearer'
   /** Seconds. */
   readonly expires_in: number
+}
+
+/** What a client shows to get a token. */
+export interface ClientCredentials {
+  readonly id: string
+  readonly secret: string
 }
 
 export interface Authenticator {
@@ -56,11 +62,11 @@ export interface Authenticator {
   /**
    * Checks a client's secret and issues a token.
    *
-   * @param secrets The spellings that the client may have meant; one must be right.
+   * @param spellings What the client may have meant, the likeliest first; the first id that a client has counts.
    * @returns undefined when client or secret is wrong.
    * @throws {TooManyAttemptsError} {OverloadedError}
    */
-  issueToken(address: string, clientId: string, secrets: readonly string[]): Promise<IssuedToken | undefined>
+  issueToken(address: string, spellings: readonly ClientCredentials[]): Promise<IssuedToken | undefined>
 }
 
 export interface AuthenticatorOptions {
@@ -79,7 +85,8 @@ export interface AuthenticatorOptions {
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, isSecure, log } = options
   const { clock } = revocations
-  const throttle = createThrottle(clock)
+  // One for each kind: a flood of client ids, which are quick to check, must not push users out.
+  const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
   const cookieName = nameCookie(path, isSecure)
   /** Tokens whose signature and account were found good, oldest first. */
   const verified = new Map<string, Claims>()
@@ -114,9 +121,13 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return formatCookie(cookieName, '', { path, isSecure, maxAgeSeconds: 0 })
     },
 
-    async issueToken(address, clientId, secrets) {
-      const account = await check(address, 'client', clientId, async (found) => {
-        for (const secret of secrets) if (await isClientSecret(found, secret)) return true
+    async issueToken(address, spellings) {
+      const known = spellings.find(({ id }) => accounts.find('client', id) !== undefined)
+      const { id } = known ?? spellings[0] ?? { id: '' }
+      const account = await check(address, 'client', id, async (found) => {
+        for (const spelling of spellings) {
+          if (spelling.id === id && (await isClientSecret(found, spelling.secret))) return true
+        }
         return false
       })
       if (account === undefined) return undefined
@@ -189,24 +200,24 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     // An unknown name is not logged: people type passwords into the wrong field.
     const fields = { account: account?.name, address }
     const events = checkEvents[kind]
+    let attempt: Attempt
     try {
-      throttle.attempt(address, `${kind} ${name}`)
+      attempt = throttles[kind].begin(address, name)
     } catch (error) {
       log.warn(events.throttled, fields)
       throw error
     }
-    let success: boolean
     try {
-      success = await isRight(account)
+      if (!(await isRight(account))) {
+        attempt.fail()
+        log.warn(events.failed, fields)
+        return undefined
+      }
     } catch (error) {
-      throttle.cancel(address, `${kind} ${name}`)
+      attempt.cancel()
       throw error
     }
-    if (!success) {
-      log.warn(events.failed, fields)
-      return undefined
-    }
-    throttle.succeed(address, `${kind} ${name}`)
+    attempt.succeed()
     log.info(events.succeeded, fields)
     return account
   }

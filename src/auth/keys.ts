@@ -4,6 +4,7 @@ import { type DataFolder, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, seal } from '../files/json-document.ts'
 import { isObject } from '../json.ts'
+import { quoteForShell } from '../shell.ts'
 import { createSigningKey, type SigningKey } from './signed-token.ts'
 
 interface StoredKey {
@@ -24,7 +25,8 @@ export interface OpenedKeys {
 
 /** The command that makes the next start begin with new keys, and so ends every session and token. */
 export function newKeysCommand(folder: DataFolder): string {
-  return `(umask 077; echo '${JSON.stringify(seal(FORMAT, []))}' > '${folder.file(dataFiles.keys)}')`
+  const noKeys = quoteForShell(JSON.stringify(seal(FORMAT, [])))
+  return `(umask 077; echo ${noKeys} > ${quoteForShell(folder.file(dataFiles.keys))})`
 }
 
 /**

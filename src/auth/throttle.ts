@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { TooManyAttemptsError } from '../errors.ts'
+import { OverloadedError, TooManyAttemptsError } from '../errors.ts'
 import {
   FREE_FAILURES,
   THROTTLE_MEMORY_MS,
@@ -10,76 +10,98 @@ import {
 import type { Clock } from './clock.ts'
 
 interface Pair {
+  /** Failed attempts since the last success. */
   failures: number
+  /** Attempts that are being checked. */
+  pending: number
   /** Both on the clock's `elapsed`. */
-  lastFailure: number
+  lastAttempt: number
   blockedUntil: number
+}
+
+/** An attempt that is being checked; exactly one of the three is to be called, once. */
+export interface Attempt {
+  /** The secret was right: forgets the failures of the pair. */
+  succeed(): void
+  /** The secret was wrong: counts. */
+  fail(): void
+  /** The check could not be made: as if there had been no attempt. */
+  cancel(): void
 }
 
 /** Counts failed attempts for each pair of address and account, so that nobody can lock another out. */
 export interface Throttle {
   /**
-   * To be called before the secret is looked at. The attempt counts as failed until `succeed` is called, so attempts
-   * made at once are no way round.
+   * To be called before a secret is looked at.
    *
-   * @param account Name of the account with its kind in front.
    * @throws {TooManyAttemptsError} while the pair has to pause.
+   * @throws {OverloadedError} while as many attempts of the pair are being checked as may fail without a pause.
    */
-  attempt(address: string, account: string): void
-  /** Forgets the failures of the pair. */
-  succeed(address: string, account: string): void
-  /** Takes back one attempt that was not decided, because the check itself could not be made. */
-  cancel(address: string, account: string): void
+  begin(address: string, account: string): Attempt
 }
 
 export function createThrottle(clock: Clock): Throttle {
-  // In the order of the last failure, so the first is the one longest unseen.
+  // In the order of the last attempt, so the first is the one longest unseen.
   const pairs = new Map<string, Pair>()
 
   return {
-    attempt(address, account) {
+    begin(address, account) {
       const now = clock.elapsed()
-      const key = keyOf(address, account)
+      const key = `${networkOf(address)} ${account}`
       let pair = pairs.get(key)
-      if (pair !== undefined && now - pair.lastFailure >= THROTTLE_MEMORY_MS) pair = undefined
-      if (pair !== undefined && now < pair.blockedUntil) {
-        const seconds = Math.ceil((pair.blockedUntil - now) / 1000)
-        throw new TooManyAttemptsError(`Too many failed attempts; try again in ${seconds} s`, seconds)
-      }
-      pair ??= { failures: 0, lastFailure: now, blockedUntil: 0 }
-      pair.failures += 1
-      pair.lastFailure = now
-      if (pair.failures >= FREE_FAILURES) pair.blockedUntil = now + pauseAfter(pair.failures)
+      if (pair?.pending === 0 && now - pair.lastAttempt >= THROTTLE_MEMORY_MS) pair = undefined
+      pair ??= { failures: 0, pending: 0, lastAttempt: now, blockedUntil: 0 }
+      checkAdmitted(pair, now)
+      pair.pending += 1
+      pair.lastAttempt = now
       pairs.delete(key)
       pairs.set(key, pair)
-      forgetOldest()
-    },
-    succeed(address, account) {
-      pairs.delete(keyOf(address, account))
-    },
-    cancel(address, account) {
-      const pair = pairs.get(keyOf(address, account))
-      if (pair === undefined) return
-      pair.failures -= 1
-      if (pair.failures < FREE_FAILURES) pair.blockedUntil = 0
+      if (pairs.size > THROTTLE_PAIRS_MAX) forgetOne(now)
+      return attemptOf(key, pair)
     },
   }
 
-  function forgetOldest() {
-    if (pairs.size <= THROTTLE_PAIRS_MAX) return
-    for (const key of pairs.keys()) {
-      pairs.delete(key)
-      return
+  function attemptOf(key: string, pair: Pair): Attempt {
+    const end = (failures: number) => {
+      pair.pending -= 1
+      pair.failures = failures
+      if (failures === 0 && pair.pending === 0 && pairs.get(key) === pair) pairs.delete(key)
     }
+    return {
+      succeed: () => end(0),
+      fail() {
+        end(pair.failures + 1)
+        if (pair.failures >= FREE_FAILURES) pair.blockedUntil = clock.elapsed() + pauseAfter(pair.failures)
+      },
+      cancel: () => end(pair.failures),
+    }
+  }
+
+  /** Spares pairs that pause, so that a flood of other names ends no pause early. */
+  function forgetOne(now: number) {
+    let forgotten: string | undefined
+    for (const [key, pair] of pairs) {
+      forgotten ??= key
+      if (pair.pending > 0 || now < pair.blockedUntil) continue
+      forgotten = key
+      break
+    }
+    if (forgotten !== undefined) pairs.delete(forgotten)
+  }
+}
+
+function checkAdmitted(pair: Pair, now: number) {
+  if (now < pair.blockedUntil) {
+    const seconds = Math.ceil((pair.blockedUntil - now) / 1000)
+    throw new TooManyAttemptsError(`Too many failed attempts; try again in ${seconds} s`, seconds)
+  }
+  if (pair.pending >= Math.max(1, FREE_FAILURES - pair.failures)) {
+    throw new OverloadedError('Too many attempts for this account are being checked; try again in a moment')
   }
 }
 
 function pauseAfter(failures: number): number {
   return Math.min(THROTTLE_PAUSE_MS_MIN * 2 ** (failures - FREE_FAILURES), THROTTLE_PAUSE_MS_MAX)
-}
-
-function keyOf(address: string, account: string): string {
-  return `${networkOf(address)} ${account}`
 }
 
 /** One customer has a whole /64 of IPv6 addresses, so they count as one. */

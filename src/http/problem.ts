@@ -8,6 +8,7 @@ import {
   StorageUnavailableError,
   TooManyAttemptsError,
 } from '../errors.ts'
+import { FAULTS_MAX } from '../limits.ts'
 
 type Headers = Record<string, string>
 
@@ -38,7 +39,7 @@ export class Problem extends ConnbookError {
       title: STATUS_CODES[this.status] ?? 'Error',
       status: this.status,
       detail: this.message,
-      ...(this.faults.length > 0 ? { errors: this.faults } : {}),
+      ...(this.faults.length > 0 ? { errors: this.faults.slice(0, FAULTS_MAX) } : {}),
     }
   }
 }

@@ -5,20 +5,14 @@ import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/mes
 import { linkHeader, type Page } from '../http/pagination.ts'
 import { Problem } from '../http/problem.ts'
 import type { Route } from '../http/router.ts'
-import { PAGE_RECORDS_MAX, UNSTREAMED_RECORDS_MAX } from '../limits.ts'
+import { PAGE_RECORDS_MAX, STREAM_SLICE_RECORDS, UNSTREAMED_RECORDS_MAX } from '../limits.ts'
 import { type Configuration, parseConfigurationPatch, parseNewConfiguration } from '../store/configuration.ts'
 import { type Sort, sortFields } from '../store/configuration-index.ts'
-import {
-  type ConfigurationStore,
-  type Expectation,
-  NameTakenError,
-  StaleRecordError,
-  UnknownNameError,
-} from '../store/configuration-store.ts'
+import type { ConfigurationStore, Expectation } from '../store/configuration-store.ts'
+import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
 
 const OPEN = '{"configurations":['
 const CLOSE = ']}'
-const STREAM_RECORDS = 500
 const PRIVATE = { 'Cache-Control': 'no-cache, private' }
 
 /** @param basePath What stands before the paths that clients are given. */
@@ -61,7 +55,8 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string)
   }
 
   function get(request: Request, name: string): Reply {
-    const record = found(() => store.get(name))
+    const record = store.find(name)
+    if (record === undefined) throw asProblem(new UnknownNameError(name))
     const headers = cacheHeaders(record.etag)
     if (isUnchanged(request.headers['if-none-match'], record.etag)) return { status: 304, headers }
     return envelope([record], headers)
@@ -111,8 +106,8 @@ function envelope(records: readonly Configuration[], headers: Record<string, str
 
 /** The envelope in pieces, without keeping the text of every record. */
 function* pieces(records: readonly Configuration[]): Generator<string> {
-  for (let first = 0; first < records.length; first += STREAM_RECORDS) {
-    const some = records.slice(first, first + STREAM_RECORDS).map((record) => JSON.stringify(record))
+  for (let first = 0; first < records.length; first += STREAM_SLICE_RECORDS) {
+    const some = records.slice(first, first + STREAM_SLICE_RECORDS).map((record) => JSON.stringify(record))
     yield (first === 0 ? OPEN : ',') + some.join(',')
   }
   yield CLOSE
@@ -126,14 +121,6 @@ function expectation(request: Request): Expectation | undefined {
 function conflictOrThrow(error: unknown): Reply {
   if (error instanceof NameTakenError) return envelope([error.holder], PRIVATE, 409)
   throw asProblem(error)
-}
-
-function found<T>(read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    throw asProblem(error)
-  }
 }
 
 /** What the store refuses, in the words of HTTP; anything else as it is. */

@@ -1,4 +1,4 @@
-import type { Authenticator } from '../auth/authenticator.ts'
+import type { Authenticator, ClientCredentials } from '../auth/authenticator.ts'
 import { decodeForm, parseForm } from '../http/form.ts'
 import {
   checkBodyType,
@@ -14,12 +14,6 @@ import { isObject, parseJson } from '../json.ts'
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-/** Client authentication by HTTP Basic (RFC 6749 section 2.3.1). */
-interface BasicCredentials {
-  readonly id: string
-  readonly secret: string
-}
-
 /** The client credentials grant (RFC 6749 section 4.4) for stock clients, and the interface's plain JSON call. */
 export function tokenRoutes(authenticator: Authenticator): Route[] {
   return [
@@ -30,12 +24,9 @@ export function tokenRoutes(authenticator: Authenticator): Route[] {
     const parameters = parseParameters(request, await request.readBody())
     const basic = parseBasic(request.headers.authorization)
     checkGrantType(parameters.get('grant_type'))
-    const attempts = basic === undefined ? [fromBody(parameters)] : spellingsOf(basic, parameters)
-    for (const [id, secrets] of groupById(attempts)) {
-      const token = await authenticator.issueToken(request.remoteAddress, id, secrets)
-      if (token !== undefined)
-        return jsonReply(200, token, { 'Cache-Control': 'no-store', Pragma: 'no-cache' })
-    }
+    const spellings = basic === undefined ? [fromBody(parameters)] : spellingsOf(basic, parameters)
+    const token = await authenticator.issueToken(request.remoteAddress, spellings)
+    if (token !== undefined) return jsonReply(200, token, { 'Cache-Control': 'no-store', Pragma: 'no-cache' })
     const headers: Record<string, string> =
       basic === undefined ? {} : { 'WWW-Authenticate': 'Basic realm="connbook"' }
     throw new Problem(401, 'invalid_client', 'The client is unknown or its secret is wrong', { headers })
@@ -64,7 +55,7 @@ function invalidRequest(message: string): Problem {
 }
 
 /** @throws {Problem} 400 when the scheme is Basic and the rest is not; other schemes are somebody else's. */
-function parseBasic(authorization: string | undefined): BasicCredentials | undefined {
+function parseBasic(authorization: string | undefined): ClientCredentials | undefined {
   if (authorization === undefined || !/^basic( |$)/i.test(authorization)) return undefined
   const encoded = authorization.slice('basic'.length).trim()
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded)
@@ -93,6 +84,7 @@ function parseParameters(request: Request, body: Buffer): Map<string, string> {
     : parseJsonParameters(text, type !== undefined && isJsonType(type))
 }
 
+/** A parameter without a value is left out (RFC 6749 section 3.2). */
 function parseFormParameters(text: string): Map<string, string> {
   const pairs = parseForm(text)
   if (pairs === undefined) throw invalidRequest('The form is not valid percent-encoded UTF-8')
@@ -101,6 +93,7 @@ function parseFormParameters(text: string): Map<string, string> {
     if (parameters.has(name)) throw invalidRequest(`The parameter ${name} is given twice`)
     parameters.set(name, value)
   }
+  for (const [name, value] of parameters) if (value === '') parameters.delete(name)
   return parameters
 }
 
@@ -125,7 +118,7 @@ function checkGrantType(grantType: string | undefined) {
   throw new Problem(400, 'unsupported_grant_type', 'grant_type must be client_credentials, or be left out')
 }
 
-function fromBody(parameters: Map<string, string>): BasicCredentials {
+function fromBody(parameters: Map<string, string>): ClientCredentials {
   const id = parameters.get('client_id')
   const secret = parameters.get('client_secret')
   if (id === undefined) throw invalidRequest('client_id is missing')
@@ -134,7 +127,7 @@ function fromBody(parameters: Map<string, string>): BasicCredentials {
 }
 
 /** Some clients encode what they put into Basic, as the RFC has it, and some do not; either may be meant. */
-function spellingsOf(basic: BasicCredentials, parameters: Map<string, string>): BasicCredentials[] {
+function spellingsOf(basic: ClientCredentials, parameters: Map<string, string>): ClientCredentials[] {
   if (parameters.has('client_secret'))
     throw invalidRequest('client_secret goes in Authorization or in the body, not in both')
   const decoded = { id: decodeForm(basic.id) ?? basic.id, secret: decodeForm(basic.secret) ?? basic.secret }
@@ -144,11 +137,4 @@ function spellingsOf(basic: BasicCredentials, parameters: Map<string, string>): 
   }
   const isSame = decoded.id === basic.id && decoded.secret === basic.secret
   return isSame ? [basic] : [basic, decoded]
-}
-
-/** One attempt for each client that may be meant. */
-function groupById(attempts: readonly BasicCredentials[]): Map<string, string[]> {
-  const groups = new Map<string, string[]>()
-  for (const { id, secret } of attempts) groups.set(id, [...(groups.get(id) ?? []), secret])
-  return groups
 }

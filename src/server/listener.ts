@@ -46,12 +46,20 @@ export interface Listener {
   drain(timeoutMs: number): Promise<void>
 }
 
+interface Exchange {
+  readonly request: IncomingRequest
+  readonly response: ServerResponse
+}
+
 /** Turns sockets into requests and replies into bytes; nothing else touches a socket. */
 export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions): Listener {
-  /** The last exchange begun on a socket: whoever wants to say something more has to wait for it. */
-  const lastExchanges = new WeakMap<Socket, { request: IncomingRequest; response: ServerResponse }>()
+  const sockets = new Set<Socket>()
+  /** The last exchange that has come in on a socket: whatever follows has to wait for its end. */
+  const lastExchanges = new WeakMap<Socket, Exchange>()
   /** Sockets on which nothing more is taken: what follows a request that cannot be trusted may be smuggled. */
   const closing = new WeakSet<Socket>()
+  /** Sockets that the parser has given up; it says so again with every further byte. */
+  const broken = new WeakSet<Socket>()
   let isDraining = false
 
   const options = {
@@ -65,16 +73,23 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
     requireHostHeader: false,
   }
   const server: Server = tls
-    ? createTlsServer({ ...options, ...tls, minVersion: 'TLSv1.2' }, answer)
-    : createServer(options, answer)
+    ? createTlsServer(
+        { ...options, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: HEADERS_TIMEOUT_MS },
+        receive,
+      )
+    : createServer(options, receive)
   server.timeout = SOCKET_TIMEOUT_MS
   server.maxConnections = CONNECTIONS_MAX
   // Header fields are bounded by their bytes; a bound on their number would drop some in silence.
   server.maxHeadersCount = 0
   // A client that closes its half after the request still gets the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
-  server.on('checkContinue', answer satisfies RequestListener)
-  server.on('checkExpectation', answer satisfies RequestListener)
+  server.on('checkContinue', receive satisfies RequestListener)
+  server.on('checkExpectation', receive satisfies RequestListener)
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   server.on('connect', (_: IncomingMessage, socket: Socket) => refuseAfterLast(socket, targetProblem))
   server.on('clientError', onClientError)
 
@@ -94,16 +109,33 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
     async drain(timeoutMs) {
       isDraining = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs)
+      const deadline = setTimeout(() => {
+        for (const socket of sockets) socket.destroy()
+      }, timeoutMs)
       await closed
       clearTimeout(deadline)
     },
   }
 
-  function answer(incoming: IncomingMessage, response: ServerResponse) {
+  /** Pipelined requests are carried out one after the other (RFC 9112 section 9.3.2), and so in their order. */
+  function receive(incoming: IncomingMessage, response: ServerResponse) {
+    const { socket } = incoming
+    const last = lastExchanges.get(socket)
+    const exchange = { request: new IncomingRequest(incoming, response), response }
+    lastExchanges.set(socket, exchange)
+    if (last === undefined || last.response.closed) {
+      answer(incoming, exchange)
+      return
+    }
+    socket.pause()
+    last.response.once('close', () => {
+      if (lastExchanges.get(socket) === exchange) socket.resume()
+      answer(incoming, exchange)
+    })
+  }
+
+  function answer(incoming: IncomingMessage, { request, response }: Exchange) {
     if (closing.has(incoming.socket)) return
-    const request = new IncomingRequest(incoming, response)
-    lastExchanges.set(incoming.socket, { request, response })
     if (hasAccessLog) logWhenDone(request, response)
     const fault = findFramingFault(incoming)
     if (fault !== undefined || !response.shouldKeepAlive) closing.add(incoming.socket)
@@ -143,6 +175,8 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
       socket.destroy()
       return
     }
+    if (broken.has(socket)) return
+    broken.add(socket)
     const problem = clientProblem(error)
     const last = lastExchanges.get(socket)
     if (last === undefined || last.request.isComplete) refuseAfterLast(socket, problem)

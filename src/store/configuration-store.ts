@@ -1,4 +1,3 @@
-import { ConnbookError } from '../errors.ts'
 import { removeIfPresent } from '../files/atomic-file.ts'
 import { type DataFolder, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
@@ -9,37 +8,9 @@ import { Configuration, type ConfigurationPatch, type NewConfiguration } from '.
 import { ConfigurationIndex, type Sort } from './configuration-index.ts'
 import { Journal } from './journal.ts'
 import { type Recovered, recoverIndex } from './recovery.ts'
+import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
 import { writeSnapshot } from './snapshot.ts'
 import { StagedNames } from './staged-names.ts'
-
-/** The name belongs to another record. */
-export class NameTakenError extends ConnbookError {
-  readonly code = 'name_taken'
-  readonly holder: Configuration
-
-  constructor(holder: Configuration) {
-    super(`Cannot take the name "${holder.name}": the record with id ${holder.id} has it`)
-    this.holder = holder
-  }
-}
-
-/** No record has the name. */
-export class UnknownNameError extends ConnbookError {
-  readonly code = 'unknown_name'
-
-  constructor(name: string) {
-    super(`There is no configuration named "${name}"`)
-  }
-}
-
-/** The record is not the one that the caller has seen. */
-export class StaleRecordError extends ConnbookError {
-  readonly code = 'stale_record'
-
-  constructor(name: string) {
-    super(`The configuration "${name}" has changed since it was read; read it again`)
-  }
-}
 
 /** Whether a record is the one that the caller means to change. */
 export type Expectation = (record: Configuration) => boolean
@@ -127,13 +98,6 @@ export class ConfigurationStore {
     return this.#index.find(name)
   }
 
-  /** @throws {UnknownNameError} */
-  get(name: string): Configuration {
-    const record = this.#index.find(name)
-    if (record === undefined) throw new UnknownNameError(name)
-    return record
-  }
-
   /** Up to `limit` records from `offset` on; without `sort` by rising id. */
   list(offset: number, limit: number, sort?: Sort): Configuration[] {
     return this.#index.slice(offset, limit, sort)
@@ -200,8 +164,8 @@ export class ConfigurationStore {
   /**
    * Makes a decision and, when it is a change, hands it to the journal.
    *
-   * A decision that needs no write, a refusal above all, must not rest on changes that a crash may still take back:
-   * then it is made again once those are settled.
+   * A decision that needs no write, a refusal above all, must not rest on changes that a crash may still take back: it
+   * waits until those are durable, and is made again when they are refused.
    */
   async #change(names: readonly string[], decide: () => Decision): Promise<Configuration> {
     for (;;) {
@@ -209,22 +173,21 @@ export class ConfigurationStore {
       try {
         decision = decide()
       } catch (refusal) {
-        if (await this.#staged.settled(names)) continue
-        throw refusal
+        if (await this.#staged.areDurable(names)) throw refusal
+        continue
       }
       if (decision.change !== undefined) {
         await this.#stage(decision.change)
         return decision.record
       }
-      if (!(await this.#staged.settled(names))) return decision.record
+      if (await this.#staged.areDurable(names)) return decision.record
     }
   }
 
   #stage(change: Change): Promise<void> {
     const durable = this.#journal.append(change)
-    const settled = durable.catch(() => {})
     if ('add' in change) this.#lastId = change.add.id
-    this.#staged.add(change, settled)
+    this.#staged.add(change, durable)
     return durable
   }
 

@@ -3,6 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { HOSTNAME_CHARACTERS_MAX, NAME_CHARACTERS_MAX, USERNAME_CHARACTERS_MAX } from '../limits.ts'
+import { checkText, kindOf } from '../text.ts'
 
 /** The four fields that a caller gives. */
 export interface NewConfiguration {
@@ -118,17 +119,6 @@ function checkPort(value: unknown): string | undefined {
   return undefined
 }
 
-/** What is wrong with a text of 1 to `charactersMax` code points; undefined when nothing is. */
-export function checkText(value: unknown, charactersMax: number): string | undefined {
-  if (typeof value !== 'string') return `must be a string, not ${kindOf(value)}`
-  if (value === '') return 'must not be empty'
-  if (!value.isWellFormed()) return 'must not hold a lone surrogate'
-  if (/\p{Cc}/u.test(value)) return 'must not hold control characters'
-  const isTooLong =
-    value.length > charactersMax && (value.length > 2 * charactersMax || [...value].length > charactersMax)
-  return isTooLong ? `must not be longer than ${charactersMax} characters` : undefined
-}
-
 function checkHostname(value: unknown): string | undefined {
   const fault = checkText(value, HOSTNAME_CHARACTERS_MAX)
   if (fault !== undefined || typeof value !== 'string') return fault
@@ -163,10 +153,4 @@ function checkDnsName(value: string): string | undefined {
   return /^\d+$/.test(labels.at(-1) ?? '')
     ? 'must be an IPv4 address, or not end in a label of digits'
     : undefined
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array'
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }

@@ -6,8 +6,8 @@ interface StagedName {
   holder: Configuration | undefined
   /** How many changes on their way touch the name. */
   changes: number
-  /** Resolves when the last of them is durable or refused. */
-  settled: Promise<void>
+  /** Tells, when it is decided, whether the last of them has become durable. */
+  isDurable: Promise<boolean>
 }
 
 /** The names that changes on their way to the disk take or free. */
@@ -19,11 +19,15 @@ export class StagedNames {
     return this.#names.get(name)
   }
 
-  /** @param settled Resolves, and never rejects, when the change is durable or refused. */
-  add(change: Change, settled: Promise<void>): void {
+  /** @param durable Resolves when the change is durable, rejects when it is refused. */
+  add(change: Change, durable: Promise<void>): void {
+    const isDurable = durable.then(
+      () => true,
+      () => false,
+    )
     for (const [name, holder] of touchedNames(change)) {
       const changes = (this.#names.get(name)?.changes ?? 0) + 1
-      this.#names.set(name, { holder, changes, settled })
+      this.#names.set(name, { holder, changes, isDurable })
     }
   }
 
@@ -42,11 +46,10 @@ export class StagedNames {
     this.#names.clear()
   }
 
-  /** Waits for the changes that touch any of the names; false when there are none. */
-  async settled(names: readonly string[]): Promise<boolean> {
-    const staged = names.map((name) => this.#names.get(name)).filter((entry) => entry !== undefined)
-    await Promise.all(staged.map((entry) => entry.settled))
-    return staged.length > 0
+  /** Waits for the changes that touch any of the names; false when one of them is refused. */
+  async areDurable(names: readonly string[]): Promise<boolean> {
+    const outcomes = await Promise.all(names.map((name) => this.#names.get(name)?.isDurable))
+    return !outcomes.includes(false)
   }
 }
 

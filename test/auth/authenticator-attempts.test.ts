@@ -16,6 +16,11 @@ type SetUp = Awaited<ReturnType<typeof setUpAuthenticator>>
 
 const OTHER_ADDRESS = '198.51.100.7'
 
+/** What a client of this name would show. */
+function spelling(account: { name: string; secret: string }, secret = account.secret) {
+  return { id: account.name, secret }
+}
+
 /** Both ways to show a secret: they differ in the kind of account only. */
 const kinds = {
   'a login': {
@@ -27,7 +32,7 @@ const kinds = {
   'a token request': {
     account: client,
     attempt: ({ authenticator }: SetUp, secret: string, name = client.name, address = ADDRESS) =>
-      authenticator.issueToken(address, name, [secret]),
+      authenticator.issueToken(address, [{ id: name, secret }]),
     events: { succeeded: 'token_issued', failed: 'token_refused', throttled: 'token_throttled' },
   },
 } as const
@@ -77,7 +82,16 @@ for (const [what, { account, attempt, events }] of Object.entries(kinds)) {
       const results = await Promise.allSettled(attempts)
       assert.equal(results.filter(({ status }) => status === 'fulfilled').length, FREE_FAILURES)
       for (const result of results)
-        if (result.status === 'rejected') assert.ok(result.reason instanceof TooManyAttemptsError)
+        if (result.status === 'rejected') assert.ok(result.reason instanceof OverloadedError)
+      await assert.rejects(attempt(setUp, account.secret), TooManyAttemptsError)
+    })
+
+    it('is never made to pause by right secrets, however many come at once', async (t) => {
+      const setUp = await setUpAuthenticator(t)
+      const attempts = Array.from({ length: 3 * FREE_FAILURES }, () => attempt(setUp, account.secret))
+      const results = await Promise.allSettled(attempts)
+      assert.equal(results.filter(({ status }) => status === 'fulfilled').length, FREE_FAILURES)
+      assert.ok(await attempt(setUp, account.secret))
     })
 
     it('makes an unknown account wait like a known one', async (t) => {
@@ -122,24 +136,34 @@ describe('the cost of a check', () => {
     ['a right password', false, 1, (s) => s.authenticator.logIn(ADDRESS, user.name, user.secret)],
     ['a wrong password', false, 1, (s) => s.authenticator.logIn(ADDRESS, user.name, 'wrong')],
     ['an unknown user', false, 1, (s) => s.authenticator.logIn(ADDRESS, 'nobody', 'wrong')],
+    ['a generated secret', false, 0, (s) => s.authenticator.issueToken(ADDRESS, [spelling(client)])],
+    ['a wrong secret', false, 0, (s) => s.authenticator.issueToken(ADDRESS, [spelling(client, 'wrong')])],
     [
-      'a generated secret',
+      'an unknown client',
       false,
       0,
-      (s) => s.authenticator.issueToken(ADDRESS, client.name, [client.secret]),
+      (s) => s.authenticator.issueToken(ADDRESS, [{ id: 'nobody', secret: 'wrong' }]),
     ],
-    ['a wrong secret', false, 0, (s) => s.authenticator.issueToken(ADDRESS, client.name, ['wrong'])],
-    ['an unknown client', false, 0, (s) => s.authenticator.issueToken(ADDRESS, 'nobody', ['wrong'])],
-    ['a chosen secret', true, 1, (s) => s.authenticator.issueToken(ADDRESS, chosen.name, [chosen.secret])],
-    ['a wrong chosen secret', true, 1, (s) => s.authenticator.issueToken(ADDRESS, chosen.name, ['wrong'])],
+    ['a chosen secret', true, 1, (s) => s.authenticator.issueToken(ADDRESS, [spelling(chosen)])],
     [
-      'a generated secret beside it',
+      'a wrong chosen secret',
       true,
-      0,
-      (s) => s.authenticator.issueToken(ADDRESS, client.name, [client.secret]),
+      1,
+      (s) => s.authenticator.issueToken(ADDRESS, [spelling(chosen, 'wrong')]),
     ],
-    ['a wrong secret beside it', true, 1, (s) => s.authenticator.issueToken(ADDRESS, client.name, ['wrong'])],
-    ['an unknown client beside it', true, 1, (s) => s.authenticator.issueToken(ADDRESS, 'nobody', ['wrong'])],
+    ['a generated secret beside it', true, 0, (s) => s.authenticator.issueToken(ADDRESS, [spelling(client)])],
+    [
+      'a wrong secret beside it',
+      true,
+      1,
+      (s) => s.authenticator.issueToken(ADDRESS, [spelling(client, 'wrong')]),
+    ],
+    [
+      'an unknown client beside it',
+      true,
+      1,
+      (s) => s.authenticator.issueToken(ADDRESS, [{ id: 'nobody', secret: 'wrong' }]),
+    ],
   ]
   for (const [what, hasChosen, expected, run] of rows) {
     it(`is ${expected} slow hash${expected === 1 ? '' : 'es'} for ${what}`, async (t) => {
@@ -154,10 +178,22 @@ describe('the cost of a check', () => {
   it('may be paid for two spellings of a secret, of which one is right', async (t) => {
     const setUp = await setUpAuthenticator(t)
     await addChosen(setUp)
-    for (const { name, secret } of [chosen, client]) {
-      assert.ok(await setUp.authenticator.issueToken(ADDRESS, name, ['wrong', secret]))
-      assert.equal(await setUp.authenticator.issueToken(ADDRESS, name, []), undefined)
+    for (const account of [chosen, client]) {
+      assert.ok(
+        await setUp.authenticator.issueToken(ADDRESS, [spelling(account, 'wrong'), spelling(account)]),
+      )
     }
+  })
+})
+
+describe('a client id that may be meant in two ways', () => {
+  it('counts as the one that a client has, so that a good client never has to pause', async (t) => {
+    const setUp = await setUpAuthenticator(t)
+    const encoded = { id: 'script%31', secret: client.secret }
+    for (let i = 0; i < 2 * FREE_FAILURES; i += 1) {
+      assert.ok(await setUp.authenticator.issueToken(ADDRESS, [encoded, spelling(client)]))
+    }
+    assert.deepEqual([...new Set(setUp.log.events)], ['token_issued'])
   })
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createThrottle } from '../../src/auth/throttle.ts'
-import { TooManyAttemptsError } from '../../src/errors.ts'
+import { OverloadedError, TooManyAttemptsError } from '../../src/errors.ts'
 import {
   FREE_FAILURES,
   THROTTLE_MEMORY_MS,
@@ -17,7 +17,7 @@ const ACCOUNT = 'user admin'
 function setUp() {
   const held = holdClock()
   const throttle = createThrottle(held.make())
-  const attempt = (address = ADDRESS, account = ACCOUNT) => throttle.attempt(address, account)
+  const attempt = (address = ADDRESS, account = ACCOUNT) => throttle.begin(address, account).fail()
   return {
     held,
     throttle,
@@ -72,9 +72,9 @@ describe('createThrottle', () => {
   })
 
   it('forgets the failures after a success', () => {
-    const { throttle, exhaust, pause } = setUp()
-    exhaust()
-    throttle.succeed(ADDRESS, ACCOUNT)
+    const { throttle, attempt, exhaust, pause } = setUp()
+    for (let i = 1; i < FREE_FAILURES; i += 1) attempt()
+    throttle.begin(ADDRESS, ACCOUNT).succeed()
     exhaust()
     assert.equal(pause(), THROTTLE_PAUSE_MS_MIN / 1000)
   })
@@ -100,12 +100,20 @@ describe('createThrottle', () => {
   })
 
   it('takes an attempt back that was not decided', () => {
-    const { throttle, attempt, exhaust, pause } = setUp()
+    const { throttle, exhaust, pause } = setUp()
+    for (let i = 0; i < 2 * FREE_FAILURES; i += 1) throttle.begin(ADDRESS, ACCOUNT).cancel()
     exhaust()
-    throttle.cancel(ADDRESS, ACCOUNT)
-    attempt()
     assert.ok(pause() > 0)
-    throttle.cancel('192.0.2.99', ACCOUNT)
+  })
+
+  it('begins no more attempts at once than may fail without a pause', () => {
+    const { throttle, attempt } = setUp()
+    attempt()
+    const begun = Array.from({ length: FREE_FAILURES - 1 }, () => throttle.begin(ADDRESS, ACCOUNT))
+    assert.throws(() => throttle.begin(ADDRESS, ACCOUNT), OverloadedError)
+    throttle.begin(ADDRESS, 'user other').cancel()
+    begun[0]?.cancel()
+    throttle.begin(ADDRESS, ACCOUNT).succeed()
   })
 
   const pairs: readonly (readonly [what: string, address: string, other: string, isSame: boolean])[] = [
@@ -132,12 +140,14 @@ describe('createThrottle', () => {
     assert.equal(pause(ADDRESS, 'client admin'), 0)
   })
 
-  it('watches a bounded number of pairs and forgets the one longest unseen', () => {
+  it('watches a bounded number of pairs and forgets the one longest unseen, but not one that pauses', () => {
     const { attempt, exhaust, pause } = setUp()
     exhaust(ADDRESS)
-    for (let i = 1; i < THROTTLE_PAIRS_MAX; i += 1) attempt(ADDRESS, `user ${i}`)
-    assert.ok(pause() > 0)
+    for (let i = 1; i < FREE_FAILURES; i += 1) attempt(ADDRESS, 'user unseen')
+    for (let i = 2; i < THROTTLE_PAIRS_MAX; i += 1) attempt(ADDRESS, `user ${i}`)
     attempt(ADDRESS, 'user one too many')
-    assert.equal(pause(), 0)
+    assert.ok(pause() > 0)
+    attempt(ADDRESS, 'user unseen')
+    assert.equal(pause(ADDRESS, 'user unseen'), 0)
   })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { STATUS_CODES } from 'node:http'
 import { after, describe, it } from 'node:test'
+import { FAULTS_MAX } from '../../src/limits.ts'
 import { createClient, type Parts } from '../support/http-client.ts'
 import { start } from '../support/service.ts'
 
@@ -21,6 +22,12 @@ describe('problems', async () => {
     [415, 'POST', '/configurations/', { body: '<a/>' }],
     [400, 'GET', '/', { headers: { Host: 'a b' } }],
   ]
+  it('tell a bounded number of faults', async () => {
+    const body = Object.fromEntries(Array.from({ length: 2 * FAULTS_MAX }, (_, i) => [`member${i}`, 1]))
+    const answer = await ask('POST', '/configurations/', { body })
+    assert.equal(answer.json<{ errors: unknown[] }>().errors.length, FAULTS_MAX)
+  })
+
   for (const [status, method, path, parts, hasFaults = false] of rows) {
     it(`have all members in the answer ${status} to ${method} ${path}`, async () => {
       const answer = await ask(method, path, parts)

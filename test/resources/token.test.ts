@@ -110,6 +110,7 @@ describe('POST /v1/auth/token', async () => {
     ],
     'bad UTF-8': ['invalid_request', { body: Buffer.from('{"client_id":"\xff"}', 'latin1') }],
     'a form without a secret': ['invalid_request', formCase(form({ client_id: id }))],
+    'a form with an empty secret': ['invalid_request', formCase(`client_id=${id}&client_secret=`)],
     'a form of bad UTF-8': ['invalid_request', formCase('client_id=%ff&client_secret=x')],
     'a parameter twice': ['invalid_request', formCase(`${form(json)}&client_id=${id}`)],
     'an unknown parameter twice': ['invalid_request', formCase(`${form(json)}&scope=a&scope=b`)],

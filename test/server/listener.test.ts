@@ -40,7 +40,7 @@ describe('the listener', async () => {
     assert.ok(await isStored('half'))
   })
 
-  it('answers pipelined requests in their order, however long the first takes', async () => {
+  it('carries pipelined requests out one after the other, however long the first takes', async () => {
     const held = holdUp(files, 'datasync')
     const received = sendRaw(
       service.url,
@@ -52,7 +52,23 @@ describe('the listener', async () => {
     await held.begun
     await ask('GET', '/healthz')
     held.release()
-    assert.deepEqual(statuses(await received), [200, 200, 404, 409])
+    assert.deepEqual(statuses(await received), [200, 200, 200, 409])
+  })
+
+  it('takes nothing more from a credential that a pipelined request before has ended', async () => {
+    const Authorization = await service.bearer()
+    const body = JSON.stringify({ name: 'late', hostname: 'h', port: 1, username: 'u' })
+    const bytes =
+      formatRequest('POST /logout', { Authorization }) +
+      formatRequest(`POST ${list}`, { Authorization }, body)
+    assert.deepEqual(statuses(await sendRaw(service.url, bytes, { until: isAnswered(2) })), [200, 403])
+    assert.equal(await isStored('late'), false)
+  })
+
+  it('goes through a long pipeline to its end', async () => {
+    const requests = 5_000
+    const received = await sendRaw(service.url, health.repeat(requests), { until: isAnswered(requests) })
+    assert.equal(statuses(received).length, requests)
   })
 
   const nonsense: Record<string, string> = {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { connect } from 'node:tls'
@@ -70,5 +72,17 @@ describe('over TLS', () => {
     }
     assert.equal(await outcome('TLSv1.2'), 'connected')
     assert.equal(await outcome('TLSv1.1'), 'refused')
+  })
+
+  it('stops in time although a client never began its handshake', async (t) => {
+    const tls = await makeCertificate(t)
+    if (tls === undefined) return
+    const service = await start(t, { tls, flags: ['--shutdown-timeout', '1s'] })
+    const idle = connectPlain(Number(new URL(service.url).port), '127.0.0.1')
+    await once(idle, 'connect')
+    assert.equal((await createClient(service.url)('GET', '/healthz')).status, 200)
+    const closed = once(idle, 'close')
+    await service.stop()
+    await closed
   })
 })

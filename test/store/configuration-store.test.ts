@@ -4,12 +4,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { FolderInUseError, OverloadedError } from '../../src/errors.ts'
 import { openDataFolder } from '../../src/files/data-folder.ts'
 import { WAITING_CHANGES_MAX } from '../../src/limits.ts'
-import {
-  type ConfigurationStore,
-  NameTakenError,
-  StaleRecordError,
-  UnknownNameError,
-} from '../../src/store/configuration-store.ts'
+import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
+import { NameTakenError, StaleRecordError, UnknownNameError } from '../../src/store/refusals.ts'
 import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
 import { draft, names, openStore, storedNames } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -40,7 +36,7 @@ describe('a configuration store', { timeout: 15_000 }, () => {
 
     const { store: reopened } = await openStore(t, path, { mustExist: true })
     assert.deepEqual(reopened.list(0, 10), before)
-    assert.equal(reopened.get('a').port, 2222)
+    assert.equal(reopened.find('a')?.port, 2222)
     assert.equal(reopened.find('c/%2f? ö'), undefined)
     assert.deepEqual([reopened.id, reopened.revision, reopened.count], [store.id, 5, 2])
     assert.equal(reopened.jsonBytes, Buffer.byteLength(before.map((record) => record.json).join('')))
@@ -67,19 +63,19 @@ describe('a configuration store', { timeout: 15_000 }, () => {
     assert.equal((await store.modify('a', { name: 'z' })).id, 1)
     assert.equal((await store.modify('z', { name: 'z', port: 23 })).port, 23)
     await assert.rejects(store.modify('z', { name: 'b' }), (error) => {
-      return error instanceof NameTakenError && error.holder === store.get('b')
+      return error instanceof NameTakenError && error.holder === store.find('b')
     })
     await assert.rejects(store.modify('a', { port: 1 }), UnknownNameError)
     await assert.rejects(store.remove('a'), UnknownNameError)
-    assert.throws(() => store.get('a'), UnknownNameError)
+    assert.equal(store.find('a'), undefined)
   })
 
   it('writes nothing for a patch that changes nothing', async (t) => {
     const { store, files } = await heldStore(t, ['a'])
     const { revision } = store
     files.calls.length = 0
-    assert.equal(await store.modify('a', { port: 22 }), store.get('a'))
-    assert.equal(await store.modify('a', {}), store.get('a'))
+    assert.equal(await store.modify('a', { port: 22 }), store.find('a'))
+    assert.equal(await store.modify('a', {}), store.find('a'))
     assert.deepEqual([store.revision, files.calls], [revision, []])
   })
 
@@ -125,7 +121,7 @@ describe('a change on its way to the disk', { timeout: 15_000 }, () => {
     const seen = () => [
       names(store),
       store.find('new')?.id,
-      store.get('changed').port,
+      store.find('changed')?.port,
       store.revision,
       store.count,
     ]
@@ -142,7 +138,7 @@ describe('a change on its way to the disk', { timeout: 15_000 }, () => {
     disk.release()
     await Promise.all(changes)
     assert.deepEqual(names(store), ['renamed', 'new'])
-    assert.equal(store.get('renamed').port, 23)
+    assert.equal(store.find('renamed')?.port, 23)
   })
 
   it('shares one datasync with all that arrive during the one before', async (t) => {
@@ -246,6 +242,23 @@ describe('a change on its way to the disk', { timeout: 15_000 }, () => {
       })
     }
   }
+
+  it('keeps an answer waiting that rests on it, but no longer for those that came after', async (t) => {
+    const { store, holdDisk } = await heldStore(t, ['a'])
+    const first = holdDisk()
+    const modified = store.modify('a', { port: 1 })
+    await first.begun
+    const taken = assert.rejects(store.add(draft('a')), NameTakenError)
+    const unchanged = store.modify('a', { port: 1 })
+    const later = store.modify('a', { port: 2 })
+    const second = holdDisk()
+    first.release()
+    await modified
+    await second.begun
+    await Promise.all([taken, unchanged])
+    second.release()
+    await later
+  })
 
   it('counts for the next though an earlier one of the same name is durable by now', async (t) => {
     const { store, holdDisk } = await heldStore(t)

@@ -143,7 +143,7 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
     await assert.rejects(store.add(draft('refused')), StorageUnavailableError)
     await until(() => log.events.includes('storage_unavailable'))
     assert.equal(store.isWritable, false)
-    assert.equal(store.get('kept').id, 1)
+    assert.equal(store.find('kept')?.id, 1)
     await assert.rejects(store.add(draft('refused')), StorageUnavailableError)
 
     await until(() => store.isWritable)

@@ -103,7 +103,7 @@ export async function setUpAuthenticator(t: Lifetime) {
     },
     /** A new token of `client`. */
     async getToken(): Promise<string> {
-      const issued = await authenticator.issueToken(ADDRESS, client.name, [client.secret])
+      const issued = await authenticator.issueToken(ADDRESS, [{ id: client.name, secret: client.secret }])
       return issued?.access_token ?? assert.fail('no token')
     },
     /** A token with a good signature: a session of `user` but for `claims`. */

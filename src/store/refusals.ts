@@ -1,0 +1,31 @@
+import { ConnbookError } from '../errors.ts'
+import type { Configuration } from './configuration.ts'
+
+/** The name belongs to another record. */
+export class NameTakenError extends ConnbookError {
+  readonly code = 'name_taken'
+  readonly holder: Configuration
+
+  constructor(holder: Configuration) {
+    super(`Cannot take the name "${holder.name}": the record with id ${holder.id} has it`)
+    this.holder = holder
+  }
+}
+
+/** No record has the name. */
+export class UnknownNameError extends ConnbookError {
+  readonly code = 'unknown_name'
+
+  constructor(name: string) {
+    super(`There is no configuration named "${name}"`)
+  }
+}
+
+/** The record is not the one that the caller has seen. */
+export class StaleRecordError extends ConnbookError {
+  readonly code = 'stale_record'
+
+  constructor(name: string) {
+    super(`The configuration "${name}" has changed since it was read; read it again`)
+  }
+}

@@ -1,0 +1,17 @@
+/** What is wrong with a text of 1 to `charactersMax` code points; undefined when nothing is. */
+export function checkText(value: unknown, charactersMax: number): string | undefined {
+  if (typeof value !== 'string') return `must be a string, not ${kindOf(value)}`
+  if (value === '') return 'must not be empty'
+  if (!value.isWellFormed()) return 'must not hold a lone surrogate'
+  if (/\p{Cc}/u.test(value)) return 'must not hold control characters'
+  const isTooLong =
+    value.length > charactersMax && (value.length > 2 * charactersMax || [...value].length > charactersMax)
+  return isTooLong ? `must not be longer than ${charactersMax} characters` : undefined
+}
+
+/** The JSON kind of a value, with its article. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
