@@ -1,21 +1,52 @@
-import { runAccountsCommand } from './cli/accounts.ts'
+import { OutputError, runAccountsCommand } from './cli/accounts.ts'
 import { help } from './cli/help.ts'
 import { serve } from './cli/serve.ts'
-import { ConnbookError, DamagedFileError, FolderInUseError, InvalidInputError, UsageError } from './errors.ts'
+import {
+  ConnbookError,
+  DamagedFileError,
+  FolderInUseError,
+  InvalidInputError,
+  systemCode,
+  UsageError,
+} from './errors.ts'
+import { throwExplained } from './files/data-folder.ts'
 import { version } from './version.ts'
 
 // sysexits.h has names for these: EX_DATAERR and EX_TEMPFAIL.
 const EXIT_DAMAGED = 65
 const EXIT_IN_USE = 75
 
-async function main([command, ...args]: readonly string[]): Promise<void> {
-  if (command === 'help' || command === '--help' || command === '-h') process.stdout.write(help())
-  else if (command === '--version') process.stdout.write(`connbook ${version}\n`)
-  else if (command === 'user' || command === 'client') {
-    await runAccountsCommand(command, args, process.env, (line) => process.stdout.write(`${line}\n`))
+async function main(words: readonly string[]): Promise<void> {
+  const [command, ...args] = words
+  if (asksForHelp(words)) await inform(help())
+  else if (command === 'help' || command === '--version') {
+    if (args.length > 0) throw new UsageError(`Write it as: connbook ${command}`)
+    await inform(command === 'help' ? help() : `connbook ${version}\n`)
+  } else if (command === 'user' || command === 'client') {
+    await runAccountsCommand(command, args, process.env, print)
   } else if (command === 'serve') await serve(args, process.env)
-  else if (command === undefined || command.startsWith('-')) await serve(process.argv.slice(2), process.env)
+  else if (command === undefined || command.startsWith('-')) await serve(words, process.env)
   else throw new UsageError(`Unknown command "${command}"; see connbook help`)
+}
+
+/** Behind `--` stand names. */
+function asksForHelp(words: readonly string[]): boolean {
+  const end = words.indexOf('--')
+  return words.slice(0, end === -1 ? undefined : end).some((word) => word === '--help' || word === '-h')
+}
+
+/** Prints what nobody misses when the reader of the pipe has gone. */
+async function inform(text: string): Promise<void> {
+  await print(text).catch((error: unknown) => {
+    if (systemCode(error) === 'EPIPE') return
+    throw new OutputError(`Cannot write to standard output (${systemCode(error)})`, { cause: error })
+  })
+}
+
+function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+  })
 }
 
 function exitCode(error: unknown): number {
@@ -24,17 +55,26 @@ function exitCode(error: unknown): number {
   return error instanceof FolderInUseError ? EXIT_IN_USE : 1
 }
 
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof ConnbookError) return error.message
+  // What the system says of a disk or a file is a line in itself; Node's own codes tell of a fault in the program.
+  const isSystemError = /^E[A-Z0-9]+$/.test(systemCode(error) ?? '')
+  return isSystemError ? `Cannot go on: ${error.message}` : String(error.stack)
+}
+
 // Whatever is made here is nobody else's business.
 process.umask(0o077)
-// When the reader of a pipe has gone there is nobody left to tell.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
-main(process.argv.slice(2)).then(
-  () => process.exit(0),
-  (error: unknown) => {
-    const isForeseen = error instanceof ConnbookError || !(error instanceof Error)
-    process.stderr.write(
-      `connbook: ${isForeseen ? String(error instanceof Error ? error.message : error) : error.stack}\n`,
-    )
-    process.exit(exitCode(error))
-  },
-)
+// Who prints hears of a failure; without a listener here it would end the process besides.
+process.stdout.on('error', () => {})
+// There is nobody left to tell.
+process.stderr.on('error', () => {})
+main(process.argv.slice(2))
+  .catch((error: unknown) => throwExplained(error))
+  .then(
+    () => process.exit(0),
+    (error: unknown) => {
+      process.stderr.write(`connbook: ${describe(error)}\n`)
+      process.exit(exitCode(error))
+    },
+  )

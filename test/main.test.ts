@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { help } from '../src/cli/help.ts'
 import { dataFiles } from '../src/files/data-folder.ts'
 import { version } from '../src/version.ts'
-import { executable, runExecutable } from './support/executable.ts'
+import { executable, runExecutable, toFullDevice } from './support/executable.ts'
+import { asPlainAccount, giveToPlainAccount, plainAccount } from './support/plain-account.ts'
 import { start } from './support/service.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
@@ -17,6 +18,26 @@ describe('connbook', () => {
       assert.deepEqual(await runExecutable([word]), { code: 0, stdout: help(), stderr: '' })
     })
   }
+
+  for (const words of [
+    'serve --help',
+    'user --help',
+    'user add --help',
+    'client list -h',
+    '--port 1 --help',
+  ]) {
+    it(`${words} shows the help, and does nothing else`, async (t) => {
+      const cwd = await temporaryFolder(t)
+      const shown = await runExecutable(words.split(' '), { cwd })
+      assert.deepEqual(shown, { code: 0, stdout: help(), stderr: '' })
+      assert.deepEqual(await readdir(cwd), [])
+    })
+  }
+
+  it('takes --help behind -- for a name', async (t) => {
+    const cwd = await temporaryFolder(t)
+    assert.equal((await runExecutable(['user', 'remove', '--', '--help'], { cwd })).code, 1)
+  })
 
   it('--version shows the version', async () => {
     assert.deepEqual(await runExecutable(['--version']), {
@@ -34,11 +55,24 @@ describe('connbook', () => {
     assert.deepEqual([...(await once(child, 'close')), stderr], [0, null, ''])
   })
 
+  for (const word of ['help', '--version']) {
+    it(`${word} tells a disk that takes nothing`, async () => {
+      const stderr = 'connbook: Cannot write to standard output (ENOSPC)\n'
+      assert.deepEqual(await runExecutable([word], { through: toFullDevice }), {
+        code: 1,
+        stdout: '',
+        stderr,
+      })
+    })
+  }
+
   const misunderstood: Record<
     string,
     readonly [args: readonly string[], environment: NodeJS.ProcessEnv, message: string]
   > = {
     'an unknown command': [['start'], {}, 'Unknown command "start"; see connbook help'],
+    'a word behind help': [['help', 'xx'], {}, 'Write it as: connbook help'],
+    'a word behind --version': [['--version', 'foo'], {}, 'Write it as: connbook --version'],
     'an empty command': [[''], {}, 'Unknown command ""; see connbook help'],
     'a word behind serve': [['serve', 'now'], {}, 'Unknown command "now"; see connbook help'],
     'a word behind the flags': [['--port', '0', 'now'], {}, 'Unknown command "now"; see connbook help'],
@@ -142,4 +176,78 @@ describe('connbook', () => {
       assert.match(stderr, /^connbook: [^\n]+\n$/)
     })
   }
+
+  const denied: Record<
+    string,
+    readonly [
+      prepare: (folder: string) => Promise<void>,
+      message: (folder: string) => string,
+      isForCommands?: boolean,
+    ]
+  > = {
+    'that it cannot write': [
+      (folder) => chmod(folder, 0o500),
+      (folder) =>
+        `"${folder}": this account has no permission (EACCES) (owner ${plainAccount}, mode 0500); run: chmod 700 '${folder}'`,
+    ],
+    'with accounts that it cannot read': [
+      (folder) => chmod(join(folder, dataFiles.accounts), 0),
+      (folder) =>
+        `"${join(folder, dataFiles.accounts)}": this account has no permission (EACCES) (owner ${plainAccount}, mode 0000); run: chmod 600 '${join(folder, dataFiles.accounts)}'`,
+    ],
+    'with a journal that it cannot write': [
+      (folder) => chmod(join(folder, dataFiles.journal), 0o400),
+      (folder) =>
+        `"${join(folder, dataFiles.journal)}": this account has no permission (EACCES) (owner ${plainAccount}, mode 0400); run: chmod 600 '${join(folder, dataFiles.journal)}'`,
+      false,
+    ],
+    'with locks that are none': [
+      async (folder) => {
+        for (const name of [dataFiles.lock, dataFiles.accountsLock])
+          await writeFile(join(folder, name), 'garbage '.repeat(200))
+      },
+      () =>
+        `lock": file is not a database (owner ${plainAccount}, mode 0600); make sure that no connbook uses the folder, and remove the file`,
+    ],
+    'with locks that it cannot open': [
+      async (folder) => {
+        for (const name of [dataFiles.lock, dataFiles.accountsLock]) await chmod(join(folder, name), 0)
+      },
+      () =>
+        `lock": unable to open database file (owner ${plainAccount}, mode 0000); make sure that no connbook uses the folder, and remove the file`,
+    ],
+  }
+  for (const [what, [prepare, message, isForCommands = true]] of Object.entries(denied)) {
+    it(`is exit 1 with one line for a folder ${what}`, async (t) => {
+      const folder = await temporaryFolder(t)
+      await (await start(t, { folder })).stop()
+      await giveToPlainAccount(folder)
+      await prepare(folder)
+      for (const words of isForCommands ? ['--port 0', 'client add ci'] : ['--port 0']) {
+        const args = [...words.split(' '), '--data', folder]
+        const { code, stdout, stderr } = await runExecutable(args, { through: asPlainAccount })
+        assert.deepEqual([code, stdout], [1, ''])
+        assert.match(stderr, /^connbook: Cannot use "[^\n]+\n$/)
+        assert.ok(stderr.includes(message(folder)), stderr)
+      }
+    })
+  }
+
+  it('names the folder of another account', { skip: process.getuid?.() !== 0 }, async (t) => {
+    const folder = await temporaryFolder(t)
+    await (await start(t, { folder })).stop()
+    for (const words of [
+      ['--port', '0'],
+      ['user', 'list'],
+      ['user', 'remove', 'admin'],
+    ]) {
+      const { code, stderr } = await runExecutable([...words, '--data', folder], { through: asPlainAccount })
+      assert.equal(code, 1)
+      assert.match(
+        stderr,
+        /^connbook: Cannot use "[^\n]+ \(owner 0, mode 0700\); run as its owner, [^\n]+\n$/,
+      )
+      assert.ok(stderr.includes(`"${folder}"`))
+    }
+  })
 })

@@ -16,13 +16,16 @@ import {
 import { forgetInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'
-import { FolderRefusedError, systemCode, UsageError } from '../errors.ts'
+import { ConnbookError, FolderRefusedError, systemCode, UsageError } from '../errors.ts'
 import { checkDataFolder, dataFiles } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { parseCommandLine } from './options.ts'
 import { readPassword } from './terminal.ts'
 
-type Print = (line: string) => void
+/** Standard output did not take what a command has to show. */
+export class OutputError extends ConnbookError {
+  readonly code = 'output_failed'
+}
 
 const verbs = {
   user: ['add', 'passwd', 'remove', 'list'],
@@ -32,14 +35,15 @@ const verbs = {
 /**
  * Runs `user …` and `client …`, whether or not a server runs on the folder.
  *
- * @param print Takes one line for standard output.
+ * @param print Resolves when standard output has taken a text.
  * @throws {UsageError} {AccountExistsError} {UnknownAccountError} {FolderRefusedError}; then nothing has changed.
+ * @throws {OutputError} if `print` failed; then everything is done.
  */
 export async function runAccountsCommand(
   kind: AccountKind,
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  print: Print,
+  print: (text: string) => Promise<void>,
 ): Promise<void> {
   const { options, words } = parseCommandLine(args, environment, ['data'])
   const [verb, name, ...rest] = words
@@ -54,16 +58,30 @@ export async function runAccountsCommand(
     throw new UsageError(`Write it as: ${usage}`)
   const folder = resolve(options.data)
   await checkInUse(folder)
-  if (name === undefined) {
-    for (const account of listOf(await readAccounts(folder), kind)) print(account.name)
-    return
+  const lines = await run(folder, kind, verb, name)
+  try {
+    for (const line of lines) await print(`${line}\n`)
+  } catch (error) {
+    const isSecretLost = kind === 'client' && (verb === 'add' || verb === 'rotate')
+    const rest = isSecretLost ? ': the secret is lost; rotate it again' : ''
+    const what = name === undefined ? `the ${kind}s` : 'what was done'
+    throw new OutputError(`Cannot show ${what} (${systemCode(error)})${rest}`, { cause: error })
   }
-  if (verb === 'add') await addNew(folder, kind, name, print)
-  else if (verb === 'remove') await remove(folder, kind, name, print)
-  else await replaceSecret(folder, kind, name, print)
 }
 
-async function addNew(folder: string, kind: AccountKind, name: string, print: Print) {
+/** Does what was asked and gives the lines to show. */
+async function run(
+  folder: string,
+  kind: AccountKind,
+  verb: string,
+  name: string | undefined,
+): Promise<string[]> {
+  if (name === undefined) return listOf(await readAccounts(folder), kind).map((account) => account.name)
+  if (verb === 'add') return addNew(folder, kind, name)
+  return verb === 'remove' ? remove(folder, kind, name) : replaceSecret(folder, kind, name)
+}
+
+async function addNew(folder: string, kind: AccountKind, name: string): Promise<string[]> {
   checkAccountName(kind, name)
   // Said before a password is asked for, and again by addAccount in case somebody was faster.
   if (findAccount(await readAccounts(folder), kind, name) !== undefined) {
@@ -71,32 +89,34 @@ async function addNew(folder: string, kind: AccountKind, name: string, print: Pr
   }
   const { stored, shown } = await newSecret(kind, name)
   await change(folder, (accounts) => addAccount(accounts, kind, name, stored))
-  print(`Added ${kind} "${name}" in ${folder}`)
-  for (const line of shown) print(line)
+  return [`Added ${kind} "${name}" in ${folder}`, ...shown]
 }
 
-async function replaceSecret(folder: string, kind: AccountKind, name: string, print: Print) {
+async function replaceSecret(folder: string, kind: AccountKind, name: string): Promise<string[]> {
   if (findAccount(await readAccounts(folder), kind, name) === undefined) {
     throw new UnknownAccountError(`There is no ${kind} "${name}" in "${folder}"`)
   }
   const { stored, shown } = await newSecret(kind, name)
-  await change(folder, async (accounts) => {
-    const changed = changeSecret(accounts, kind, name, stored)
-    await forgetInitialCredentials(folder, kind, name)
-    return changed
-  })
-  print(`Changed the ${kind === 'user' ? 'password' : 'secret'} of ${kind} "${name}" in ${folder}`)
-  print(kind === 'user' ? 'Every session of this user has ended' : 'Every token of this client has ended')
-  for (const line of shown) print(line)
+  await change(
+    folder,
+    (accounts) => changeSecret(accounts, kind, name, stored),
+    () => forgetInitialCredentials(folder, kind, name),
+  )
+  const [what, ended] = kind === 'user' ? ['password', 'session'] : ['secret', 'token']
+  return [
+    `Changed the ${what} of ${kind} "${name}" in ${folder}`,
+    `Every ${ended} of this ${kind} has ended`,
+    ...shown,
+  ]
 }
 
-async function remove(folder: string, kind: AccountKind, name: string, print: Print) {
-  await change(folder, async (accounts) => {
-    const changed = removeAccount(accounts, kind, name)
-    await forgetInitialCredentials(folder, kind, name)
-    return changed
-  })
-  print(`Removed ${kind} "${name}" from ${folder}`)
+async function remove(folder: string, kind: AccountKind, name: string): Promise<string[]> {
+  await change(
+    folder,
+    (accounts) => removeAccount(accounts, kind, name),
+    () => forgetInitialCredentials(folder, kind, name),
+  )
+  return [`Removed ${kind} "${name}" from ${folder}`]
 }
 
 /** A user's password is typed by a person; a client's secret is made here and shown this once. */
@@ -107,9 +127,15 @@ async function newSecret(kind: AccountKind, name: string): Promise<{ stored: str
   return { stored: digestSecret(secret), shown: [`client_id: ${name}`, `client_secret: ${secret}`] }
 }
 
-async function change(folder: string, edit: (accounts: Accounts) => Accounts | Promise<Accounts>) {
+/** @param afterwards What must not happen unless the change is on disk. */
+async function change(
+  folder: string,
+  edit: (accounts: Accounts) => Accounts,
+  afterwards?: () => Promise<void>,
+) {
   await withAccountsLock(folder, async () => {
-    await accountsDocument(folder).write(await edit(await readAccounts(folder)))
+    await accountsDocument(folder).write(edit(await readAccounts(folder)))
+    await afterwards?.()
   })
 }
 

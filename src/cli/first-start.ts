@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import {
   type Accounts,
   accountsDocument,
@@ -12,6 +12,9 @@ import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'
 import { UsageError } from '../errors.ts'
 import { type DataFolder, dataFiles } from '../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { quoteForShell } from '../shell.ts'
+import { checkSecret, readSecret } from './secret-text.ts'
 
 const variables = {
   username: 'CONNBOOK_ADMIN_USERNAME',
@@ -43,12 +46,13 @@ export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
 export async function createFirstAccounts(
   folder: DataFolder,
   environment: NodeJS.ProcessEnv,
+  files: FileSystem = realFileSystem,
 ): Promise<FirstAccounts> {
   const given = {
-    username: readVariable(variables.username, environment),
-    password: readVariable(variables.password, environment),
-    clientId: readVariable(variables.clientId, environment),
-    clientSecret: readVariable(variables.clientSecret, environment),
+    username: await readVariable(variables.username, environment),
+    password: await readVariable(variables.password, environment),
+    clientId: await readVariable(variables.clientId, environment),
+    clientSecret: await readVariable(variables.clientSecret, environment),
   }
   const username = given.username ?? 'admin'
   const clientId = given.clientId ?? 'default'
@@ -64,10 +68,11 @@ export async function createFirstAccounts(
     given.clientSecret === undefined ? digestSecret(clientSecret) : await hashPassword(clientSecret)
   const withUser = addAccount(noAccounts, 'user', username, await hashPassword(password))
   const accounts = addAccount(withUser, 'client', clientId, storedSecret)
-  await withAccountsLock(folder.path, async () => {
-    await writeInitialCredentials(folder.path, madeUp)
-    await accountsDocument(folder.path).write(accounts)
-  })
+  const write = async () => {
+    await writeInitialCredentials(folder.path, madeUp, files)
+    await accountsDocument(folder.path, files).write(accounts)
+  }
+  await withAccountsLock(folder.path, write, files)
   return { accounts, madeUp }
 }
 
@@ -81,7 +86,7 @@ export function welcome(madeUp: InitialCredentials, folder: DataFolder, url: str
     `they are also in ${folder.file(dataFiles.initialCredentials)}, which only you can read.`,
     '',
   ]
-  const json = (value: unknown) => `'${JSON.stringify(value)}'`
+  const json = (value: unknown) => quoteForShell(JSON.stringify(value))
   if (username !== undefined) {
     lines.push(
       `  user    ${username}    password       ${password}`,
@@ -104,24 +109,25 @@ export function welcome(madeUp: InitialCredentials, folder: DataFolder, url: str
   return `${lines.join('\n')}\n`
 }
 
-function readVariable(variable: string, environment: NodeJS.ProcessEnv): string | undefined {
+async function readVariable(variable: string, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   const value = environment[variable]
   const file = environment[`${variable}_FILE`]
   if (isSet(value) && isSet(file)) {
     throw new UsageError(`Cannot use both ${variable} and ${variable}_FILE; set one of them`)
   }
-  if (!isSet(file)) return isSet(value) ? value : undefined
-  const text = readSecretFile(variable, file).replace(/\r?\n$/, '')
-  if (text === '') throw new UsageError(`Cannot use ${variable}_FILE "${file}": it is empty`)
-  return text
+  if (isSet(file)) return readSecretFile(`${variable}_FILE "${file}"`, file)
+  return isSet(value) ? checkSecret(variable, value) : undefined
 }
 
-function readSecretFile(variable: string, file: string): string {
+async function readSecretFile(what: string, file: string): Promise<string> {
   try {
-    return readFileSync(file, 'utf8')
+    const text = await readSecret(what, createReadStream(file))
+    if (text === '') throw new UsageError(`Cannot use ${what}: it is empty`)
+    return text
   } catch (error) {
+    if (error instanceof UsageError) throw error
     const reason = error instanceof Error ? error.message : String(error)
-    throw new UsageError(`Cannot read ${variable}_FILE "${file}": ${reason}`, { cause: error })
+    throw new UsageError(`Cannot read ${what}: ${reason}`, { cause: error })
   }
 }
 

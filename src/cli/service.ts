@@ -91,7 +91,7 @@ async function start(
   let madeUp: InitialCredentials | undefined
   if (accounts === undefined) {
     if (store.revision > 0) throw accountsMissing(folder)
-    ;({ accounts, madeUp } = await createFirstAccounts(folder, environment))
+    ;({ accounts, madeUp } = await createFirstAccounts(folder, environment, files))
   } else {
     const variables = givenVariables(environment).join(' ')
     if (variables !== '')

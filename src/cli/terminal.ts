@@ -1,16 +1,19 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import { UsageError } from '../errors.ts'
+import { checkSecret, readSecret } from './secret-text.ts'
+
+const WHAT = 'the password'
 
 /**
  * Reads a password: on a terminal by asking twice without echo, otherwise all of standard input, of which one newline
  * at the end is dropped.
  *
- * @throws {UsageError} if it is empty, has more than one line, or was typed differently the second time.
+ * @throws {UsageError} if it is empty, too long or not UTF-8, has more than one line, or was typed differently the second
+ *   time.
  */
 export async function readPassword(question: string): Promise<string> {
-  if (!process.stdin.isTTY) return checkPassword((await text(process.stdin)).replace(/\r?\n$/, ''))
+  if (!process.stdin.isTTY) return checkPassword(await readSecret(WHAT, process.stdin))
   const password = checkPassword(await ask(`${question}: `))
   if ((await ask('The same again: ')) !== password)
     throw new UsageError('The two passwords differ; nothing has changed')
@@ -29,7 +32,7 @@ async function ask(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: silent, terminal: true })
   process.stderr.write(question)
   try {
-    return await terminal.question('')
+    return checkSecret(WHAT, await terminal.question(''))
   } catch (error) {
     // Ctrl-C and Ctrl-D close the interface, and that ends the question so.
     if (error instanceof Error && error.name === 'AbortError')

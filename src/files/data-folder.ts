@@ -1,7 +1,9 @@
+import { constants, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { FolderInUseError, FolderRefusedError, systemCode } from '../errors.ts'
+import { quoteForShell } from '../shell.ts'
 import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
-import { lockFile } from './file-lock.ts'
+import { type FileLock, lockFile } from './file-lock.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
 
 /** Every file that the program keeps in a data folder. */
@@ -38,15 +40,17 @@ export interface DataFolder {
 }
 
 /**
- * Makes the folder if it is missing (0700), checks that it is private and holds nothing foreign, and takes it over.
+ * Makes the folder if it is missing (0700), checks it as `checkDataFolder` does, and takes it over.
+ *
+ * What the program does not know lies in it untouched.
  *
  * @throws {FolderInUseError} if another process owns it.
- * @throws {FolderRefusedError} if it, or a file in it, is of the wrong kind or open to others.
+ * @throws {FolderRefusedError} if it cannot be written, or if it, or a file in it, is of the wrong kind or open to others.
  */
 export async function openDataFolder(path: string, files: FileSystem = realFileSystem): Promise<DataFolder> {
   await makeFolder(path, files)
   await checkDataFolder(path, files)
-  const lock = lockFile(join(path, dataFiles.lock))
+  const lock = await takeLock(path, dataFiles.lock, files)
   if (lock === undefined) {
     throw new FolderInUseError(
       `Cannot use data folder "${path}": another process has it; stop that one, or name another folder with --data`,
@@ -82,7 +86,7 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
   if (isOpenToOthers(folder.mode)) {
     const isEmpty = entries.every((entry) => harmlessEntries.has(entry))
     if (!isEmpty || folder.uid !== process.getuid?.()) {
-      const advice = `use a folder of its own, or run: chmod 700 '${path}'`
+      const advice = `use a folder of its own, or run: chmod 700 ${quoteForShell(path)}`
       throw refused(path, 'others can get at it', folder, advice)
     }
     await files.chmod(path, 0o700)
@@ -93,9 +97,65 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
     const found = await files.lstat(entryPath)
     if (!found.isFile()) throw refused(entryPath, 'it is not a plain file', found, 'move it away')
     if (isOpenToOthers(found.mode)) {
-      throw refused(entryPath, 'others can get at it', found, `run: chmod 600 '${entryPath}'`)
+      throw refused(entryPath, 'others can get at it', found, `run: chmod 600 ${quoteForShell(entryPath)}`)
     }
   }
+}
+
+/**
+ * Takes one of the locks of a folder.
+ *
+ * @param waitMs How long to wait for another holder; this blocks the process.
+ * @returns undefined when somebody else holds it.
+ * @throws {FolderRefusedError} if the folder cannot be written, or the file is none that can be locked.
+ */
+export async function takeLock(
+  folder: string,
+  name: typeof dataFiles.lock | typeof dataFiles.accountsLock,
+  files: FileSystem = realFileSystem,
+  waitMs = 0,
+): Promise<FileLock | undefined> {
+  await files
+    .access(folder, constants.W_OK | constants.X_OK)
+    .catch((error: unknown) => throwExplained(error, files))
+  const path = join(folder, name)
+  try {
+    return lockFile(path, waitMs)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const found = await files.lstat(path).catch(() => undefined)
+    throw refused(path, reason, found, 'make sure that no connbook uses the folder, and remove the file')
+  }
+}
+
+/** Throws an error as it is, or as FolderRefusedError when the system has denied this account some path. */
+export async function throwExplained(error: unknown, files: FileSystem = realFileSystem): Promise<never> {
+  const code = systemCode(error) ?? ''
+  const isDenied = ['EACCES', 'EPERM', 'EROFS'].includes(code)
+  if (!isDenied || !(error instanceof Error && 'path' in error && typeof error.path === 'string')) throw error
+  const { path, found } = await findInTheWay(error.path, files)
+  if (code === 'EROFS') {
+    throw refused(
+      path,
+      'it cannot be written (EROFS)',
+      found,
+      'mount it for writing, or name another with --data',
+    )
+  }
+  const isOwn = found?.uid === process.getuid?.()
+  const command = `run: chmod ${found?.isDirectory() ? 700 : 600} ${quoteForShell(path)}`
+  const advice = isOwn ? command : 'run as its owner, or name another folder with --data'
+  throw refused(path, `this account has no permission (${code})`, found, advice)
+}
+
+/** The path itself, or, when it cannot be looked at or is still to be made, the folder around it. */
+async function findInTheWay(
+  path: string,
+  files: FileSystem,
+): Promise<{ path: string; found: Stats | undefined }> {
+  const found = await files.lstat(path).catch(() => undefined)
+  const isLast = found !== undefined || path === dirname(path)
+  return isLast ? { path, found } : findInTheWay(dirname(path), files)
 }
 
 async function makeFolder(path: string, files: FileSystem): Promise<void> {
@@ -119,9 +179,8 @@ function isOpenToOthers(mode: number): boolean {
   return process.platform !== 'win32' && (mode & 0o077) !== 0
 }
 
-function refused(path: string, reason: string, found: { uid: number; mode: number }, advice: string) {
-  const mode = (found.mode & 0o7777).toString(8).padStart(4, '0')
-  return new FolderRefusedError(
-    `Cannot use "${path}": ${reason} (owner ${found.uid}, mode ${mode}); ${advice}`,
-  )
+function refused(path: string, reason: string, found: Stats | undefined, advice: string) {
+  const mode = ((found?.mode ?? 0) & 0o7777).toString(8).padStart(4, '0')
+  const whose = found === undefined ? '' : ` (owner ${found.uid}, mode ${mode})`
+  return new FolderRefusedError(`Cannot use "${path}": ${reason}${whose}; ${advice}`)
 }

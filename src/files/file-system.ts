@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs'
-import { chmod, lstat, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
+import { access, chmod, lstat, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
 
 /** What the program does with an open file. */
 export interface OpenFile {
@@ -28,6 +28,8 @@ export interface FileSystem {
   mkdir(path: string, mode: number): Promise<string | undefined>
   chmod(path: string, mode: number): Promise<void>
   readdir(path: string): Promise<string[]>
+  /** Rejects unless this account may do what `mode` says, as in `fs.constants`. */
+  access(path: string, mode: number): Promise<void>
   stat(path: string): Promise<Stats>
   lstat(path: string): Promise<Stats>
 }
@@ -41,6 +43,7 @@ export const realFileSystem: FileSystem = {
   mkdir: (path, mode) => mkdir(path, { recursive: true, mode }),
   chmod,
   readdir: (path) => readdir(path),
+  access,
   stat: (path) => stat(path),
   lstat: (path) => lstat(path),
 }

@@ -6,7 +6,8 @@ import { accountsDocument, addAccount, noAccounts } from '../../src/auth/account
 import { hashPassword } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
-import { runExecutable } from '../support/executable.ts'
+import { runExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const passwordHash = await hashPassword('secret')
@@ -70,6 +71,41 @@ describe('user and client', () => {
     for (const { code } of await Promise.all(names.map((name) => run(`client add ${name}`))))
       assert.equal(code, 0)
     assert.deepEqual((await run('client list')).stdout.trim().split('\n').sort(), [...names, 'script'])
+  })
+
+  const unshown: Record<string, RegExp> = {
+    'user list': /^connbook: Cannot show the users \((ENOSPC|EPIPE)\)\n$/,
+    'user remove admin': /^connbook: Cannot show what was done \((ENOSPC|EPIPE)\)\n$/,
+    'client add ci': /^connbook: Cannot show what was done \(.+\): the secret is lost; rotate it again\n$/,
+    'client rotate script':
+      /^connbook: Cannot show what was done \(.+\): the secret is lost; rotate it again\n$/,
+  }
+  for (const [words, message] of Object.entries(unshown)) {
+    it(`${words}: exit 1 when standard output takes nothing`, async (t) => {
+      for (const through of [toFullDevice, toNobody]) {
+        const { folder } = await makeFolder(t)
+        const { code, stderr } = await runExecutable([...words.split(' '), '--data', folder], { through })
+        assert.equal(code, 1)
+        assert.match(stderr, message)
+      }
+    })
+  }
+
+  it('keep initial credentials that are still good when the accounts cannot be written', async (t) => {
+    const folder = await temporaryFolder(t)
+    await (await start(t, { folder, environment: {} })).stop()
+    const read = (name: string) => readFile(join(folder, name), 'utf8')
+    const before = [await read(dataFiles.accounts), await read(dataFiles.initialCredentials)]
+    for (const words of ['user passwd admin', 'user remove admin', 'client rotate default']) {
+      const { code, stderr } = await runExecutable([...words.split(' '), '--data', folder], {
+        input: 'another',
+        // Too little for accounts, enough for what would be left of the initial credentials.
+        through: ['prlimit', '--fsize=200'],
+      })
+      assert.equal(code, 1)
+      assert.match(stderr, /^connbook: Cannot go on: EFBIG: .+\n$/)
+      assert.deepEqual([await read(dataFiles.accounts), await read(dataFiles.initialCredentials)], before)
+    }
   })
 
   const refusals: Record<string, readonly [code: number, message: RegExp]> = {

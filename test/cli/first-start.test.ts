@@ -4,11 +4,12 @@ import { access, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { type InitialCredentials, writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
-import { createFirstAccounts, givenVariables } from '../../src/cli/first-start.ts'
+import { createFirstAccounts, givenVariables, welcome } from '../../src/cli/first-start.ts'
 import { DamagedFileError, InvalidInputError, UsageError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { logIn } from '../support/api.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'
+import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { createClient } from '../support/http-client.ts'
 import { openedFolder } from '../support/opened-folder.ts'
 import { hasTerminals, startAtTerminal } from '../support/pseudo-terminal.ts'
@@ -104,6 +105,25 @@ describe('the first start', () => {
   })
 })
 
+describe('welcome', () => {
+  it('has lines to paste whatever the names are', async (t) => {
+    const names = { username: "o'neil", client_id: '$(id) `id` "' }
+    const text = welcome(
+      { ...names, password: 'p', client_secret: 's' },
+      await openedFolder(t),
+      'http://host',
+    )
+    // In place of curl something that shows what it is given.
+    const sent = [...text.matchAll(/^ +curl.* -d (.+) http:\/\/host\/(?:login|v1\/auth\/token)$/gm)].map(
+      ([, quoted]) => JSON.parse(execFileSync('sh', ['-c', `printf %s ${quoted}`], { encoding: 'utf8' })),
+    )
+    assert.deepEqual(sent, [
+      { username: names.username, password: 'p' },
+      { client_id: names.client_id, client_secret: 's' },
+    ])
+  })
+})
+
 describe('the variables of the first start', () => {
   it('set everything, and are written nowhere in the clear', async (t) => {
     const { folder, accounts, madeUp } = await firstStart(t, given)
@@ -167,6 +187,22 @@ describe('the variables of the first start', () => {
       { CONNBOOK_CLIENT_SECRET_FILE: '/dev/null' },
       /CONNBOOK_CLIENT_SECRET_FILE "\/dev\/null": it is empty/,
     ],
+    'an endless file': [
+      { CONNBOOK_CLIENT_SECRET_FILE: '/dev/zero' },
+      /CONNBOOK_CLIENT_SECRET_FILE "\/dev\/zero": it is longer than 1024 bytes/,
+    ],
+    'a file that is not text': [
+      { CONNBOOK_ADMIN_PASSWORD_FILE: process.execPath },
+      /CONNBOOK_ADMIN_PASSWORD_FILE ".+": it is (not UTF-8|longer)/,
+    ],
+    'a secret that no request could show': [
+      { CONNBOOK_CLIENT_SECRET: 'é'.repeat(513) },
+      /^Cannot use CONNBOOK_CLIENT_SECRET: it is longer than 1024 bytes$/,
+    ],
+    'a password that Node did not understand': [
+      { CONNBOOK_ADMIN_PASSWORD: 'p\ufffdss' },
+      /^Cannot use CONNBOOK_ADMIN_PASSWORD: it is not UTF-8$/,
+    ],
     'a bad name': [{ CONNBOOK_ADMIN_USERNAME: 'a\nb' }, /Cannot name a user/],
     'an id that Basic cannot carry': [{ CONNBOOK_CLIENT_ID: 'a:b' }, /Cannot name a client "a:b"/],
   }
@@ -181,6 +217,14 @@ describe('the variables of the first start', () => {
       assert.ok((await start(t, { folder, environment: {} })).madeUp?.password)
     })
   }
+
+  it('are refused when their file is not UTF-8', async (t) => {
+    const file = join(await temporaryFolder(t), 'secret')
+    await writeFile(file, 'pässwörd', 'latin1')
+    const environment = { CONNBOOK_ADMIN_PASSWORD_FILE: file }
+    const message = `Cannot use CONNBOOK_ADMIN_PASSWORD_FILE "${file}": it is not UTF-8`
+    await assert.rejects(start(t, { environment }), { name: 'UsageError', message })
+  })
 
   it('change nothing later, and the log says so', async (t) => {
     const folder = await temporaryFolder(t)
@@ -228,6 +272,17 @@ describe('a first start that was interrupted', () => {
     })
   }
 
+  for (const name of [dataFiles.initialCredentials, dataFiles.accounts]) {
+    it(`by a disk that fails on ${name} is made anew`, async (t) => {
+      const folder = await temporaryFolder(t)
+      const files = createFailingFiles()
+      failOn(files, 'rename', name, 'EIO')
+      await assert.rejects(start(t, { folder, environment: {}, files }), { code: 'EIO' })
+      const { madeUp, url } = await start(t, { folder, environment: {} })
+      assert.deepEqual(await getIn(url, madeUp ?? {}), [true, true])
+    })
+  }
+
   it('leaves no credentials behind that do not work', async (t) => {
     const folder = await temporaryFolder(t)
     await writeInitialCredentials(folder, { username: 'admin', password: 'never stored' })
@@ -239,7 +294,7 @@ describe('a first start that was interrupted', () => {
 describe('a folder from which a file is missing', () => {
   for (const name of [dataFiles.keys, dataFiles.revocations]) {
     it(`opens again after the command that is advised for ${name}, and every credential has ended`, async (t) => {
-      const folder = await temporaryFolder(t)
+      const folder = join(await temporaryFolder(t), "o'neil")
       const first = await start(t, { folder })
       const Authorization = await first.bearer()
       await first.stop()

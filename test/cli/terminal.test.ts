@@ -12,6 +12,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const { enter, ctrlC, ctrlD } = keysOf
 const password = 'pässwörd "typed"'
 
+const shown = (text: string) => JSON.stringify(text.slice(0, 20))
+
 async function makeFolder(t: TestContext) {
   const folder = await temporaryFolder(t)
   const document = accountsDocument(folder)
@@ -83,9 +85,10 @@ describe('a password on standard input', () => {
     'secret\r\n': 'secret',
     ' secret \n': ' secret ',
     'pässwörd 🔑\n': 'pässwörd 🔑',
+    [`${'é'.repeat(512)}\r\n`]: 'é'.repeat(512),
   }
   for (const [input, expected] of Object.entries(taken)) {
-    it(`is ${JSON.stringify(expected)} for ${JSON.stringify(input)}`, async (t) => {
+    it(`is ${shown(expected)} for ${shown(input)}`, async (t) => {
       const { folder, opens } = await makeFolder(t)
       const { code, stderr } = await runExecutable(['user', 'add', 'eve', '--data', folder], { input })
       assert.deepEqual([code, stderr], [0, ''])
@@ -93,7 +96,21 @@ describe('a password on standard input', () => {
     })
   }
 
+  it('is refused when it is not UTF-8', async (t) => {
+    const { folder, accountsText } = await makeFolder(t)
+    const before = await accountsText()
+    const input = Buffer.from('pässwörd', 'latin1')
+    assert.deepEqual(await runExecutable(['user', 'add', 'eve', '--data', folder], { input }), {
+      code: 2,
+      stdout: '',
+      stderr: 'connbook: Cannot use the password: it is not UTF-8\n',
+    })
+    assert.equal(await accountsText(), before)
+  })
+
   const refused: Record<string, RegExp> = {
+    [`${'é'.repeat(512)}x`]: /^connbook: Cannot use the password: it is longer than 1024 bytes\n$/,
+    ['x'.repeat(1_000_000)]: /^connbook: Cannot use the password: it is longer than 1024 bytes\n$/,
     '': /^connbook: The password is empty/,
     '\n': /^connbook: The password is empty/,
     '\r\n': /^connbook: The password is empty/,
@@ -102,7 +119,7 @@ describe('a password on standard input', () => {
     'one\rtwo': /^connbook: The password has more than one line/,
   }
   for (const [input, message] of Object.entries(refused)) {
-    it(`is refused when it is ${JSON.stringify(input)}`, async (t) => {
+    it(`is refused when it is ${shown(input)}`, async (t) => {
       const { folder, accountsText } = await makeFolder(t)
       const before = await accountsText()
       const { code, stdout, stderr } = await runExecutable(['user', 'add', 'eve', '--data', folder], {

@@ -74,6 +74,26 @@ describe('opening a data folder', () => {
     await openUntilEnd(t, path)
   })
 
+  it('is refused before its lock when it cannot be written', async (t) => {
+    const path = await temporaryFolder(t)
+    for (const code of ['EACCES', 'EPERM', 'EROFS']) {
+      const files = createFailingFiles()
+      failOn(files, 'access', '', code)
+      await assert.rejects(openDataFolder(path, files), refusal(path, code, 'mode 0700'))
+    }
+    assert.deepEqual(await readdir(path), [])
+  })
+
+  it('is refused with the path of a lock file that is none', async (t) => {
+    const path = await temporaryFolder(t)
+    const lock = join(path, dataFiles.lock)
+    await writeFile(lock, 'garbage '.repeat(200))
+    await assert.rejects(
+      openDataFolder(path),
+      refusal(lock, 'not a database', 'mode 0600', 'remove the file'),
+    )
+  })
+
   it('leaves foreign files alone', async (t) => {
     const path = await temporaryFolder(t)
     await writeFile(join(path, 'notes.txt'), 'mine', { mode: 0o644 })
@@ -110,6 +130,26 @@ describe('a folder that is open to others', () => {
         refusal(path, `(owner ${uid}, mode ${shown})`, `run: chmod 700 '${path}'`),
       )
       assert.equal(await mode(path), bits.toString(8))
+    }
+  })
+
+  it('is refused with a command that can be pasted, whatever its name', async (t) => {
+    const path = join(await temporaryFolder(t), "o'neil")
+    await mkdir(path, 0o700)
+    const file = join(path, 'keys.json')
+    await writeFile(file, '', { mode: 0o600 })
+    for (const [broken, command] of [
+      [path, 'chmod 700'],
+      [file, 'chmod 600'],
+    ] as const) {
+      await chmod(broken, 0o755)
+      const { message } = await checkDataFolder(path).then(
+        () => assert.fail('taken'),
+        (error: Error) => error,
+      )
+      execFileSync('sh', ['-c', message.split(' run: ')[1] ?? assert.fail(message)])
+      assert.ok(message.includes(command))
+      assert.equal(await mode(broken), command.slice(-3))
     }
   })
 

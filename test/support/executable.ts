@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 /** What `npm run build` has made; `npm test` builds it before it runs the tests. */
 export const executable = fileURLToPath(new URL('../../dist/connbook', import.meta.url))
 
+/** A command that turns out to be a server would never end. */
+const RUN_TIMEOUT_MS = 30_000
+
 /** A server that runs as its own process. */
 export interface RunningServer {
   readonly url: string
@@ -67,22 +70,48 @@ export async function startExecutable(
   }
 }
 
+/** What `runExecutable` goes through for a standard output that takes nothing. */
+export const toFullDevice = ['/bin/sh', '-c', 'exec "$0" "$@" > /dev/full'] as const
+
+/** And for one whose reader has gone. */
+export const toNobody = [
+  '/bin/bash',
+  '--norc',
+  '-c',
+  'exec 3> >(exit); wait $!; exec "$0" "$@" >&3 3>&-',
+] as const
+
 export interface Finished {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** Runs the executable to its end. */
+/**
+ * Runs the executable to its end.
+ *
+ * @param through As in `startExecutable`.
+ */
 export async function runExecutable(
   args: readonly string[],
   {
     input = '',
     cwd,
     environment = {},
-  }: { input?: string; cwd?: string; environment?: NodeJS.ProcessEnv } = {},
+    through = [],
+  }: {
+    input?: string | Uint8Array
+    cwd?: string
+    environment?: NodeJS.ProcessEnv
+    through?: readonly string[]
+  } = {},
 ): Promise<Finished> {
-  const child = spawn(executable, args, { cwd, env: { PATH: process.env.PATH, ...environment } })
+  const [command = executable, ...rest] = [...through, executable, ...args]
+  const child = spawn(command, rest, {
+    cwd,
+    env: { PATH: process.env.PATH, ...environment },
+    timeout: RUN_TIMEOUT_MS,
+  })
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))

@@ -17,15 +17,15 @@ export interface FailingFiles extends FileSystem {
 }
 
 /** An error as the system gives it. */
-export function systemError(code: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`${code}: made by the test`), { code })
+export function systemError(code: string, path?: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${code}: made by the test`), { code, ...(path ? { path } : {}) })
 }
 
 /** Makes an operation on files whose path holds `part` fail, the first `times` times. */
 export function failOn(files: FailingFiles, failing: Operation, part: string, code: string, times = 1): void {
   let left = times
   files.before = (operation, path) => {
-    if (operation === failing && path.includes(part) && left-- > 0) throw systemError(code)
+    if (operation === failing && path.includes(part) && left-- > 0) throw systemError(code, path)
   }
 }
 
@@ -83,6 +83,7 @@ export function createFailingFiles(): FailingFiles {
     mkdir: (path, mode) => run('mkdir', path, () => real.mkdir(path, mode)),
     chmod: (path, mode) => run('chmod', path, () => real.chmod(path, mode)),
     readdir: (path) => run('readdir', path, () => real.readdir(path)),
+    access: (path, mode) => run('access', path, () => real.access(path, mode)),
     stat: (path) => run('stat', path, () => real.stat(path)),
     lstat: (path) => run('lstat', path, () => real.lstat(path)),
   }

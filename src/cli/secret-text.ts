@@ -1,0 +1,53 @@
+import type { Readable } from 'node:stream'
+import { UsageError } from '../errors.ts'
+import { PASSWORD_BYTES_MAX } from '../limits.ts'
+
+const NEWLINE_BYTES_MAX = 2
+
+/**
+ * Reads a password or a secret to the end, or until it is too long; one newline at the end is dropped.
+ *
+ * @param what Its place in "Cannot use …".
+ * @throws {UsageError} if it is too long or not UTF-8.
+ */
+export async function readSecret(what: string, source: Readable): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size > PASSWORD_BYTES_MAX + NEWLINE_BYTES_MAX) throw tooLong(what)
+  }
+  return checkLength(what, decode(what, Buffer.concat(chunks)).replace(/\r?\n$/, ''))
+}
+
+/**
+ * Checks a password or a secret that Node has decoded: it put U+FFFD in the place of what it did not understand.
+ *
+ * @throws {UsageError} if it is too long or was not UTF-8.
+ */
+export function checkSecret(what: string, secret: string): string {
+  if (secret.includes('\ufffd')) throw notUtf8(what)
+  return checkLength(what, secret)
+}
+
+function checkLength(what: string, secret: string): string {
+  if (Buffer.byteLength(secret) > PASSWORD_BYTES_MAX) throw tooLong(what)
+  return secret
+}
+
+function decode(what: string, bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw notUtf8(what)
+  }
+}
+
+function notUtf8(what: string): UsageError {
+  return new UsageError(`Cannot use ${what}: it is not UTF-8`)
+}
+
+function tooLong(what: string): UsageError {
+  return new UsageError(`Cannot use ${what}: it is longer than ${PASSWORD_BYTES_MAX} bytes`)
+}
