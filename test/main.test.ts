@@ -90,6 +90,7 @@ describe('connbook', () => {
       'Cannot use PORT "x": it must be a number from 0 to 65535',
     ],
     'a missing value': [['--data'], {}, 'The flag --data needs a value: --data FOLDER'],
+    'a flag for a value': [['--data', '--port', '0'], {}, 'The flag --data needs a value: --data FOLDER'],
     'half of TLS': [
       ['--tls-key', 'k'],
       {},
@@ -152,7 +153,7 @@ describe('connbook', () => {
   }
 
   const unfit: Record<string, readonly [prepare: (path: string) => Promise<void>, message: RegExp]> = {
-    'is a file': [(path) => writeFile(path, ''), /Cannot make data folder/],
+    'is a file': [(path) => writeFile(path, ''), /data": it is not a folder/],
     'is open to others and in use': [
       async (path) => {
         await mkdir(path)

@@ -35,6 +35,7 @@ export function followAccounts(
   // Undefined at first: the file may have changed since `accounts` were read.
   let lookTaken: string | undefined
   let isLooking = false
+  let toldReason: string | undefined
 
   const timer = setInterval(look, ACCOUNTS_POLL_MS)
   timer.unref()
@@ -49,8 +50,9 @@ export function followAccounts(
       if (now === lookTaken) return
       takeUp(await document.read())
       lookTaken = now
+      toldReason = undefined
     } catch (error) {
-      log.error('accounts_not_taken_up', { reason: String(error) })
+      tell(String(error))
       // Any other failure may pass without a change of the file.
       if (error instanceof DamagedFileError) lookTaken = now
     } finally {
@@ -58,8 +60,16 @@ export function followAccounts(
     }
   }
 
+  /** Once, however often it is tried again. */
+  function tell(reason: string) {
+    if (reason !== toldReason)
+      log.error('accounts_not_taken_up', { reason, in_force: 'the accounts from before' })
+    toldReason = reason
+  }
+
   function takeUp(changed: Accounts | undefined) {
-    if (changed === undefined) return log.error('accounts_missing', { file: path })
+    if (changed === undefined)
+      return log.error('accounts_missing', { file: path, in_force: 'the accounts from before' })
     if (isDeepStrictEqual(changed, current)) return
     current = changed
     for (const listener of listeners) listener()

@@ -93,9 +93,7 @@ async function addNew(folder: string, kind: AccountKind, name: string): Promise<
 }
 
 async function replaceSecret(folder: string, kind: AccountKind, name: string): Promise<string[]> {
-  if (findAccount(await readAccounts(folder), kind, name) === undefined) {
-    throw new UnknownAccountError(`There is no ${kind} "${name}" in "${folder}"`)
-  }
+  await checkKnown(folder, kind, name)
   const { stored, shown } = await newSecret(kind, name)
   await change(
     folder,
@@ -111,12 +109,18 @@ async function replaceSecret(folder: string, kind: AccountKind, name: string): P
 }
 
 async function remove(folder: string, kind: AccountKind, name: string): Promise<string[]> {
+  await checkKnown(folder, kind, name)
   await change(
     folder,
     (accounts) => removeAccount(accounts, kind, name),
     () => forgetInitialCredentials(folder, kind, name),
   )
   return [`Removed ${kind} "${name}" from ${folder}`]
+}
+
+async function checkKnown(folder: string, kind: AccountKind, name: string) {
+  if (findAccount(await readAccounts(folder), kind, name) !== undefined) return
+  throw new UnknownAccountError(`There is no ${kind} "${name}" in "${folder}"`)
 }
 
 /** A user's password is typed by a person; a client's secret is made here and shown this once. */

@@ -179,7 +179,7 @@ function splitArguments(args: readonly string[], flags: readonly (keyof Options)
     if (given.has(name)) throw new UsageError(`The flag ${flag} is given twice; give it once`)
     const isSwitch = spec.placeholder === undefined
     const text = equals !== -1 ? arg.slice(equals + 1) : isSwitch ? 'true' : rest.shift()
-    if (text === undefined)
+    if (text === undefined || (equals === -1 && text.startsWith('--')))
       throw new UsageError(`The flag ${flag} needs a value: ${flag} ${spec.placeholder}`)
     given.set(name, [flag, text])
   }

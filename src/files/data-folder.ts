@@ -160,18 +160,28 @@ async function findInTheWay(
 
 async function makeFolder(path: string, files: FileSystem): Promise<void> {
   try {
-    const firstMade = await files.mkdir(path, 0o700)
-    if (firstMade === undefined) return
-    for (let made = path; ; made = dirname(made)) {
-      await syncFolder(dirname(made), files)
-      if (made === firstMade || dirname(made) === made) break
-    }
+    for (const made of await makeMissing(path, files)) await syncFolder(dirname(made), files)
   } catch (error) {
     if (systemCode(error) === undefined) throw error
     throw new FolderRefusedError(
       `Cannot make data folder "${path}" (${systemCode(error)}); name a folder that can be written with --data`,
       { cause: error },
     )
+  }
+}
+
+/** Makes a folder and its missing parents, and tells which. Node's own way to do so never ends below /proc. */
+async function makeMissing(path: string, files: FileSystem): Promise<string[]> {
+  try {
+    await files.mkdir(path, 0o700)
+    return [path]
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return []
+    if (systemCode(error) !== 'ENOENT' || dirname(path) === path) throw error
+    const parents = await makeMissing(dirname(path), files)
+    if (parents.length === 0) throw error
+    await files.mkdir(path, 0o700)
+    return [...parents, path]
   }
 }
 

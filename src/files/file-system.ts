@@ -25,7 +25,7 @@ export interface FileSystem {
   readFile(path: string): Promise<Buffer>
   rename(from: string, to: string): Promise<void>
   unlink(path: string): Promise<void>
-  mkdir(path: string, mode: number): Promise<string | undefined>
+  mkdir(path: string, mode: number): Promise<void>
   chmod(path: string, mode: number): Promise<void>
   readdir(path: string): Promise<string[]>
   /** Rejects unless this account may do what `mode` says, as in `fs.constants`. */
@@ -34,13 +34,13 @@ export interface FileSystem {
   lstat(path: string): Promise<Stats>
 }
 
-/** The file system of the machine; `mkdir` makes missing parents and tells the first folder it made. */
+/** The file system of the machine. */
 export const realFileSystem: FileSystem = {
   open,
   readFile: (path) => readFile(path),
   rename,
   unlink,
-  mkdir: (path, mode) => mkdir(path, { recursive: true, mode }),
+  mkdir: (path, mode) => mkdir(path, mode),
   chmod,
   readdir: (path) => readdir(path),
   access,

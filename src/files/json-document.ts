@@ -30,6 +30,10 @@ export function createJsonDocument<Content>(
     async read() {
       let bytes: Buffer
       try {
+        // Reading a pipe would wait for a writer, and hold a thread up meanwhile.
+        if (!(await files.lstat(path)).isFile()) {
+          throw new DamagedFileError(path, 0, 'it is not a plain file', advice)
+        }
         bytes = await files.readFile(path)
       } catch (error) {
         if (systemCode(error) === 'ENOENT') return undefined

@@ -50,6 +50,8 @@ export class Journal<Change> {
   #running: Promise<void> | undefined
   #recovery: Promise<void> | undefined
   #isFailed = false
+  /** Since the first refusal after a success; the log tells the first only. */
+  #isRefusing = false
   readonly #closing = new AbortController()
 
   constructor(
@@ -165,6 +167,8 @@ export class Journal<Change> {
       crc: frame.crc,
       revision: revision + batch.length,
     }
+    if (this.#isRefusing) this.#log.info('changes_taken_again', { file: this.path })
+    this.#isRefusing = false
     for (const [index, { change }] of batch.entries()) this.#owner.apply(change, revision + 1 + index)
     for (const waiting of batch) waiting.resolve()
   }
@@ -182,11 +186,9 @@ export class Journal<Change> {
   /** What waits was checked against the changes that fail now, so it is refused with them. */
   #refuse(batch: Waiting<Change>[], error: Error) {
     const refused = [...batch, ...this.#waiting.splice(0)]
-    this.#log.error('change_refused', {
-      file: this.path,
-      changes: refused.length,
-      reason: String(error.cause),
-    })
+    if (!this.#isRefusing)
+      this.#log.error('changes_refused', { file: this.path, reason: String(error.cause) })
+    this.#isRefusing = true
     this.#owner.refuse()
     for (const waiting of refused) waiting.reject(error)
   }
@@ -206,6 +208,7 @@ export class Journal<Change> {
       try {
         await this.#owner.recover()
         this.#isFailed = false
+        this.#isRefusing = false
         this.#log.info('storage_recovered', { file: this.path })
         return
       } catch (error) {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { unlink } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { rm, unlink } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
@@ -51,6 +53,12 @@ async function setUp(t: TestContext, known: Accounts = one) {
   }
 }
 
+/** Puts something else where a file was. */
+async function replaceBy(path: string, make: () => void): Promise<void> {
+  await unlink(path)
+  make()
+}
+
 describe('followAccounts', () => {
   it('looks at least once a second', () => assert.ok(ACCOUNTS_POLL_MS < 1000))
 
@@ -85,6 +93,8 @@ describe('followAccounts', () => {
 
   const breakages: Record<string, [action: (path: string) => Promise<void>, event: string]> = {
     damaged: [(path) => writeAtomicFile(path, '{'), 'accounts_not_taken_up'],
+    'a pipe': [(path) => replaceBy(path, () => execFileSync('mkfifo', [path])), 'accounts_not_taken_up'],
+    'a folder': [(path) => replaceBy(path, () => mkdirSync(path)), 'accounts_not_taken_up'],
     missing: [(path) => unlink(path), 'accounts_missing'],
   }
   for (const [what, [damage, event]] of Object.entries(breakages)) {
@@ -96,6 +106,7 @@ describe('followAccounts', () => {
       await look()
       assert.deepEqual(names(), ['one'])
       assert.deepEqual(log.events, [event])
+      await rm(path, { recursive: true, force: true })
       await document.write(two)
       await look()
       assert.deepEqual(names(), ['one', 'two'])
@@ -107,8 +118,9 @@ describe('followAccounts', () => {
       const { files, log, look, names } = await setUp(t, two)
       failOn(files, operation, dataFiles.accounts, 'EMFILE', Number.POSITIVE_INFINITY)
       await look()
+      await look()
       assert.deepEqual(names(), ['one', 'two'])
-      assert.equal(log.events[0], 'accounts_not_taken_up')
+      assert.deepEqual(log.events, ['accounts_not_taken_up'])
       files.before = () => {}
       await look()
       assert.deepEqual(names(), ['one'])

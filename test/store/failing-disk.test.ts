@@ -22,7 +22,7 @@ async function failingStore(t: TestContext) {
 describe('a full disk', { timeout: 15_000 }, () => {
   for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG']) {
     it(`(${code}) refuses the change, leaves no part of it, and takes the next`, async (t) => {
-      const { store, files, folder, readJournal, close } = await failingStore(t)
+      const { store, files, folder, log, readJournal, close } = await failingStore(t)
       const before = await readJournal()
       files.writeBytesMax = 10
       let writes = 0
@@ -37,6 +37,7 @@ describe('a full disk', { timeout: 15_000 }, () => {
 
       files.before = () => {}
       await store.add(draft('refused'))
+      assert.deepEqual(log.events, ['changes_refused', 'changes_taken_again'])
       await close()
       assert.deepEqual(await storedNames(t, folder), ['kept', 'refused'])
     })
@@ -99,7 +100,7 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
     assert.deepEqual(names(store), ['kept'])
 
     await until(() => store.isWritable)
-    assert.deepEqual(log.events, ['change_refused', 'snapshot_written', 'storage_recovered'])
+    assert.deepEqual(log.events, ['changes_refused', 'snapshot_written', 'storage_recovered'])
     await store.add(draft('later'))
     await close()
     const syncs = files.calls.filter((call) => call.endsWith(`sync ${journalPath}`))
