@@ -135,10 +135,11 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
   }
 
   function answer(incoming: IncomingMessage, { request, response }: Exchange) {
-    if (closing.has(incoming.socket)) return
+    const { socket } = incoming
+    if (closing.has(socket) || socket.destroyed) return
     if (hasAccessLog) logWhenDone(request, response)
     const fault = findFramingFault(incoming)
-    if (fault !== undefined || !response.shouldKeepAlive) closing.add(incoming.socket)
+    if (fault !== undefined || !response.shouldKeepAlive) closing.add(socket)
     if (fault !== undefined) return send(request, response, problemReply(fault), true)
     const reply = app(request)
     if (reply instanceof Promise) void reply.then((value) => send(request, response, value))
@@ -241,6 +242,8 @@ function clientProblem(error: NodeJS.ErrnoException): Problem {
 
 /** Answers where there is no request to answer to, and closes. */
 function refuseRaw(socket: Socket, problem: Problem) {
+  // Whoever had to wait for an answer before it may have gone meanwhile.
+  if (!socket.writable) return
   const { status, headers, body } = problemReply(problem)
   const title = problem.toJSON().title
   const fields = { ...headers, 'Content-Length': Buffer.byteLength(String(body)), Connection: 'close' }

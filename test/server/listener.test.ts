@@ -65,6 +65,25 @@ describe('the listener', async () => {
     assert.equal(await isStored('late'), false)
   })
 
+  it('does not begin what stands behind a request whose client has gone', async (t) => {
+    const kept = { name: 'kept', hostname: 'h', port: 1, username: 'u' }
+    await ask('POST', list, { body: kept })
+    const held = holdUp(files, 'datasync')
+    const { hostname, port } = new URL(service.url)
+    const socket = connect({ host: hostname, port: Number(port) })
+    t.after(() => void socket.destroy())
+    socket.write(addition('gone') + formatRequest(`DELETE ${list}kept`, auth))
+    await held.begun
+    socket.resetAndDestroy()
+    await once(socket, 'close')
+    held.release()
+    // By the time that these are stored, what stands behind would have been carried out, too.
+    for (const name of ['after1', 'after2', 'after3']) {
+      assert.equal((await ask('POST', list, { body: { ...kept, name } })).status, 200)
+    }
+    assert.deepEqual([await isStored('gone'), await isStored('kept')], [true, true])
+  })
+
   it('goes through a long pipeline to its end', async () => {
     const requests = 5_000
     const received = await sendRaw(service.url, health.repeat(requests), { until: isAnswered(requests) })

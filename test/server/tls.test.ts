@@ -22,7 +22,7 @@ async function makeCertificate(t: TestContext) {
       { stdio: 'ignore' },
     )
   } catch {
-    t.skip('openssl cannot make a certificate here')
+    t.skip('openssl is missing or makes no certificate: apt-get install openssl')
     return undefined
   }
   return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
