@@ -37,6 +37,7 @@ export class ConfigurationStore {
   #lastId: number
   #hasOldJournal: boolean
   #snapshotDueBytes: number
+  readonly #snapshotBytesMin: number
   #snapshot: Promise<void> | undefined
 
   /** Use `openConfigurationStore`. */
@@ -46,14 +47,16 @@ export class ConfigurationStore {
     folder: DataFolder,
     log: Log,
     files: FileSystem,
+    snapshotBytesMin: number,
   ) {
     this.#folder = folder
     this.#files = files
     this.#log = log
+    this.#snapshotBytesMin = snapshotBytesMin
     this.#index = index
     this.#lastId = index.lastId
     this.#hasOldJournal = recovered.hasOldJournal
-    this.#snapshotDueBytes = Math.max(SNAPSHOT_JOURNAL_BYTES_MIN, recovered.snapshotBytes)
+    this.#snapshotDueBytes = Math.max(snapshotBytesMin, recovered.snapshotBytes)
     const owner = {
       apply: (change: Change, revision: number) => this.#apply(change, revision),
       refuse: () => this.#staged.clear(),
@@ -219,7 +222,7 @@ export class ConfigurationStore {
     this.#snapshot = this.#compact()
       .catch((error: unknown) => {
         this.#log.error('snapshot_failed', { reason: String(error) })
-        this.#snapshotDueBytes = this.#journal.size + SNAPSHOT_JOURNAL_BYTES_MIN
+        this.#snapshotDueBytes = this.#journal.size + this.#snapshotBytesMin
       })
       .finally(() => {
         this.#snapshot = undefined
@@ -249,7 +252,7 @@ export class ConfigurationStore {
     const records = this.#index.slice(0, count)
     const path = this.#folder.file(dataFiles.snapshot)
     const bytes = await writeSnapshot(path, { store: this.id, revision, lastId }, records, this.#files)
-    this.#snapshotDueBytes = Math.max(SNAPSHOT_JOURNAL_BYTES_MIN, bytes)
+    this.#snapshotDueBytes = Math.max(this.#snapshotBytesMin, bytes)
     this.#log.info('snapshot_written', { records: count, revision, bytes })
   }
 
@@ -263,13 +266,19 @@ export class ConfigurationStore {
  * Reads the store of a folder into memory.
  *
  * @param mustExist Whether a folder without a store is damage rather than new.
+ * @param snapshotBytesMin A journal smaller than this is not worth a snapshot.
  * @throws {DamagedFileError} if what is on disk is not what was written, a torn tail excepted.
  */
 export async function openConfigurationStore(
   folder: DataFolder,
-  { mustExist, log, files = realFileSystem }: { mustExist: boolean; log: Log; files?: FileSystem },
+  {
+    mustExist,
+    log,
+    files = realFileSystem,
+    snapshotBytesMin = SNAPSHOT_JOURNAL_BYTES_MIN,
+  }: { mustExist: boolean; log: Log; files?: FileSystem; snapshotBytesMin?: number },
 ): Promise<ConfigurationStore> {
   const index = new ConfigurationIndex()
   const recovered = await recoverIndex(index, folder, mustExist, files, log)
-  return new ConfigurationStore(index, recovered, folder, log, files)
+  return new ConfigurationStore(index, recovered, folder, log, files, snapshotBytesMin)
 }

@@ -1,0 +1,6 @@
+const isFull = process.env.CONNBOOK_TEST_EXTENT === 'full'
+
+/** How much to try: a quick selection in `npm test`, everything in `npm run test:faults`. */
+export function extent<T>({ quick, full }: { readonly quick: T; readonly full: T }): T {
+  return isFull ? full : quick
+}
