@@ -151,7 +151,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const isRemembered = claims !== undefined
     claims ??= verifyToken(token, keys)
     if (claims === undefined || claims.aud !== (carrier === 'cookie' ? 'session' : 'api')) return undefined
-    if (claims.exp <= Math.floor(clock.now() / 1000) || revocations.has(claims.jti)) {
+    const isExpired = claims.exp <= Math.floor(clock.now() / 1000)
+    if (isExpired) revocations.rememberExpired(claims.exp)
+    if (isExpired || revocations.has(claims.jti)) {
       verified.delete(token)
       return undefined
     }

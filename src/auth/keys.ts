@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { DamagedFileError } from '../errors.ts'
-import { type DataFolder, dataFiles } from '../files/data-folder.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
-import { createJsonDocument, seal } from '../files/json-document.ts'
+import { createJsonDocument, type JsonDocument, seal } from '../files/json-document.ts'
 import { isObject } from '../json.ts'
 import { quoteForShell } from '../shell.ts'
 import { createSigningKey, type SigningKey } from './signed-token.ts'
@@ -16,45 +16,55 @@ interface StoredKey {
 const KEY_BYTES = 32
 const FORMAT = 'connbook keys'
 
-/** At least one key: the first signs, any verifies. */
-export interface OpenedKeys {
-  readonly keys: readonly SigningKey[]
-  /** Whether they were made just now, so that no credential from before is good any more. */
-  readonly areNew: boolean
-}
-
 /** The command that makes the next start begin with new keys, and so ends every session and token. */
-export function newKeysCommand(folder: DataFolder): string {
+export function newKeysCommand(folder: DataPaths): string {
   const noKeys = quoteForShell(JSON.stringify(seal(FORMAT, [])))
   return `(umask 077; echo ${noKeys} > ${quoteForShell(folder.file(dataFiles.keys))})`
 }
 
 /**
- * Reads the signing keys of a folder, or makes the first one.
+ * Reads the signing keys of a folder: the first signs, any verifies. None are to be replaced by `createKeys`.
  *
  * @param isInUse Whether the folder has been in use, so that a missing file is damage. Otherwise keys that are there
- *   were left by something that did not come to an end, and are replaced.
+ *   were left by something that did not come to an end, and count as none.
  * @throws {DamagedFileError} if the file of a folder in use is missing or is not what was written.
  */
-export async function openKeys(
-  folder: DataFolder,
+export async function readKeys(
+  folder: DataPaths,
   isInUse: boolean,
   files: FileSystem = realFileSystem,
-): Promise<OpenedKeys> {
-  const path = folder.file(dataFiles.keys)
-  const advice = `restore it from a backup; or, to end every session and token, run: ${newKeysCommand(folder)}`
-  const document = createJsonDocument(path, FORMAT, parseKeys, advice, files)
-  let stored = isInUse ? await document.read() : []
-  if (stored === undefined) throw new DamagedFileError(path, 0, 'the file is missing', advice)
-  const areNew = stored.length === 0
-  if (areNew) {
-    stored = [{ id: randomBytes(6).toString('hex'), secret: randomBytes(KEY_BYTES).toString('base64url') }]
-    await document.write(stored)
+): Promise<SigningKey[]> {
+  if (!isInUse) return []
+  const document = keysDocument(folder, files)
+  const stored = await document.read()
+  if (stored === undefined)
+    throw new DamagedFileError(folder.file(dataFiles.keys), 0, 'the file is missing', adviceFor(folder))
+  return stored.map(toSigningKey)
+}
+
+/** Begins with one new key, so that no credential from before is good any more. */
+export async function createKeys(
+  folder: DataPaths,
+  files: FileSystem = realFileSystem,
+): Promise<SigningKey[]> {
+  const stored = {
+    id: randomBytes(6).toString('hex'),
+    secret: randomBytes(KEY_BYTES).toString('base64url'),
   }
-  return {
-    keys: stored.map(({ id, secret }) => createSigningKey(id, Buffer.from(secret, 'base64url'))),
-    areNew,
-  }
+  await keysDocument(folder, files).write([stored])
+  return [toSigningKey(stored)]
+}
+
+function keysDocument(folder: DataPaths, files: FileSystem): JsonDocument<StoredKey[]> {
+  return createJsonDocument(folder.file(dataFiles.keys), FORMAT, parseKeys, adviceFor(folder), files)
+}
+
+function adviceFor(folder: DataPaths): string {
+  return `restore it from a backup; or, to end every session and token, run: ${newKeysCommand(folder)}`
+}
+
+function toSigningKey({ id, secret }: StoredKey): SigningKey {
+  return createSigningKey(id, Buffer.from(secret, 'base64url'))
 }
 
 function parseKeys(input: unknown): StoredKey[] {

@@ -22,6 +22,8 @@ export class Revocations {
   /** The clock that decides what has expired: it never falls behind what the file says has passed. */
   readonly clock: Clock
   readonly #ended: Map<string, number>
+  /** The latest moment of the file, in ms since 1970, or one that was to get there. */
+  #passed: number
   readonly #journal: Journal<Change>
   readonly #log: Log
   #rewriteDueBytes = 0
@@ -33,12 +35,14 @@ export class Revocations {
     store: string,
     position: JournalPosition,
     ended: Map<string, number>,
+    passed: number,
     clock: Clock,
     log: Log,
     files: FileSystem,
   ) {
     this.clock = clock
     this.#ended = ended
+    this.#passed = passed
     this.#log = log
     const owner = {
       apply: (change: Change) => this.#apply(change),
@@ -70,6 +74,16 @@ export class Revocations {
     await this.#journal.append({ jti, exp })
   }
 
+  /**
+   * To be told of a credential that is refused because it has expired: it stays so, even if the machine's clock is set
+   * back and the process killed.
+   *
+   * @param exp When it expired, in seconds since 1970.
+   */
+  rememberExpired(exp: number): void {
+    if (exp * 1000 > this.#passed) void this.#rememberNow()
+  }
+
   /** Drops what has expired, and makes the file as short as it can be. */
   async #rewrite() {
     await this.#journal.restart(() => {
@@ -94,8 +108,9 @@ export class Revocations {
 
   /** What has expired by now stays expired, even if the machine's clock is set back before the next start. */
   async #rememberNow() {
+    this.#passed = Math.floor(this.clock.now())
     try {
-      await this.#journal.append({ passed: Math.floor(this.clock.now()) })
+      await this.#journal.append({ passed: this.#passed })
     } catch (error) {
       this.#log.warn('moment_not_remembered', { reason: String(error) })
     }
@@ -159,7 +174,16 @@ export async function openRevocations(
     if ('jti' in change) ended.set(change.jti, change.exp)
     else passed = Math.max(passed, change.passed)
   }, log)
-  const revocations = new Revocations(path, file.header.store, position, ended, makeClock(passed), log, files)
+  const revocations = new Revocations(
+    path,
+    file.header.store,
+    position,
+    ended,
+    passed,
+    makeClock(passed),
+    log,
+    files,
+  )
   revocations.rewriteIfDue()
   return revocations
 }

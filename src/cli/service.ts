@@ -4,7 +4,7 @@ import { accountsDocument } from '../auth/accounts.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
-import { openKeys } from '../auth/keys.ts'
+import { createKeys, readKeys } from '../auth/keys.ts'
 import { followAccounts } from '../auth/live-accounts.ts'
 import { openRevocations } from '../auth/revocations.ts'
 import { ConnbookError, DamagedFileError, systemCode } from '../errors.ts'
@@ -77,14 +77,16 @@ async function start(
   cleanUps.push(() => folder.release())
   let accounts = await accountsDocument(folder.path, files).read()
   const mustExist = accounts !== undefined
-  const { keys, areNew } = await openKeys(folder, mustExist, files)
+  const found = await readKeys(folder, mustExist, files)
   const revocations = await openRevocations(folder, {
-    mustExist: mustExist && !areNew,
+    mustExist: found.length > 0,
     log,
     files,
     ...(makeClock ? { makeClock } : {}),
   })
   cleanUps.push(() => revocations.close())
+  // Last, so that a folder with keys has revocations, whenever the process ends.
+  const keys = found.length > 0 ? found : await createKeys(folder, files)
   const store = await openConfigurationStore(folder, { mustExist, log, files })
   cleanUps.push(() => store.close())
 

@@ -31,12 +31,20 @@ const ownersFiles = [
 /** What may lie in a folder that is still nobody's. */
 const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
 
-/** A data folder that this process, and no other, writes. */
-export interface DataFolder {
+/** Where the files of a data folder lie. */
+export interface DataPaths {
+  readonly path: string
   /** Path of one of `dataFiles`. */
   file(name: (typeof dataFiles)[keyof typeof dataFiles]): string
-  readonly path: string
+}
+
+/** A data folder that this process, and no other, writes. */
+export interface DataFolder extends DataPaths {
   release(): void
+}
+
+export function dataPaths(path: string): DataPaths {
+  return { path, file: (name) => join(path, name) }
 }
 
 /**
@@ -62,7 +70,7 @@ export async function openDataFolder(path: string, files: FileSystem = realFileS
     lock.release()
     throw error
   }
-  return { path, file: (name) => join(path, name), release: lock.release }
+  return { ...dataPaths(path), release: lock.release }
 }
 
 /**

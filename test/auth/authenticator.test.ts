@@ -14,6 +14,7 @@ import {
   TOKEN_TTL_SECONDS,
   user,
 } from '../support/authenticator.ts'
+import { eventually } from '../support/eventually.ts'
 
 describe('authenticate', () => {
   it('knows a user by cookie and a client by bearer', async (t) => {
@@ -91,6 +92,18 @@ describe('authenticate', () => {
       })
     }
   }
+
+  it('never revives a credential that it has refused as expired, by kill and a clock set back', async (t) => {
+    const { clock, isIn, logIn, reopen, revocationsFile } = await setUpAuthenticator(t)
+    const request = asCookie(await logIn())
+    clock.advance(SESSION_TTL_SECONDS * 1000)
+    assert.equal(isIn(request), false)
+    await eventually('it is on disk', async () =>
+      (await revocationsFile()).includes(`{"passed":${clock.wall}}`),
+    )
+    clock.wall -= SESSION_TTL_SECONDS * 1000
+    assert.equal((await reopen({ isKilled: true })).authenticate(request), undefined)
+  })
 
   const ends: Record<string, Parameters<Awaited<ReturnType<typeof setUpAuthenticator>>['change']>[0]> = {
     'its password was changed': async (accounts) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
-import { openKeys } from '../../src/auth/keys.ts'
+import { createKeys, newKeysCommand, readKeys } from '../../src/auth/keys.ts'
 import { type SigningKey, signToken, verifyToken } from '../../src/auth/signed-token.ts'
 import { DamagedFileError } from '../../src/errors.ts'
 import { type DataFolder, dataFiles } from '../../src/files/data-folder.ts'
@@ -20,39 +20,35 @@ function sign(keys: readonly SigningKey[]): string {
   return signToken(claims, keys[0] ?? assert.fail('no key'))
 }
 
-/** Opens the keys of a folder, in use or not. */
-async function readKeys(folder: DataFolder, isInUse: boolean): Promise<readonly SigningKey[]> {
-  return (await openKeys(folder, isInUse)).keys
-}
-
-describe('openKeys', () => {
-  it('makes the first key, for nobody else to read', async (t) => {
+describe('the signing keys', () => {
+  it('are made for nobody else to read', async (t) => {
     const folder = await openedFolder(t)
     const umask = process.umask(0)
     t.after(() => void process.umask(umask))
-    const keys = await readKeys(folder, false)
-    assert.equal(keys.length, 1)
+    assert.equal((await createKeys(folder)).length, 1)
     assert.equal((await stat(folder.file(dataFiles.keys))).mode & 0o777, 0o600)
   })
 
-  it('makes it once', async (t) => {
+  it('stay what they were made', async (t) => {
     const folder = await openedFolder(t)
-    const token = sign(await readKeys(folder, false))
-    const text = await readFile(folder.file(dataFiles.keys), 'utf8')
+    const token = sign(await createKeys(folder))
     assert.deepEqual(verifyToken(token, await readKeys(folder, true)), claims)
-    assert.equal(await readFile(folder.file(dataFiles.keys), 'utf8'), text)
   })
 
-  it('makes another for a folder that is not yet in use, whatever was left there', async (t) => {
+  it('count as none in a folder that is not yet in use, whatever was left there', async (t) => {
     const folder = await openedFolder(t)
-    const token = sign(await readKeys(folder, false))
+    await createKeys(folder)
+    assert.deepEqual(await readKeys(folder, false), [])
     await writeFile(folder.file(dataFiles.keys), 'half-made')
-    assert.equal(verifyToken(token, await readKeys(folder, false)), undefined)
+    assert.deepEqual(await readKeys(folder, false), [])
   })
 
-  it('makes another key for another folder', async (t) => {
-    const token = sign(await readKeys(await openedFolder(t), false))
-    assert.equal(verifyToken(token, await readKeys(await openedFolder(t), false)), undefined)
+  it('are others each time they are made, which ends every token', async (t) => {
+    const folder = await openedFolder(t)
+    const token = sign(await createKeys(folder))
+    const keys = await createKeys(folder)
+    assert.equal(verifyToken(token, keys), undefined)
+    assert.deepEqual(verifyToken(sign(keys), await readKeys(folder, true)), claims)
   })
 
   it('signs with the first and verifies with any', async (t) => {
@@ -68,16 +64,6 @@ describe('openKeys', () => {
     assert.equal(verifyToken(old, await readKeys(folder, true)), undefined)
   })
 
-  it('makes a key where the list is empty, which ends every token', async (t) => {
-    const folder = await openedFolder(t)
-    const token = sign(await readKeys(folder, false))
-    await writeKeys(folder, [])
-    const keys = await readKeys(folder, true)
-    assert.equal(keys.length, 1)
-    assert.equal(verifyToken(token, keys), undefined)
-    assert.deepEqual(verifyToken(sign(keys), await readKeys(folder, true)), claims)
-  })
-
   it('calls a missing file damage where it must exist, and makes none', async (t) => {
     const folder = await openedFolder(t)
     await assert.rejects(readKeys(folder, true), DamagedFileError)
@@ -86,13 +72,13 @@ describe('openKeys', () => {
 
   it('advises a command that works', async (t) => {
     const folder = await openedFolder(t)
-    const { message } = await openKeys(folder, true).then(
+    const { message } = await readKeys(folder, true).then(
       () => assert.fail('it opened'),
       (error: Error) => error,
     )
-    execFileSync('sh', ['-c', message.split(' run: ')[1] ?? assert.fail(message)])
-    assert.deepEqual((await openKeys(folder, true)).areNew, true)
-    assert.deepEqual((await openKeys(folder, true)).areNew, false)
+    assert.equal(message.split(' run: ')[1], newKeysCommand(folder))
+    execFileSync('sh', ['-c', newKeysCommand(folder)])
+    assert.deepEqual(await readKeys(folder, true), [])
   })
 
   const contents: Record<string, unknown> = {
@@ -122,7 +108,7 @@ describe('openKeys', () => {
   for (const [what, damage] of Object.entries(damages)) {
     it(`refuses a file that is ${what}, naming it, and leaves it alone`, async (t) => {
       const folder = await openedFolder(t)
-      await readKeys(folder, false)
+      await createKeys(folder)
       const path = folder.file(dataFiles.keys)
       const damaged = damage(await readFile(path, 'utf8'))
       await writeFile(path, damaged)

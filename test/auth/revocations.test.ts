@@ -99,6 +99,26 @@ describe('Revocations', () => {
     await second.close()
   })
 
+  it('remembers the moment when a credential was refused as expired, and writes it no more than needed', async (t) => {
+    const { clock, open, read, inSeconds } = await setUp(t)
+    const exp = inSeconds(60)
+    const first = await open()
+    t.after(() => first.close())
+    await eventually('the file is rewritten', async () => (await read()).includes('passed'))
+    clock.advance(HOUR_S * 1000)
+    const refusedAt = first.clock.now()
+    for (let again = 0; again < 3; again++) first.rememberExpired(exp)
+    await first.add('later', inSeconds(HOUR_S))
+    const text = await read()
+    assert.equal(text.split(`{"passed":${refusedAt}}`).length, 2, text)
+
+    // As after a crash: the first is not closed.
+    clock.wall = 0
+    const second = await open()
+    t.after(() => second.close())
+    assert.ok(second.clock.now() >= exp * 1000)
+  })
+
   it('cuts a torn tail off, keeps it aside and loses nothing', async (t) => {
     const { folder, log, open, path, inSeconds } = await setUp(t)
     const first = await open()

@@ -4,6 +4,7 @@ import { access, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { type InitialCredentials, writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
+import { newKeysCommand } from '../../src/auth/keys.ts'
 import { createFirstAccounts, givenVariables, welcome } from '../../src/cli/first-start.ts'
 import { DamagedFileError, InvalidInputError, UsageError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
@@ -254,8 +255,8 @@ describe('the variables of the first start', () => {
 
 describe('a first start that was interrupted', () => {
   const order = [
-    dataFiles.keys,
     dataFiles.revocations,
+    dataFiles.keys,
     dataFiles.journal,
     dataFiles.initialCredentials,
     dataFiles.accounts,
@@ -309,6 +310,20 @@ describe('a folder from which a file is missing', () => {
       assert.match(await second.bearer(), /^Bearer ey/)
     })
   }
+
+  it('opens also after that command when the disk failed in between', async (t) => {
+    const folder = await openedFolder(t)
+    folder.release()
+    await (await start(t, { folder: folder.path })).stop()
+    await rm(folder.file(dataFiles.revocations))
+    execFileSync('sh', ['-c', newKeysCommand(folder)])
+    const files = createFailingFiles()
+    for (const name of [dataFiles.revocations, dataFiles.keys]) {
+      failOn(files, 'rename', name, 'EIO')
+      await assert.rejects(start(t, { folder: folder.path, files }), { code: 'EIO' })
+    }
+    assert.match(await (await start(t, { folder: folder.path })).bearer(), /^Bearer ey/)
+  })
 
   for (const name of [dataFiles.accounts, dataFiles.keys, dataFiles.revocations]) {
     it(`${name} is damaged, and is not begun anew`, async (t) => {

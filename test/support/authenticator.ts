@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { type Accounts, addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { type AuthenticatorOptions, createAuthenticator } from '../../src/auth/authenticator.ts'
 import { hashPassword } from '../../src/auth/password.ts'
 import { openRevocations } from '../../src/auth/revocations.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
 import { type Claims, createSigningKey, signToken } from '../../src/auth/signed-token.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
 import type { Request } from '../../src/http/message.ts'
 import { holdClock } from './held-clock.ts'
 import { createMemoryLog } from './memory-log.ts'
@@ -90,9 +92,12 @@ export async function setUpAuthenticator(t: Lifetime) {
       current = await edit(current)
       for (const listener of listeners) listener()
     },
-    /** Another authenticator after a restart. */
-    async reopen() {
-      await revocations.close()
+    revocationsFile: () => readFile(folder.file(dataFiles.revocations), 'utf8'),
+    /** Another authenticator after a restart, or, with the old one not put away, as after a kill. */
+    async reopen({ isKilled = false } = {}) {
+      const before = revocations
+      if (isKilled) t.after(() => before.close())
+      else await before.close()
       revocations = await open()
       return make({ revocations })
     },
