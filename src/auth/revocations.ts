@@ -169,11 +169,12 @@ export async function openRevocations(
   if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
   const ended = new Map<string, number>()
   let passed = 0
-  const position = await file.replay((input) => {
+  const end = await file.read((input) => {
     const change = parseRevocation(input)
     if ('jti' in change) ended.set(change.jti, change.exp)
     else passed = Math.max(passed, change.passed)
-  }, log)
+  })
+  const position = await file.cut(end, log)
   const revocations = new Revocations(
     path,
     file.header.store,

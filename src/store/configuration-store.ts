@@ -5,9 +5,9 @@ import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { Change } from './change.ts'
 import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
-import { ConfigurationIndex, type Sort } from './configuration-index.ts'
+import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import { Journal } from './journal.ts'
-import { type Recovered, recoverIndex } from './recovery.ts'
+import { type Recovered, recoverStore } from './recovery.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
 import { writeSnapshot } from './snapshot.ts'
 import { StagedNames } from './staged-names.ts'
@@ -42,7 +42,6 @@ export class ConfigurationStore {
 
   /** Use `openConfigurationStore`. */
   constructor(
-    index: ConfigurationIndex,
     recovered: Recovered,
     folder: DataFolder,
     log: Log,
@@ -53,8 +52,8 @@ export class ConfigurationStore {
     this.#files = files
     this.#log = log
     this.#snapshotBytesMin = snapshotBytesMin
-    this.#index = index
-    this.#lastId = index.lastId
+    this.#index = recovered.index
+    this.#lastId = recovered.index.lastId
     this.#hasOldJournal = recovered.hasOldJournal
     this.#snapshotDueBytes = Math.max(snapshotBytesMin, recovered.snapshotBytes)
     const owner = {
@@ -278,7 +277,6 @@ export async function openConfigurationStore(
     snapshotBytesMin = SNAPSHOT_JOURNAL_BYTES_MIN,
   }: { mustExist: boolean; log: Log; files?: FileSystem; snapshotBytesMin?: number },
 ): Promise<ConfigurationStore> {
-  const index = new ConfigurationIndex()
-  const recovered = await recoverIndex(index, folder, mustExist, files, log)
-  return new ConfigurationStore(index, recovered, folder, log, files, snapshotBytesMin)
+  const recovered = await recoverStore(folder, mustExist, files, log)
+  return new ConfigurationStore(recovered, folder, log, files, snapshotBytesMin)
 }

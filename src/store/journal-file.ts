@@ -59,26 +59,35 @@ export async function createJournalFile(
 
 /** A journal file that was opened and is still to be read. */
 export interface JournalFile {
+  readonly path: string
+  readonly file: OpenFile
   readonly header: JournalHeader
   /**
-   * Reads every change. A torn tail is cut off, durably, and kept in a file beside the journal.
+   * Reads every change, and changes nothing.
    *
    * @throws {DamagedFileError} as `readJournal` does.
    */
-  replay(visit: (change: unknown, revision: number) => void, log: Log): Promise<JournalPosition>
+  read(visit: (change: unknown, revision: number) => void): Promise<JournalEnd>
+  /** Cuts off, durably, what is behind the good part, and keeps it in a file beside the journal. */
+  cut(end: JournalEnd, log: Log): Promise<JournalPosition>
   close(): Promise<void>
 }
 
 /**
  * Opens a journal and reads its header.
  *
+ * @param flags `r` to look only, when another process may be writing; then nothing can be cut.
  * @returns undefined when there is no such file.
  * @throws {DamagedFileError} when the file is no journal.
  */
-export async function openJournalFile(path: string, files: FileSystem): Promise<JournalFile | undefined> {
+export async function openJournalFile(
+  path: string,
+  files: FileSystem,
+  flags: 'r' | 'r+' = 'r+',
+): Promise<JournalFile | undefined> {
   let file: OpenFile
   try {
-    file = await files.open(path, 'r+')
+    file = await files.open(path, flags)
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
     throw error
@@ -86,9 +95,11 @@ export async function openJournalFile(path: string, files: FileSystem): Promise<
   try {
     const header = await readJournalHeader(path, file)
     return {
+      path,
+      file,
       header,
-      async replay(visit, log) {
-        const end = await readJournal(path, file, header, visit)
+      read: (visit) => readJournal(path, file, header, visit),
+      async cut(end, log) {
         if (end.tornBytes > 0) await setTornTailAside(path, file, end, files, log)
         return { file, size: end.size, crc: end.crc, revision: end.revision }
       },

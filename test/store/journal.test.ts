@@ -14,7 +14,8 @@ async function read(path: string, files: FailingFiles) {
   const file = await openJournalFile(path, files)
   assert.ok(file)
   const changes: unknown[] = []
-  const position = await file.replay((change) => changes.push(change), createMemoryLog())
+  const end = await file.read((change) => changes.push(change))
+  const position = await file.cut(end, createMemoryLog())
   return { changes, position, file }
 }
 

@@ -1,0 +1,138 @@
+import { crc32 } from 'node:zlib'
+import { DamagedFileError } from '../errors.ts'
+import type { OpenFile } from '../files/file-system.ts'
+import { forEachLine } from '../files/lines.ts'
+import { isObject, parseJson } from '../json.ts'
+import { SNAPSHOT_SLICE_RECORDS } from '../limits.ts'
+import { parseStoredRecord } from './change.ts'
+import type { Configuration } from './configuration.ts'
+
+/** What a document says of the state that it holds. */
+export interface StateHeader {
+  /** Id of the store. */
+  readonly store: string
+  /** The last change that the state covers. */
+  readonly revision: number
+  /** The highest id ever given. */
+  readonly lastId: number
+}
+
+/** A kind of document that holds the whole state of a store. */
+export interface DocumentKind {
+  /** What a file of the kind says of itself: "connbook snapshot". */
+  readonly format: string
+  readonly version: number
+  /** What an operator can do about a damaged one. */
+  readonly advice: string
+}
+
+/** What stands before the records. */
+export interface DocumentStart extends StateHeader {
+  readonly count: number
+  /** Everything else. */
+  readonly members: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Writes a state as one JSON document, a record a line, with a checksum at the end.
+ *
+ * Lets others run between slices of records; the records are those given, whatever happens meanwhile.
+ *
+ * @param members What the kind holds besides.
+ * @param records By rising id.
+ * @param write Resolves when more may be written.
+ */
+export async function writeRecordDocument(
+  { format, version }: DocumentKind,
+  { store, revision, lastId }: StateHeader,
+  members: Readonly<Record<string, unknown>>,
+  records: readonly Configuration[],
+  write: (text: string) => Promise<void>,
+): Promise<void> {
+  let crc = 0
+  const writeCovered = (text: string) => {
+    crc = crc32(text, crc)
+    return write(text)
+  }
+  const count = records.length
+  const start = JSON.stringify({ format, version, store, revision, lastId, count, ...members })
+  await writeCovered(`${start.slice(0, -1)},"records":[\n`)
+  for (let first = 0; first < count; first += SNAPSHOT_SLICE_RECORDS) {
+    const slice = records.slice(first, first + SNAPSHOT_SLICE_RECORDS).map((record) => JSON.stringify(record))
+    const isLast = first + SNAPSHOT_SLICE_RECORDS >= count
+    await writeCovered(slice.join(',\n') + (isLast ? '\n' : ',\n'))
+  }
+  await write(`],"checksum":"${hex(crc)}"}\n`)
+}
+
+/**
+ * Reads a document and hands over each record, by rising id, with the bytes that it takes.
+ *
+ * What was handed over is only to be trusted once this has returned.
+ *
+ * @throws {DamagedFileError} when the file is not what was written, naming the offset.
+ */
+export async function readRecordDocument(
+  { format, version, advice }: DocumentKind,
+  path: string,
+  file: OpenFile,
+  visit: (record: Configuration, jsonBytes: number) => void,
+): Promise<DocumentStart & { readonly size: number }> {
+  const damage = (offset: number, reason: string, otherAdvice = advice) =>
+    new DamagedFileError(path, offset, reason, otherAdvice)
+  const found: { start?: DocumentStart; isClosed: boolean } = { isClosed: false }
+  let crc = 0
+  let lastId = 0
+  let records = 0
+
+  await forEachLine(file, (line, offset, isWhole) => {
+    if (!isWhole) throw damage(offset, 'the file was cut')
+    if (found.isClosed) throw damage(offset, 'something stands behind the end')
+    if (found.start === undefined) found.start = parseStart(line)
+    else if (line[0] === 0x5d) {
+      if (line.toString('latin1') !== `],"checksum":"${hex(crc)}"}`)
+        throw damage(offset, 'the checksum differs')
+      found.isClosed = true
+    } else {
+      const record = parseRecordLine(line)
+      if (record === undefined || record.id <= lastId) throw damage(offset, 'the line is no record')
+      visit(record, line.length - (line.at(-1) === 0x2c ? 1 : 0))
+      lastId = record.id
+      records += 1
+    }
+    crc = crc32('\n', crc32(line, crc))
+  })
+  const { size } = await file.stat()
+  if (found.start === undefined) throw damage(0, 'the file is empty')
+  if (!found.isClosed) throw damage(size, 'the file was cut')
+  if (found.start.count !== records || found.start.lastId < lastId) throw damage(0, 'the header does not fit')
+  return { ...found.start, size }
+
+  function parseStart(line: Buffer): DocumentStart {
+    const members = parseJson(`${line.toString('utf8')}]}`)
+    if (!isObject(members) || members.format !== format)
+      throw damage(0, `the first line is no ${format} header`)
+    if (members.version !== version) {
+      const reason = `${format} version ${members.version} is unknown to this program, which reads ${version},`
+      throw damage(0, reason, 'use the connbook that wrote it, or a newer one')
+    }
+    const { store, revision, lastId, count } = members
+    if (typeof store !== 'string' || !isCount(revision) || !isCount(lastId) || !isCount(count)) {
+      throw damage(0, 'the header is not complete')
+    }
+    return { store, revision, lastId, count, members }
+  }
+}
+
+function parseRecordLine(line: Buffer): Configuration | undefined {
+  const text = line.toString('utf8', 0, line.at(-1) === 0x2c ? line.length - 1 : line.length)
+  return parseStoredRecord(parseJson(text))
+}
+
+function isCount(input: unknown): input is number {
+  return Number.isSafeInteger(input) && (input as number) >= 0
+}
+
+function hex(crc: number): string {
+  return crc.toString(16).padStart(8, '0')
+}

@@ -1,0 +1,183 @@
+import { DamagedFileError, systemCode } from '../errors.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
+import type { FileSystem, OpenFile } from '../files/file-system.ts'
+import { parseChange } from './change.ts'
+import type { Configuration } from './configuration.ts'
+import { ConfigurationIndex } from './configuration-index.ts'
+import { checkStore, type JournalFile, openJournalFile } from './journal-file.ts'
+import type { JournalEnd } from './journal-reader.ts'
+import type { DocumentStart } from './record-document.ts'
+import { openSnapshot, type SnapshotFile } from './snapshot.ts'
+
+/**
+ * The files of a store. There are up to two journals: a snapshot begins with a new one and keeps the one before until it
+ * is written.
+ */
+export interface StoreFiles {
+  readonly snapshot: SnapshotFile | undefined
+  readonly oldJournal: JournalFile | undefined
+  readonly journal: JournalFile | undefined
+  close(): Promise<void>
+}
+
+/** What the files of a store hold. */
+export interface StoredState {
+  /** Undefined when there is no file at all. */
+  readonly store: string | undefined
+  readonly index: ConfigurationIndex
+  readonly snapshot: (DocumentStart & { readonly size: number }) | undefined
+  readonly oldJournal: ReadJournal | undefined
+  readonly journal: ReadJournal | undefined
+}
+
+/** A journal and where its good part ends. */
+export interface ReadJournal {
+  readonly file: JournalFile
+  readonly end: JournalEnd
+}
+
+const ADVICE = 'restore the data folder from a backup'
+/** Each further one means that the files were put in the place of others just then, which is a rare moment. */
+const ATTEMPTS_MAX = 10
+
+/** @param flags For the journals: `r` when another process may be writing. */
+export async function openStoreFiles(
+  folder: DataPaths,
+  files: FileSystem,
+  flags: 'r' | 'r+',
+): Promise<StoreFiles> {
+  const opened: { close(): Promise<void> }[] = []
+  const close = async () => {
+    for (const file of opened.splice(0)) await file.close()
+  }
+  const remember = <File extends SnapshotFile | JournalFile>(file: File | undefined) => {
+    if (file !== undefined) opened.push(file)
+    return file
+  }
+  try {
+    return {
+      snapshot: remember(await openSnapshot(folder.file(dataFiles.snapshot), files)),
+      oldJournal: remember(await openJournalFile(folder.file(dataFiles.journalOld), files, flags)),
+      journal: remember(await openJournalFile(folder.file(dataFiles.journal), files, flags)),
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/**
+ * Reads the files of a store into an index, and changes nothing.
+ *
+ * @param mustExist Whether missing files are damage: the folder has been in use.
+ * @throws {DamagedFileError} for anything but a torn tail.
+ */
+export async function readStoreFiles(
+  { snapshot, oldJournal, journal }: StoreFiles,
+  folder: DataPaths,
+  mustExist: boolean,
+): Promise<StoredState> {
+  const path = folder.file(dataFiles.journal)
+  const index = new ConfigurationIndex()
+  const loaded = snapshot && (await loadSnapshot(snapshot, index))
+  if (oldJournal === undefined && journal === undefined && (mustExist || loaded !== undefined)) {
+    throw new DamagedFileError(path, 0, 'the journal is missing', ADVICE)
+  }
+  const store = loaded?.store ?? oldJournal?.header.store ?? journal?.header.store
+  // What the old journal holds beyond the beginning of the new one was refused when it was made.
+  const oldRead = oldJournal && (await replay(oldJournal, journal?.header.after ?? Number.POSITIVE_INFINITY))
+  if (oldRead !== undefined && journal === undefined && oldRead.end.revision < index.revision) {
+    const reason = `the journal with the changes after revision ${oldRead.end.revision} is missing`
+    throw new DamagedFileError(path, 0, reason, ADVICE)
+  }
+  const read = journal && (await replay(journal, Number.POSITIVE_INFINITY))
+  if (read !== undefined && read.end.revision < index.revision) {
+    const reason = `it ends at revision ${read.end.revision}, before the snapshot's ${index.revision},`
+    throw new DamagedFileError(path, read.end.size, reason, ADVICE)
+  }
+  return { store, index, snapshot: loaded, oldJournal: oldRead, journal: read }
+
+  async function replay(file: JournalFile, through: number): Promise<ReadJournal> {
+    const { header } = file
+    checkStore(file.path, header, store ?? header.store)
+    if (header.after > index.revision) {
+      const reason = `it begins after revision ${header.after}, but what is before ends at ${index.revision},`
+      throw new DamagedFileError(file.path, 0, reason, ADVICE)
+    }
+    const end = await file.read((input, revision) => {
+      const change = parseChange(input)
+      if (revision > index.revision && revision <= through) index.apply(change, revision)
+    })
+    return { file, end }
+  }
+}
+
+/**
+ * Reads the store of a folder that a server may be writing, and changes nothing.
+ *
+ * @returns A state that the store was in at some moment since the call. A change that is just being written to disk may
+ *   be part of it.
+ * @throws {DamagedFileError} as `readStoreFiles` does.
+ */
+export async function readStoreBeside(
+  folder: DataPaths,
+  mustExist: boolean,
+  files: FileSystem,
+): Promise<StoredState> {
+  for (let attempt = 1; ; attempt++) {
+    const opened = await openStoreFiles(folder, files, 'r')
+    const isLastAttempt = attempt === ATTEMPTS_MAX
+    try {
+      const before = await lookOf(opened.journal?.file)
+      // All names stood for the opened files at one moment, so together these are a state that a crash could leave.
+      if (!isLastAttempt && !(await areInPlace(opened, folder, files))) continue
+      try {
+        return await readStoreFiles(opened, folder, mustExist)
+      } catch (error) {
+        // A frame that was cut back and written anew while it was read looks like damage.
+        const mayBeMoving = (await lookOf(opened.journal?.file)) !== before
+        if (isLastAttempt || !mayBeMoving) throw error
+      }
+    } finally {
+      await opened.close()
+    }
+  }
+}
+
+async function loadSnapshot(file: SnapshotFile, index: ConfigurationIndex) {
+  const records: Configuration[] = []
+  let jsonBytes = 0
+  const loaded = await file.read((record, bytes) => {
+    records.push(record)
+    jsonBytes += bytes
+  })
+  index.load(records, jsonBytes, loaded.revision, loaded.lastId)
+  return loaded
+}
+
+async function areInPlace(
+  { snapshot, oldJournal, journal }: StoreFiles,
+  folder: DataPaths,
+  files: FileSystem,
+) {
+  const places = [
+    [folder.file(dataFiles.snapshot), snapshot?.file],
+    [folder.file(dataFiles.journalOld), oldJournal?.file],
+    [folder.file(dataFiles.journal), journal?.file],
+  ] as const
+  for (const [path, file] of places) {
+    const opened = await file?.stat()
+    const named = await files.stat(path).catch((error: unknown) => {
+      if (systemCode(error) === 'ENOENT') return undefined
+      throw error
+    })
+    if (opened?.ino !== named?.ino || opened?.dev !== named?.dev) return false
+  }
+  return true
+}
+
+async function lookOf(file: OpenFile | undefined): Promise<string | undefined> {
+  const found = await file?.stat()
+  return found && `${found.size} ${found.mtimeMs}`
+}
