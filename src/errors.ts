@@ -34,6 +34,9 @@ export class UsageError extends ConnbookError {
   readonly code = 'invalid_usage'
 }
 
+/** What helps against any damage. */
+export const RESTORE_ADVICE = 'restore the data folder from a backup with "connbook restore FILE"'
+
 /** A file of the data folder is not what was written there. */
 export class DamagedFileError extends ConnbookError {
   readonly code = 'damaged_data'

@@ -1,5 +1,9 @@
-import { OutputError, runAccountsCommand } from './cli/accounts.ts'
+import { runAccountsCommand } from './cli/accounts.ts'
+import { runBackupCommand } from './cli/backup.ts'
+import { DamageFoundError, runCheckCommand } from './cli/check.ts'
 import { help } from './cli/help.ts'
+import { OutputError } from './cli/output.ts'
+import { runRestoreCommand } from './cli/restore.ts'
 import { serve } from './cli/serve.ts'
 import {
   ConnbookError,
@@ -24,7 +28,10 @@ async function main(words: readonly string[]): Promise<void> {
     await inform(command === 'help' ? help() : `connbook ${version}\n`)
   } else if (command === 'user' || command === 'client') {
     await runAccountsCommand(command, args, process.env, print)
-  } else if (command === 'serve') await serve(args, process.env)
+  } else if (command === 'backup') await runBackupCommand(args, process.env, print)
+  else if (command === 'check') await runCheckCommand(args, process.env, print)
+  else if (command === 'restore') await runRestoreCommand(args, process.env, print)
+  else if (command === 'serve') await serve(args, process.env)
   else if (command === undefined || command.startsWith('-')) await serve(words, process.env)
   else throw new UsageError(`Unknown command "${command}"; see connbook help`)
 }
@@ -51,7 +58,7 @@ function print(text: string): Promise<void> {
 
 function exitCode(error: unknown): number {
   if (error instanceof UsageError || error instanceof InvalidInputError) return 2
-  if (error instanceof DamagedFileError) return EXIT_DAMAGED
+  if (error instanceof DamagedFileError || error instanceof DamageFoundError) return EXIT_DAMAGED
   return error instanceof FolderInUseError ? EXIT_IN_USE : 1
 }
 

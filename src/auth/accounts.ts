@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { ConnbookError, InvalidInputError } from '../errors.ts'
+import { ConnbookError, DamagedFileError, InvalidInputError, RESTORE_ADVICE } from '../errors.ts'
 import { sweepTemporaryFiles } from '../files/atomic-file.ts'
-import { dataFiles, takeLock } from '../files/data-folder.ts'
+import { checkNotRestoring, type DataPaths, dataFiles, takeLock } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
 import type { Principal } from '../http/message.ts'
@@ -40,7 +40,7 @@ export class UnknownAccountError extends ConnbookError {
 
 export const noAccounts: Accounts = { lastGeneration: 0, users: [], clients: [] }
 
-const ADVICE = 'restore it from a backup'
+const ADVICE = `put it back from a copy of the folder, or ${RESTORE_ADVICE}`
 
 /** The file in which a folder keeps its accounts. */
 export function accountsDocument(folder: string, files: FileSystem = realFileSystem): JsonDocument<Accounts> {
@@ -53,11 +53,16 @@ export function accountsDocument(folder: string, files: FileSystem = realFileSys
   )
 }
 
+/** Where there are records there have been accounts. */
+export function accountsMissing(folder: DataPaths): DamagedFileError {
+  return new DamagedFileError(folder.file(dataFiles.accounts), 0, 'the file is missing', ADVICE)
+}
+
 /**
  * Runs an action while no other process changes accounts; a running server reads them all the same.
  *
  * @throws {ConnbookError} if another process does not finish within ACCOUNTS_LOCK_WAIT_MS.
- * @throws {FolderRefusedError} if the folder cannot be written, or its lock file is none.
+ * @throws {FolderRefusedError} if the folder cannot be written, its lock file is none, or a restore is not complete.
  */
 export async function withAccountsLock<T>(
   folder: string,
@@ -68,6 +73,7 @@ export async function withAccountsLock<T>(
   if (lock === undefined)
     throw new AccountsBusyError(`Cannot change accounts in "${folder}": another command is doing so`)
   try {
+    await checkNotRestoring(folder, files)
     await sweepTemporaryFiles(folder, [dataFiles.accounts, dataFiles.initialCredentials], files)
     return await action()
   } finally {
@@ -138,7 +144,8 @@ function withList(accounts: Accounts, kind: AccountKind, list: readonly Account[
   return kind === 'user' ? { ...accounts, users: list } : { ...accounts, clients: list }
 }
 
-function parseAccounts(input: unknown): Accounts {
+/** @throws {SyntaxError} when it is not what an accounts file holds. */
+export function parseAccounts(input: unknown): Accounts {
   if (!isObject(input) || typeof input.lastGeneration !== 'number')
     throw new SyntaxError('it holds no accounts')
   const { lastGeneration, users, clients } = input

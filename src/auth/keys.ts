@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { DamagedFileError } from '../errors.ts'
+import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument, seal } from '../files/json-document.ts'
@@ -38,7 +38,12 @@ export async function readKeys(
   const document = keysDocument(folder, files)
   const stored = await document.read()
   if (stored === undefined)
-    throw new DamagedFileError(folder.file(dataFiles.keys), 0, 'the file is missing', adviceFor(folder))
+    throw new DamagedFileError(
+      folder.file(dataFiles.keys),
+      0,
+      'the file is missing',
+      adviceForNewKeys(folder),
+    )
   return stored.map(toSigningKey)
 }
 
@@ -56,11 +61,12 @@ export async function createKeys(
 }
 
 function keysDocument(folder: DataPaths, files: FileSystem): JsonDocument<StoredKey[]> {
-  return createJsonDocument(folder.file(dataFiles.keys), FORMAT, parseKeys, adviceFor(folder), files)
+  return createJsonDocument(folder.file(dataFiles.keys), FORMAT, parseKeys, adviceForNewKeys(folder), files)
 }
 
-function adviceFor(folder: DataPaths): string {
-  return `restore it from a backup; or, to end every session and token, run: ${newKeysCommand(folder)}`
+/** Also for other files whose loss new keys make good. */
+export function adviceForNewKeys(folder: DataPaths): string {
+  return `${RESTORE_ADVICE}; or, to keep the records and end every session and token, run: ${newKeysCommand(folder)}`
 }
 
 function toSigningKey({ id, secret }: StoredKey): SigningKey {

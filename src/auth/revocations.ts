@@ -1,14 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { DamagedFileError, OverloadedError } from '../errors.ts'
-import { type DataFolder, dataFiles } from '../files/data-folder.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { isObject } from '../json.ts'
 import { REVOCATIONS_BYTES_MIN, REVOCATIONS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { Journal } from '../store/journal.ts'
-import { createJournalFile, type JournalPosition, openJournalFile } from '../store/journal-file.ts'
+import {
+  createJournalFile,
+  type JournalFile,
+  type JournalPosition,
+  openJournalFile,
+} from '../store/journal-file.ts'
+import type { JournalEnd } from '../store/journal-reader.ts'
 import { type Clock, createClock } from './clock.ts'
-import { newKeysCommand } from './keys.ts'
+import { adviceForNewKeys } from './keys.ts'
 
 /** A line of the file. */
 type Change =
@@ -143,7 +149,7 @@ export class Revocations {
  * @throws {DamagedFileError} if the file is not what was written, a torn tail excepted.
  */
 export async function openRevocations(
-  folder: DataFolder,
+  folder: DataPaths,
   {
     mustExist,
     log,
@@ -159,21 +165,12 @@ export async function openRevocations(
   const path = folder.file(dataFiles.revocations)
   let file = await openJournalFile(path, files)
   if (file === undefined) {
-    if (mustExist) {
-      const advice = `restore it from a backup; or, to end every session and token, run: ${newKeysCommand(folder)}`
-      throw new DamagedFileError(path, 0, 'the file is missing', advice)
-    }
-    await createJournalFile(path, { store: randomBytes(16).toString('hex'), after: 0 }, files)
+    if (mustExist) throw revocationsMissing(folder)
+    await createRevocations(folder, files)
     file = await openJournalFile(path, files)
   }
   if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
-  const ended = new Map<string, number>()
-  let passed = 0
-  const end = await file.read((input) => {
-    const change = parseRevocation(input)
-    if ('jti' in change) ended.set(change.jti, change.exp)
-    else passed = Math.max(passed, change.passed)
-  })
+  const { ended, passed, end } = await readRevocations(file)
   const position = await file.cut(end, log)
   const revocations = new Revocations(
     path,
@@ -187,6 +184,42 @@ export async function openRevocations(
   )
   revocations.rewriteIfDue()
   return revocations
+}
+
+/** What a file of ended credentials holds. */
+export interface StoredRevocations {
+  /** When each would have expired, in seconds since 1970, by its `jti`. */
+  readonly ended: Map<string, number>
+  /** The latest moment that is known to have passed, in ms since 1970; 0 when none is. */
+  readonly passed: number
+  readonly end: JournalEnd
+}
+
+/** @throws {DamagedFileError} if the file is not what was written, a torn tail excepted. */
+export async function readRevocations(file: JournalFile): Promise<StoredRevocations> {
+  const ended = new Map<string, number>()
+  let passed = 0
+  const end = await file.read((input) => {
+    const change = parseRevocation(input)
+    if ('jti' in change) ended.set(change.jti, change.exp)
+    else passed = Math.max(passed, change.passed)
+  })
+  return { ended, passed, end }
+}
+
+export function revocationsMissing(folder: DataPaths): DamagedFileError {
+  return new DamagedFileError(
+    folder.file(dataFiles.revocations),
+    0,
+    'the file is missing',
+    adviceForNewKeys(folder),
+  )
+}
+
+/** Begins with no ended credential. */
+export async function createRevocations(folder: DataPaths, files: FileSystem): Promise<void> {
+  const path = folder.file(dataFiles.revocations)
+  await createJournalFile(path, { store: randomBytes(16).toString('hex'), after: 0 }, files)
 }
 
 function parseRevocation(input: unknown): Change {

@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import {
   AccountExistsError,
   type AccountKind,
@@ -16,16 +16,11 @@ import {
 import { forgetInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'
-import { ConnbookError, FolderRefusedError, systemCode, UsageError } from '../errors.ts'
-import { checkDataFolder, dataFiles } from '../files/data-folder.ts'
-import { realFileSystem } from '../files/file-system.ts'
+import { systemCode, UsageError } from '../errors.ts'
 import { parseCommandLine } from './options.ts'
+import { OutputError, type Print } from './output.ts'
 import { readPassword } from './terminal.ts'
-
-/** Standard output did not take what a command has to show. */
-export class OutputError extends ConnbookError {
-  readonly code = 'output_failed'
-}
+import { checkUsedFolder, noData } from './used-folder.ts'
 
 const verbs = {
   user: ['add', 'passwd', 'remove', 'list'],
@@ -35,7 +30,6 @@ const verbs = {
 /**
  * Runs `user …` and `client …`, whether or not a server runs on the folder.
  *
- * @param print Resolves when standard output has taken a text.
  * @throws {UsageError} {AccountExistsError} {UnknownAccountError} {FolderRefusedError}; then nothing has changed.
  * @throws {OutputError} if `print` failed; then everything is done.
  */
@@ -43,7 +37,7 @@ export async function runAccountsCommand(
   kind: AccountKind,
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  print: (text: string) => Promise<void>,
+  print: Print,
 ): Promise<void> {
   const { options, words } = parseCommandLine(args, environment, ['data'])
   const [verb, name, ...rest] = words
@@ -57,7 +51,7 @@ export async function runAccountsCommand(
   if (rest.length > 0 || (name === undefined) !== (verb === 'list'))
     throw new UsageError(`Write it as: ${usage}`)
   const folder = resolve(options.data)
-  await checkInUse(folder)
+  await checkUsedFolder(folder)
   const lines = await run(folder, kind, verb, name)
   try {
     for (const line of lines) await print(`${line}\n`)
@@ -147,21 +141,4 @@ async function readAccounts(folder: string): Promise<Accounts> {
   const accounts = await accountsDocument(folder).read()
   if (accounts === undefined) throw noData(folder)
   return accounts
-}
-
-/** A mistyped folder must not become a new one. */
-async function checkInUse(folder: string) {
-  try {
-    await realFileSystem.lstat(join(folder, dataFiles.accounts))
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') throw noData(folder)
-    throw error
-  }
-  await checkDataFolder(folder)
-}
-
-function noData(folder: string): FolderRefusedError {
-  return new FolderRefusedError(
-    `Cannot find accounts in "${folder}"; start connbook once to make them, or name the folder with --data`,
-  )
 }

@@ -13,10 +13,14 @@ export function help(): string {
   connbook client rotate ID      give a client a new secret; ends its tokens
   connbook client remove ID
   connbook client list
+  connbook backup FILE           keep records and accounts in one file; - is standard output
+  connbook restore FILE          put a backup in the place of what the folder holds
+  connbook check [FILE]          tell what the folder, or a backup, holds, and whether it is sound
   connbook help | --help
   connbook --version
 
-user and client take --data; they work while the server runs, and while it does not.
+These commands take --data. All but restore work while the server runs, and while it
+does not.
 
 Flags, and the variables that they beat:
 ${optionsHelp()}

@@ -1,14 +1,14 @@
 import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
-import { accountsDocument } from '../auth/accounts.ts'
+import { accountsDocument, accountsMissing } from '../auth/accounts.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
 import { createKeys, readKeys } from '../auth/keys.ts'
 import { followAccounts } from '../auth/live-accounts.ts'
 import { openRevocations } from '../auth/revocations.ts'
-import { ConnbookError, DamagedFileError, systemCode } from '../errors.ts'
-import { type DataFolder, dataFiles, openDataFolder } from '../files/data-folder.ts'
+import { ConnbookError, systemCode } from '../errors.ts'
+import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import type { Log } from '../log.ts'
 import { configurationRoutes } from '../resources/configurations.ts'
@@ -150,9 +150,4 @@ async function listen(listener: Listener, { port, host }: Options): Promise<numb
 function urlHost(host: string | undefined): string {
   if (host === undefined || host === '::' || host === '0.0.0.0') return 'localhost'
   return isIPv6(host) ? `[${host}]` : host
-}
-
-function accountsMissing(folder: DataFolder): DamagedFileError {
-  const advice = 'restore it from a backup; the records are all there'
-  return new DamagedFileError(folder.file(dataFiles.accounts), 0, 'the file is missing', advice)
 }

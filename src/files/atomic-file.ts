@@ -131,7 +131,7 @@ export async function sweepTemporaryFiles(
 }
 
 /** What root writes must stay readable for the account that the server runs under: the owner of the folder. */
-async function giveToOwnerOf(folder: string, file: OpenFile, files: FileSystem): Promise<void> {
+export async function giveToOwnerOf(folder: string, file: OpenFile, files: FileSystem): Promise<void> {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await files.stat(folder)
   if (uid !== 0) await file.chown(uid, gid)

@@ -5,6 +5,7 @@ import { quoteForShell } from '../shell.ts'
 import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
+import { findUnfinishedReplacement, finishReplacement, sweepReplacements } from './folder-replacement.ts'
 
 /** Every file that the program keeps in a data folder. */
 export const dataFiles = {
@@ -28,6 +29,9 @@ const ownersFiles = [
   dataFiles.snapshot,
 ]
 
+/** Everything that makes up the state of a folder: all but the locks. */
+export const stateFiles: readonly string[] = Object.values(dataFiles).filter((name) => !name.startsWith('.'))
+
 /** What may lie in a folder that is still nobody's. */
 const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
 
@@ -48,7 +52,8 @@ export function dataPaths(path: string): DataPaths {
 }
 
 /**
- * Makes the folder if it is missing (0700), checks it as `checkDataFolder` does, and takes it over.
+ * Makes the folder if it is missing and private if it is empty (0700), checks it as `checkDataFolder` does, and takes
+ * it over. A restore that was interrupted is completed.
  *
  * What the program does not know lies in it untouched.
  *
@@ -57,6 +62,7 @@ export function dataPaths(path: string): DataPaths {
  */
 export async function openDataFolder(path: string, files: FileSystem = realFileSystem): Promise<DataFolder> {
   await makeFolder(path, files)
+  await closeIfEmpty(path, files)
   await checkDataFolder(path, files)
   const lock = await takeLock(path, dataFiles.lock, files)
   if (lock === undefined) {
@@ -65,6 +71,8 @@ export async function openDataFolder(path: string, files: FileSystem = realFileS
     )
   }
   try {
+    await finishReplacement(path, stateFiles, files)
+    await sweepReplacements(path, files)
     await sweepTemporaryFiles(path, ownersFiles, files)
   } catch (error) {
     lock.release()
@@ -74,9 +82,7 @@ export async function openDataFolder(path: string, files: FileSystem = realFileS
 }
 
 /**
- * Checks that a folder is private and that each data file in it is a plain, private file.
- *
- * A folder that is empty so far, as a fresh clone or mount has it, is made private instead of refused.
+ * Checks that a folder is private and that each data file in it is a plain, private file; changes nothing.
  *
  * @throws {FolderRefusedError} naming path, owner, mode and the command that mends it.
  */
@@ -92,12 +98,8 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
     )
   })
   if (isOpenToOthers(folder.mode)) {
-    const isEmpty = entries.every((entry) => harmlessEntries.has(entry))
-    if (!isEmpty || folder.uid !== process.getuid?.()) {
-      const advice = `use a folder of its own, or run: chmod 700 ${quoteForShell(path)}`
-      throw refused(path, 'others can get at it', folder, advice)
-    }
-    await files.chmod(path, 0o700)
+    const advice = `use a folder of its own, or run: chmod 700 ${quoteForShell(path)}`
+    throw refused(path, 'others can get at it', folder, advice)
   }
   const known: readonly string[] = Object.values(dataFiles)
   for (const entry of entries.filter((name) => known.includes(name))) {
@@ -108,6 +110,27 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
       throw refused(entryPath, 'others can get at it', found, `run: chmod 600 ${quoteForShell(entryPath)}`)
     }
   }
+}
+
+/**
+ * For those who do not own the folder: its files are not to be relied on while a restore is half done.
+ *
+ * @throws {FolderRefusedError}
+ */
+export async function checkNotRestoring(path: string, files: FileSystem = realFileSystem): Promise<void> {
+  const entry = findUnfinishedReplacement(await files.readdir(path))
+  if (entry === undefined) return
+  throw new FolderRefusedError(
+    `Cannot use "${path}": a restore is not complete, as "${entry}" shows; wait for it, or start connbook, which completes it`,
+  )
+}
+
+/** A folder of one's own that is empty so far, as a fresh clone or mount has it, is made private instead of refused. */
+async function closeIfEmpty(path: string, files: FileSystem): Promise<void> {
+  const { mode, uid } = await files.stat(path)
+  if (!isOpenToOthers(mode) || uid !== process.getuid?.()) return
+  const entries = await files.readdir(path).catch(() => undefined)
+  if (entries?.every((entry) => harmlessEntries.has(entry))) await files.chmod(path, 0o700)
 }
 
 /**

@@ -1,5 +1,17 @@
 import type { Stats } from 'node:fs'
-import { access, chmod, lstat, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
+import {
+  access,
+  chmod,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises'
 
 /** What the program does with an open file. */
 export interface OpenFile {
@@ -26,6 +38,7 @@ export interface FileSystem {
   rename(from: string, to: string): Promise<void>
   unlink(path: string): Promise<void>
   mkdir(path: string, mode: number): Promise<void>
+  rmdir(path: string): Promise<void>
   chmod(path: string, mode: number): Promise<void>
   readdir(path: string): Promise<string[]>
   /** Rejects unless this account may do what `mode` says, as in `fs.constants`. */
@@ -41,6 +54,7 @@ export const realFileSystem: FileSystem = {
   rename,
   unlink,
   mkdir: (path, mode) => mkdir(path, mode),
+  rmdir: (path) => rmdir(path),
   chmod,
   readdir: (path) => readdir(path),
   access,

@@ -1,7 +1,8 @@
-import { DamagedFileError } from '../errors.ts'
+import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
 import { isObject, parseJson } from '../json.ts'
+import { quoteForShell } from '../shell.ts'
 import { type Frame, parseFrame, parseSecondFrame } from './frame.ts'
 
 /** What the first line of a journal says. */
@@ -27,8 +28,6 @@ export interface JournalEnd {
 export const JOURNAL_VERSION = 1
 
 const HEADER_BYTES_MAX = 1024
-const HEADER_ADVICE = 'restore the data folder from a backup'
-const ADVICE = `${HEADER_ADVICE}, or cut the file there and accept what is lost`
 
 /**
  * Reads the first line of a journal.
@@ -41,11 +40,11 @@ export async function readJournalHeader(path: string, file: OpenFile): Promise<J
   const newline = start.subarray(0, bytesRead).indexOf('\n')
   const frame = newline === -1 ? undefined : parseFrame(start.subarray(0, newline))
   if (frame === undefined || frame.crcAfter(0) !== frame.storedCrc) {
-    throw new DamagedFileError(path, 0, 'the first line is no journal header', HEADER_ADVICE)
+    throw new DamagedFileError(path, 0, 'the first line is no journal header', RESTORE_ADVICE)
   }
   const content = parseArray(frame.json)?.[0]
   if (!isObject(content) || typeof content.store !== 'string') {
-    throw new DamagedFileError(path, 0, 'the header names no store', HEADER_ADVICE)
+    throw new DamagedFileError(path, 0, 'the header names no store', RESTORE_ADVICE)
   }
   if (content.journal !== JOURNAL_VERSION) {
     const reason = `journal version ${content.journal} is unknown to this program, which reads ${JOURNAL_VERSION},`
@@ -84,16 +83,27 @@ export async function readJournal(
     }
     const later = frame ?? parseSecondFrame(line)
     badOffset ??= offset
-    if (fits) throw new DamagedFileError(path, badOffset, 'a damaged line stands before a good one', ADVICE)
+    if (fits) throw damage(badOffset, 'a damaged line stands before a good one')
     if (later !== undefined && isBeyondNext(later)) {
       const reason = `the changes from revision ${revision + 1} to ${later.firstRevision - 1} are damaged or missing`
-      throw new DamagedFileError(path, badOffset, reason, ADVICE)
+      throw damage(badOffset, reason)
     }
   })
   return { size, crc, revision, tornBytes: (await file.stat()).size - size }
 
   function isNext(frame: Frame): boolean {
     return frame.firstRevision === revision + 1 && frame.crcAfter(crc) === frame.storedCrc
+  }
+
+  function damage(offset: number, reason: string, cause?: unknown) {
+    const cut = `truncate -s ${offset} ${quoteForShell(path)}`
+    return new DamagedFileError(
+      path,
+      offset,
+      reason,
+      `${RESTORE_ADVICE}; or, to give up what is behind, run: ${cut}`,
+      { cause },
+    )
   }
 
   /** Its checksum cannot be tried without the lost frame before it, but no torn write looks like this. */
@@ -109,7 +119,7 @@ export async function readJournal(
       }
     } catch (error) {
       const reason = `revision ${revision} does not fit (${error instanceof Error ? error.message : error})`
-      throw new DamagedFileError(path, offset, reason, ADVICE, { cause: error })
+      throw damage(offset, reason, error)
     }
   }
 }

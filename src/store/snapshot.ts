@@ -1,4 +1,4 @@
-import { systemCode } from '../errors.ts'
+import { RESTORE_ADVICE, systemCode } from '../errors.ts'
 import { openAtomicFile } from '../files/atomic-file.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import type { Configuration } from './configuration.ts'
@@ -12,7 +12,7 @@ import {
 const snapshotKind = {
   format: 'connbook snapshot',
   version: 1,
-  advice: 'restore the data folder from a backup',
+  advice: RESTORE_ADVICE,
 }
 
 /**

@@ -1,4 +1,4 @@
-import { DamagedFileError, systemCode } from '../errors.ts'
+import { DamagedFileError, RESTORE_ADVICE, systemCode } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import { parseChange } from './change.ts'
@@ -36,7 +36,6 @@ export interface ReadJournal {
   readonly end: JournalEnd
 }
 
-const ADVICE = 'restore the data folder from a backup'
 /** Each further one means that the files were put in the place of others just then, which is a rare moment. */
 const ATTEMPTS_MAX = 10
 
@@ -82,19 +81,19 @@ export async function readStoreFiles(
   const index = new ConfigurationIndex()
   const loaded = snapshot && (await loadSnapshot(snapshot, index))
   if (oldJournal === undefined && journal === undefined && (mustExist || loaded !== undefined)) {
-    throw new DamagedFileError(path, 0, 'the journal is missing', ADVICE)
+    throw new DamagedFileError(path, 0, 'the journal is missing', RESTORE_ADVICE)
   }
   const store = loaded?.store ?? oldJournal?.header.store ?? journal?.header.store
   // What the old journal holds beyond the beginning of the new one was refused when it was made.
   const oldRead = oldJournal && (await replay(oldJournal, journal?.header.after ?? Number.POSITIVE_INFINITY))
   if (oldRead !== undefined && journal === undefined && oldRead.end.revision < index.revision) {
     const reason = `the journal with the changes after revision ${oldRead.end.revision} is missing`
-    throw new DamagedFileError(path, 0, reason, ADVICE)
+    throw new DamagedFileError(path, 0, reason, RESTORE_ADVICE)
   }
   const read = journal && (await replay(journal, Number.POSITIVE_INFINITY))
   if (read !== undefined && read.end.revision < index.revision) {
     const reason = `it ends at revision ${read.end.revision}, before the snapshot's ${index.revision},`
-    throw new DamagedFileError(path, read.end.size, reason, ADVICE)
+    throw new DamagedFileError(path, read.end.size, reason, RESTORE_ADVICE)
   }
   return { store, index, snapshot: loaded, oldJournal: oldRead, journal: read }
 
@@ -103,7 +102,7 @@ export async function readStoreFiles(
     checkStore(file.path, header, store ?? header.store)
     if (header.after > index.revision) {
       const reason = `it begins after revision ${header.after}, but what is before ends at ${index.revision},`
-      throw new DamagedFileError(file.path, 0, reason, ADVICE)
+      throw new DamagedFileError(file.path, 0, reason, RESTORE_ADVICE)
     }
     const end = await file.read((input, revision) => {
       const change = parseChange(input)

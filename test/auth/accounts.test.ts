@@ -126,7 +126,7 @@ describe('accountsDocument', () => {
     await writeFile(path, (await readFile(path, 'utf8')).replace('"admin"', '"root"'))
     await assert.rejects(accountsDocument(folder).read(), (error) => {
       assert.ok(error instanceof DamagedFileError)
-      assert.match(error.message, /checksum differs at byte 0; restore it/)
+      assert.match(error.message, /checksum differs at byte 0; put it back/)
       return !error.message.includes('sha256:')
     })
   })

@@ -81,6 +81,7 @@ export function createFailingFiles(): FailingFiles {
     rename: (from, to) => run('rename', to, () => real.rename(from, to)),
     unlink: (path) => run('unlink', path, () => real.unlink(path)),
     mkdir: (path, mode) => run('mkdir', path, () => real.mkdir(path, mode)),
+    rmdir: (path) => run('rmdir', path, () => real.rmdir(path)),
     chmod: (path, mode) => run('chmod', path, () => real.chmod(path, mode)),
     readdir: (path) => run('readdir', path, () => real.readdir(path)),
     access: (path, mode) => run('access', path, () => real.access(path, mode)),

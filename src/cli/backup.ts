@@ -1,0 +1,117 @@
+import { realpath } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { accountsDocument } from '../auth/accounts.ts'
+import { ConnbookError, systemCode, UsageError } from '../errors.ts'
+import { openAtomicFile } from '../files/atomic-file.ts'
+import { dataPaths } from '../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { readStoreBeside } from '../store/store-files.ts'
+import { BACKUP_START, type Backup, describeBackup, writeBackup } from './backup-document.ts'
+import { parseCommandLine } from './options.ts'
+import { OutputError, type Print } from './output.ts'
+import { checkUsedFolder, noData } from './used-folder.ts'
+
+/** The backup could not be written where it was to be. */
+export class BackupFailedError extends ConnbookError {
+  readonly code = 'backup_failed'
+}
+
+/**
+ * Runs `backup FILE` or `backup -`, whether or not a server runs on the folder.
+ *
+ * FILE holds the new backup as a whole, or what it held before.
+ *
+ * @throws {UsageError} {FolderRefusedError} {DamagedFileError} when there is nothing sound to be kept.
+ * @throws {BackupFailedError} {OutputError} when it could not be written.
+ */
+export async function runBackupCommand(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  print: Print,
+): Promise<void> {
+  const { options, words } = parseCommandLine(args, environment, ['data'])
+  const [target, ...rest] = words
+  if (target === undefined || rest.length > 0)
+    throw new UsageError('Write it as: connbook backup FILE, or: connbook backup -')
+  const folder = resolve(options.data)
+  await checkUsedFolder(folder)
+  if (target !== '-') await checkTarget(resolve(target), folder)
+
+  const backup = await takeBackup(folder)
+  if (target === '-') {
+    await writeBackup(backup, print).catch((error: unknown) => {
+      throw new OutputError(
+        `Cannot write the backup to standard output (${systemCode(error)}); what it got is not whole`,
+        { cause: error },
+      )
+    })
+    return
+  }
+  await writeToFile(resolve(target), backup)
+  await print(`Kept ${describeBackup(backup)} of ${folder} in ${resolve(target)}\n`)
+}
+
+async function takeBackup(path: string, files: FileSystem = realFileSystem): Promise<Backup> {
+  const { store, index } = await readStoreBeside(dataPaths(path), true, files)
+  const accounts = await accountsDocument(path, files).read()
+  if (accounts === undefined || store === undefined) throw noData(path)
+  return {
+    store,
+    revision: index.revision,
+    lastId: index.lastId,
+    createdAt: new Date().toISOString(),
+    accounts,
+    records: index.slice(0, index.count),
+  }
+}
+
+/** What is no backup is not overwritten, and a backup does not lie beside what it is to save. */
+async function checkTarget(path: string, folder: string, files: FileSystem = realFileSystem) {
+  const refuse = (reason: string) =>
+    new BackupFailedError(`Cannot keep a backup in "${path}": ${reason}; name another file`)
+  try {
+    if ((await realpath(dirname(path))) === (await realpath(folder)))
+      throw refuse('it is in the data folder itself')
+    if (!(await files.lstat(path)).isFile()) throw refuse('it is not a plain file')
+    const file = await files.open(path, 'r')
+    try {
+      const start = Buffer.alloc(BACKUP_START.length)
+      await file.read(start, 0, start.length, 0)
+      if (start.toString() !== BACKUP_START) throw refuse('there is a file that is no backup')
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error
+  }
+}
+
+async function writeToFile(path: string, backup: Backup, files: FileSystem = realFileSystem) {
+  const interruption = abortOnSignals()
+  try {
+    const file = await openAtomicFile(path, files)
+    try {
+      await writeBackup(backup, (text) => {
+        interruption.throwIfAborted()
+        return file.write(text)
+      })
+      await file.commit()
+    } finally {
+      await file.abort()
+    }
+  } catch (error) {
+    const reason = interruption.aborted ? interruption.reason : systemCode(error)
+    if (reason === undefined) throw error
+    throw new BackupFailedError(
+      `Cannot keep a backup in "${path}" (${reason}); what was there before is untouched`,
+      { cause: error },
+    )
+  }
+}
+
+/** Somebody who interrupts finds no half-written file. */
+function abortOnSignals(): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort(signal))
+  return controller.signal
+}

@@ -1,0 +1,64 @@
+import { resolve } from 'node:path'
+import { ConnbookError, UsageError } from '../errors.ts'
+import { checkDataFolder, checkNotRestoring, dataPaths } from '../files/data-folder.ts'
+import { realFileSystem } from '../files/file-system.ts'
+import { counted } from '../text.ts'
+import { describeBackup, readBackup } from './backup-document.ts'
+import { examineFolder, type Finding } from './examination.ts'
+import { parseCommandLine } from './options.ts'
+import type { Print } from './output.ts'
+import { checkHasData } from './used-folder.ts'
+
+/** Files were found that are not what was written; what was printed tells which. */
+export class DamageFoundError extends ConnbookError {
+  readonly code = 'damage_found'
+}
+
+/**
+ * Runs `check`, which tells what is in a data folder, and `check FILE`, which does so for a backup. Changes nothing, and
+ * may run beside a server.
+ *
+ * @throws {UsageError} {FolderRefusedError} when there is no folder to be looked at.
+ * @throws {DamageFoundError} after printing what is damaged; {DamagedFileError} for a backup.
+ */
+export async function runCheckCommand(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  print: Print,
+): Promise<void> {
+  const { options, words } = parseCommandLine(args, environment, ['data'])
+  const [file, ...rest] = words
+  if (rest.length > 0) throw new UsageError('Write it as: connbook check, or: connbook check FILE')
+  if (file === undefined) await checkFolder(resolve(options.data), print)
+  else await checkBackup(resolve(file), print)
+}
+
+async function checkFolder(folder: string, print: Print) {
+  await checkHasData(folder)
+  await checkDataFolder(folder)
+  await checkNotRestoring(folder)
+  const { findings, state } = await examineFolder(dataPaths(folder), realFileSystem)
+  await print(`${folder}\n${render(findings)}`)
+  if (state !== undefined)
+    await print(`${counted(state.index.count, 'record')}, next id ${state.index.lastId + 1}\n`)
+  const damaged = findings.filter(({ isDamage }) => isDamage)
+  if (damaged.length === 0) return print('The folder is sound\n')
+  throw new DamageFoundError(
+    `Cannot vouch for "${folder}": ${damaged.map(({ name }) => name).join(', ')} damaged, as told on standard output`,
+  )
+}
+
+async function checkBackup(path: string, print: Print) {
+  const backup = await readBackup(path, realFileSystem)
+  await print(
+    `${path}\n  ${describeBackup(backup)} as they were at ${backup.createdAt}; next id ${backup.lastId + 1}\n`,
+  )
+  await print('The backup is sound\n')
+}
+
+function render(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ name }) => name.length))
+  return findings
+    .map(({ name, words, isDamage }) => `  ${name.padEnd(width)}  ${isDamage ? 'DAMAGED: ' : ''}${words}\n`)
+    .join('')
+}

@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
+import { accountsDocument, withAccountsLock } from '../auth/accounts.ts'
+import { createKeys } from '../auth/keys.ts'
+import { createRevocations } from '../auth/revocations.ts'
+import { systemCode, UsageError } from '../errors.ts'
+import { dataFiles, dataPaths, openDataFolder, stateFiles } from '../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { finishReplacement, prepareReplacement } from '../files/folder-replacement.ts'
+import { createJournalFile } from '../store/journal-file.ts'
+import { writeSnapshot } from '../store/snapshot.ts'
+import { type Backup, describeBackup, readBackup } from './backup-document.ts'
+import { parseCommandLine } from './options.ts'
+import { OutputError, type Print } from './output.ts'
+
+/**
+ * Runs `restore FILE`: the folder becomes what the backup holds, with new signing keys, and its old files go aside.
+ *
+ * The backup is read to its end before anything is touched. Whenever the process ends, the folder is as it was, or
+ * the next start of anything that owns it completes the restore.
+ *
+ * @throws {UsageError} {FolderInUseError} {FolderRefusedError} and {DamagedFileError} if the backup is not what was written;
+ *   then nothing has changed.
+ */
+export async function runRestoreCommand(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  print: Print,
+): Promise<void> {
+  const { options, words } = parseCommandLine(args, environment, ['data'])
+  const [source, ...rest] = words
+  if (source === undefined || rest.length > 0) throw new UsageError('Write it as: connbook restore FILE')
+  const backup = await readBackup(resolve(source), realFileSystem)
+  const folder = await openDataFolder(resolve(options.data))
+  let aside: string | undefined
+  try {
+    aside = await withAccountsLock(folder.path, () => replaceState(folder.path, backup))
+  } finally {
+    folder.release()
+  }
+  const lines = [
+    `Restored ${describeBackup(backup)} to ${folder.path}, as they were at ${backup.createdAt}`,
+    ...(aside === undefined ? [] : [`What was there before is in ${aside}`]),
+    'Every session and token has ended',
+  ]
+  await print(`${lines.join('\n')}\n`).catch((error: unknown) => {
+    throw new OutputError(`Cannot show what was done (${systemCode(error)}); the restore is complete`, {
+      cause: error,
+    })
+  })
+}
+
+/**
+ * Puts the state of a backup in the place of whatever a folder holds.
+ *
+ * The store gets another id, because revisions that were given since the backup will be given again, and the two
+ * together make the entity tags of lists.
+ *
+ * @returns The folder that keeps the old files; undefined when there were none.
+ */
+export async function replaceState(
+  folder: string,
+  backup: Backup,
+  files: FileSystem = realFileSystem,
+): Promise<string | undefined> {
+  const replacement = await prepareReplacement(folder, files)
+  try {
+    const paths = dataPaths(replacement.path)
+    const { revision, lastId } = backup
+    const store = randomBytes(16).toString('hex')
+    await writeSnapshot(paths.file(dataFiles.snapshot), { store, revision, lastId }, backup.records, files)
+    await createJournalFile(paths.file(dataFiles.journal), { store, after: revision }, files)
+    await createRevocations(paths, files)
+    await createKeys(paths, files)
+    await accountsDocument(paths.path, files).write(backup.accounts)
+    await replacement.commit()
+  } catch (error) {
+    // What cannot be removed now is swept when the folder is next opened.
+    await replacement.abort().catch(() => {})
+    throw error
+  }
+  return finishReplacement(folder, stateFiles, files)
+}

@@ -1,0 +1,43 @@
+import { join } from 'node:path'
+import { FolderRefusedError, systemCode } from '../errors.ts'
+import { checkDataFolder, checkNotRestoring, dataFiles } from '../files/data-folder.ts'
+import { realFileSystem } from '../files/file-system.ts'
+
+/**
+ * Checks, for commands on a folder that a server has used, that it is one: a mistyped path must not become a new folder.
+ *
+ * @throws {FolderRefusedError} also as `checkDataFolder` does.
+ */
+export async function checkUsedFolder(folder: string): Promise<void> {
+  try {
+    await checkNotRestoring(folder)
+    await realFileSystem.lstat(join(folder, dataFiles.accounts))
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') throw noData(folder)
+    throw error
+  }
+  await checkDataFolder(folder)
+}
+
+/**
+ * Checks, before anything else is said of a folder, that it is one of connbook, in whatever state.
+ *
+ * @throws {FolderRefusedError}
+ */
+export async function checkHasData(folder: string): Promise<void> {
+  const known: readonly string[] = Object.values(dataFiles)
+  try {
+    const entries = await realFileSystem.readdir(folder)
+    if (!entries.some((entry) => known.includes(entry))) throw noData(folder)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') throw noData(folder)
+    throw error
+  }
+}
+
+/** There are no accounts where every folder in use has some. */
+export function noData(folder: string): FolderRefusedError {
+  return new FolderRefusedError(
+    `Cannot find accounts in "${folder}"; start connbook once to make them, or name the folder with --data`,
+  )
+}
