@@ -22,7 +22,8 @@ describe('the README', () => {
 
   it('prints what it says, line by line', { skip }, async (t) => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-    const steps = ['A tour with curl', 'A real list'].flatMap((title) => stepsOf(section(readme, title)))
+    const titles = ['A tour with curl', 'A real list', 'Back up and restore']
+    const steps = titles.flatMap((title) => stepsOf(section(readme, title)))
     assert.ok(steps.length > 20, `only ${steps.length} commands found`)
     const port = await freePort()
     const shell = await openShell(t, port)
