@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DamagedFileError, systemCode } from '../errors.ts'
-import { type DataFolder, dataFiles } from '../files/data-folder.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { ACCOUNTS_POLL_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -23,7 +23,7 @@ export interface LiveAccounts {
  * @param accounts What the file held a moment ago.
  */
 export function followAccounts(
-  folder: DataFolder,
+  folder: DataPaths,
   accounts: Accounts,
   log: Log,
   files: FileSystem = realFileSystem,

@@ -75,6 +75,8 @@ async function start(
 ): Promise<Service> {
   const folder = await openDataFolder(resolve(options.data), files)
   cleanUps.push(() => folder.release())
+  if (folder.completedRestore !== undefined)
+    log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
   let accounts = await accountsDocument(folder.path, files).read()
   const mustExist = accounts !== undefined
   const found = await readKeys(folder, mustExist, files)

@@ -44,6 +44,8 @@ export interface DataPaths {
 
 /** A data folder that this process, and no other, writes. */
 export interface DataFolder extends DataPaths {
+  /** The interrupted restore that was completed when the folder was opened. */
+  readonly completedRestore: string | undefined
   release(): void
 }
 
@@ -71,14 +73,15 @@ export async function openDataFolder(path: string, files: FileSystem = realFileS
     )
   }
   try {
+    const completedRestore = findUnfinishedReplacement(await files.readdir(path))
     await finishReplacement(path, stateFiles, files)
     await sweepReplacements(path, files)
     await sweepTemporaryFiles(path, ownersFiles, files)
+    return { ...dataPaths(path), completedRestore, release: lock.release }
   } catch (error) {
     lock.release()
     throw error
   }
-  return { ...dataPaths(path), release: lock.release }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { removeIfPresent } from '../files/atomic-file.ts'
-import { type DataFolder, dataFiles } from '../files/data-folder.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -28,7 +28,7 @@ interface Decision {
  * becomes visible when it is durable.
  */
 export class ConfigurationStore {
-  readonly #folder: DataFolder
+  readonly #folder: DataPaths
   readonly #files: FileSystem
   readonly #log: Log
   readonly #index: ConfigurationIndex
@@ -43,7 +43,7 @@ export class ConfigurationStore {
   /** Use `openConfigurationStore`. */
   constructor(
     recovered: Recovered,
-    folder: DataFolder,
+    folder: DataPaths,
     log: Log,
     files: FileSystem,
     snapshotBytesMin: number,
@@ -269,7 +269,7 @@ export class ConfigurationStore {
  * @throws {DamagedFileError} if what is on disk is not what was written, a torn tail excepted.
  */
 export async function openConfigurationStore(
-  folder: DataFolder,
+  folder: DataPaths,
   {
     mustExist,
     log,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DamagedFileError } from '../errors.ts'
-import { type DataFolder, dataFiles } from '../files/data-folder.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import type { Log } from '../log.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
@@ -26,7 +26,7 @@ export interface Recovered {
  * @throws {DamagedFileError} for anything but a torn tail.
  */
 export async function recoverStore(
-  folder: DataFolder,
+  folder: DataPaths,
   mustExist: boolean,
   files: FileSystem,
   log: Log,
@@ -56,7 +56,7 @@ export async function recoverStore(
 }
 
 async function createJournal(
-  folder: DataFolder,
+  folder: DataPaths,
   store: string,
   after: number,
   files: FileSystem,
