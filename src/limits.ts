@@ -41,6 +41,8 @@ export const LINE_BYTES_MAX = 16 * 1024 * 1024
 export const SNAPSHOT_JOURNAL_BYTES_MIN = 4 * 1024 * 1024
 /** Records that a snapshot turns into text before it lets others run. */
 export const SNAPSHOT_SLICE_RECORDS = 500
+/** A snapshot is synced each time it has grown by so much: a sync of more would hold those of the journal up. */
+export const SNAPSHOT_SYNC_BYTES = 8 * 1024 * 1024
 /** Between tries to get writable again after the disk failed: the first pause, doubled up to the last. */
 export const RECOVERY_PAUSE_MS_MIN = 500
 export const RECOVERY_PAUSE_MS_MAX = 30_000

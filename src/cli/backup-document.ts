@@ -12,7 +12,7 @@ export interface Backup extends StateHeader {
   readonly createdAt: string
   readonly accounts: Accounts
   /** By rising id. */
-  readonly records: readonly Configuration[]
+  readonly records: Iterable<Configuration>
 }
 
 const backupKind = { format: 'connbook backup', version: 1, advice: 'use another backup' }
@@ -21,8 +21,8 @@ const backupKind = { format: 'connbook backup', version: 1, advice: 'use another
 export const BACKUP_START = `{"format":"${backupKind.format}",`
 
 /** "3 records and 2 accounts". */
-export function describeBackup({ records, accounts }: Backup): string {
-  return `${counted(records.length, 'record')} and ${counted(accounts.users.length + accounts.clients.length, 'account')}`
+export function describeBackup({ count, accounts }: Backup): string {
+  return `${counted(count, 'record')} and ${counted(accounts.users.length + accounts.clients.length, 'account')}`
 }
 
 /** @param write Resolves when more may be written. */
@@ -45,7 +45,7 @@ export async function readBackup(path: string, files: FileSystem): Promise<Backu
       throw new DamagedFileError(path, 0, 'it is not a plain file', backupKind.advice)
     const records: Configuration[] = []
     let jsonBytes = 0
-    const { members, store, revision, lastId } = await readRecordDocument(
+    const { members, store, revision, lastId, count } = await readRecordDocument(
       backupKind,
       path,
       file,
@@ -57,7 +57,7 @@ export async function readBackup(path: string, files: FileSystem): Promise<Backu
     try {
       new ConfigurationIndex().load(records, jsonBytes, revision, lastId)
       const createdAt = String(members.createdAt)
-      return { store, revision, lastId, createdAt, accounts: parseAccounts(members.accounts), records }
+      return { store, revision, lastId, count, createdAt, accounts: parseAccounts(members.accounts), records }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       throw new DamagedFileError(path, 0, reason, backupKind.advice, { cause: error })

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { accountsDocument } from '../auth/accounts.ts'
 import { ConnbookError, systemCode, UsageError } from '../errors.ts'
-import { openAtomicFile } from '../files/atomic-file.ts'
+import { openAtomicFile, readStart } from '../files/atomic-file.ts'
 import { dataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { readStoreBeside } from '../store/store-files.ts'
@@ -61,7 +61,8 @@ async function takeBackup(path: string, files: FileSystem = realFileSystem): Pro
     lastId: index.lastId,
     createdAt: new Date().toISOString(),
     accounts,
-    records: index.slice(0, index.count),
+    count: index.count,
+    records: index.freeze(),
   }
 }
 
@@ -76,7 +77,7 @@ async function checkTarget(path: string, folder: string, files: FileSystem = rea
     const file = await files.open(path, 'r')
     try {
       const start = Buffer.alloc(BACKUP_START.length)
-      await file.read(start, 0, start.length, 0)
+      await readStart(file, start)
       if (start.toString() !== BACKUP_START) throw refuse('there is a file that is no backup')
     } finally {
       await file.close()

@@ -66,9 +66,14 @@ export async function replaceState(
   const replacement = await prepareReplacement(folder, files)
   try {
     const paths = dataPaths(replacement.path)
-    const { revision, lastId } = backup
+    const { revision, lastId, count } = backup
     const store = randomBytes(16).toString('hex')
-    await writeSnapshot(paths.file(dataFiles.snapshot), { store, revision, lastId }, backup.records, files)
+    await writeSnapshot(
+      paths.file(dataFiles.snapshot),
+      { store, revision, lastId, count },
+      backup.records,
+      files,
+    )
     await createJournalFile(paths.file(dataFiles.journal), { store, after: revision }, files)
     await createRevocations(paths, files)
     await createKeys(paths, files)

@@ -8,6 +8,8 @@ export interface AtomicFile {
   write(content: string | Uint8Array): Promise<void>
   /** Bytes written so far. */
   readonly size: number
+  /** Brings what was written so far to the disk, so that `commit` has less to wait for. */
+  datasync(): Promise<void>
   /** Syncs the file, gives it its name, syncs the folder. */
   commit(): Promise<void>
   /** Gives up and removes what was written. Does nothing after `commit`. */
@@ -42,6 +44,7 @@ export async function openAtomicFile(
       await writeAll(temporary.file, bytes, size)
       size += bytes.length
     },
+    datasync: () => temporary.file.datasync(),
     async commit() {
       await temporary.file.sync()
       await close()
@@ -96,6 +99,21 @@ export async function writeAll(file: OpenFile, bytes: Uint8Array, position: numb
     const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written)
     written += bytesWritten
   }
+}
+
+/**
+ * Fills a buffer from the start of a file, however many calls it takes.
+ *
+ * @returns How many bytes there were.
+ */
+export async function readStart(file: OpenFile, bytes: Uint8Array): Promise<number> {
+  let length = 0
+  while (length < bytes.length) {
+    const { bytesRead } = await file.read(bytes, length, bytes.length - length, length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return length
 }
 
 /** Makes the names in a folder survive a power loss. Windows cannot sync a folder and keeps names by itself. */

@@ -49,6 +49,11 @@ export class ConfigurationIndex {
     return this.#orderedBy(sort).slice(offset, limit)
   }
 
+  /** All records by rising id as they are now, whatever changes later. */
+  freeze(): Iterable<Configuration> {
+    return this.#byId.freeze()
+  }
+
   /** Begins with the records of a snapshot, in place of whatever was there. */
   load(records: readonly Configuration[], jsonBytes: number, revision: number, lastId: number): void {
     this.#byName.clear()

@@ -248,9 +248,13 @@ export class ConfigurationStore {
 
   async #writeSnapshot() {
     const { revision, lastId, count } = this.#index
-    const records = this.#index.slice(0, count)
     const path = this.#folder.file(dataFiles.snapshot)
-    const bytes = await writeSnapshot(path, { store: this.id, revision, lastId }, records, this.#files)
+    const bytes = await writeSnapshot(
+      path,
+      { store: this.id, revision, lastId, count },
+      this.#index.freeze(),
+      this.#files,
+    )
     this.#snapshotDueBytes = Math.max(this.#snapshotBytesMin, bytes)
     this.#log.info('snapshot_written', { records: count, revision, bytes })
   }

@@ -1,4 +1,5 @@
 import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
+import { readStart } from '../files/atomic-file.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
 import { isObject, parseJson } from '../json.ts'
@@ -36,8 +37,7 @@ const HEADER_BYTES_MAX = 1024
  */
 export async function readJournalHeader(path: string, file: OpenFile): Promise<JournalHeader> {
   const start = Buffer.alloc(HEADER_BYTES_MAX)
-  const { bytesRead } = await file.read(start, 0, start.length, 0)
-  const newline = start.subarray(0, bytesRead).indexOf('\n')
+  const newline = start.subarray(0, await readStart(file, start)).indexOf('\n')
   const frame = newline === -1 ? undefined : parseFrame(start.subarray(0, newline))
   if (frame === undefined || frame.crcAfter(0) !== frame.storedCrc) {
     throw new DamagedFileError(path, 0, 'the first line is no journal header', RESTORE_ADVICE)

@@ -15,6 +15,8 @@ export interface StateHeader {
   readonly revision: number
   /** The highest id ever given. */
   readonly lastId: number
+  /** How many records there are. */
+  readonly count: number
 }
 
 /** A kind of document that holds the whole state of a store. */
@@ -28,7 +30,6 @@ export interface DocumentKind {
 
 /** What stands before the records. */
 export interface DocumentStart extends StateHeader {
-  readonly count: number
   /** Everything else. */
   readonly members: Readonly<Record<string, unknown>>
 }
@@ -44,9 +45,9 @@ export interface DocumentStart extends StateHeader {
  */
 export async function writeRecordDocument(
   { format, version }: DocumentKind,
-  { store, revision, lastId }: StateHeader,
+  { store, revision, lastId, count }: StateHeader,
   members: Readonly<Record<string, unknown>>,
-  records: readonly Configuration[],
+  records: Iterable<Configuration>,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
   let crc = 0
@@ -54,14 +55,19 @@ export async function writeRecordDocument(
     crc = crc32(text, crc)
     return write(text)
   }
-  const count = records.length
   const start = JSON.stringify({ format, version, store, revision, lastId, count, ...members })
   await writeCovered(`${start.slice(0, -1)},"records":[\n`)
-  for (let first = 0; first < count; first += SNAPSHOT_SLICE_RECORDS) {
-    const slice = records.slice(first, first + SNAPSHOT_SLICE_RECORDS).map((record) => JSON.stringify(record))
-    const isLast = first + SNAPSHOT_SLICE_RECORDS >= count
-    await writeCovered(slice.join(',\n') + (isLast ? '\n' : ',\n'))
+  let slice = ''
+  let written = 0
+  for (const record of records) {
+    written += 1
+    slice += `${JSON.stringify(record)}${written === count ? '\n' : ',\n'}`
+    if (written % SNAPSHOT_SLICE_RECORDS === 0) {
+      await writeCovered(slice)
+      slice = ''
+    }
   }
+  if (slice !== '') await writeCovered(slice)
   await write(`],"checksum":"${hex(crc)}"}\n`)
 }
 

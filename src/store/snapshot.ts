@@ -1,6 +1,7 @@
 import { RESTORE_ADVICE, systemCode } from '../errors.ts'
 import { openAtomicFile } from '../files/atomic-file.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
+import { SNAPSHOT_SYNC_BYTES } from '../limits.ts'
 import type { Configuration } from './configuration.ts'
 import {
   type DocumentStart,
@@ -23,12 +24,19 @@ const snapshotKind = {
 export async function writeSnapshot(
   path: string,
   header: StateHeader,
-  records: readonly Configuration[],
+  records: Iterable<Configuration>,
   files: FileSystem,
 ): Promise<number> {
   const file = await openAtomicFile(path, files)
+  let syncDueBytes = SNAPSHOT_SYNC_BYTES
+  const write = async (text: string) => {
+    await file.write(text)
+    if (file.size < syncDueBytes) return
+    await file.datasync()
+    syncDueBytes = file.size + SNAPSHOT_SYNC_BYTES
+  }
   try {
-    await writeRecordDocument(snapshotKind, header, {}, records, (text) => file.write(text))
+    await writeRecordDocument(snapshotKind, header, {}, records, write)
     await file.commit()
     return file.size
   } finally {

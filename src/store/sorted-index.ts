@@ -8,6 +8,8 @@ interface Node<Item> {
   /** Exactly one of the two: a leaf has items, any other node has children. */
   items?: Item[]
   children?: Node<Item>[]
+  /** Whether somebody else goes on reading `items`, so that a change needs a copy. */
+  isShared?: boolean
 }
 
 /**
@@ -56,12 +58,23 @@ export class SortedIndex<Item> {
     return found
   }
 
+  /**
+   * All items in order as they are now, however the index changes later. Costs a moment for each node, not for each
+   * item.
+   */
+  freeze(): Iterable<Item> {
+    const pieces: Item[][] = []
+    if (this.#root !== undefined) share(this.#root, pieces)
+    return flatten(pieces)
+  }
+
   /** Returns the new right neighbour when the node had to be split. */
   #insertBelow(node: Node<Item>, item: Item): Node<Item> | undefined {
     node.size += 1
     if (this.#compare(item, node.last) > 0) node.last = item
     if (node.items !== undefined) {
-      node.items.splice(this.#search(node.items, item), 0, item)
+      const items = ownItems(node)
+      items.splice(this.#search(items, item), 0, item)
       return split(node)
     }
     const children = node.children ?? []
@@ -74,8 +87,9 @@ export class SortedIndex<Item> {
   #removeBelow(node: Node<Item>, item: Item): void {
     node.size -= 1
     if (node.items !== undefined) {
-      node.items.splice(this.#search(node.items, item), 1)
-      if (node.size > 0) node.last = at(node.items, node.size - 1)
+      const items = ownItems(node)
+      items.splice(this.#search(items, item), 1)
+      if (node.size > 0) node.last = at(items, node.size - 1)
       return
     }
     const children = node.children ?? []
@@ -129,6 +143,7 @@ function split<Item>(node: Node<Item>): Node<Item> | undefined {
   const half = entries.length >> 1
   let right: Node<Item>
   if (node.items !== undefined) {
+    // Not shared: an insertion has just made it too long.
     const items = node.items.splice(half)
     right = { size: items.length, last: node.last, items }
     node.last = at(node.items, half - 1)
@@ -149,11 +164,30 @@ function joinIfSmall<Item>(children: Node<Item>[], position: number): void {
   if (right === undefined) return
   const entries = (left.items ?? left.children ?? []).length + (right.items ?? right.children ?? []).length
   if (entries > NODE_ENTRIES_MAX / 2) return
-  left.items?.push(...(right.items ?? []))
+  if (left.items !== undefined) ownItems(left).push(...(right.items ?? []))
   left.children?.push(...(right.children ?? []))
   left.size += right.size
   left.last = right.last
   children.splice(children.indexOf(right), 1)
+}
+
+/** The items of a leaf, to be changed. */
+function ownItems<Item>(leaf: Node<Item>): Item[] {
+  if (leaf.isShared || leaf.items === undefined) leaf.items = leaf.items?.slice() ?? []
+  leaf.isShared = false
+  return leaf.items
+}
+
+function share<Item>(node: Node<Item>, pieces: Item[][]): void {
+  if (node.items !== undefined) {
+    node.isShared = true
+    pieces.push(node.items)
+  }
+  for (const child of node.children ?? []) share(child, pieces)
+}
+
+function* flatten<Item>(pieces: readonly Item[][]): Iterable<Item> {
+  for (const piece of pieces) yield* piece
 }
 
 function collect<Item>(node: Node<Item>, offset: number, limit: number, found: Item[]): void {

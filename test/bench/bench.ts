@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { arch, availableParallelism, cpus, loadavg, release, type } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compareCompaction } from './compaction.ts'
 import { type Result, runComparison } from './comparison.ts'
 import { createComparisons } from './comparisons.ts'
 import { renderLegend, renderResult, toJson } from './report.ts'
@@ -30,11 +31,13 @@ const workshop = await mkdtemp(join(folder, 'run-'))
 process.once('exit', () => rmSync(workshop, { recursive: true, force: true }))
 
 const results: Result[] = []
-for (const comparison of await createComparisons(workshop)) {
-  const result = await runComparison(comparison)
-  results.push(result)
-  console.log(`${renderResult(result)}\n`)
-}
+for (const comparison of await createComparisons(workshop)) show(await runComparison(comparison))
+for (const result of await compareCompaction(workshop)) show(result)
 console.log(renderLegend(results))
 const report = { date: new Date().toISOString(), machine, results: results.map(toJson) }
 await writeFile(join(folder, 'results.json'), `${JSON.stringify(report, null, 2)}\n`)
+
+function show(result: Result) {
+  results.push(result)
+  console.log(`${renderResult(result)}\n`)
+}

@@ -3,6 +3,13 @@ export const figures = {
   cpuMicroseconds: { label: 'server CPU, µs/request', digits: 1 },
   perSecond: { label: 'requests/s', digits: 0 },
   startMilliseconds: { label: 'ms to the first 200', digits: 1 },
+  holdP50: { label: 'loop held, ms: half', digits: 2 },
+  holdP99: { label: 'loop held, ms: 99 %', digits: 2 },
+  holdMax: { label: 'loop held, ms: most', digits: 1 },
+  answerP50: { label: 'answered, ms: half', digits: 2 },
+  answerP99: { label: 'answered, ms: 99 %', digits: 2 },
+  answerMax: { label: 'answered, ms: last', digits: 1 },
+  memory: { label: 'memory, MiB', digits: 0 },
   /** Near 1, it is the generator, which has one thread, that sets the pace. */
   generatorCores: { label: 'CPU of the load generator, cores', digits: 2 },
   otherCores: { label: 'CPU of everything else, cores', digits: 2 },
@@ -19,26 +26,34 @@ export interface Contender {
   readonly measure: () => Promise<Sample>
 }
 
-/** What is hoped of subject by baseline. */
+/** What is hoped of subject by baseline, or of the subject alone. */
 export interface Target {
   readonly figure: Figure
+  /** For the subject's own value, whatever the baseline's. */
+  readonly millisecondsAtMost?: number
   readonly atMost?: number
   readonly atLeast?: number
 }
 
-export interface Comparison {
+/** What the table of a comparison says above the values, and what is hoped of them. */
+export interface Heading {
   readonly title: string
-  readonly subject: Contender
-  readonly baseline: Contender
+  readonly subject: { readonly name: string }
+  readonly baseline: { readonly name: string }
   /** The figures to show, in this order. */
   readonly targets: readonly Target[]
+}
+
+export interface Comparison extends Heading {
+  readonly subject: Contender
+  readonly baseline: Contender
   readonly rounds: number
   /** Rounds before those that count. */
   readonly warmUpRounds?: number
 }
 
 export interface Result {
-  readonly comparison: Comparison
+  readonly comparison: Heading
   /** Round by round, so that neighbours in time are at the same position. */
   readonly subject: readonly Sample[]
   readonly baseline: readonly Sample[]

@@ -1,12 +1,19 @@
-import { cp, mkdtemp } from 'node:fs/promises'
+import { cp, mkdtemp, open, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
-import { Configuration } from '../../src/store/configuration.ts'
-import { createJournalFile } from '../../src/store/journal-file.ts'
+import type { Change } from '../../src/store/change.ts'
+import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
+import { encodeJournalStart } from '../../src/store/journal-file.ts'
 import { writeSnapshot } from '../../src/store/snapshot.ts'
 
 const STORE = '0'.repeat(32)
+
+const services = [
+  { port: 22, username: 'ops' },
+  { port: 5432, username: 'reporting' },
+  { port: 8443, username: 'deploy-agent' },
+] as const
 
 /** A path below `workshop` where nothing is yet. */
 export async function newPath(workshop: string): Promise<string> {
@@ -17,26 +24,39 @@ export async function newPath(workshop: string): Promise<string> {
 export async function copyOf(folder: string, workshop: string): Promise<string> {
   const path = await newPath(workshop)
   await cp(folder, path, { recursive: true })
+  // Or the disk would still be busy with the copy while something is measured.
+  for (const name of await readdir(path)) await syncFile(join(path, name))
   return path
 }
 
+/** The fields of `record-1` and so on. */
+export function fieldsOf(id: number): NewConfiguration {
+  const { port, username } = services[id % services.length] ?? services[0]
+  return { name: `record-${id}`, hostname: `host-${id}.example`, port, username }
+}
+
+/** What the journal behind a snapshot of this size is to hold. */
+export type MakeChanges = (snapshotBytes: number) => readonly Change[]
+
 /** Puts records named `record-1` and so on in the place of those in a folder that has had its first start. */
-export async function fillFolder(path: string, count: number): Promise<void> {
-  const records = Array.from({ length: count }, (_, i) => {
-    const id = i + 1
-    return new Configuration(id, {
-      name: `record-${id}`,
-      hostname: `host-${id}.example`,
-      port: 22,
-      username: 'ops',
-    })
-  })
+export async function fillFolder(
+  path: string,
+  count: number,
+  makeChanges: MakeChanges = () => [],
+): Promise<void> {
+  const records = Array.from({ length: count }, (_, i) => new Configuration(i + 1, fieldsOf(i + 1)))
   const folder = await openDataFolder(path)
   try {
-    const header = { store: STORE, revision: count, lastId: count }
-    await writeSnapshot(folder.file(dataFiles.snapshot), header, records, realFileSystem)
-    await createJournalFile(folder.file(dataFiles.journal), { store: STORE, after: count }, realFileSystem)
+    const header = { store: STORE, revision: count, lastId: count, count }
+    const bytes = await writeSnapshot(folder.file(dataFiles.snapshot), header, records, realFileSystem)
+    const journal = encodeJournalStart({ store: STORE, after: count }, makeChanges(bytes))
+    await writeFile(folder.file(dataFiles.journal), journal.bytes, { mode: 0o600 })
   } finally {
     folder.release()
   }
+}
+
+async function syncFile(path: string): Promise<void> {
+  await using file = await open(path)
+  await file.sync()
 }

@@ -7,6 +7,13 @@ export interface ServerProcess extends AsyncDisposable {
   readonly url: string
   /** CPU time of all its threads so far, in user and in kernel mode. */
   cpuSeconds(): number
+  /** Memory in use, in MiB. */
+  memory(): number
+  /** Everything on standard error so far. */
+  stderr(): string
+  signal(signal: NodeJS.Signals): void
+  /** Ends it without notice and waits until it is gone. */
+  kill(): Promise<void>
 }
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
@@ -49,7 +56,15 @@ export async function startServer(
   return {
     url,
     cpuSeconds: () => cpuSeconds(child.pid),
+    memory: () => residentKibibytes(child.pid) / 1024,
+    stderr: () => stderr,
+    signal: (signal) => void child.kill(signal),
+    async kill() {
+      child.kill('SIGKILL')
+      await closed
+    },
     async [Symbol.asyncDispose]() {
+      if (child.signalCode === 'SIGKILL') return
       child.kill('SIGTERM')
       const message = await ended()
       if (child.exitCode !== 0) throw new Error(message)
@@ -62,4 +77,9 @@ function cpuSeconds(pid: number | undefined): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fieldsFromThird = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fieldsFromThird[14 - 3]) + Number(fieldsFromThird[15 - 3])) / ticksPerSecond
+}
+
+/** See proc_pid_status(5). */
+function residentKibibytes(pid: number | undefined): number {
+  return Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 }

@@ -28,7 +28,7 @@ async function writeState(folder: string, { snapshot, old, journal }: FolderStat
   const record = (name: string, index: number) => new Configuration(index + 1, draft(name))
   if (snapshot !== undefined) {
     const { adds, store = 's' } = snapshot
-    const header = { store, revision: adds.length, lastId: adds.length }
+    const header = { store, revision: adds.length, lastId: adds.length, count: adds.length }
     await writeSnapshot(join(folder, 'snapshot.json'), header, [...adds].map(record), realFileSystem)
   }
   for (const [name, state] of Object.entries({ 'journal.old.jsonl': old, 'journal.jsonl': journal })) {

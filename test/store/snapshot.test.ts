@@ -20,7 +20,7 @@ async function snapshotFile(t: TestContext) {
     folder,
     path,
     write: (some: readonly Configuration[], lastId = header.lastId) =>
-      writeSnapshot(path, { ...header, lastId }, some, realFileSystem),
+      writeSnapshot(path, { ...header, lastId, count: some.length }, some, realFileSystem),
     async read() {
       const found: Configuration[] = []
       let jsonBytes = 0

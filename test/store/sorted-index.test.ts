@@ -101,6 +101,41 @@ describe('a sorted index', () => {
     assertSame(index, [])
   })
 
+  for (const size of [0, 1, 50, 20_000]) {
+    it(`keeps ${size} frozen items as they were, whatever is changed while they are read`, (t) => {
+      const random = seededRandom(t)
+      const model = Array.from({ length: size }, (_, i) => 2 * i)
+      const index = new SortedIndex(byNumber, model)
+      for (let again = 0; again < 3; again++) {
+        const expected = [...model]
+        const found: number[] = []
+        const change = (times: number) => {
+          for (let i = 0; i < times; i++) toggle(index, model, random.integer(0, 2 * size + 2))
+        }
+        const frozen = index.freeze()
+        change(100)
+        for (const item of frozen) {
+          found.push(item)
+          if (random.integer(0, 9) === 0) change(1)
+        }
+        assert.deepEqual(found, expected)
+        assertSame(index, model)
+      }
+    })
+  }
+
+  it('keeps frozen items of a node that takes in what is left of its neighbour', () => {
+    const index = new SortedIndex(
+      byNumber,
+      Array.from({ length: 192 }, (_, i) => i),
+    )
+    for (let item = 10; item < 96; item++) index.remove(item)
+    const expected = index.slice(0, index.size)
+    const frozen = index.freeze()
+    for (let item = 96; item < 192; item++) index.remove(item)
+    assert.deepEqual([...frozen], expected)
+  })
+
   it('answers a page from a million items in logarithmic time', () => {
     let comparisons = 0
     const counting = (a: number, b: number) => {
