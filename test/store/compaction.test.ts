@@ -3,10 +3,17 @@ import { cpSync } from 'node:fs'
 import { access, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../src/limits.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { encodeJournalStart } from '../../src/store/journal-file.ts'
-import { createFailingFiles, type FailingFiles, holdUp, systemError } from '../support/failing-files.ts'
+import {
+  createFailingFiles,
+  type FailingFiles,
+  failOn,
+  holdUp,
+  systemError,
+} from '../support/failing-files.ts'
 import { draft, names, openStore, storedNames, until } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -69,6 +76,22 @@ describe('compaction', { timeout: 15_000 }, () => {
     const { folder, close } = await openGrown(t, createFailingFiles())
     await close()
     await access(join(folder, 'snapshot.json'))
+  })
+
+  it('is waited for when the disk fails meanwhile, lest its older snapshot replace that of the recovery', async (t) => {
+    const files = createFailingFiles()
+    const snapshot = holdUp(files, 'rename', 'snapshot.json')
+    const { store, folder, close } = await openGrown(t, files)
+    await snapshot.begun
+    await store.add(draft('added'))
+    failOn(files, 'datasync', 'journal.jsonl', 'EIO')
+    await assert.rejects(store.add(draft('refused')), { code: 'storage_unavailable' })
+    // Time enough for a recovery that does not wait.
+    for (let turn = 0; turn < 20_000 && !store.isWritable; turn++) await nextTurn()
+    snapshot.release()
+    await until(() => store.isWritable)
+    await close()
+    assert.deepEqual(await storedNames(t, folder), [...filledNames, 'added'])
   })
 
   it('loses nothing when the process ends at any of its system calls', async (t) => {
