@@ -46,6 +46,8 @@ export interface Authenticator {
    * @returns undefined when neither holds a valid credential.
    */
   authenticate(request: Request): Credential | undefined
+  /** To be waited for before a credential is refused: that it has expired must outlive the process. Never rejects. */
+  readonly remembering: Promise<void> | undefined
   /**
    * Checks a user's password and starts a session.
    *
@@ -98,6 +100,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const claims = found && verify(found.token, found.carrier)
       if (found === undefined || claims === undefined) return undefined
       return { carrier: found.carrier, principal: { kind: kindOf(claims), name: claims.sub } }
+    },
+
+    get remembering() {
+      return revocations.remembering
     },
 
     async logIn(address, username, password) {

@@ -30,6 +30,7 @@ export class Revocations {
   readonly #ended: Map<string, number>
   /** The latest moment of the file, in ms since 1970, or one that was to get there. */
   #passed: number
+  #remembering: Promise<void> | undefined
   readonly #journal: Journal<Change>
   readonly #log: Log
   #rewriteDueBytes = 0
@@ -87,7 +88,16 @@ export class Revocations {
    * @param exp When it expired, in seconds since 1970.
    */
   rememberExpired(exp: number): void {
-    if (exp * 1000 > this.#passed) void this.#rememberNow()
+    if (exp * 1000 <= this.#passed) return
+    const remembering = this.#rememberNow().finally(() => {
+      if (this.#remembering === remembering) this.#remembering = undefined
+    })
+    this.#remembering = remembering
+  }
+
+  /** Resolves, whether or not the disk takes it, once nothing of `rememberExpired` is on its way; undefined if it is so. */
+  get remembering(): Promise<void> | undefined {
+    return this.#remembering
   }
 
   /** Drops what has expired, and makes the file as short as it can be. */
@@ -184,6 +194,28 @@ export async function openRevocations(
   )
   revocations.rewriteIfDue()
   return revocations
+}
+
+/**
+ * Reads the file, sees whether it can be written, and changes nothing.
+ *
+ * @throws {DamagedFileError} as `openRevocations` does.
+ */
+export async function checkRevocations(
+  folder: DataPaths,
+  mustExist: boolean,
+  files: FileSystem,
+): Promise<void> {
+  const file = await openJournalFile(folder.file(dataFiles.revocations), files)
+  if (file === undefined) {
+    if (mustExist) throw revocationsMissing(folder)
+    return
+  }
+  try {
+    await readRevocations(file)
+  } finally {
+    await file.close()
+  }
 }
 
 /** What a file of ended credentials holds. */

@@ -39,10 +39,11 @@ export function writeBackup(
  * @throws {DamagedFileError} when it is not what was written.
  */
 export async function readBackup(path: string, files: FileSystem): Promise<Backup> {
+  // Opening a pipe would wait for a writer.
+  if (!(await files.stat(path)).isFile())
+    throw new DamagedFileError(path, 0, 'it is not a plain file', backupKind.advice)
   const file = await files.open(path, 'r')
   try {
-    if (!(await file.stat()).isFile())
-      throw new DamagedFileError(path, 0, 'it is not a plain file', backupKind.advice)
     const records: Configuration[] = []
     let jsonBytes = 0
     const { members, store, revision, lastId, count } = await readRecordDocument(

@@ -48,7 +48,13 @@ export async function runBackupCommand(
     return
   }
   await writeToFile(resolve(target), backup)
-  await print(`Kept ${describeBackup(backup)} of ${folder} in ${resolve(target)}\n`)
+  await print(`Kept ${describeBackup(backup)} of ${folder} in ${resolve(target)}\n`).catch(
+    (error: unknown) => {
+      throw new OutputError(`Cannot show what was done (${systemCode(error)}); the backup is complete`, {
+        cause: error,
+      })
+    },
+  )
 }
 
 async function takeBackup(path: string, files: FileSystem = realFileSystem): Promise<Backup> {

@@ -27,6 +27,12 @@ export interface Examination {
   readonly state: StoredState | undefined
 }
 
+const firstStartPending: Finding = {
+  name: dataFiles.accounts,
+  words: 'not yet there: a first start did not come to its end, and the next one begins anew',
+  isDamage: false,
+}
+
 /**
  * Reads every file of a data folder, and changes nothing. A server may be writing it.
  */
@@ -36,12 +42,8 @@ export async function examineFolder(folder: DataPaths, files: FileSystem): Promi
   const isInUse = entries.includes(dataFiles.accounts)
 
   const { findings: ofStore, state } = await examineStore(folder, isInUse, files)
-  const ofSecrets = isInUse
-    ? await examineSecrets(folder, files)
-    : await examine(dataFiles.accounts, async () => {
-        if ((state?.index.revision ?? 1) > 0) throw accountsMissing(folder)
-        return 'not yet there: a first start did not come to its end, and the next one begins anew'
-      })
+  const hasRecords = state === undefined || state.index.revision > 0
+  const ofSecrets = isInUse || hasRecords ? await examineSecrets(folder, files) : [firstStartPending]
   const others = entries
     .filter((entry) => !known.includes(entry) || entry === dataFiles.initialCredentials)
     .map((name) => ({ name, words: describeOther(name), isDamage: false }))

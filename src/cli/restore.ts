@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { accountsDocument, withAccountsLock } from '../auth/accounts.ts'
 import { createKeys } from '../auth/keys.ts'
 import { createRevocations } from '../auth/revocations.ts'
-import { systemCode, UsageError } from '../errors.ts'
+import { ConnbookError, systemCode, UsageError } from '../errors.ts'
 import { dataFiles, dataPaths, openDataFolder, stateFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { finishReplacement, prepareReplacement } from '../files/folder-replacement.ts'
@@ -13,6 +13,11 @@ import { type Backup, describeBackup, readBackup } from './backup-document.ts'
 import { parseCommandLine } from './options.ts'
 import { OutputError, type Print } from './output.ts'
 
+/** The backup is in the folder and counts from now on, but not all files are in their places. */
+export class RestoreIncompleteError extends ConnbookError {
+  readonly code = 'restore_incomplete'
+}
+
 /**
  * Runs `restore FILE`: the folder becomes what the backup holds, with new signing keys, and its old files go aside.
  *
@@ -21,6 +26,7 @@ import { OutputError, type Print } from './output.ts'
  *
  * @throws {UsageError} {FolderInUseError} {FolderRefusedError} and {DamagedFileError} if the backup is not what was written;
  *   then nothing has changed.
+ * @throws {RestoreIncompleteError} when the disk fails after the point of no return.
  */
 export async function runRestoreCommand(
   args: readonly string[],
@@ -84,5 +90,12 @@ export async function replaceState(
     await replacement.abort().catch(() => {})
     throw error
   }
-  return finishReplacement(folder, stateFiles, files)
+  try {
+    return await finishReplacement(folder, stateFiles, files)
+  } catch (error) {
+    throw new RestoreIncompleteError(
+      `The restore to "${folder}" is not complete (${systemCode(error) ?? error}); start connbook, which completes it`,
+      { cause: error },
+    )
+  }
 }

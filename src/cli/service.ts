@@ -6,7 +6,7 @@ import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
 import { createKeys, readKeys } from '../auth/keys.ts'
 import { followAccounts } from '../auth/live-accounts.ts'
-import { openRevocations } from '../auth/revocations.ts'
+import { checkRevocations, openRevocations } from '../auth/revocations.ts'
 import { ConnbookError, systemCode } from '../errors.ts'
 import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
@@ -18,6 +18,7 @@ import { tokenRoutes } from '../resources/token.ts'
 import { createApp } from '../server/app.ts'
 import { createListener, type Listener } from '../server/listener.ts'
 import { openConfigurationStore } from '../store/configuration-store.ts'
+import { readStoreBeside } from '../store/store-files.ts'
 import { createFirstAccounts, givenVariables } from './first-start.ts'
 import type { Options } from './options.ts'
 
@@ -80,8 +81,15 @@ async function start(
   let accounts = await accountsDocument(folder.path, files).read()
   const mustExist = accounts !== undefined
   const found = await readKeys(folder, mustExist, files)
+  const revocationsMustExist = found.length > 0
+  // Everything is read before anything is changed, so that a refused folder stays as it was.
+  await checkRevocations(folder, revocationsMustExist, files)
+  if (accounts === undefined && (await readStoreBeside(folder, false, files)).index.revision > 0)
+    throw accountsMissing(folder)
+  const store = await openConfigurationStore(folder, { mustExist, log, files })
+  cleanUps.push(() => store.close())
   const revocations = await openRevocations(folder, {
-    mustExist: found.length > 0,
+    mustExist: revocationsMustExist,
     log,
     files,
     ...(makeClock ? { makeClock } : {}),
@@ -89,12 +97,9 @@ async function start(
   cleanUps.push(() => revocations.close())
   // Last, so that a folder with keys has revocations, whenever the process ends.
   const keys = found.length > 0 ? found : await createKeys(folder, files)
-  const store = await openConfigurationStore(folder, { mustExist, log, files })
-  cleanUps.push(() => store.close())
 
   let madeUp: InitialCredentials | undefined
   if (accounts === undefined) {
-    if (store.revision > 0) throw accountsMissing(folder)
     ;({ accounts, madeUp } = await createFirstAccounts(folder, environment, files))
   } else {
     const variables = givenVariables(environment).join(' ')

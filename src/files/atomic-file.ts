@@ -31,6 +31,11 @@ export async function openAtomicFile(
   let size = 0
   let isOpen = true
 
+  /** What the system says of an open file does not tell which it is. */
+  function throwNaming(error: unknown): never {
+    if (error instanceof Error && systemCode(error) !== undefined) error.message += ` "${path}"`
+    throw error
+  }
   async function close() {
     if (isOpen) await temporary.file.close()
     isOpen = false
@@ -41,12 +46,12 @@ export async function openAtomicFile(
     },
     async write(content) {
       const bytes = typeof content === 'string' ? Buffer.from(content) : content
-      await writeAll(temporary.file, bytes, size)
+      await writeAll(temporary.file, bytes, size).catch(throwNaming)
       size += bytes.length
     },
-    datasync: () => temporary.file.datasync(),
+    datasync: () => temporary.file.datasync().catch(throwNaming),
     async commit() {
-      await temporary.file.sync()
+      await temporary.file.sync().catch(throwNaming)
       await close()
       await files.rename(temporary.path, path)
       await syncFolder(dirname(path), files)
@@ -144,7 +149,10 @@ export async function sweepTemporaryFiles(
 ): Promise<void> {
   for (const entry of await files.readdir(folder)) {
     const match = /^\.(.+)\.[0-9a-f]{12}\.tmp$/.exec(entry)
-    if (match?.[1] !== undefined && names.includes(match[1])) await files.unlink(join(folder, entry))
+    if (match?.[1] === undefined || !names.includes(match[1])) continue
+    const path = join(folder, entry)
+    // A folder is none of ours.
+    if (!(await files.lstat(path)).isDirectory()) await files.unlink(path)
   }
 }
 

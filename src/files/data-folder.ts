@@ -158,6 +158,8 @@ export async function takeLock(
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     const found = await files.lstat(path).catch(() => undefined)
+    if (found === undefined)
+      throw refused(path, `it cannot be made (${reason})`, found, 'see whether the disk works and has room')
     throw refused(path, reason, found, 'make sure that no connbook uses the folder, and remove the file')
   }
 }

@@ -24,7 +24,8 @@ const held = new Set<DatabaseSync>()
 export function lockFile(path: string, waitMs = 0): FileLock | undefined {
   const database = new DatabaseSync(path, { timeout: waitMs })
   try {
-    database.exec('PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE')
+    // The write, which is never committed, fails on a file that can only be read: two readers would both get in.
+    database.exec('PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version=1')
   } catch (error) {
     database.close()
     if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return undefined

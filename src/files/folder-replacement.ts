@@ -20,8 +20,9 @@ export interface Replacement {
   abort(): Promise<void>
 }
 
-const unfinishedName = /^\.restore-[^.]+\.tmp$/
-const committedName = /^restore-([^.]+)\.(begun|cleared)$/
+const stamp = String.raw`\d{8}T\d{6}Z-[0-9a-f]{6}`
+const unfinishedName = new RegExp(`^\\.restore-${stamp}\\.tmp$`)
+const committedName = new RegExp(`^restore-(${stamp})\\.(begun|cleared)$`)
 
 export async function prepareReplacement(
   folder: string,
@@ -85,6 +86,8 @@ async function putAside(folder: string, names: readonly string[], aside: string,
   await makeFolderIn(folder, aside, files).catch((error: unknown) => {
     if (systemCode(error) !== 'EEXIST') throw error
   })
+  // What moves in is only as safe as the name of the folder.
+  await syncFolder(folder, files)
   for (const name of old) await files.rename(join(folder, name), join(aside, name))
   // The place that a name comes to goes to disk before the place that it leaves.
   await syncFolder(aside, files)

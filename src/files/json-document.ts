@@ -42,6 +42,7 @@ export function createJsonDocument<Content>(
       try {
         return parse(openEnvelope(bytes.toString('utf8')))
       } catch (error) {
+        if (error instanceof DamagedFileError) throw error
         const reason = error instanceof Error ? error.message : String(error)
         throw new DamagedFileError(path, 0, reason, advice, { cause: error })
       }
@@ -56,7 +57,8 @@ export function createJsonDocument<Content>(
     const envelope = parseJson(text)
     if (!isObject(envelope) || envelope.format !== format) throw new SyntaxError(`it is no "${format}" file`)
     if (envelope.version !== VERSION) {
-      throw new RangeError(`version ${envelope.version} is unknown to this program, which reads ${VERSION}`)
+      const reason = `version ${envelope.version} is unknown to this program, which reads ${VERSION},`
+      throw new DamagedFileError(path, 0, reason, 'use the connbook that wrote it, or a newer one')
     }
     if (envelope.checksum !== checksum(envelope.content)) throw new SyntaxError('checksum differs')
     return envelope.content

@@ -37,7 +37,10 @@ export function createApp(
 
   function dispatch(request: Request, match: ReturnType<typeof router.match>): Reply | Promise<Reply> {
     const route = match === 'malformed' ? undefined : match?.route
-    if (route?.access !== 'public') admit(request)
+    if (route?.access !== 'public') {
+      const refusal = admit(request)
+      if (refusal !== undefined) return refusal
+    }
     if (match === 'malformed') {
       throw new Problem(400, 'malformed_path', 'The path is not valid percent-encoded UTF-8')
     }
@@ -50,14 +53,21 @@ export function createApp(
   }
 
   /** Lets pass who has a valid credential and was not led here by another site. */
-  function admit(request: Request) {
+  function admit(request: Request): Promise<never> | undefined {
     const credential = authenticator.authenticate(request)
-    if (credential === undefined) throw notAuthenticated(request)
+    if (credential === undefined) {
+      const refusal = notAuthenticated(request)
+      const refuse = () => {
+        throw refusal
+      }
+      return authenticator.remembering?.then(refuse) ?? refuse()
+    }
     if (credential.carrier === 'cookie' && !SAFE_METHODS.has(request.method) && isCrossSite(request)) {
       const message = 'A page of another site made this request with the cookie of this one'
       throw new Problem(403, 'cross_site', message, { headers: { 'WWW-Authenticate': REALM } })
     }
     request.principal = credential.principal
+    return undefined
   }
 
   function replyTo(error: unknown, match: Match | 'malformed' | undefined): Reply {

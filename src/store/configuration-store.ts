@@ -55,7 +55,8 @@ export class ConfigurationStore {
     this.#index = recovered.index
     this.#lastId = recovered.index.lastId
     this.#hasOldJournal = recovered.hasOldJournal
-    this.#snapshotDueBytes = Math.max(snapshotBytesMin, recovered.snapshotBytes)
+    // An old journal tells of a snapshot that did not come to its end.
+    this.#snapshotDueBytes = recovered.hasOldJournal ? 0 : Math.max(snapshotBytesMin, recovered.snapshotBytes)
     const owner = {
       apply: (change: Change, revision: number) => this.#apply(change, revision),
       refuse: () => this.#staged.clear(),

@@ -35,10 +35,13 @@ export function parseFrame(line: Buffer): Frame | undefined {
   }
 }
 
-/** The second frame of a line that is two, because the newline between them was lost. */
-export function parseSecondFrame(line: Buffer): Frame | undefined {
-  const match = matchStart(line)
-  return match === null ? undefined : parseFrame(line.subarray(match[0].length + Number(match[2]) + 1))
+/** The frame at the end of a line in which the newline before it was lost, with whatever stood there. */
+export function parseLastFrame(line: Buffer): Frame | undefined {
+  for (const { index } of line.toString('latin1').matchAll(/[0-9a-f]{8} \d{1,10} \d{1,16} (?=\[)/g)) {
+    const frame = parseFrame(line.subarray(index))
+    if (frame !== undefined) return frame
+  }
+  return undefined
 }
 
 function matchStart(line: Buffer): RegExpExecArray | null {

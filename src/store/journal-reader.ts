@@ -4,7 +4,7 @@ import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
 import { isObject, parseJson } from '../json.ts'
 import { quoteForShell } from '../shell.ts'
-import { type Frame, parseFrame, parseSecondFrame } from './frame.ts'
+import { type Frame, parseFrame, parseLastFrame } from './frame.ts'
 
 /** What the first line of a journal says. */
 export interface JournalHeader {
@@ -22,6 +22,8 @@ export interface JournalEnd {
   readonly crc: number
   /** Revision of its last change. */
   readonly revision: number
+  /** Revision before its last line. */
+  readonly beforeLast: number
   /** Bytes behind the good part: a frame that was being written when the process or the power went. */
   readonly tornBytes: number
 }
@@ -70,18 +72,20 @@ export async function readJournal(
   let size = 0
   let crc = 0
   let revision = header.after
+  let beforeLast = header.after
   let badOffset: number | undefined
 
   await forEachLine(file, (line, offset, isWhole) => {
     const frame = isWhole ? parseFrame(line) : undefined
     const fits = frame !== undefined && (offset === 0 || isNext(frame))
     if (fits && badOffset === undefined) {
+      beforeLast = revision
       if (offset > 0) visitChanges(frame, offset)
       size = offset + line.length + 1
       crc = frame.storedCrc
       return
     }
-    const later = frame ?? parseSecondFrame(line)
+    const later = frame ?? (isWhole ? parseLastFrame(line) : undefined)
     badOffset ??= offset
     if (fits) throw damage(badOffset, 'a damaged line stands before a good one')
     if (later !== undefined && isBeyondNext(later)) {
@@ -89,7 +93,7 @@ export async function readJournal(
       throw damage(badOffset, reason)
     }
   })
-  return { size, crc, revision, tornBytes: (await file.stat()).size - size }
+  return { size, crc, revision, beforeLast, tornBytes: (await file.stat()).size - size }
 
   function isNext(frame: Frame): boolean {
     return frame.firstRevision === revision + 1 && frame.crcAfter(crc) === frame.storedCrc

@@ -84,8 +84,16 @@ export async function readStoreFiles(
     throw new DamagedFileError(path, 0, 'the journal is missing', RESTORE_ADVICE)
   }
   const store = loaded?.store ?? oldJournal?.header.store ?? journal?.header.store
+  for (const file of [oldJournal, journal]) {
+    if (file !== undefined && store !== undefined) checkStore(file.path, file.header, store)
+  }
   // What the old journal holds beyond the beginning of the new one was refused when it was made.
   const oldRead = oldJournal && (await replay(oldJournal, journal?.header.after ?? Number.POSITIVE_INFINITY))
+  // One frame at most was refused: with more in the old journal, the other one is not what followed it.
+  if (oldRead !== undefined && journal !== undefined && journal.header.after < oldRead.end.beforeLast) {
+    const reason = `it begins after revision ${journal.header.after}, but the one before goes on to ${oldRead.end.revision},`
+    throw new DamagedFileError(path, 0, reason, RESTORE_ADVICE)
+  }
   if (oldRead !== undefined && journal === undefined && oldRead.end.revision < index.revision) {
     const reason = `the journal with the changes after revision ${oldRead.end.revision} is missing`
     throw new DamagedFileError(path, 0, reason, RESTORE_ADVICE)
@@ -99,7 +107,6 @@ export async function readStoreFiles(
 
   async function replay(file: JournalFile, through: number): Promise<ReadJournal> {
     const { header } = file
-    checkStore(file.path, header, store ?? header.store)
     if (header.after > index.revision) {
       const reason = `it begins after revision ${header.after}, but what is before ends at ${index.revision},`
       throw new DamagedFileError(file.path, 0, reason, RESTORE_ADVICE)
@@ -155,15 +162,21 @@ async function loadSnapshot(file: SnapshotFile, index: ConfigurationIndex) {
   return loaded
 }
 
+/**
+ * Whether the names still stand for what was opened.
+ *
+ * The snapshot was opened first and is looked at last: while it is the same, an old journal that came to be cannot have
+ * gone again.
+ */
 async function areInPlace(
   { snapshot, oldJournal, journal }: StoreFiles,
   folder: DataPaths,
   files: FileSystem,
 ) {
   const places = [
-    [folder.file(dataFiles.snapshot), snapshot?.file],
     [folder.file(dataFiles.journalOld), oldJournal?.file],
     [folder.file(dataFiles.journal), journal?.file],
+    [folder.file(dataFiles.snapshot), snapshot?.file],
   ] as const
   for (const [path, file] of places) {
     const opened = await file?.stat()

@@ -255,9 +255,9 @@ describe('the variables of the first start', () => {
 
 describe('a first start that was interrupted', () => {
   const order = [
+    dataFiles.journal,
     dataFiles.revocations,
     dataFiles.keys,
-    dataFiles.journal,
     dataFiles.initialCredentials,
     dataFiles.accounts,
   ]
