@@ -107,7 +107,12 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
   const known: readonly string[] = Object.values(dataFiles)
   for (const entry of entries.filter((name) => known.includes(name))) {
     const entryPath = join(path, entry)
-    const found = await files.lstat(entryPath)
+    const found = await files.lstat(entryPath).catch((error: unknown) => {
+      // A server beside may have moved it meanwhile.
+      if (systemCode(error) === 'ENOENT') return undefined
+      throw error
+    })
+    if (found === undefined) continue
     if (!found.isFile()) throw refused(entryPath, 'it is not a plain file', found, 'move it away')
     if (isOpenToOthers(found.mode)) {
       throw refused(entryPath, 'others can get at it', found, `run: chmod 600 ${quoteForShell(entryPath)}`)
