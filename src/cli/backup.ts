@@ -5,11 +5,15 @@ import { ConnbookError, systemCode, UsageError } from '../errors.ts'
 import { openAtomicFile, readStart } from '../files/atomic-file.ts'
 import { dataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { LINE_BYTES_MAX } from '../limits.ts'
 import { readStoreBeside } from '../store/store-files.ts'
 import { BACKUP_START, type Backup, describeBackup, writeBackup } from './backup-document.ts'
 import { parseCommandLine } from './options.ts'
 import { OutputError, type Print } from './output.ts'
-import { checkUsedFolder, noData } from './used-folder.ts'
+import { checkUsedFolder, noData, readBetweenRestores } from './used-folder.ts'
+
+/** They stand in one line, and a longer one would not be read. */
+const ACCOUNTS_BYTES_MAX = LINE_BYTES_MAX - 4096
 
 /** The backup could not be written where it was to be. */
 export class BackupFailedError extends ConnbookError {
@@ -37,7 +41,7 @@ export async function runBackupCommand(
   await checkUsedFolder(folder)
   if (target !== '-') await checkTarget(resolve(target), folder)
 
-  const backup = await takeBackup(folder)
+  const backup = await readBetweenRestores(folder, () => takeBackup(folder))
   if (target === '-') {
     await writeBackup(backup, print).catch((error: unknown) => {
       throw new OutputError(
@@ -61,6 +65,11 @@ async function takeBackup(path: string, files: FileSystem = realFileSystem): Pro
   const { store, index } = await readStoreBeside(dataPaths(path), true, files)
   const accounts = await accountsDocument(path, files).read()
   if (accounts === undefined || store === undefined) throw noData(path)
+  if (Buffer.byteLength(JSON.stringify(accounts)) > ACCOUNTS_BYTES_MAX) {
+    throw new BackupFailedError(
+      `Cannot keep the accounts of "${path}" in a backup: they take more than ${ACCOUNTS_BYTES_MAX} bytes; copy the folder of the stopped server`,
+    )
+  }
   return {
     store,
     revision: index.revision,
@@ -83,8 +92,8 @@ async function checkTarget(path: string, folder: string, files: FileSystem = rea
     const file = await files.open(path, 'r')
     try {
       const start = Buffer.alloc(BACKUP_START.length)
-      await readStart(file, start)
-      if (start.toString() !== BACKUP_START) throw refuse('there is a file that is no backup')
+      const isEmpty = (await readStart(file, start)) === 0
+      if (!isEmpty && start.toString() !== BACKUP_START) throw refuse('there is a file that is no backup')
     } finally {
       await file.close()
     }

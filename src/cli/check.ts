@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
 import { ConnbookError, UsageError } from '../errors.ts'
-import { checkDataFolder, checkNotRestoring, dataPaths } from '../files/data-folder.ts'
+import { checkDataFolder, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { counted } from '../text.ts'
 import { describeBackup, readBackup } from './backup-document.ts'
 import { examineFolder, type Finding } from './examination.ts'
 import { parseCommandLine } from './options.ts'
 import type { Print } from './output.ts'
-import { checkHasData } from './used-folder.ts'
+import { checkHasData, readBetweenRestores } from './used-folder.ts'
 
 /** Files were found that are not what was written; what was printed tells which. */
 export class DamageFoundError extends ConnbookError {
@@ -36,8 +36,9 @@ export async function runCheckCommand(
 async function checkFolder(folder: string, print: Print) {
   await checkHasData(folder)
   await checkDataFolder(folder)
-  await checkNotRestoring(folder)
-  const { findings, state } = await examineFolder(dataPaths(folder), realFileSystem)
+  const { findings, state } = await readBetweenRestores(folder, () =>
+    examineFolder(dataPaths(folder), realFileSystem),
+  )
   await print(`${folder}\n${render(findings)}`)
   if (state !== undefined)
     await print(`${counted(state.index.count, 'record')}, next id ${state.index.lastId + 1}\n`)

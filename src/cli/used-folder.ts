@@ -3,6 +3,8 @@ import { FolderRefusedError, systemCode } from '../errors.ts'
 import { checkDataFolder, checkNotRestoring, dataFiles } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 
+const READ_ATTEMPTS_MAX = 5
+
 /**
  * Checks, for commands on a folder that a server has used, that it is one: a mistyped path must not become a new folder.
  *
@@ -31,6 +33,35 @@ export async function checkHasData(folder: string): Promise<void> {
     if (!entries.some((entry) => known.includes(entry))) throw noData(folder)
   } catch (error) {
     if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') throw noData(folder)
+    throw error
+  }
+}
+
+/**
+ * Reads a folder, again when a restore has replaced its files meanwhile.
+ *
+ * @throws {FolderRefusedError} while a restore is going on; also what `read` throws.
+ */
+export async function readBetweenRestores<T>(folder: string, read: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    await checkNotRestoring(folder)
+    const before = await keysInode(folder)
+    const [outcome] = await Promise.allSettled([read()])
+    await checkNotRestoring(folder)
+    const isUndisturbed = (await keysInode(folder)) === before
+    if (!isUndisturbed && attempt < READ_ATTEMPTS_MAX) continue
+    if (outcome.status === 'rejected') throw outcome.reason
+    if (isUndisturbed) return outcome.value
+    throw new FolderRefusedError(`Cannot read "${folder}": it is replaced again and again; try later`)
+  }
+}
+
+/** Every restore brings new keys. */
+async function keysInode(folder: string): Promise<number | undefined> {
+  try {
+    return (await realFileSystem.lstat(join(folder, dataFiles.keys))).ino
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
     throw error
   }
 }

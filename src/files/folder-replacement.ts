@@ -14,7 +14,7 @@ import { type FileSystem, realFileSystem } from './file-system.ts'
 export interface Replacement {
   /** The folder to write the new files into. */
   readonly path: string
-  /** From now on the new files count, even if the process ends at once. */
+  /** From now on the new files count; to be followed by `finishReplacement`, which makes that durable. */
   commit(): Promise<void>
   /** Removes the new files. */
   abort(): Promise<void>
@@ -37,7 +37,6 @@ export async function prepareReplacement(
     async commit() {
       await syncFolder(path, files)
       await files.rename(path, join(folder, `restore-${stamp}.begun`))
-      await syncFolder(folder, files)
     },
     abort: () => removeFolder(path, files),
   }
@@ -60,6 +59,7 @@ export async function finishReplacement(
   const aside = join(folder, `before-restore-${stamp}`)
   const cleared = join(folder, `restore-${stamp}.cleared`)
   if (phase === 'begun') {
+    await syncFolder(folder, files)
     await putAside(folder, names, aside, files)
     await files.rename(join(folder, entry), cleared)
     await syncFolder(folder, files)

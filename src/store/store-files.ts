@@ -1,4 +1,4 @@
-import { DamagedFileError, RESTORE_ADVICE, systemCode } from '../errors.ts'
+import { ConnbookError, DamagedFileError, RESTORE_ADVICE, systemCode } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import { parseChange } from './change.ts'
@@ -38,6 +38,11 @@ export interface ReadJournal {
 
 /** Each further one means that the files were put in the place of others just then, which is a rare moment. */
 const ATTEMPTS_MAX = 10
+
+/** The files were replaced each time that they were about to be read. */
+export class StoreChangingError extends ConnbookError {
+  readonly code = 'store_changing'
+}
 
 /** @param flags For the journals: `r` when another process may be writing. */
 export async function openStoreFiles(
@@ -125,30 +130,33 @@ export async function readStoreFiles(
  * @returns A state that the store was in at some moment since the call. A change that is just being written to disk may
  *   be part of it.
  * @throws {DamagedFileError} as `readStoreFiles` does.
+ * @throws {StoreChangingError} if it never got hold of files that belong together.
  */
 export async function readStoreBeside(
   folder: DataPaths,
   mustExist: boolean,
   files: FileSystem,
 ): Promise<StoredState> {
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const opened = await openStoreFiles(folder, files, 'r')
-    const isLastAttempt = attempt === ATTEMPTS_MAX
     try {
       const before = await lookOf(opened.journal?.file)
       // All names stood for the opened files at one moment, so together these are a state that a crash could leave.
-      if (!isLastAttempt && !(await areInPlace(opened, folder, files))) continue
+      if (!(await areInPlace(opened, folder, files))) continue
       try {
         return await readStoreFiles(opened, folder, mustExist)
       } catch (error) {
         // A frame that was cut back and written anew while it was read looks like damage.
         const mayBeMoving = (await lookOf(opened.journal?.file)) !== before
-        if (isLastAttempt || !mayBeMoving) throw error
+        if (attempt === ATTEMPTS_MAX || !mayBeMoving) throw error
       }
     } finally {
       await opened.close()
     }
   }
+  throw new StoreChangingError(
+    `Cannot read the records in "${folder.path}": its files change too fast; try again`,
+  )
 }
 
 async function loadSnapshot(file: SnapshotFile, index: ConfigurationIndex) {

@@ -42,7 +42,16 @@ describe('help', () => {
       'client rotate',
       'client remove',
     ]
-    for (const command of [...commands, 'client list', 'help', '--version', '[serve]']) {
+    const others = [
+      'client list',
+      'backup FILE',
+      'restore FILE',
+      'check [FILE]',
+      'help',
+      '--version',
+      '[serve]',
+    ]
+    for (const command of [...commands, ...others]) {
       assert.ok(help().includes(`connbook ${command}`), command)
     }
     for (const code of [0, 1, 2, 65, 75]) assert.match(help(), new RegExp(`\\b${code} `))

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import {
+  chmod,
+  chown,
+  mkdir,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { accountsDocument } from '../../src/auth/accounts.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { LINE_BYTES_MAX } from '../../src/limits.ts'
+import { runExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { admin, client, start } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { makeUsedFolder, stateOfBackup, stateOfText } from './kept-state.ts'
+import { photograph } from './photograph.ts'
+
+const used = await makeUsedFolder({ after })
+const { folder } = used
+
+async function backup(target: string, data = folder, through: readonly string[] = []) {
+  return runExecutable(['backup', target, '--data', data], { through })
+}
+
+/** Nothing beside the file, in particular no part of another. */
+async function assertOnly(path: string, ...names: string[]) {
+  assert.deepEqual((await readdir(path)).sort(), names)
+}
+
+async function oldBackup(t: TestContext): Promise<{ place: string; target: string; old: string }> {
+  const place = await temporaryFolder(t)
+  const target = join(place, 'backup.json')
+  const old = await readFile(used.backup, 'utf8')
+  await writeFile(target, old, { mode: 0o600 })
+  return { place, target, old }
+}
+
+describe('connbook backup', { timeout: 60_000 }, () => {
+  let before: Awaited<ReturnType<typeof photograph>>
+  beforeEach(async () => {
+    before = await photograph(folder)
+  })
+
+  it('keeps records, accounts and the next id in one private JSON document, and changes nothing', async (t) => {
+    const place = await temporaryFolder(t)
+    const target = join(place, 'backup.json')
+    const { code, stdout, stderr } = await backup(target)
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.equal(stdout, `Kept 8 records and 2 accounts of ${folder} in ${target}\n`)
+    assert.deepEqual(stateOfText(await readFile(target, 'utf8')), used.current)
+    assert.deepEqual(await stateOfBackup(target), used.current)
+    assert.equal(((await stat(target)).mode & 0o777).toString(8), '600')
+    await assertOnly(place, 'backup.json')
+    assert.deepEqual(await photograph(folder), before)
+  })
+
+  it('writes the same to standard output, and nothing else', async () => {
+    const { code, stdout, stderr } = await backup('-')
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.ok(stdout.endsWith('}\n'))
+    assert.deepEqual(stateOfText(stdout), used.current)
+    assert.deepEqual(await photograph(folder), before)
+  })
+
+  it('holds no secret in the clear and nothing that opens a session', async (t) => {
+    const copy = join(await temporaryFolder(t), 'data')
+    execFileSync('cp', ['-a', folder, copy])
+    const made = await runExecutable(['client', 'add', 'ci', '--data', copy])
+    const generated = /client_secret: (\S+)/.exec(made.stdout)?.[1] ?? assert.fail(made.stdout)
+    const { stdout } = await backup('-', copy)
+    const keys = await readFile(join(copy, dataFiles.keys), 'utf8')
+    const signing = [...keys.matchAll(/"(?:secret|id)": "([^"]+)"/g)].map(([, value]) => value ?? '')
+    assert.equal(signing.length, 2)
+    const revoked = [
+      ...(await readFile(join(copy, dataFiles.revocations), 'utf8')).matchAll(/"jti":"([^"]+)"/g),
+    ]
+    assert.equal(revoked.length, 1)
+    for (const secret of [generated, admin.password, client.client_secret, ...signing, revoked[0]?.[1] ?? ''])
+      assert.ok(!stdout.includes(secret), secret)
+  })
+
+  it('replaces a backup that is there', async (t) => {
+    const { place, target, old } = await oldBackup(t)
+    assert.equal((await backup(target)).code, 0)
+    assert.notEqual(await readFile(target, 'utf8'), old)
+    assert.deepEqual(await stateOfBackup(target), used.current)
+    await assertOnly(place, 'backup.json')
+  })
+
+  it('replaces one that was damaged, and one that others can read by one that they cannot', async (t) => {
+    const { target } = await oldBackup(t)
+    await truncate(target, 1000)
+    await chmod(target, 0o644)
+    assert.equal((await backup(target)).code, 0)
+    assert.deepEqual(await stateOfBackup(target), used.current)
+    assert.equal(((await stat(target)).mode & 0o777).toString(8), '600')
+  })
+
+  it('keeps the accounts alone when there are no records', async (t) => {
+    const service = await start(t)
+    await service.stop()
+    const { code, stdout } = await backup('-', service.folder.path)
+    assert.equal(code, 0)
+    const { records, nextId } = stateOfText(stdout)
+    assert.deepEqual([records, nextId], [[], 1])
+  })
+
+  it('works beside a server, from its first answer on', async (t) => {
+    const service = await start(t)
+    const { code, stdout } = await backup('-', service.folder.path)
+    assert.equal(code, 0)
+    assert.deepEqual(
+      stateOfText(stdout).accounts.users.map(({ name }) => name),
+      ['admin'],
+    )
+  })
+
+  const places: Record<string, (target: string) => Promise<unknown>> = {
+    'there is a file that is no backup': (target) => writeFile(target, '{"format":"connbook snapshot",'),
+    'it is not a plain file: a folder': (target) => mkdir(target),
+    'it is not a plain file: a pipe': async (target) => execFileSync('mkfifo', [target]),
+    'it is not a plain file: a link': (target) => symlink(used.backup, target),
+    'it is not a plain file: a link to nothing': (target) => symlink('absent', target),
+  }
+  for (const [what, prepare] of Object.entries(places)) {
+    it(`refuses a target of another kind: ${what}`, async (t) => {
+      const place = await temporaryFolder(t)
+      const target = join(place, 'target')
+      await prepare(target)
+      const look = await photograph(place)
+      const { code, stdout, stderr } = await backup(target)
+      assert.deepEqual([code, stdout], [1, ''])
+      const [reason] = what.split(':')
+      assert.equal(stderr, `connbook: Cannot keep a backup in "${target}": ${reason}; name another file\n`)
+      assert.deepEqual(await photograph(place), look)
+    })
+  }
+
+  it('takes the place of an empty file, as mktemp leaves one', async (t) => {
+    const target = join(await temporaryFolder(t), 'target')
+    await writeFile(target, '')
+    assert.equal((await backup(target)).code, 0)
+    assert.equal((await runExecutable(['check', target])).code, 0)
+  })
+
+  it('refuses accounts that no restore could read back', async (t) => {
+    const folder = await temporaryFolder(t)
+    const place = await temporaryFolder(t)
+    await (await start(t, { folder })).stop()
+    const account = { name: 'x'.repeat(LINE_BYTES_MAX), secret: 'sha256:', generation: 1 }
+    await accountsDocument(folder).write({ lastGeneration: 1, users: [account], clients: [] })
+    const { code, stderr } = await backup(join(place, 'target'), folder)
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      /^connbook: Cannot keep the accounts of .+ in a backup: they take more than \d+ bytes/,
+    )
+    assert.deepEqual(await readdir(place), [])
+  })
+
+  it('refuses the data folder as a place, however it is named', async (t) => {
+    const link = join(await temporaryFolder(t), 'link')
+    await symlink(folder, link)
+    for (const target of [join(folder, 'backup.json'), join(folder, '..', 'data', 'b'), join(link, 'b')]) {
+      const { code, stderr } = await backup(target)
+      assert.equal(code, 1)
+      assert.match(
+        stderr,
+        /^connbook: Cannot keep a backup in ".+": it is in the data folder itself; name another file\n$/,
+      )
+    }
+    assert.deepEqual(await photograph(folder), before)
+  })
+
+  it('says that a folder is missing', async (t) => {
+    const target = join(await temporaryFolder(t), 'absent', 'backup.json')
+    const { code, stderr } = await backup(target)
+    assert.equal(code, 1)
+    assert.ok(stderr.startsWith(`connbook: Cannot keep a backup in "${target}" (ENOENT)`), stderr)
+  })
+
+  it('leaves the old backup whole when the disk is full', async (t) => {
+    const { place, target, old } = await oldBackup(t)
+    const through = ['prlimit', '--fsize=500']
+    const { code, stdout, stderr } = await backup(target, folder, through)
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.equal(
+      stderr,
+      `connbook: Cannot keep a backup in "${target}" (EFBIG); what was there before is untouched\n`,
+    )
+    assert.equal(await readFile(target, 'utf8'), old)
+    await assertOnly(place, 'backup.json')
+  })
+
+  for (const [what, through] of Object.entries({ 'is full': toFullDevice, 'has no reader': toNobody })) {
+    it(`fails in words when standard output ${what}`, async () => {
+      const { code, stderr } = await backup('-', folder, through)
+      assert.equal(code, 1)
+      assert.match(
+        stderr,
+        /^connbook: Cannot write the backup to standard output \((ENOSPC|EPIPE)\); what it got is not whole\n$/,
+      )
+    })
+
+    it(`says that the backup is kept when standard output ${what}`, async (t) => {
+      const target = join(await temporaryFolder(t), 'backup.json')
+      const { stderr } = await backup(target, folder, through)
+      assert.deepEqual(await stateOfBackup(target), used.current)
+      assert.match(
+        stderr,
+        /^connbook: Cannot show what was done \((ENOSPC|EPIPE)\); the backup is complete\n$/,
+      )
+    })
+  }
+
+  const damaged: [name: keyof typeof dataFiles, bytes: number][] = [
+    ['accounts', 20],
+    ['journal', 20],
+  ]
+  for (const [file, bytes] of damaged) {
+    it(`writes nothing when ${dataFiles[file]} is damaged`, async (t) => {
+      const { place, target, old } = await oldBackup(t)
+      const copy = join(place, 'data')
+      execFileSync('cp', ['-a', folder, copy])
+      await truncate(join(copy, dataFiles[file]), bytes)
+      for (const to of [target, '-']) {
+        const { code, stdout, stderr } = await backup(to, copy)
+        assert.deepEqual([code, stdout], [65, ''])
+        assert.ok(stderr.startsWith(`connbook: Cannot read "${join(copy, dataFiles[file])}": `), stderr)
+      }
+      assert.equal(await readFile(target, 'utf8'), old)
+      await assertOnly(place, 'backup.json', 'data')
+    })
+  }
+
+  it('writes nothing when the journal is gone', async (t) => {
+    const copy = join(await temporaryFolder(t), 'data')
+    execFileSync('cp', ['-a', folder, copy])
+    await rm(join(copy, dataFiles.journal))
+    const { code, stdout, stderr } = await backup('-', copy)
+    assert.deepEqual([code, stdout], [65, ''])
+    assert.match(stderr, /the journal is missing/)
+  })
+
+  it('finds no data where there are none, and makes no folder', async (t) => {
+    const place = await temporaryFolder(t)
+    await writeFile(join(place, 'file'), '')
+    await mkdir(join(place, 'empty'), { mode: 0o700 })
+    for (const data of ['absent', 'file', 'empty']) {
+      const { code, stdout, stderr } = await backup('-', join(place, data))
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.equal(
+        stderr,
+        `connbook: Cannot find accounts in "${join(place, data)}"; start connbook once to make them, or name the folder with --data\n`,
+      )
+    }
+    await assertOnly(place, 'empty', 'file')
+  })
+
+  for (const words of ['backup', 'backup a b', 'backup a --port 1', 'backup a --dat x', 'backup a --data']) {
+    it(`does not know what "${words}" means`, async (t) => {
+      const cwd = await temporaryFolder(t)
+      const { code, stdout, stderr } = await runExecutable(words.split(' '), { cwd })
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, /^connbook: .+\n$/)
+      await assertOnly(cwd)
+    })
+  }
+
+  it('gives what root writes to the owner of the place', { skip: process.getuid?.() !== 0 }, async (t) => {
+    const place = await temporaryFolder(t)
+    await chown(place, 1234, 1234)
+    assert.equal((await backup(join(place, 'backup.json'))).code, 0)
+    assert.equal((await stat(join(place, 'backup.json'))).uid, 1234)
+  })
+})

@@ -1,0 +1,383 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { appendFile, chmod, cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, describe, it, type TestContext } from 'node:test'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { type FolderImage, writeImage } from '../faults/folder-image.ts'
+import { prepareFolders } from '../faults/prepared-folder.ts'
+import { logIn } from '../support/api.ts'
+import { runExecutable, startExecutable, toFullDevice } from '../support/executable.ts'
+import { createClient } from '../support/http-client.ts'
+import { admin, firstStartEnvironment } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { makeUsedFolder } from './kept-state.ts'
+import { photograph } from './photograph.ts'
+
+const used = await makeUsedFolder({ after })
+/** With a snapshot and two journals. */
+const { compacting } = await prepareFolders({ after })
+
+async function copyUsed(t: TestContext): Promise<string> {
+  const folder = join(await temporaryFolder(t), 'data')
+  await cp(used.folder, folder, { recursive: true, preserveTimestamps: true })
+  return folder
+}
+
+async function writeFolder(t: TestContext, image: FolderImage): Promise<string> {
+  const folder = join(await temporaryFolder(t), 'data')
+  await writeImage(folder, image)
+  return folder
+}
+
+/** Runs `check` on a folder, which must stay as it is to the last bit. */
+async function check(folder: string, through: readonly string[] = []) {
+  const before = await photograph(folder)
+  const finished = await runExecutable(['check', '--data', folder], { through })
+  assert.deepEqual(await photograph(folder), before)
+  return finished
+}
+
+/** What is said of each file, by name. */
+function said(stdout: string): Record<string, string> {
+  const lines = stdout.split('\n').filter((line) => line.startsWith('  '))
+  return Object.fromEntries(lines.map((line) => line.trim().split(/ {2,}/, 2) as [string, string]))
+}
+
+describe('connbook check', { timeout: 60_000 }, () => {
+  it('says what is in a folder, and that it is sound', async () => {
+    const { code, stdout, stderr } = await check(used.folder)
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.equal(
+      stdout,
+      [
+        used.folder,
+        '  accounts.json      1 user, 1 client',
+        '  keys.json          1 signing key',
+        '  revocations.jsonl  1 ended credential',
+        '  journal.jsonl      15 changes, up to revision 15',
+        '8 records, next id 12',
+        'The folder is sound',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('tells of a snapshot and of both journals, and of the secrets of the first start', async (t) => {
+    const folder = await writeFolder(t, compacting.image)
+    const { code, stdout } = await check(folder)
+    assert.equal(code, 0)
+    const words = said(stdout)
+    assert.match(words['snapshot.json'] ?? '', /^\d+ records, up to revision \d+$/)
+    assert.match(
+      words['journal.old.jsonl'] ?? '',
+      /^\d+ changes, up to revision \d+; it goes when the next snapshot is written$/,
+    )
+    assert.match(words['journal.jsonl'] ?? '', /^6 changes, up to revision \d+$/)
+    assert.equal(
+      words['initial-credentials.json'],
+      'secrets of the first start, in the clear; each goes when it is changed',
+    )
+    const { records, nextId } = compacting.state
+    assert.ok(stdout.endsWith(`${records.length} records, next id ${nextId}\nThe folder is sound\n`), stdout)
+  })
+
+  it('tells of torn ends, and cuts nothing', async (t) => {
+    const folder = await copyUsed(t)
+    await appendFile(join(folder, dataFiles.journal), 'deadbeef 41 [{"ad')
+    await appendFile(join(folder, dataFiles.revocations), 'd')
+    const { code, stdout } = await check(folder)
+    assert.equal(code, 0)
+    const words = said(stdout)
+    assert.equal(
+      words['journal.jsonl'],
+      '15 changes, up to revision 15; then 17 bytes of a change that is just being written, or that a crash cut off',
+    )
+    assert.match(
+      words['revocations.jsonl'] ?? '',
+      /^1 ended credential; then 1 byte of a change that is just/,
+    )
+  })
+
+  it('tells of everything else in the folder', async (t) => {
+    const folder = await copyUsed(t)
+    const others: Record<string, string> = {
+      '.snapshot.json.0123456789ab.tmp': 'being written, or left by a crash; then the next start removes it',
+      'journal.torn-120-abcdef': 'a half-written end that a crash left, cut off and kept',
+      'notes.txt': 'not of connbook, which leaves it alone',
+      '.gitignore': 'not of connbook, which leaves it alone',
+    }
+    for (const name of Object.keys(others)) await writeFile(join(folder, name), 'x')
+    await mkdir(join(folder, 'before-restore-20260101T000000Z-abcdef'))
+    await mkdir(join(folder, '.restore-20260101T000000Z-abcdef.tmp'))
+    await mkdir(join(folder, 'lost+found'))
+    await symlink('absent', join(folder, 'link'))
+    const { code, stdout } = await check(folder)
+    assert.equal(code, 0)
+    const words = said(stdout)
+    for (const [name, expected] of Object.entries(others)) assert.equal(words[name], expected)
+    assert.equal(words['before-restore-20260101T000000Z-abcdef'], 'what was there before a restore')
+    assert.match(words['.restore-20260101T000000Z-abcdef.tmp'] ?? '', /^being written, or left by a crash/)
+    for (const name of ['lost+found', 'link']) assert.equal(words[name], others['notes.txt'])
+  })
+
+  it('finds a folder sound while a server writes to it', async (t) => {
+    const folder = join(await temporaryFolder(t), 'data')
+    const server = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+    const ask = createClient(server.url, await logIn(server.url, admin))
+    let isOver = false
+    const write = async () => {
+      for (let i = 0; !isOver; i += 1) await ask('POST', '/configurations/', { body: draft(`record ${i}`) })
+    }
+    const writing = write()
+    for (let times = 0; times < 5; times += 1) {
+      const { code, stdout, stderr } = await runExecutable(['check', '--data', folder])
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, /The folder is sound\n$/)
+    }
+    isOver = true
+    await writing
+    const { code } = await check(folder)
+    assert.equal(code, 0)
+  })
+
+  it('tells of a first start that did not come to its end', async (t) => {
+    const folder = await copyUsed(t)
+    for (const name of [dataFiles.accounts, dataFiles.journal]) await rm(join(folder, name))
+    const { code, stdout } = await check(folder)
+    assert.equal(code, 0)
+    assert.match(said(stdout)['accounts.json'] ?? '', /^not yet there: a first start did not come to its end/)
+  })
+
+  type Damage = (folder: string) => Promise<unknown>
+  const overwrite =
+    (name: string, text = 'garbage\n'): Damage =>
+    (folder) =>
+      writeFile(join(folder, name), text)
+  const remove =
+    (name: string): Damage =>
+    (folder) =>
+      rm(join(folder, name))
+  const flip =
+    (name: string): Damage =>
+    async (folder) => {
+      const path = join(folder, name)
+      const bytes = await readFile(path)
+      const middle = bytes.length >> 1
+      bytes[middle] = (bytes[middle] ?? 0) ^ 1
+      await writeFile(path, bytes)
+    }
+  const cut =
+    (name: string): Damage =>
+    async (folder) => {
+      const path = join(folder, name)
+      await writeFile(path, (await readFile(path)).subarray(0, 60))
+    }
+  const kinds: [name: string, what: string, damage: Damage, words: RegExp][] = [
+    [
+      'accounts.json',
+      'is garbage',
+      overwrite('accounts.json'),
+      /it is no "connbook accounts" file at byte 0/,
+    ],
+    ['accounts.json', 'has a flipped bit', flip('accounts.json'), /at byte 0; put it back from a copy/],
+    ['accounts.json', 'is gone', remove('accounts.json'), /the file is missing at byte 0/],
+    ['accounts.json', 'is empty', overwrite('accounts.json', ''), /it is no "connbook accounts" file/],
+    [
+      'keys.json',
+      'is garbage',
+      overwrite('keys.json'),
+      /it is no "connbook keys" file at byte 0.+umask 077; echo/,
+    ],
+    ['keys.json', 'is gone', remove('keys.json'), /the file is missing at byte 0.+umask 077; echo/],
+    ['revocations.jsonl', 'is garbage', overwrite('revocations.jsonl'), /no journal header at byte 0/],
+    ['revocations.jsonl', 'is gone', remove('revocations.jsonl'), /missing at byte 0/],
+    ['snapshot.json', 'is garbage', overwrite('snapshot.json'), /no connbook snapshot header at byte 0/],
+    ['snapshot.json', 'is empty', overwrite('snapshot.json', ''), /the file is empty at byte 0/],
+    ['snapshot.json', 'was cut', cut('snapshot.json'), /the file was cut at byte 0/],
+    [
+      'snapshot.json',
+      'has a flipped bit',
+      flip('snapshot.json'),
+      /at byte \d+; restore the data folder from a backup/,
+    ],
+    ['journal.old.jsonl', 'is garbage', overwrite('journal.old.jsonl'), /no journal header at byte 0/],
+    ['journal.old.jsonl', 'has a flipped bit', flip('journal.old.jsonl'), /at byte \d+.+truncate -s \d+ /],
+    ['journal.jsonl', 'is garbage', overwrite('journal.jsonl'), /no journal header at byte 0/],
+    ['journal.jsonl', 'has a flipped bit', flip('journal.jsonl'), /at byte \d+.+truncate -s \d+ /],
+  ]
+  for (const [name, what, damage, words] of kinds) {
+    it(`tells where and what to do when ${name} ${what}`, async (t) => {
+      const folder = await writeFolder(t, compacting.image)
+      await damage(folder)
+      const { code, stdout, stderr } = await check(folder)
+      assert.equal(code, 65, stdout)
+      assert.equal(
+        stderr,
+        `connbook: Cannot vouch for "${folder}": ${name} damaged, as told on standard output\n`,
+      )
+      const found = said(stdout)[name] ?? ''
+      assert.ok(found.startsWith(`DAMAGED: Cannot read "${join(folder, name)}": `), stdout)
+      assert.match(found, words)
+      assert.match(found, /connbook restore FILE/)
+      assert.equal(stdout.match(/DAMAGED/g)?.length, 1)
+      assert.doesNotMatch(stdout, /sound/)
+    })
+  }
+
+  it('tells of a gap between the journals', async (t) => {
+    const folder = await writeFolder(t, compacting.image)
+    await rm(join(folder, dataFiles.journalOld))
+    const { code, stdout } = await check(folder)
+    assert.equal(code, 65)
+    assert.match(
+      said(stdout)['journal.jsonl'] ?? '',
+      /^DAMAGED: .+it begins after revision \d+, but what is before ends at/,
+    )
+    assert.equal(said(stdout)['snapshot.json'], 'by itself as it was written')
+  })
+
+  it('tells which file is of another store', async (t) => {
+    const folder = await writeFolder(t, compacting.image)
+    await cp(join(used.folder, dataFiles.journal), join(folder, dataFiles.journal))
+    const { code, stdout } = await check(folder)
+    assert.equal(code, 65)
+    assert.match(
+      said(stdout)['journal.jsonl'] ?? '',
+      /^DAMAGED: .+it belongs to store .+; put back the file that belongs here$/,
+    )
+  })
+
+  it('names all damaged files at once', async (t) => {
+    const folder = await writeFolder(t, compacting.image)
+    const names = [
+      'accounts.json',
+      'keys.json',
+      'revocations.jsonl',
+      'snapshot.json',
+      'journal.old.jsonl',
+      'journal.jsonl',
+    ]
+    for (const name of names) await overwrite(name)(folder)
+    const { code, stdout, stderr } = await check(folder)
+    assert.equal(code, 65)
+    assert.equal(stdout.match(/DAMAGED/g)?.length, names.length)
+    for (const name of names) {
+      assert.ok(said(stdout)[name]?.startsWith('DAMAGED'), name)
+      assert.ok(stderr.includes(name), name)
+    }
+  })
+
+  it('names damaged keys and revocations also when the accounts are gone', async (t) => {
+    const folder = await writeFolder(t, compacting.image)
+    await rm(join(folder, dataFiles.accounts))
+    for (const name of [dataFiles.keys, dataFiles.revocations]) await overwrite(name)(folder)
+    const { stdout } = await check(folder)
+    for (const name of [dataFiles.accounts, dataFiles.keys, dataFiles.revocations])
+      assert.ok(said(stdout)[name]?.startsWith('DAMAGED'), `${name}: ${stdout}`)
+  })
+
+  const refused: [what: string, prepare: (folder: string) => Promise<unknown>, words: RegExp][] = [
+    ['a folder that others can read', (folder) => chmod(folder, 0o750), /others can get at it.+chmod 700/],
+    [
+      'a file that others can read',
+      (folder) => chmod(join(folder, dataFiles.accounts), 0o640),
+      /accounts\.json": others can get at it.+chmod 600/,
+    ],
+    [
+      'a pipe in the place of a file',
+      async (folder) => {
+        await rm(join(folder, dataFiles.journal))
+        execFileSync('mkfifo', [join(folder, dataFiles.journal)])
+      },
+      /journal\.jsonl": it is not a plain file.+move it away/,
+    ],
+    [
+      'a folder in the place of a file',
+      (folder) => mkdir(join(folder, dataFiles.snapshot)),
+      /snapshot\.json": it is not a plain file/,
+    ],
+  ]
+  for (const [what, prepare, words] of refused) {
+    it(`refuses ${what}, in words`, async (t) => {
+      const folder = await copyUsed(t)
+      await prepare(folder)
+      const { code, stdout, stderr } = await check(folder, ['timeout', '10'])
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(stderr, words)
+    })
+  }
+
+  it('finds no data where there are none, and makes no folder', async (t) => {
+    const place = await temporaryFolder(t)
+    await writeFile(join(place, 'file'), '')
+    await mkdir(join(place, 'other'))
+    await writeFile(join(place, 'other', 'notes.txt'), 'mine')
+    const before = await photograph(place)
+    for (const data of ['absent', 'file', 'other']) {
+      const { code, stdout, stderr } = await runExecutable(['check', '--data', join(place, data)])
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.ok(stderr.startsWith(`connbook: Cannot find accounts in "${join(place, data)}"`), stderr)
+    }
+    assert.deepEqual(await photograph(place), before)
+  })
+
+  it('reports a standard output that takes nothing', async () => {
+    const { code, stderr } = await check(used.folder, toFullDevice)
+    assert.equal(code, 1)
+    assert.match(stderr, /^connbook: .*ENOSPC/)
+  })
+
+  for (const words of ['check a b', 'check --port 1', 'check --data']) {
+    it(`does not know what "${words}" means`, async (t) => {
+      const cwd = await temporaryFolder(t)
+      const { code, stdout, stderr } = await runExecutable(words.split(' '), { cwd })
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, /^connbook: .+\n$/)
+    })
+  }
+})
+
+describe('connbook check FILE', () => {
+  const { backup } = used
+
+  it('says what is in a backup, and that it is sound', async (t) => {
+    const before = await photograph(join(backup, '..'))
+    const { code, stdout, stderr } = await runExecutable(['check', backup], { cwd: await temporaryFolder(t) })
+    assert.deepEqual([code, stderr], [0, ''])
+    const lines = stdout.split('\n')
+    assert.equal(lines[0], backup)
+    assert.match(lines[1] ?? '', /^ {2}7 records and 2 accounts as they were at 2.+Z; next id 10$/)
+    assert.deepEqual(lines.slice(2), ['The backup is sound', ''])
+    assert.deepEqual(await photograph(join(backup, '..')), before)
+  })
+
+  it('says where a backup is damaged', async (t) => {
+    const path = join(await temporaryFolder(t), 'backup.json')
+    const text = await readFile(backup, 'utf8')
+    await writeFile(path, text.replace('kept 5', 'kept 0'))
+    const { code, stdout, stderr } = await runExecutable(['check', path])
+    assert.deepEqual([code, stdout], [65, ''])
+    assert.match(
+      stderr,
+      /^connbook: Cannot read ".+": the checksum differs at byte \d+; use another backup\n$/,
+    )
+  })
+
+  it('refuses a data folder, a file of one, nothing and a pipe', async (t) => {
+    const root = await temporaryFolder(t)
+    execFileSync('mkfifo', [join(root, 'pipe')])
+    const sources: [path: string, code: number, words: RegExp][] = [
+      [used.folder, 65, /it is not a plain file/],
+      [join(used.folder, dataFiles.journal), 65, /no connbook backup header/],
+      [join(root, 'absent'), 1, /ENOENT.+absent/],
+      [join(root, 'pipe'), 65, /it is not a plain file/],
+    ]
+    for (const [path, code, words] of sources) {
+      const finished = await runExecutable(['check', path], { through: ['timeout', '5'] })
+      assert.equal(finished.code, code, path)
+      assert.match(finished.stderr, words)
+    }
+  })
+})

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type Accounts, accountsDocument } from '../../src/auth/accounts.ts'
+import { readKeys } from '../../src/auth/keys.ts'
+import { readRevocations } from '../../src/auth/revocations.ts'
+import { type Backup, readBackup } from '../../src/cli/backup-document.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../../src/files/file-system.ts'
+import { openJournalFile } from '../../src/store/journal-file.ts'
+import { readStoreBeside } from '../../src/store/store-files.ts'
+import { getToken, logIn, pathOf } from '../support/api.ts'
+import { runExecutable } from '../support/executable.ts'
+import { createClient, type Headers, type ShownRecord } from '../support/http-client.ts'
+import { admin, client, start } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
+
+/** What a backup is about. */
+export interface KeptState {
+  readonly records: readonly ShownRecord[]
+  readonly nextId: number
+  readonly accounts: Accounts
+}
+
+/** A data folder that a service has used and left, and a backup of it that is older. */
+export interface UsedFolder {
+  readonly folder: string
+  readonly backup: string
+  /** What the backup holds. */
+  readonly kept: KeptState
+  /** What the folder has come to since. */
+  readonly current: KeptState
+  /** A session and a token that are good in the folder. */
+  readonly credentials: readonly Headers[]
+}
+
+/**
+ * Makes a folder with the accounts `admin` and `client`, records with gaps between their ids and an ended credential,
+ * takes a backup of it, and goes on.
+ */
+export async function makeUsedFolder(t: Lifetime): Promise<UsedFolder> {
+  const root = await temporaryFolder(t)
+  const [folder, backup] = [join(root, 'data'), join(root, 'backup.json')]
+  const service = await start(t, { folder })
+  const cookie = await logIn(service.url, admin)
+  const credentials = [cookie, await getToken(service.url, client)]
+  const ask = createClient(service.url, cookie)
+  const add = async (name: string) => {
+    assert.equal((await ask('POST', '/configurations/', { body: draft(name) })).status, 200)
+  }
+  for (let i = 1; i <= 9; i += 1) await add(`kept ${i}`)
+  await ask('DELETE', pathOf('kept 3'))
+  await ask('PATCH', pathOf('kept 4'), { body: { name: 'renamed 4', username: 'ops “é\u2028”' } })
+  // The next id is not one above the highest that can be seen.
+  await ask('DELETE', pathOf('kept 9'))
+  await createClient(service.url, await logIn(service.url, admin))('POST', '/logout')
+  const taken = await runExecutable(['backup', backup, '--data', folder])
+  assert.equal(taken.code, 0, taken.stderr)
+  const kept = await stateIn(folder)
+
+  await add('later 1')
+  await add('later 2')
+  await ask('DELETE', pathOf('kept 1'))
+  await service.stop()
+  return { folder, backup, kept, current: await stateIn(folder), credentials }
+}
+
+/** Reads what a folder holds, as any program could, and checks that keys and revocations are whole. */
+export async function stateIn(path: string, files: FileSystem = realFileSystem): Promise<KeptState> {
+  const folder = dataPaths(path)
+  const { index } = await readStoreBeside(folder, true, files)
+  const accounts = (await accountsDocument(path, files).read()) ?? assert.fail('no accounts')
+  assert.equal((await readKeys(folder, true, files)).length, 1)
+  const revocations = await openJournalFile(folder.file(dataFiles.revocations), files, 'r')
+  assert.ok(revocations !== undefined, 'no revocations')
+  try {
+    await readRevocations(revocations)
+  } finally {
+    await revocations.close()
+  }
+  return { records: shown(index.slice(0, index.count)), nextId: index.lastId + 1, accounts }
+}
+
+/** What a sound backup says, read as JSON by somebody who has only the text. */
+export function stateOfText(text: string): KeptState {
+  const { records, lastId, accounts } = JSON.parse(text) as Backup
+  return { records: records as unknown as ShownRecord[], nextId: lastId + 1, accounts }
+}
+
+/** What a sound backup holds, checksum and all. */
+export async function stateOfBackup(path: string): Promise<KeptState> {
+  const { records, lastId, accounts } = await readBackup(path, realFileSystem)
+  return { records: shown([...records]), nextId: lastId + 1, accounts }
+}
+
+function shown(records: readonly { readonly json: string }[]): ShownRecord[] {
+  return records.map(({ json }) => JSON.parse(json) as ShownRecord)
+}

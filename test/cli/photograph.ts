@@ -1,0 +1,38 @@
+import { lstat, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** What shows of one file or folder. */
+export interface Shot {
+  readonly mode: string
+  readonly owner: number
+  readonly mtimeMs: number
+  /** Undefined for what is no plain file. */
+  readonly content: string | undefined
+}
+
+/** Everything in a folder and in the folders below it, by path; the folder itself is `.`. */
+export type Photograph = Readonly<Record<string, Shot>>
+
+/** For comparison with `deepEqual`: shows whether anything in a folder was changed, even for a moment. */
+export async function photograph(folder: string): Promise<Photograph> {
+  const paths = (await readdir(folder, { recursive: true })).sort()
+  const shots = ['.', ...paths].map(async (path) => [path, await shoot(join(folder, path))] as const)
+  return Object.fromEntries(await Promise.all(shots))
+}
+
+/** Content of the plain files in a folder, by name, without the locks. */
+export async function contentsIn(folder: string): Promise<Record<string, string>> {
+  const shots = Object.entries(await photograph(folder))
+  return Object.fromEntries(
+    shots.flatMap(([path, { content }]) =>
+      content === undefined || path.includes('/') || path.endsWith('lock') ? [] : [[path, content]],
+    ),
+  )
+}
+
+async function shoot(path: string): Promise<Shot> {
+  const found = await lstat(path)
+  // A lock is empty, and opening it here would drop it if this process holds it.
+  const content = !found.isFile() ? undefined : found.size === 0 ? '' : await readFile(path, 'latin1')
+  return { mode: found.mode.toString(8), owner: found.uid, mtimeMs: found.mtimeMs, content }
+}

@@ -1,0 +1,361 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmod, chown, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, describe, it, type TestContext } from 'node:test'
+import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
+import { pathOf } from '../support/api.ts'
+import { type Finished, runExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { extent } from '../support/extent.ts'
+import { createClient, recordsIn } from '../support/http-client.ts'
+import { asPlainAccount, giveToPlainAccount, plainAccount } from '../support/plain-account.ts'
+import { createRandom } from '../support/random.ts'
+import { start } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { makeUsedFolder, stateIn } from './kept-state.ts'
+import { contentsIn, photograph } from './photograph.ts'
+
+const used = await makeUsedFolder({ after })
+const backupText = await readFile(used.backup, 'utf8')
+
+const BROKEN_BACKUPS = extent({ quick: 12, full: 200 })
+
+async function copyUsed(t: TestContext): Promise<string> {
+  const folder = join(await temporaryFolder(t), 'data')
+  await cp(used.folder, folder, { recursive: true, preserveTimestamps: true })
+  return folder
+}
+
+function restore(folder: string, backup = used.backup, through: readonly string[] = []) {
+  return runExecutable(['restore', backup, '--data', folder], { through })
+}
+
+function asideIn({ stdout }: Finished): string {
+  return /^What was there before is in (.+)$/m.exec(stdout)?.[1] ?? assert.fail(stdout)
+}
+
+/** Everything but the locks, which are made by whoever opens a folder. */
+async function unlocked(folder: string) {
+  const shots = Object.entries(await photograph(folder))
+  return Object.fromEntries(
+    shots
+      .filter(([path]) => !path.endsWith('lock'))
+      .map(([path, { mtimeMs, ...shot }]) => [path, path === '.' ? shot : { ...shot, mtimeMs }]),
+  )
+}
+
+async function assertRestored(folder: string, finished: Finished, before: Record<string, string>) {
+  assert.deepEqual([finished.code, finished.stderr], [0, ''])
+  const aside = asideIn(finished)
+  assert.deepEqual(await contentsIn(aside), before)
+  assert.deepEqual(await stateIn(folder), used.kept)
+}
+
+describe('connbook restore', { timeout: 120_000 }, () => {
+  it('gives the records, ids, next id and accounts of the backup, and keeps the old files', async (t) => {
+    const folder = await copyUsed(t)
+    const before = await contentsIn(folder)
+    const finished = await restore(folder)
+    await assertRestored(folder, finished, before)
+    const createdAt = /"createdAt":"([^"]+)"/.exec(backupText)?.[1]
+    const lines = finished.stdout.split('\n')
+    assert.equal(lines[0], `Restored 7 records and 2 accounts to ${folder}, as they were at ${createdAt}`)
+    assert.match(
+      lines[1] ?? '',
+      /^What was there before is in .+\/data\/before-restore-\d{8}T\d{6}Z-[0-9a-f]{6}$/,
+    )
+    assert.deepEqual(lines.slice(2), ['Every session and token has ended', ''])
+  })
+
+  it('leaves only private files', async (t) => {
+    const folder = await copyUsed(t)
+    await restore(folder)
+    for (const [path, { mode }] of Object.entries(await photograph(folder))) {
+      assert.match(mode, /^(40700|100600)$/, path)
+    }
+    assert.deepEqual(Object.keys(await contentsIn(folder)).sort(), [
+      'accounts.json',
+      'journal.jsonl',
+      'keys.json',
+      'revocations.jsonl',
+      'snapshot.json',
+    ])
+  })
+
+  it('ends every session and token, lets the accounts in anew, and goes on with the next id', async (t) => {
+    const folder = await copyUsed(t)
+    const etags: (string | undefined)[] = []
+    const first = await start(t, { folder })
+    const old = used.credentials[0] ?? assert.fail()
+    etags.push((await createClient(first.url, old)('GET', '/configurations/')).headers.etag)
+    await first.stop()
+    assert.equal((await restore(folder)).code, 0)
+
+    const service = await start(t, { folder })
+    for (const headers of used.credentials) {
+      assert.equal((await createClient(service.url, headers)('GET', '/configurations/')).status, 403)
+    }
+    const token = createClient(service.url, { Authorization: await service.bearer() })
+    assert.equal((await token('GET', '/configurations/')).status, 200)
+    const ask = createClient(service.url, { Cookie: await service.cookie() })
+    const list = await ask('GET', '/configurations/')
+    assert.deepEqual(recordsIn(list), used.kept.records)
+    etags.push(list.headers.etag)
+    const stale = { 'If-None-Match': etags[0] ?? '' }
+    assert.equal((await ask('GET', '/configurations/', { headers: stale })).status, 200)
+    const [added] = recordsIn(await ask('POST', '/configurations/', { body: draft('new') }))
+    assert.equal(added?.id, used.kept.nextId)
+    await service.stop()
+  })
+
+  it('gives lists other tags even after as many changes as before', async (t) => {
+    const folder = await copyUsed(t)
+    assert.equal((await restore(folder)).code, 0)
+    const tags = new Set<string | undefined>()
+    for (const again of [false, true]) {
+      if (again) assert.equal((await restore(folder)).code, 0)
+      const service = await start(t, { folder })
+      const ask = createClient(service.url, { Cookie: await service.cookie() })
+      const port = again ? 1 : 2
+      assert.equal((await ask('PATCH', pathOf('kept 1'), { body: { port } })).status, 200)
+      tags.add((await ask('GET', '/configurations/')).headers.etag)
+      await service.stop()
+    }
+    assert.equal(tags.size, 2)
+  })
+
+  it('gives a backup of its own that says the same', async (t) => {
+    const folder = await copyUsed(t)
+    await restore(folder)
+    const again = join(folder, '..', 'again.json')
+    assert.equal((await runExecutable(['backup', again, '--data', folder])).code, 0)
+    const other = join(folder, '..', 'other')
+    assert.equal((await restore(other, again)).code, 0)
+    assert.deepEqual(await stateIn(other), used.kept)
+  })
+
+  it('makes a missing folder, and fills an empty one', async (t) => {
+    const root = await temporaryFolder(t)
+    await mkdir(join(root, 'empty'), { mode: 0o755 })
+    for (const name of ['empty', 'missing/below']) {
+      const folder = join(root, name)
+      const { code, stdout } = await restore(folder)
+      assert.equal(code, 0)
+      assert.doesNotMatch(stdout, /before/)
+      assert.deepEqual(await stateIn(folder), used.kept)
+      assert.ok(!(await readdir(folder)).some((entry) => entry.startsWith('before-restore')))
+    }
+  })
+
+  it('leaves what is not of connbook where it is, and what was kept aside before', async (t) => {
+    const folder = await copyUsed(t)
+    const foreign = { 'notes.txt': 'mine', '.gitignore': '*', 'journal.torn-12-abcdef': 'torn' }
+    for (const [name, text] of Object.entries(foreign)) await writeFile(join(folder, name), text)
+    await mkdir(join(folder, 'lost+found'))
+    const first = asideIn(await restore(folder))
+    const look = await photograph(first)
+    const second = asideIn(await restore(folder))
+    assert.notEqual(first, second)
+    assert.deepEqual(await photograph(first), look)
+    const contents = await contentsIn(folder)
+    for (const [name, text] of Object.entries(foreign)) assert.equal(contents[name], text)
+    assert.ok((await readdir(folder)).includes('lost+found'))
+  })
+
+  const kinds: Record<string, (folder: string) => Promise<unknown>> = {
+    'every file is garbage': async (folder) => {
+      for (const name of Object.keys(await contentsIn(folder))) await writeFile(join(folder, name), 'garbage')
+    },
+    'every file is empty': async (folder) => {
+      for (const name of Object.keys(await contentsIn(folder))) await writeFile(join(folder, name), '')
+    },
+    'the accounts are gone': (folder) => rm(join(folder, dataFiles.accounts)),
+    'the keys are gone': (folder) => rm(join(folder, dataFiles.keys)),
+    'the revocations are gone': (folder) => rm(join(folder, dataFiles.revocations)),
+    'the journal is gone': (folder) => rm(join(folder, dataFiles.journal)),
+    'an old journal of another store is left': (folder) =>
+      writeFile(join(folder, dataFiles.journalOld), 'of another store'),
+    'a first start was cut off': async (folder) => {
+      await rm(join(folder, dataFiles.accounts))
+      await writeFile(join(folder, dataFiles.initialCredentials), '{}')
+    },
+  }
+  for (const [what, damage] of Object.entries(kinds)) {
+    it(`mends a folder in which ${what}`, async (t) => {
+      const folder = await copyUsed(t)
+      await damage(folder)
+      const before = await contentsIn(folder)
+      await assertRestored(folder, await restore(folder), before)
+    })
+  }
+
+  it('refuses a folder that a server uses, and changes nothing', async (t) => {
+    const folder = await copyUsed(t)
+    const owner = await openDataFolder(folder)
+    t.after(() => owner.release())
+    const before = await photograph(folder)
+    const { code, stdout, stderr } = await restore(folder)
+    assert.deepEqual([code, stdout], [75, ''])
+    assert.match(stderr, /another process has it; stop that one, or name another folder with --data\n$/)
+    assert.deepEqual(await photograph(folder), before)
+  })
+
+  it('refuses a folder that others can get at, and changes nothing', async (t) => {
+    const folder = await copyUsed(t)
+    await chmod(folder, 0o755)
+    const before = await photograph(folder)
+    const { code, stderr } = await restore(folder)
+    assert.equal(code, 1)
+    assert.match(stderr, /others can get at it/)
+    assert.deepEqual(await photograph(folder), before)
+  })
+
+  const wrong: Record<string, [text: string, said: RegExp]> = {
+    'is empty': ['', /the file is empty at byte 0; use another backup/],
+    'is something else': [
+      '{"a": 1}\n',
+      /the first line is no connbook backup header at byte 0; use another backup/,
+    ],
+    'is of a later version': [
+      backupText.replace('"version":1', '"version":2'),
+      /version 2 is unknown to this program, which reads 1, at byte 0; use the connbook that wrote it, or a newer one/,
+    ],
+    'lacks its last line': [
+      backupText.replace(/\n\].*\n$/, '\n'),
+      /the file was cut at byte \d+; use another backup/,
+    ],
+    'has something behind its end': [`${backupText}x\n`, /something stands behind the end at byte \d+/],
+    'has two records swapped': [
+      backupText.replace(/(\{"id":1,.*\},)\n(\{"id":2,.*\},)\n/, '$2\n$1\n'),
+      /the line is no record at byte \d+/,
+    ],
+    'is stored with other ends of line': [backupText.replaceAll('\n', '\r\n'), /use another backup/],
+    'is indented': [JSON.stringify(JSON.parse(backupText), null, 2), /use another backup/],
+  }
+  for (const [what, [text, said]] of Object.entries(wrong)) {
+    it(`refuses a backup that ${what}, and changes nothing`, async (t) => {
+      assert.notEqual(text, backupText)
+      const folder = await copyUsed(t)
+      const path = join(folder, '..', 'backup.json')
+      await writeFile(path, text)
+      const before = await photograph(folder)
+      const { code, stdout, stderr } = await restore(folder, path)
+      assert.deepEqual([code, stdout], [65, ''])
+      assert.ok(stderr.startsWith(`connbook: Cannot read "${path}": `), stderr)
+      assert.match(stderr, said)
+      assert.deepEqual(await photograph(folder), before)
+    })
+  }
+
+  it('refuses a backup that was cut anywhere or has any bit flipped, and changes nothing', async (t) => {
+    const random = createRandom()
+    t.diagnostic(`seed ${random.seed}`)
+    const folder = await copyUsed(t)
+    const path = join(folder, '..', 'backup.json')
+    const before = await photograph(folder)
+    const whole = Buffer.from(backupText)
+    for (let made = 0; made < BROKEN_BACKUPS; made += 1) {
+      const offset = random.integer(0, whole.length - 1)
+      const isCut = random.integer(0, 1) === 0
+      const broken = Buffer.from(isCut ? whole.subarray(0, offset) : whole)
+      const bit = 1 << random.integer(0, 7)
+      if (!isCut) broken[offset] = (whole[offset] ?? 0) ^ bit
+      await writeFile(path, broken)
+      const { code, stderr } = await restore(folder, path)
+      const what = isCut ? `cut at ${offset}` : `bit ${bit} of ${offset}`
+      assert.equal(code, 65, `${what}: ${stderr}`)
+      assert.deepEqual(await photograph(folder), before, what)
+    }
+  })
+
+  it('refuses what is no file of its own: a snapshot, a folder, nothing, a pipe', async (t) => {
+    const folder = await copyUsed(t)
+    const root = join(folder, '..')
+    const service = await runExecutable(['restore', used.backup, '--data', join(root, 'other')])
+    assert.equal(service.code, 0)
+    execFileSync('mkfifo', [join(root, 'pipe')])
+    const before = await photograph(folder)
+    const sources: [path: string, code: number, said: RegExp][] = [
+      [join(root, 'other', dataFiles.snapshot), 65, /no connbook backup header/],
+      [root, 65, /it is not a plain file/],
+      [join(root, 'absent'), 1, /ENOENT.+absent/],
+      [join(root, 'pipe'), 65, /it is not a plain file/],
+    ]
+    for (const [path, code, said] of sources) {
+      const finished = await restore(folder, path, ['timeout', '5'])
+      assert.equal(finished.code, code, `${path}: ${finished.stderr}`)
+      assert.match(finished.stderr, said)
+      assert.deepEqual(await photograph(folder), before)
+    }
+  })
+
+  it('makes no folder for a backup that it refuses', async (t) => {
+    const root = await temporaryFolder(t)
+    await writeFile(join(root, 'backup.json'), backupText.slice(0, 500))
+    assert.equal((await restore(join(root, 'data'), join(root, 'backup.json'))).code, 65)
+    assert.deepEqual(await readdir(root), ['backup.json'])
+  })
+
+  for (const [what, through] of Object.entries({ 'is full': toFullDevice, 'has no reader': toNobody })) {
+    it(`says that it is complete when standard output ${what}`, async (t) => {
+      const folder = await copyUsed(t)
+      const { code, stderr } = await restore(folder, used.backup, through)
+      assert.equal(code, 1)
+      assert.match(
+        stderr,
+        /^connbook: Cannot show what was done \((ENOSPC|EPIPE)\); the restore is complete\n$/,
+      )
+      assert.deepEqual(await stateIn(folder), used.kept)
+    })
+  }
+
+  for (const words of ['restore', 'restore a b', 'restore a --port 1', 'restore a --data']) {
+    it(`does not know what "${words}" means`, async (t) => {
+      const cwd = await temporaryFolder(t)
+      const { code, stdout, stderr } = await runExecutable(words.split(' '), { cwd })
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, /^connbook: .+\n$/)
+      assert.deepEqual(await readdir(cwd), [])
+    })
+  }
+
+  it('does not read standard input, of which the help says nothing', async (t) => {
+    const cwd = await temporaryFolder(t)
+    const { code } = await runExecutable(['restore', '-'], { cwd, input: backupText })
+    assert.notEqual(code, 0)
+    assert.deepEqual(await readdir(cwd), [])
+  })
+
+  it('gives what root writes to the owner of the folder', { skip: process.getuid?.() !== 0 }, async (t) => {
+    const folder = await copyUsed(t)
+    await giveToPlainAccount(folder)
+    await chown(join(folder, '..'), plainAccount ?? 0, plainAccount ?? 0)
+    assert.equal((await restore(folder)).code, 0)
+    for (const [path, { owner }] of Object.entries(await photograph(folder)))
+      assert.equal(owner, plainAccount, path)
+    const checked = await runExecutable(['check', '--data', folder], { through: asPlainAccount })
+    assert.equal(checked.code, 0, checked.stderr)
+  })
+
+  it('is refused in words by what runs on a folder that is not yet complete', async (t) => {
+    const folder = await copyUsed(t)
+    await mkdir(join(folder, 'restore-20260101T000000Z-abcdef.begun'), { mode: 0o700 })
+    const before = await unlocked(folder)
+    const commands = [
+      ['check'],
+      ['backup', '-'],
+      ['user', 'add', 'eve'],
+      ['user', 'list'],
+      ['client', 'rotate', 'script'],
+    ]
+    for (const command of commands) {
+      const { code, stdout, stderr } = await runExecutable([...command, '--data', folder], {
+        input: 'secret',
+      })
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(stderr, /a restore is not complete.+wait for it, or start connbook, which completes it\n$/)
+    }
+    assert.deepEqual(await unlocked(folder), before)
+  })
+})

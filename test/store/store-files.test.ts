@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { cpSync, existsSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { DamagedFileError } from '../../src/errors.ts'
+import { dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
+import { Configuration } from '../../src/store/configuration.ts'
+import { openConfigurationStore } from '../../src/store/configuration-store.ts'
+import { encodeFrame } from '../../src/store/frame.ts'
+import { encodeJournalStart } from '../../src/store/journal-file.ts'
+import { readStoreBeside } from '../../src/store/store-files.ts'
+import { extent } from '../support/extent.ts'
+import { createFailingFiles, holdUp } from '../support/failing-files.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+import { draft, until } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** Between the beginning and the end of a compaction, of the reader's. */
+const CALLS_APART_MAX = extent({ quick: 7, full: Number.POSITIVE_INFINITY })
+
+async function recordsBeside(folder: string, files = realFileSystem) {
+  const { index } = await readStoreBeside(dataPaths(folder), true, files)
+  return index.slice(0, index.count)
+}
+
+async function namesBeside(folder: string, files = realFileSystem): Promise<string[]> {
+  return (await recordsBeside(folder, files)).map(({ name }) => name)
+}
+
+/** Reads a folder whose one record counts its changes in its port. */
+async function countBeside(folder: string, files = realFileSystem): Promise<number> {
+  const records = await recordsBeside(folder, files)
+  assert.equal(records.length, 1)
+  return records[0]?.port ?? 0
+}
+
+/** A store with one record that counts its changes in its port; it makes a snapshot every few changes. */
+async function openCounting(t: TestContext, path: string) {
+  const folder = await openDataFolder(path)
+  const files = createFailingFiles()
+  const log = createMemoryLog()
+  const store = await openConfigurationStore(folder, { mustExist: false, log, files, snapshotBytesMin: 1 })
+  t.after(async () => {
+    await store.close()
+    folder.release()
+  })
+  let count = 1
+  await store.add(draft('counter', { port: count }))
+  const snapshots = () => log.events.filter((event) => event === 'snapshot_written').length
+  const isCompacting = () => existsSync(folder.file(dataFiles.journalOld))
+  /** Counts on until a compaction has begun, and gives a function that waits for its end. */
+  const beginCompaction = async () => {
+    const before = snapshots()
+    while (snapshots() === before && !isCompacting()) {
+      await store.modify('counter', { port: count + 1 })
+      count += 1
+    }
+    return () => until(() => snapshots() > before && !isCompacting())
+  }
+  await until(() => snapshots() > 0 && !isCompacting())
+  return { files, store, beginCompaction, count: () => count }
+}
+
+function isDamage(name: string) {
+  return (error: unknown) => error instanceof DamagedFileError && basename(error.path) === name
+}
+
+describe('reading a store beside its server', { timeout: 60_000 }, () => {
+  it('gives what was durable at each moment of a compaction, and changes nothing', async (t) => {
+    const folder = await temporaryFolder(t)
+    const root = await temporaryFolder(t)
+    const { files, count, beginCompaction } = await openCounting(t, folder)
+    const images: { image: string; at: string; acknowledged: number }[] = []
+    files.before = (operation, path) => {
+      const image = join(root, String(images.length))
+      images.push({ image, at: `${operation} ${basename(path)}`, acknowledged: count() })
+      cpSync(folder, image, { recursive: true, filter: (source) => !source.endsWith('lock') })
+    }
+    const compacted = await beginCompaction()
+    await compacted()
+    files.before = () => {}
+    assert.ok(images.some(({ at }) => at === 'rename journal.old.jsonl'))
+    for (const { image, at, acknowledged } of images) {
+      const before = await readdir(image)
+      const found = await countBeside(image)
+      assert.ok(found === acknowledged || found === acknowledged + 1, `${at}: ${found}, not ${acknowledged}`)
+      assert.deepEqual(await readdir(image), before)
+    }
+  })
+
+  it('gives a state of that time when a whole compaction happens before any of its calls', async (t) => {
+    const folder = await temporaryFolder(t)
+    const { count, beginCompaction } = await openCounting(t, folder)
+    let wasReached = true
+    for (let step = 0; wasReached; step += 1) {
+      wasReached = false
+      let calls = 0
+      const files = createFailingFiles()
+      files.before = async () => {
+        if (calls++ !== step) return
+        wasReached = true
+        const compacted = await beginCompaction()
+        await compacted()
+      }
+      const before = count()
+      const found = await countBeside(folder, files)
+      assert.ok(before <= found && found <= count(), `before call ${step}: ${found}, not ${before}`)
+    }
+    assert.ok(count() > 30)
+  })
+
+  it('takes no compaction for damage, wherever that begins and ends among its calls', async (t) => {
+    const folder = await temporaryFolder(t)
+    const writer = await openCounting(t, folder)
+    const alone = createFailingFiles()
+    await countBeside(folder, alone)
+    const calls = alone.calls.length
+    const faults: string[] = []
+    for (let begin = 0; begin < calls; begin += 1) {
+      for (let end = begin + 1; end < Math.min(calls, begin + CALLS_APART_MAX); end += 1) {
+        const files = createFailingFiles()
+        const before = writer.count()
+        const snapshot = holdUp(writer.files, 'rename', 'snapshot.json')
+        let compacted = async () => {}
+        let made = 0
+        files.before = async () => {
+          const call = made++
+          if (call === begin) {
+            compacted = await writer.beginCompaction()
+            await snapshot.begun
+          }
+          if (call !== end) return
+          snapshot.release()
+          await compacted()
+        }
+        try {
+          const found = await countBeside(folder, files)
+          assert.ok(before <= found && found <= writer.count(), `found ${found}, not ${before}`)
+        } catch (error) {
+          const [first, last] = [begin, end].map((call) => describeCall(files.calls[call]))
+          faults.push(`from before ${first} to before ${last}: ${error}`)
+        }
+        snapshot.release()
+        await compacted()
+      }
+    }
+    assert.deepEqual(faults, [])
+  })
+
+  it('reads again when a frame was cut back and written anew meanwhile', async (t) => {
+    const header = encodeJournalStart({ store: 's', after: 0 }, [])
+    const frame = (crc: number, revision: number, name: string) =>
+      encodeFrame(crc, revision, JSON.stringify([{ add: new Configuration(revision, draft(name)) }]))
+    const first = frame(header.crc, 1, 'first')
+    const good = Buffer.concat([header.bytes, first.bytes])
+    const refusedName = `refused ${'x'.repeat(200)}`
+    const refused = frame(first.crc, 2, refusedName)
+    const second = frame(first.crc, 2, 'second')
+    const third = frame(second.crc, 3, 'third')
+    const readBytesMax = header.bytes.length
+    const path = join(await temporaryFolder(t), 'journal.jsonl')
+    let reread = 0
+    let wasReached = true
+    for (let step = 0; wasReached; step += 1) {
+      wasReached = false
+      await writeFile(path, Buffer.concat([good, refused.bytes]))
+      const files = Object.assign(createFailingFiles(), { readBytesMax })
+      let reads = 0
+      files.before = (operation) => {
+        if (operation !== 'read' || reads++ !== step) return
+        wasReached = true
+        truncateSync(path, good.length)
+        writeFileSync(path, Buffer.concat([second.bytes, third.bytes]), { flag: 'a' })
+      }
+      const found = await namesBeside(join(path, '..'), files)
+      const isSound = [['first', 'second', 'third'], ['first', refusedName], ['first']].some(
+        (names) => names.join() === found.join(),
+      )
+      assert.ok(isSound, `${step}: ${found}`)
+      if (files.calls.filter((call) => call.startsWith('open ') && call.endsWith(path)).length > 1)
+        reread += 1
+    }
+    assert.ok(reread > 0, 'no torn read came about')
+  })
+
+  it('says at once what is damaged when nobody writes', async (t) => {
+    const folder = await temporaryFolder(t)
+    const { bytes } = encodeJournalStart({ store: 's', after: 0 }, [{ remove: 'absent' }])
+    await writeFile(join(folder, 'journal.jsonl'), bytes)
+    const files = createFailingFiles()
+    await assert.rejects(namesBeside(folder, files), isDamage('journal.jsonl'))
+    assert.equal(files.calls.filter((call) => call === `open ${join(folder, 'journal.jsonl')}`).length, 1)
+  })
+
+  it('says what is damaged even when somebody writes all the time', async (t) => {
+    const folder = await temporaryFolder(t)
+    const path = join(folder, 'journal.jsonl')
+    const { bytes } = encodeJournalStart({ store: 's', after: 0 }, [{ remove: 'absent' }])
+    await writeFile(path, bytes)
+    const files = createFailingFiles()
+    files.before = (operation) => (operation === 'read' ? appendFile(path, 'x') : undefined)
+    await assert.rejects(namesBeside(folder, files), isDamage('journal.jsonl'))
+  })
+
+  it('finds missing files where a server has been, and an empty store where none has', async (t) => {
+    const folder = await temporaryFolder(t)
+    await assert.rejects(namesBeside(folder), isDamage('journal.jsonl'))
+    const { store, index } = await readStoreBeside(dataPaths(folder), false, realFileSystem)
+    assert.deepEqual([store, index.count, index.lastId], [undefined, 0, 0])
+  })
+
+  it('keeps no file open, whether it reads or refuses', { skip: process.platform !== 'linux' }, async (t) => {
+    const folder = await temporaryFolder(t)
+    const { store, beginCompaction } = await openCounting(t, folder)
+    const compacted = await beginCompaction()
+    await compacted()
+    await store.close()
+    const openFiles = async () => (await readdir('/proc/self/fd')).length
+    const before = await openFiles()
+    await namesBeside(folder)
+    assert.equal(await openFiles(), before)
+    const journal = join(folder, 'journal.jsonl')
+    const bytes = await readFile(journal)
+    await writeFile(journal, 'no journal\n')
+    await assert.rejects(namesBeside(folder), isDamage('journal.jsonl'))
+    await writeFile(journal, bytes)
+    await rm(join(folder, 'snapshot.json'))
+    await assert.rejects(namesBeside(folder), isDamage('journal.jsonl'))
+    assert.equal(await openFiles(), before)
+  })
+})
+
+function describeCall(call = ''): string {
+  const [operation, path = ''] = call.split(' ')
+  return `${operation} ${basename(path)}`
+}
