@@ -1,3 +1,4 @@
+import { fstatSync, writeSync } from 'node:fs'
 import { runAccountsCommand } from './cli/accounts.ts'
 import { runBackupCommand } from './cli/backup.ts'
 import { DamageFoundError, runCheckCommand } from './cli/check.ts'
@@ -50,10 +51,24 @@ async function inform(text: string): Promise<void> {
   })
 }
 
+/** Node would not notice when a file takes only a part of the text. */
 function print(text: string): Promise<void> {
+  if (isFile(process.stdout.fd)) return writeAllTo(process.stdout.fd, Buffer.from(text))
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
   })
+}
+
+async function writeAllTo(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written)
+}
+
+function isFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile()
+  } catch {
+    return false
+  }
 }
 
 function exitCode(error: unknown): number {

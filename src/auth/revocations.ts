@@ -28,9 +28,11 @@ export class Revocations {
   /** The clock that decides what has expired: it never falls behind what the file says has passed. */
   readonly clock: Clock
   readonly #ended: Map<string, number>
-  /** The latest moment of the file, in ms since 1970, or one that was to get there. */
+  /** The latest moment of the file, in ms since 1970, as of the last success. */
   #passed: number
   #remembering: Promise<void> | undefined
+  /** Since the last moment that was remembered one was not; the log tells the first only. */
+  #isForgetful = false
   readonly #journal: Journal<Change>
   readonly #log: Log
   #rewriteDueBytes = 0
@@ -88,11 +90,10 @@ export class Revocations {
    * @param exp When it expired, in seconds since 1970.
    */
   rememberExpired(exp: number): void {
-    if (exp * 1000 <= this.#passed) return
-    const remembering = this.#rememberNow().finally(() => {
-      if (this.#remembering === remembering) this.#remembering = undefined
+    if (exp * 1000 <= this.#passed || this.#remembering !== undefined) return
+    this.#remembering = this.#rememberNow().finally(() => {
+      this.#remembering = undefined
     })
-    this.#remembering = remembering
   }
 
   /** Resolves, whether or not the disk takes it, once nothing of `rememberExpired` is on its way; undefined if it is so. */
@@ -124,12 +125,16 @@ export class Revocations {
 
   /** What has expired by now stays expired, even if the machine's clock is set back before the next start. */
   async #rememberNow() {
-    this.#passed = Math.floor(this.clock.now())
+    const passed = Math.floor(this.clock.now())
     try {
-      await this.#journal.append({ passed: this.#passed })
+      await this.#journal.append({ passed })
+      this.#passed = passed
     } catch (error) {
-      this.#log.warn('moment_not_remembered', { reason: String(error) })
+      if (!this.#isForgetful) this.#log.warn('moment_not_remembered', { reason: String(error) })
+      this.#isForgetful = true
+      return
     }
+    this.#isForgetful = false
   }
 
   /** Rewrites the file in the background when it has grown; also to be called after opening. */

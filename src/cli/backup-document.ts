@@ -1,6 +1,6 @@
 import { type Accounts, parseAccounts } from '../auth/accounts.ts'
-import { DamagedFileError } from '../errors.ts'
-import type { FileSystem } from '../files/file-system.ts'
+import { ConnbookError, DamagedFileError, systemCode, UsageError } from '../errors.ts'
+import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { ConfigurationIndex } from '../store/configuration-index.ts'
 import { readRecordDocument, type StateHeader, writeRecordDocument } from '../store/record-document.ts'
@@ -16,6 +16,11 @@ export interface Backup extends StateHeader {
 }
 
 const backupKind = { format: 'connbook backup', version: 1, advice: 'use another backup' }
+
+/** The file of a backup cannot be opened. */
+export class BackupUnreadableError extends ConnbookError {
+  readonly code = 'backup_unreadable'
+}
 
 /** How every backup begins. */
 export const BACKUP_START = `{"format":"${backupKind.format}",`
@@ -36,13 +41,11 @@ export function writeBackup(
 /**
  * Reads a backup as a whole.
  *
+ * @throws {UsageError} {BackupUnreadableError} when it is no plain file, or cannot be opened.
  * @throws {DamagedFileError} when it is not what was written.
  */
 export async function readBackup(path: string, files: FileSystem): Promise<Backup> {
-  // Opening a pipe would wait for a writer.
-  if (!(await files.stat(path)).isFile())
-    throw new DamagedFileError(path, 0, 'it is not a plain file', backupKind.advice)
-  const file = await files.open(path, 'r')
+  const file = await openPlainFile(path, files)
   try {
     const records: Configuration[] = []
     let jsonBytes = 0
@@ -56,6 +59,7 @@ export async function readBackup(path: string, files: FileSystem): Promise<Backu
       },
     )
     try {
+      // Finds names that are given twice.
       new ConfigurationIndex().load(records, jsonBytes, revision, lastId)
       const createdAt = String(members.createdAt)
       return { store, revision, lastId, count, createdAt, accounts: parseAccounts(members.accounts), records }
@@ -65,5 +69,24 @@ export async function readBackup(path: string, files: FileSystem): Promise<Backu
     }
   } finally {
     await file.close()
+  }
+}
+
+/** Opening a pipe would wait for a writer. */
+async function openPlainFile(path: string, files: FileSystem): Promise<OpenFile> {
+  try {
+    const found = await files.stat(path)
+    if (found.isFile()) return await files.open(path, 'r')
+    const advice = found.isDirectory() ? 'a folder is named with --data' : 'name a plain file'
+    throw new UsageError(`Cannot read backup "${path}": it is not a plain file; ${advice}`)
+  } catch (error) {
+    const code = systemCode(error)
+    if (error instanceof ConnbookError || code === undefined) throw error
+    throw new BackupUnreadableError(
+      `Cannot read backup "${path}" (${code}); name a file that this account can read`,
+      {
+        cause: error,
+      },
+    )
   }
 }

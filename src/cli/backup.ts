@@ -98,14 +98,17 @@ async function checkTarget(path: string, folder: string, files: FileSystem = rea
       await file.close()
     }
   } catch (error) {
-    if (systemCode(error) !== 'ENOENT') throw error
+    const code = systemCode(error)
+    if (error instanceof ConnbookError || code === undefined) throw error
+    if (code !== 'ENOENT') throw refuse(code)
   }
 }
 
 async function writeToFile(path: string, backup: Backup, files: FileSystem = realFileSystem) {
   const interruption = abortOnSignals()
+  let isInPlace = false
   try {
-    const file = await openAtomicFile(path, files)
+    const file = await openAtomicFile(path, files, { isOwnersOfFolder: false })
     try {
       await writeBackup(backup, (text) => {
         interruption.throwIfAborted()
@@ -113,15 +116,16 @@ async function writeToFile(path: string, backup: Backup, files: FileSystem = rea
       })
       await file.commit()
     } finally {
+      isInPlace = file.isInPlace
       await file.abort()
     }
   } catch (error) {
     const reason = interruption.aborted ? interruption.reason : systemCode(error)
     if (reason === undefined) throw error
-    throw new BackupFailedError(
-      `Cannot keep a backup in "${path}" (${reason}); what was there before is untouched`,
-      { cause: error },
-    )
+    const state = isInPlace
+      ? 'it is there, but may not outlive a power loss'
+      : 'what was there before is untouched'
+    throw new BackupFailedError(`Cannot keep a backup in "${path}" (${reason}); ${state}`, { cause: error })
   }
 }
 

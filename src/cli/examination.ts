@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { accountsDocument, accountsMissing } from '../auth/accounts.ts'
 import { readKeys } from '../auth/keys.ts'
 import { readRevocations, revocationsMissing } from '../auth/revocations.ts'
-import { DamagedFileError } from '../errors.ts'
+import { DamagedFileError, RESTORE_ADVICE, systemCode } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { parseChange } from '../store/change.ts'
@@ -11,6 +11,7 @@ import type { JournalEnd } from '../store/journal-reader.ts'
 import { openSnapshot } from '../store/snapshot.ts'
 import { type ReadJournal, readStoreBeside, type StoredState } from '../store/store-files.ts'
 import { counted } from '../text.ts'
+import { mustHaveJournal } from './used-folder.ts'
 
 /** What is to be said of one file of a data folder. */
 export interface Finding {
@@ -41,7 +42,7 @@ export async function examineFolder(folder: DataPaths, files: FileSystem): Promi
   const known: readonly string[] = Object.values(dataFiles)
   const isInUse = entries.includes(dataFiles.accounts)
 
-  const { findings: ofStore, state } = await examineStore(folder, isInUse, files)
+  const { findings: ofStore, state } = await examineStore(folder, mustHaveJournal(entries), files)
   const hasRecords = state === undefined || state.index.revision > 0
   const ofSecrets = isInUse || hasRecords ? await examineSecrets(folder, files) : [firstStartPending]
   const others = entries
@@ -76,15 +77,15 @@ async function examineSecrets(folder: DataPaths, files: FileSystem): Promise<Fin
   return [...accounts, ...keys, ...revocations]
 }
 
-async function examineStore(folder: DataPaths, isInUse: boolean, files: FileSystem) {
+async function examineStore(folder: DataPaths, mustExist: boolean, files: FileSystem) {
   try {
-    const state = await readStoreBeside(folder, isInUse, files)
+    const state = await readStoreBeside(folder, mustExist, files)
     return { findings: describeState(state), state }
   } catch (error) {
-    if (!(error instanceof DamagedFileError)) throw error
-    const name = basename(error.path)
+    const { path, words } = asDamage(error)
+    const name = basename(path)
     const others = await examineAlone(folder, name, files)
-    return { findings: [{ name, words: error.message, isDamage: true }, ...others], state: undefined }
+    return { findings: [{ name, words, isDamage: true }, ...others], state: undefined }
   }
 }
 
@@ -128,9 +129,16 @@ async function examine(name: string, describe: () => Promise<string | undefined>
     const words = await describe()
     return words === undefined ? [] : [{ name, words, isDamage: false }]
   } catch (error) {
-    if (!(error instanceof DamagedFileError)) throw error
-    return [{ name, words: error.message, isDamage: true }]
+    return [{ name, words: asDamage(error).words, isDamage: true }]
   }
+}
+
+/** What is to be told of a file; throws what is no fault of one. A disk that cannot read it is as bad as damage. */
+function asDamage(error: unknown): { path: string; words: string } {
+  const isUnreadable = systemCode(error) === 'EIO'
+  if (!(error instanceof Error && 'path' in error && typeof error.path === 'string')) throw error
+  if (!(error instanceof DamagedFileError) && !isUnreadable) throw error
+  return { path: error.path, words: isUnreadable ? `${error.message}; ${RESTORE_ADVICE}` : error.message }
 }
 
 async function closeAfter<T>(file: { close(): Promise<void> }, use: () => Promise<T>): Promise<T> {

@@ -35,7 +35,8 @@ export async function runRestoreCommand(
 ): Promise<void> {
   const { options, words } = parseCommandLine(args, environment, ['data'])
   const [source, ...rest] = words
-  if (source === undefined || rest.length > 0) throw new UsageError('Write it as: connbook restore FILE')
+  if (source === undefined || source === '-' || rest.length > 0)
+    throw new UsageError('Write it as: connbook restore FILE')
   const backup = await readBackup(resolve(source), realFileSystem)
   const folder = await openDataFolder(resolve(options.data))
   let aside: string | undefined

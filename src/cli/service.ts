@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
-import { accountsDocument, accountsMissing } from '../auth/accounts.ts'
+import { accountsDocument } from '../auth/accounts.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
@@ -18,9 +18,9 @@ import { tokenRoutes } from '../resources/token.ts'
 import { createApp } from '../server/app.ts'
 import { createListener, type Listener } from '../server/listener.ts'
 import { openConfigurationStore } from '../store/configuration-store.ts'
-import { readStoreBeside } from '../store/store-files.ts'
 import { createFirstAccounts, givenVariables } from './first-start.ts'
 import type { Options } from './options.ts'
+import { checkNeverStarted } from './used-folder.ts'
 
 /** Everything that one running server is made of. */
 export interface Service {
@@ -59,12 +59,15 @@ export async function startService(service: ServiceOptions): Promise<Service> {
   // What is given back when the service stops, or when it cannot start: in reverse order.
   const cleanUps: (() => void | Promise<void>)[] = []
   const cleanUp = async () => {
-    for (const step of cleanUps.reverse()) await step()
+    const failures: unknown[] = []
+    for (const step of cleanUps.reverse()) await Promise.try(step).catch((error) => failures.push(error))
+    if (failures.length > 0) throw failures[0]
   }
   try {
     return await start(service, cleanUps, cleanUp)
   } catch (error) {
-    await cleanUp()
+    // Why it did not start says more than what else failed because of it.
+    await cleanUp().catch(() => {})
     throw error
   }
 }
@@ -84,8 +87,7 @@ async function start(
   const revocationsMustExist = found.length > 0
   // Everything is read before anything is changed, so that a refused folder stays as it was.
   await checkRevocations(folder, revocationsMustExist, files)
-  if (accounts === undefined && (await readStoreBeside(folder, false, files)).index.revision > 0)
-    throw accountsMissing(folder)
+  if (accounts === undefined) await checkNeverStarted(folder, files)
   const store = await openConfigurationStore(folder, { mustExist, log, files })
   cleanUps.push(() => store.close())
   const revocations = await openRevocations(folder, {

@@ -1,9 +1,30 @@
 import { join } from 'node:path'
+import { accountsMissing } from '../auth/accounts.ts'
 import { FolderRefusedError, systemCode } from '../errors.ts'
-import { checkDataFolder, checkNotRestoring, dataFiles } from '../files/data-folder.ts'
-import { realFileSystem } from '../files/file-system.ts'
+import { checkDataFolder, checkNotRestoring, type DataPaths, dataFiles } from '../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { readStoreBeside } from '../store/store-files.ts'
 
 const READ_ATTEMPTS_MAX = 5
+
+/** What a first start makes after the journal and before the accounts. */
+const laterFiles: readonly string[] = [dataFiles.revocations, dataFiles.keys]
+
+/** Whether a first start, complete or not, has made a journal, so that its absence is damage. */
+export function mustHaveJournal(entries: readonly string[]): boolean {
+  return entries.some((entry) => entry === dataFiles.accounts || laterFiles.includes(entry))
+}
+
+/**
+ * Checks a folder without accounts: it is new, or a first start was interrupted, or the accounts were lost.
+ *
+ * @throws {DamagedFileError} in the last case.
+ */
+export async function checkNeverStarted(folder: DataPaths, files: FileSystem): Promise<void> {
+  const mustExist = mustHaveJournal(await files.readdir(folder.path))
+  const { index } = await readStoreBeside(folder, mustExist, files)
+  if (index.revision > 0) throw accountsMissing(folder)
+}
 
 /**
  * Checks, for commands on a folder that a server has used, that it is one: a mistyped path must not become a new folder.

@@ -8,6 +8,8 @@ export interface AtomicFile {
   write(content: string | Uint8Array): Promise<void>
   /** Bytes written so far. */
   readonly size: number
+  /** Whether the file has its name, be that durable or not. */
+  readonly isInPlace: boolean
   /** Brings what was written so far to the disk, so that `commit` has less to wait for. */
   datasync(): Promise<void>
   /** Syncs the file, gives it its name, syncs the folder. */
@@ -20,16 +22,18 @@ export interface AtomicFile {
  * Opens a file that will replace the one at `path` as a whole, mode 0600.
  *
  * @param sweptAs The file whose sweep removes what is left of this one after a crash; by default itself.
+ * @param isOwnersOfFolder Whether what root writes is given to the owner of the folder, who is to read it.
  * @throws the system's error when it cannot be made.
  */
 export async function openAtomicFile(
   path: string,
   files: FileSystem = realFileSystem,
-  sweptAs = path,
+  { sweptAs = path, isOwnersOfFolder = true } = {},
 ): Promise<AtomicFile> {
-  const temporary = await openTemporaryFile(sweptAs, files)
+  const temporary = await openTemporaryFile(sweptAs, files, isOwnersOfFolder)
   let size = 0
   let isOpen = true
+  let isInPlace = false
 
   /** What the system says of an open file does not tell which it is. */
   function throwNaming(error: unknown): never {
@@ -44,6 +48,9 @@ export async function openAtomicFile(
     get size() {
       return size
     },
+    get isInPlace() {
+      return isInPlace
+    },
     async write(content) {
       const bytes = typeof content === 'string' ? Buffer.from(content) : content
       await writeAll(temporary.file, bytes, size).catch(throwNaming)
@@ -54,11 +61,12 @@ export async function openAtomicFile(
       await temporary.file.sync().catch(throwNaming)
       await close()
       await files.rename(temporary.path, path)
+      isInPlace = true
       await syncFolder(dirname(path), files)
     },
     async abort() {
       await close()
-      await removeIfPresent(temporary.path, files)
+      if (!isInPlace) await removeIfPresent(temporary.path, files)
     },
   }
 }
@@ -67,12 +75,13 @@ export async function openAtomicFile(
 export async function openTemporaryFile(
   path: string,
   files: FileSystem = realFileSystem,
+  isOwnersOfFolder = true,
 ): Promise<{ readonly path: string; readonly file: OpenFile }> {
   const folder = dirname(path)
   const temporary = join(folder, `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
   const file = await files.open(temporary, 'wx+', 0o600)
   try {
-    await giveToOwnerOf(folder, file, files)
+    if (isOwnersOfFolder) await giveToOwnerOf(folder, file, files)
   } catch (error) {
     await file.close()
     await files.unlink(temporary)

@@ -74,14 +74,24 @@ export async function openDataFolder(path: string, files: FileSystem = realFileS
   }
   try {
     const completedRestore = findUnfinishedReplacement(await files.readdir(path))
-    await finishReplacement(path, stateFiles, files)
-    await sweepReplacements(path, files)
-    await sweepTemporaryFiles(path, ownersFiles, files)
+    await settleFolder(path, files)
     return { ...dataPaths(path), completedRestore, release: lock.release }
   } catch (error) {
     lock.release()
     throw error
   }
+}
+
+/**
+ * Brings a folder into order before anything of it is believed: what a killed process left half done is completed or
+ * removed. Only for its owner.
+ */
+export async function settleFolder(path: string, files: FileSystem = realFileSystem): Promise<void> {
+  // Names that a killed process left may not be on disk yet, and what is built on them would go with them.
+  await syncFolder(path, files)
+  await finishReplacement(path, stateFiles, files)
+  await sweepReplacements(path, files)
+  await sweepTemporaryFiles(path, ownersFiles, files)
 }
 
 /**

@@ -49,7 +49,24 @@ export interface FileSystem {
 
 /** The file system of the machine. */
 export const realFileSystem: FileSystem = {
-  open,
+  async open(path, flags, mode) {
+    const file = await open(path, flags, mode)
+    return {
+      write: (bytes, offset, length, position) => file.write(bytes, offset, length, position),
+      // A bad sector is to be found by the name of its file.
+      read: (bytes, offset, length, position) =>
+        file.read(bytes, offset, length, position).catch((error: unknown) => {
+          if (error instanceof Error) error.message += ` "${path}" at byte ${position}`
+          throw Object.assign(error as object, { path })
+        }),
+      sync: () => file.sync(),
+      datasync: () => file.datasync(),
+      truncate: (length) => file.truncate(length),
+      chown: (uid, gid) => file.chown(uid, gid),
+      stat: () => file.stat(),
+      close: () => file.close(),
+    }
+  },
   readFile: (path) => readFile(path),
   rename,
   unlink,

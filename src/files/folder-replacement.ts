@@ -83,9 +83,7 @@ export async function sweepReplacements(folder: string, files: FileSystem = real
 async function putAside(folder: string, names: readonly string[], aside: string, files: FileSystem) {
   const old = (await files.readdir(folder)).filter((entry) => names.includes(entry))
   if (old.length === 0) return
-  await makeFolderIn(folder, aside, files).catch((error: unknown) => {
-    if (systemCode(error) !== 'EEXIST') throw error
-  })
+  await makeFolderIn(folder, aside, files)
   // What moves in is only as safe as the name of the folder.
   await syncFolder(folder, files)
   for (const name of old) await files.rename(join(folder, name), join(aside, name))
@@ -102,8 +100,11 @@ async function moveIn(folder: string, from: string, files: FileSystem) {
   await syncFolder(folder, files)
 }
 
+/** A folder that is there already may have been left before it got its owner. */
 async function makeFolderIn(folder: string, path: string, files: FileSystem) {
-  await files.mkdir(path, 0o700)
+  await files.mkdir(path, 0o700).catch((error: unknown) => {
+    if (systemCode(error) !== 'EEXIST') throw error
+  })
   const made = await files.open(path, 'r')
   try {
     await giveToOwnerOf(folder, made, files)
@@ -113,6 +114,12 @@ async function makeFolderIn(folder: string, path: string, files: FileSystem) {
 }
 
 async function removeFolder(path: string, files: FileSystem) {
+  try {
+    // An empty one may be another account's, which cannot be looked into and yet be removed.
+    return await files.rmdir(path)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOTEMPTY') throw error
+  }
   for (const name of await files.readdir(path)) await files.unlink(join(path, name))
   await files.rmdir(path)
 }

@@ -57,10 +57,9 @@ export function createApp(
     const credential = authenticator.authenticate(request)
     if (credential === undefined) {
       const refusal = notAuthenticated(request)
-      const refuse = () => {
-        throw refusal
-      }
-      return authenticator.remembering?.then(refuse) ?? refuse()
+      const { remembering } = authenticator
+      if (remembering === undefined) throw refusal
+      return remembering.then(() => Promise.reject(refusal))
     }
     if (credential.carrier === 'cookie' && !SAFE_METHODS.has(request.method) && isCrossSite(request)) {
       const message = 'A page of another site made this request with the cookie of this one'

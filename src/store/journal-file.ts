@@ -68,7 +68,7 @@ export interface JournalFile {
    * @throws {DamagedFileError} as `readJournal` does.
    */
   read(visit: (change: unknown, revision: number) => void): Promise<JournalEnd>
-  /** Cuts off, durably, what is behind the good part, and keeps it in a file beside the journal. */
+  /** Makes the good part durable, cuts off what is behind it, and keeps that in a file beside the journal. */
   cut(end: JournalEnd, log: Log): Promise<JournalPosition>
   close(): Promise<void>
 }
@@ -101,6 +101,8 @@ export async function openJournalFile(
       read: (visit) => readJournal(path, file, header, visit),
       async cut(end, log) {
         if (end.tornBytes > 0) await setTornTailAside(path, file, end, files, log)
+        // A killed process may have written what was read and not synced it; power loss must not take it back.
+        else await file.datasync()
         return { file, size: end.size, crc: end.crc, revision: end.revision }
       },
       close: () => file.close(),
@@ -120,7 +122,7 @@ export function checkStore(path: string, header: JournalHeader, store: string): 
 
 async function setTornTailAside(path: string, file: OpenFile, end: JournalEnd, files: FileSystem, log: Log) {
   const name = `${basename(path, '.jsonl')}.torn-${end.size}-${randomBytes(3).toString('hex')}`
-  const aside = await openAtomicFile(join(dirname(path), name), files, path)
+  const aside = await openAtomicFile(join(dirname(path), name), files, { sweptAs: path })
   try {
     const chunk = Buffer.alloc(COPY_BYTES)
     for (let offset = end.size; ; ) {

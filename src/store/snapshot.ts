@@ -46,6 +46,7 @@ export async function writeSnapshot(
 
 /** A snapshot that was opened and is still to be read. */
 export interface SnapshotFile {
+  readonly path: string
   readonly file: OpenFile
   /** Hands over each record, by rising id; see `readRecordDocument`. */
   read(
@@ -64,6 +65,7 @@ export async function openSnapshot(path: string, files: FileSystem): Promise<Sna
     throw error
   }
   return {
+    path,
     file,
     read: (visit) => readRecordDocument(snapshotKind, path, file, visit),
     close: () => file.close(),

@@ -166,7 +166,11 @@ async function loadSnapshot(file: SnapshotFile, index: ConfigurationIndex) {
     records.push(record)
     jsonBytes += bytes
   })
-  index.load(records, jsonBytes, loaded.revision, loaded.lastId)
+  try {
+    index.load(records, jsonBytes, loaded.revision, loaded.lastId)
+  } catch (error) {
+    throw new DamagedFileError(file.path, 0, String(error), RESTORE_ADVICE, { cause: error })
+  }
   return loaded
 }
 

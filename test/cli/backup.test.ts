@@ -200,6 +200,18 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     await assertOnly(place, 'backup.json')
   })
 
+  it('fails whenever standard output is a file that does not take all of it', async (t) => {
+    const target = join(await temporaryFolder(t), 'target')
+    const whole = Buffer.byteLength((await backup('-')).stdout)
+    for (const missingBytes of [1, 10, 22, 23, 100, whole - 1]) {
+      const limit = `exec prlimit --fsize=${whole - missingBytes} "$0" "$@" > '${target}'`
+      const { code } = await backup('-', folder, ['/bin/sh', '-c', limit])
+      assert.notEqual(code, 0, `${missingBytes} bytes are missing`)
+    }
+    const { code } = await backup('-', folder, ['/bin/sh', '-c', `exec "$0" "$@" > '${target}'`])
+    assert.deepEqual([code, (await stat(target)).size], [0, whole])
+  })
+
   for (const [what, through] of Object.entries({ 'is full': toFullDevice, 'has no reader': toNobody })) {
     it(`fails in words when standard output ${what}`, async () => {
       const { code, stderr } = await backup('-', folder, through)
@@ -275,10 +287,12 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     })
   }
 
-  it('gives what root writes to the owner of the place', { skip: process.getuid?.() !== 0 }, async (t) => {
+  it('is for nobody but whoever makes it, whosever the place is', {
+    skip: process.getuid?.() !== 0,
+  }, async (t) => {
     const place = await temporaryFolder(t)
     await chown(place, 1234, 1234)
     assert.equal((await backup(join(place, 'backup.json'))).code, 0)
-    assert.equal((await stat(join(place, 'backup.json'))).uid, 1234)
+    assert.equal((await stat(join(place, 'backup.json'))).uid, 0)
   })
 })

@@ -4,9 +4,12 @@ import { appendFile, chmod, cp, mkdir, readFile, rm, symlink, writeFile } from '
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { dataFiles } from '../../src/files/data-folder.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
+import { createJournalFile } from '../../src/store/journal-file.ts'
 import { type FolderImage, writeImage } from '../faults/folder-image.ts'
 import { prepareFolders } from '../faults/prepared-folder.ts'
 import { logIn } from '../support/api.ts'
+import { missing } from '../support/debian.ts'
 import { runExecutable, startExecutable, toFullDevice } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
 import { admin, firstStartEnvironment } from '../support/service.ts'
@@ -144,10 +147,31 @@ describe('connbook check', { timeout: 60_000 }, () => {
 
   it('tells of a first start that did not come to its end', async (t) => {
     const folder = await copyUsed(t)
-    for (const name of [dataFiles.accounts, dataFiles.journal]) await rm(join(folder, name))
+    for (const name of Object.values(dataFiles)) await rm(join(folder, name), { force: true })
+    await createJournalFile(join(folder, dataFiles.journal), { store: 's', after: 0 }, realFileSystem)
     const { code, stdout } = await check(folder)
     assert.equal(code, 0)
     assert.match(said(stdout)['accounts.json'] ?? '', /^not yet there: a first start did not come to its end/)
+  })
+
+  it('names a file that the disk cannot read, and goes on', { skip: missing('strace') }, async (t) => {
+    const folder = await copyUsed(t)
+    const path = join(folder, dataFiles.journal)
+    const strace = ['strace', '-D', '-f', '-qq', '-o', '/dev/null', '-P', path, '-e', 'trace=pread64']
+    const through = [...strace, '-e', 'inject=pread64:error=EIO']
+    const { code, stdout } = await runExecutable(['check', '--data', folder], { through })
+    assert.equal(code, 65)
+    assert.match(said(stdout)['journal.jsonl'] ?? '', /^DAMAGED: EIO.*journal\.jsonl" at byte 0; restore/)
+    assert.match(said(stdout)['accounts.json'] ?? '', /1 user/)
+  })
+
+  it('takes lost accounts and a lost journal for no first start', async (t) => {
+    const folder = await copyUsed(t)
+    for (const name of [dataFiles.accounts, dataFiles.journal, dataFiles.snapshot, dataFiles.journalOld])
+      await rm(join(folder, name), { force: true })
+    const { code, stdout } = await check(folder)
+    assert.equal(code, 65)
+    assert.match(said(stdout)['journal.jsonl'] ?? '', /^DAMAGED: .*the journal is missing/)
   })
 
   type Damage = (folder: string) => Promise<unknown>
@@ -369,10 +393,10 @@ describe('connbook check FILE', () => {
     const root = await temporaryFolder(t)
     execFileSync('mkfifo', [join(root, 'pipe')])
     const sources: [path: string, code: number, words: RegExp][] = [
-      [used.folder, 65, /it is not a plain file/],
+      [used.folder, 2, /it is not a plain file; a folder is named with --data/],
       [join(used.folder, dataFiles.journal), 65, /no connbook backup header/],
-      [join(root, 'absent'), 1, /ENOENT.+absent/],
-      [join(root, 'pipe'), 65, /it is not a plain file/],
+      [join(root, 'absent'), 1, /absent" \(ENOENT\); name a file/],
+      [join(root, 'pipe'), 2, /it is not a plain file/],
     ]
     for (const [path, code, words] of sources) {
       const finished = await runExecutable(['check', path], { through: ['timeout', '5'] })

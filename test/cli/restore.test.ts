@@ -278,9 +278,10 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     const before = await photograph(folder)
     const sources: [path: string, code: number, said: RegExp][] = [
       [join(root, 'other', dataFiles.snapshot), 65, /no connbook backup header/],
-      [root, 65, /it is not a plain file/],
-      [join(root, 'absent'), 1, /ENOENT.+absent/],
-      [join(root, 'pipe'), 65, /it is not a plain file/],
+      [root, 2, /it is not a plain file; a folder is named with --data/],
+      [join(root, 'absent'), 1, /absent" \(ENOENT\); name a file/],
+      [join(root, 'pipe'), 2, /it is not a plain file/],
+      ['-', 2, /connbook restore FILE/],
     ]
     for (const [path, code, said] of sources) {
       const finished = await restore(folder, path, ['timeout', '5'])

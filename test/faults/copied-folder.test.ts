@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { DamagedFileError } from '../../src/errors.ts'
+import { DamagedFileError, systemCode } from '../../src/errors.ts'
 import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
 import { openConfigurationStore } from '../../src/store/configuration-store.ts'
 import { getToken, logIn } from '../support/api.ts'
@@ -153,10 +153,17 @@ async function recordMoments(t: Lifetime): Promise<Moment[]> {
   return moments
 }
 
-/** At once, so that nothing changes meanwhile. */
+/** Another call that is on its way may take a file away between two of these. */
 function readStoreFiles(folder: string): FolderImage {
-  const present = storeFiles.filter((name) => existsSync(join(folder, name)))
-  return new Map(present.map((name) => [name, readFileSync(join(folder, name))]))
+  const image = new Map<string, Buffer>()
+  for (const name of storeFiles) {
+    try {
+      image.set(name, readFileSync(join(folder, name)))
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT') throw error
+    }
+  }
+  return image
 }
 
 /**

@@ -23,7 +23,7 @@ const fault: fc.Arbitrary<DiskFault> = fc.record({
   times: fc.constantFrom(1, 1, 2, 5, 1000),
 })
 
-/** Up to four lives that end in a power loss, with these requests and with disks that fail now and then. */
+/** Up to four lives that end in a kill or a power loss, with these requests and with disks that fail now and then. */
 export function livesWith<Request>(request: fc.Arbitrary<Request>): fc.Arbitrary<Life<Request>[]> {
   const step: fc.Arbitrary<Step<Request>> = fc.oneof(
     { weight: 8, arbitrary: fc.record({ burst: fc.array(request, { minLength: 1, maxLength: 6 }) }) },
@@ -45,6 +45,7 @@ export function livesWith<Request>(request: fc.Arbitrary<Request>): fc.Arbitrary
       fc.nat({ max: 400 }),
       fc.constant(STEPS_MAX),
     ),
+    isOnlyKilled: fc.boolean(),
     image: fc.nat({ max: 4 }),
   })
   return fc.array(life, { minLength: 1, maxLength: 4 })

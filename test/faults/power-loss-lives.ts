@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DamagedFileError, systemCode } from '../../src/errors.ts'
-import { sweepTemporaryFiles } from '../../src/files/atomic-file.ts'
-import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
+import { dataPaths, settleFolder } from '../../src/files/data-folder.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
 import { RECOVERY_PAUSE_MS_MAX } from '../../src/limits.ts'
 import type { Log } from '../../src/log.ts'
@@ -32,7 +31,7 @@ export type Step<Request> =
   /** Nothing fails any more, and changes are taken again. */
   | 'recover'
 
-/** One process, from its start to the power loss that ends it. */
+/** One process, from its start to the kill or the power loss that ends it. */
 export interface Life<Request> {
   /** Draws short transfers, the time that operations take, and what a crash leaves. */
   readonly seed: number
@@ -41,8 +40,10 @@ export interface Life<Request> {
   readonly faults: readonly DiskFault[]
   readonly steps: readonly Step<Request>[]
   readonly isClosed: boolean
-  /** The file-system operation at which the power goes; later than the last, it goes at the end. */
+  /** The file-system operation at which the life ends; later than the last, it ends after it. */
   readonly crashAt: number
+  /** Whether the power stays, so that the next life finds all that was written, synced or not. */
+  readonly isOnlyKilled: boolean
   /** Which of the images that the power loss may leave the next life begins with. */
   readonly image: number
 }
@@ -89,16 +90,14 @@ export interface Subject<Request, State> {
 
 const FOLDER = '/data'
 const WAIT_TURNS_MAX = 20_000
-/** Files whose remains are swept away at each start. */
-const sweptFiles = Object.values(dataFiles)
 
 /** The folder in which all lives take place. */
 export const lifeFolder = dataPaths(FOLDER)
 export const silentLog: Log = { info() {}, warn() {}, error() {} }
 
 /**
- * Runs lives one after the other, each on what the power loss before left of the disk; some of the images that each
- * power loss may leave are opened and compared with what had been answered.
+ * Runs lives one after the other, each on what the one before left of the disk; some of the images that a power loss at
+ * the end of each may leave are opened and compared with what had been answered.
  *
  * @throws what was found wrong.
  */
@@ -107,41 +106,50 @@ export async function runLives<Request, State>(
   lives: readonly Life<Request>[],
   surroundings: Surroundings,
 ): Promise<void> {
-  let image: DiskImage = { entries: new Map([[FOLDER, undefined]]) }
+  let disk = new VolatileDisk({ entries: new Map([[FOLDER, undefined]]) })
   let state = subject.firstState
+  let chronicle = subject.begin(state)
   for (const life of lives) {
     const random = createRandom(life.seed)
-    const disk = new VolatileDisk(image)
     const files = createVolatileFiles(disk, optionsOf(surroundings, random, life.crashAt))
-    const chronicle = subject.begin(state)
-    await live(life, files, chronicle, surroundings)
+    const begun = subject.begin(state)
+    // What never came up has shown nothing: what was true before it still is.
+    if (await live(life, files, begun, surroundings)) chronicle = begun
     files.kill()
 
     const found: { image: DiskImage; state: State }[] = []
     for (const left of imagesOf(disk, random)) {
       found.push({ image: left, state: await readTwice(left, subject, chronicle, random, surroundings) })
     }
+    // A failed sync leaves what no later process can know to be missing from the disk.
+    if (life.isOnlyKilled && files.failures === 0) {
+      state = await readTwice(disk.crash(keepAll), subject, chronicle, random, surroundings)
+      continue
+    }
     const next = found[life.image % found.length]
     assert.ok(next !== undefined)
-    ;({ image, state } = next)
+    disk = new VolatileDisk(next.image)
+    state = next.state
+    chronicle = subject.begin(state)
   }
 }
 
+/** @returns Whether it came up. */
 async function live<Request, State>(
   life: Life<Request>,
   files: VolatileFiles,
   chronicle: Chronicle<Request, State>,
   { pass, wrap }: Surroundings,
-): Promise<void> {
+): Promise<boolean> {
   for (const fault of life.faults) files.fail(fault)
   const seen = wrap?.(files) ?? files
-  const start = sweepTemporaryFiles(FOLDER, sweptFiles, seen).then(() => chronicle.open(files, seen, life))
+  const start = settleFolder(FOLDER, seen).then(() => chronicle.open(files, seen, life))
   const running = await untilDead(files, start).catch((error: unknown) => {
     // A start may fail with the disk, and only then.
     if (files.failures === 0 || systemCode(error) === undefined || error instanceof DamagedFileError)
       throw error
   })
-  if (running === undefined) return
+  if (running === undefined) return false
   running.check()
   for (const step of life.steps) {
     await take(step, running, files, pass)
@@ -153,6 +161,7 @@ async function live<Request, State>(
     if (!files.isDead) assert.equal(running.waiting, 0)
   }
   running.check()
+  return true
 }
 
 async function take<Request>(

@@ -196,7 +196,7 @@ describe('connbook restore on a disk that is full or fails', () => {
     for (const [call, when] of [
       ['mkdir', '3'],
       ['rename', '8'],
-      ['fsync', '12'],
+      ['fsync', '13'],
     ]) {
       const folder = await copyUsed(t)
       const through = underStrace({ calls: call ?? '', fault: 'error=EIO', when: when ?? '' })

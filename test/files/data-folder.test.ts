@@ -37,7 +37,7 @@ describe('opening a data folder', () => {
     t.after(() => folder.release())
     assert.equal(await mode(path), '700')
     const synced = files.calls.filter((call) => call.startsWith('sync ')).map((call) => call.slice(5))
-    assert.deepEqual(synced, [root, join(root, 'var'), join(root, 'var', 'lib')])
+    assert.deepEqual(synced, [root, join(root, 'var'), join(root, 'var', 'lib'), path])
     assert.equal(folder.path, path)
     assert.equal(folder.file(dataFiles.journal), join(path, 'journal.jsonl'))
   })

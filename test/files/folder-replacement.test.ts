@@ -157,6 +157,19 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     assert.equal(await finishReplacement(folder, names), undefined)
   })
 
+  it('that root began and never gave to the owner of the folder stops nobody', async (t) => {
+    const folder = await temporaryFolder(t)
+    const left = '.restore-20260102T030405Z-abcdef.tmp'
+    await mkdir(join(folder, left))
+    const files = createFailingFiles()
+    files.before = (operation, path) => {
+      if (operation === 'readdir' && path.endsWith(left)) throw systemError('EACCES', path)
+    }
+    const opened = await openDataFolder(folder, files)
+    opened.release()
+    assert.ok(!(await readdir(folder)).includes(left))
+  })
+
   it('is old or new, whole, when the process ends at any call, and again at any call of the completion', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)

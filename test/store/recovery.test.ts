@@ -94,6 +94,7 @@ describe('opening a folder', () => {
   const def = { after: 3, adds: 'def' }
   const damagedStates: [string, string, FolderState][] = [
     ['nothing in a folder that was in use', 'journal.jsonl', {}],
+    ['a snapshot with a name twice', 'snapshot.json', { snapshot: { adds: 'aba' }, journal: def }],
     ['a snapshot without a journal', 'journal.jsonl', { snapshot: { adds: 'abc' } }],
     ['a later journal without its snapshot', 'journal.jsonl', { journal: def }],
     ['an older snapshot than the journal needs', 'journal.jsonl', { snapshot: { adds: 'ab' }, journal: def }],
