@@ -1,27 +1,17 @@
-import { randomBytes } from 'node:crypto'
 import { DamagedFileError, OverloadedError } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
-import { isObject } from '../json.ts'
 import { REVOCATIONS_BYTES_MIN, REVOCATIONS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { Journal } from '../store/journal.ts'
-import {
-  createJournalFile,
-  type JournalFile,
-  type JournalPosition,
-  openJournalFile,
-} from '../store/journal-file.ts'
-import type { JournalEnd } from '../store/journal-reader.ts'
+import { type JournalPosition, openJournalFile } from '../store/journal-file.ts'
 import { type Clock, createClock } from './clock.ts'
-import { adviceForNewKeys } from './keys.ts'
-
-/** A line of the file. */
-type Change =
-  /** The credential with this `jti` has ended; it would have expired at `exp`, in seconds since 1970. */
-  | { readonly jti: string; readonly exp: number }
-  /** This moment, in ms since 1970, has passed: what had expired by then may no longer be listed and stays expired. */
-  | { readonly passed: number }
+import {
+  createRevocations,
+  type RevocationChange,
+  readRevocations,
+  revocationsMissing,
+} from './revocations-file.ts'
 
 /** Credentials that ended before they expired. */
 export class Revocations {
@@ -33,7 +23,7 @@ export class Revocations {
   #remembering: Promise<void> | undefined
   /** Since the last moment that was remembered one was not; the log tells the first only. */
   #isForgetful = false
-  readonly #journal: Journal<Change>
+  readonly #journal: Journal<RevocationChange>
   readonly #log: Log
   #rewriteDueBytes = 0
   #rewriting: Promise<void> | undefined
@@ -54,7 +44,7 @@ export class Revocations {
     this.#passed = passed
     this.#log = log
     const owner = {
-      apply: (change: Change) => this.#apply(change),
+      apply: (change: RevocationChange) => this.#apply(change),
       refuse: () => {},
       recover: () => this.#rewrite(),
     }
@@ -150,7 +140,7 @@ export class Revocations {
       })
   }
 
-  #apply(change: Change) {
+  #apply(change: RevocationChange) {
     if ('jti' in change) this.#ended.set(change.jti, change.exp)
     this.rewriteIfDue()
   }
@@ -199,71 +189,4 @@ export async function openRevocations(
   )
   revocations.rewriteIfDue()
   return revocations
-}
-
-/**
- * Reads the file, sees whether it can be written, and changes nothing.
- *
- * @throws {DamagedFileError} as `openRevocations` does.
- */
-export async function checkRevocations(
-  folder: DataPaths,
-  mustExist: boolean,
-  files: FileSystem,
-): Promise<void> {
-  const file = await openJournalFile(folder.file(dataFiles.revocations), files)
-  if (file === undefined) {
-    if (mustExist) throw revocationsMissing(folder)
-    return
-  }
-  try {
-    await readRevocations(file)
-  } finally {
-    await file.close()
-  }
-}
-
-/** What a file of ended credentials holds. */
-export interface StoredRevocations {
-  /** When each would have expired, in seconds since 1970, by its `jti`. */
-  readonly ended: Map<string, number>
-  /** The latest moment that is known to have passed, in ms since 1970; 0 when none is. */
-  readonly passed: number
-  readonly end: JournalEnd
-}
-
-/** @throws {DamagedFileError} if the file is not what was written, a torn tail excepted. */
-export async function readRevocations(file: JournalFile): Promise<StoredRevocations> {
-  const ended = new Map<string, number>()
-  let passed = 0
-  const end = await file.read((input) => {
-    const change = parseRevocation(input)
-    if ('jti' in change) ended.set(change.jti, change.exp)
-    else passed = Math.max(passed, change.passed)
-  })
-  return { ended, passed, end }
-}
-
-export function revocationsMissing(folder: DataPaths): DamagedFileError {
-  return new DamagedFileError(
-    folder.file(dataFiles.revocations),
-    0,
-    'the file is missing',
-    adviceForNewKeys(folder),
-  )
-}
-
-/** Begins with no ended credential. */
-export async function createRevocations(folder: DataPaths, files: FileSystem): Promise<void> {
-  const path = folder.file(dataFiles.revocations)
-  await createJournalFile(path, { store: randomBytes(16).toString('hex'), after: 0 }, files)
-}
-
-function parseRevocation(input: unknown): Change {
-  if (isObject(input)) {
-    if (typeof input.jti === 'string' && typeof input.exp === 'number')
-      return { jti: input.jti, exp: input.exp }
-    if (typeof input.passed === 'number') return { passed: input.passed }
-  }
-  throw new SyntaxError('it is no ended credential')
 }

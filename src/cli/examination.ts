@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
 import { accountsDocument, accountsMissing } from '../auth/accounts.ts'
 import { readKeys } from '../auth/keys.ts'
-import { readRevocations, revocationsMissing } from '../auth/revocations.ts'
+import { readRevocations, revocationsMissing } from '../auth/revocations-file.ts'
 import { DamagedFileError, RESTORE_ADVICE, systemCode } from '../errors.ts'
-import { type DataPaths, dataFiles } from '../files/data-folder.ts'
+import { type DataPaths, dataFileNames, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { parseChange } from '../store/change.ts'
 import { openJournalFile } from '../store/journal-file.ts'
@@ -39,14 +39,13 @@ const firstStartPending: Finding = {
  */
 export async function examineFolder(folder: DataPaths, files: FileSystem): Promise<Examination> {
   const entries = await files.readdir(folder.path)
-  const known: readonly string[] = Object.values(dataFiles)
   const isInUse = entries.includes(dataFiles.accounts)
 
   const { findings: ofStore, state } = await examineStore(folder, mustHaveJournal(entries), files)
   const hasRecords = state === undefined || state.index.revision > 0
   const ofSecrets = isInUse || hasRecords ? await examineSecrets(folder, files) : [firstStartPending]
   const others = entries
-    .filter((entry) => !known.includes(entry) || entry === dataFiles.initialCredentials)
+    .filter((entry) => !dataFileNames.includes(entry) || entry === dataFiles.initialCredentials)
     .map((name) => ({ name, words: describeOther(name), isDamage: false }))
   return { findings: [...ofSecrets, ...ofStore, ...others], state }
 }

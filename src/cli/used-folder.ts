@@ -1,7 +1,13 @@
 import { join } from 'node:path'
 import { accountsMissing } from '../auth/accounts.ts'
 import { FolderRefusedError, systemCode } from '../errors.ts'
-import { checkDataFolder, checkNotRestoring, type DataPaths, dataFiles } from '../files/data-folder.ts'
+import {
+  checkDataFolder,
+  checkNotRestoring,
+  type DataPaths,
+  dataFileNames,
+  dataFiles,
+} from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { readStoreBeside } from '../store/store-files.ts'
 
@@ -48,10 +54,9 @@ export async function checkUsedFolder(folder: string): Promise<void> {
  * @throws {FolderRefusedError}
  */
 export async function checkHasData(folder: string): Promise<void> {
-  const known: readonly string[] = Object.values(dataFiles)
   try {
     const entries = await realFileSystem.readdir(folder)
-    if (!entries.some((entry) => known.includes(entry))) throw noData(folder)
+    if (!entries.some((entry) => dataFileNames.includes(entry))) throw noData(folder)
   } catch (error) {
     if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') throw noData(folder)
     throw error

@@ -29,8 +29,10 @@ const ownersFiles = [
   dataFiles.snapshot,
 ]
 
+export const dataFileNames: readonly string[] = Object.values(dataFiles)
+
 /** Everything that makes up the state of a folder: all but the locks. */
-export const stateFiles: readonly string[] = Object.values(dataFiles).filter((name) => !name.startsWith('.'))
+export const stateFiles = dataFileNames.filter((name) => !name.startsWith('.'))
 
 /** What may lie in a folder that is still nobody's. */
 const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
@@ -114,8 +116,7 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
     const advice = `use a folder of its own, or run: chmod 700 ${quoteForShell(path)}`
     throw refused(path, 'others can get at it', folder, advice)
   }
-  const known: readonly string[] = Object.values(dataFiles)
-  for (const entry of entries.filter((name) => known.includes(name))) {
+  for (const entry of entries.filter((name) => dataFileNames.includes(name))) {
     const entryPath = join(path, entry)
     const found = await files.lstat(entryPath).catch((error: unknown) => {
       // A server beside may have moved it meanwhile.

@@ -20,9 +20,9 @@ export interface Replacement {
   abort(): Promise<void>
 }
 
-const stamp = String.raw`\d{8}T\d{6}Z-[0-9a-f]{6}`
-const unfinishedName = new RegExp(`^\\.restore-${stamp}\\.tmp$`)
-const committedName = new RegExp(`^restore-(${stamp})\\.(begun|cleared)$`)
+const stampPattern = String.raw`\d{8}T\d{6}Z-[0-9a-f]{6}`
+const unfinishedName = new RegExp(`^\\.restore-${stampPattern}\\.tmp$`)
+const committedName = new RegExp(`^restore-(${stampPattern})\\.(begun|cleared)$`)
 
 export async function prepareReplacement(
   folder: string,

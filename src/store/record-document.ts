@@ -7,6 +7,9 @@ import { SNAPSHOT_SLICE_RECORDS } from '../limits.ts'
 import { parseStoredRecord } from './change.ts'
 import type { Configuration } from './configuration.ts'
 
+const CLOSING_BRACKET = 0x5d
+const COMMA = 0x2c
+
 /** What a document says of the state that it holds. */
 export interface StateHeader {
   /** Id of the store. */
@@ -95,14 +98,14 @@ export async function readRecordDocument(
     if (!isWhole) throw damage(offset, 'the file was cut')
     if (found.isClosed) throw damage(offset, 'something stands behind the end')
     if (found.start === undefined) found.start = parseStart(line)
-    else if (line[0] === 0x5d) {
+    else if (line[0] === CLOSING_BRACKET) {
       if (line.toString('latin1') !== `],"checksum":"${hex(crc)}"}`)
         throw damage(offset, 'the checksum differs')
       found.isClosed = true
     } else {
       const record = parseRecordLine(line)
       if (record === undefined || record.id <= lastId) throw damage(offset, 'the line is no record')
-      visit(record, line.length - (line.at(-1) === 0x2c ? 1 : 0))
+      visit(record, jsonBytesOf(line))
       lastId = record.id
       records += 1
     }
@@ -131,8 +134,13 @@ export async function readRecordDocument(
 }
 
 function parseRecordLine(line: Buffer): Configuration | undefined {
-  const text = line.toString('utf8', 0, line.at(-1) === 0x2c ? line.length - 1 : line.length)
+  const text = line.toString('utf8', 0, jsonBytesOf(line))
   return parseStoredRecord(parseJson(text))
+}
+
+/** Without the comma that stands behind every record but the last. */
+function jsonBytesOf(line: Buffer): number {
+  return line.at(-1) === COMMA ? line.length - 1 : line.length
 }
 
 function isCount(input: unknown): input is number {

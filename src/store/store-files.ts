@@ -110,7 +110,7 @@ export async function readStoreFiles(
   }
   return { store, index, snapshot: loaded, oldJournal: oldRead, journal: read }
 
-  async function replay(file: JournalFile, through: number): Promise<ReadJournal> {
+  async function replay(file: JournalFile, lastRevision: number): Promise<ReadJournal> {
     const { header } = file
     if (header.after > index.revision) {
       const reason = `it begins after revision ${header.after}, but what is before ends at ${index.revision},`
@@ -118,7 +118,7 @@ export async function readStoreFiles(
     }
     const end = await file.read((input, revision) => {
       const change = parseChange(input)
-      if (revision > index.revision && revision <= through) index.apply(change, revision)
+      if (revision > index.revision && revision <= lastRevision) index.apply(change, revision)
     })
     return { file, end }
   }
@@ -140,14 +140,14 @@ export async function readStoreBeside(
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const opened = await openStoreFiles(folder, files, 'r')
     try {
-      const before = await lookOf(opened.journal?.file)
+      const before = await sizeAndTimeOf(opened.journal?.file)
       // All names stood for the opened files at one moment, so together these are a state that a crash could leave.
       if (!(await areInPlace(opened, folder, files))) continue
       try {
         return await readStoreFiles(opened, folder, mustExist)
       } catch (error) {
         // A frame that was cut back and written anew while it was read looks like damage.
-        const mayBeMoving = (await lookOf(opened.journal?.file)) !== before
+        const mayBeMoving = (await sizeAndTimeOf(opened.journal?.file)) !== before
         if (attempt === ATTEMPTS_MAX || !mayBeMoving) throw error
       }
     } finally {
@@ -201,7 +201,7 @@ async function areInPlace(
   return true
 }
 
-async function lookOf(file: OpenFile | undefined): Promise<string | undefined> {
+async function sizeAndTimeOf(file: OpenFile | undefined): Promise<string | undefined> {
   const found = await file?.stat()
   return found && `${found.size} ${found.mtimeMs}`
 }

@@ -42,7 +42,7 @@ async function openGrown(t: TestContext, files: FailingFiles) {
   return { ...opened, folder, compacted: () => until(isOver) }
 }
 
-describe('compaction', { timeout: 15_000 }, () => {
+describe('compaction', { timeout: 60_000 }, () => {
   it('begins when the journal has grown, and leaves a snapshot and a short journal', async (t) => {
     assert.ok(journal.length > SNAPSHOT_JOURNAL_BYTES_MIN)
     const { store, folder, compacted, close } = await openGrown(t, createFailingFiles())
