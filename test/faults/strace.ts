@@ -34,7 +34,10 @@ export function underStrace(injection: Injection, log = '/dev/null'): string[] {
 
 /** A tracer that was put on a running process. */
 export interface Tracer {
-  /** The system calls so far, a line each as strace writes it, with the paths of descriptors. */
+  /**
+   * The system calls so far of the threads that work in the folder, a line each as strace writes it, with the paths of
+   * descriptors. Other threads' are not the product's: glibc opens a file of the system's for a new arena of memory.
+   */
   calls(): Promise<string[]>
   /** Lets the process go on by itself. */
   detach(): Promise<void>
@@ -45,14 +48,19 @@ export interface Tracer {
 /**
  * Puts strace on a running process and resolves once it is in force; it is gone when the test ends.
  *
- * @param log Path of a new file for what it sees.
+ * @param folder What the process works in; what strace sees is kept beside it.
  * @param seen Names of system calls to log besides those that are injected.
  */
 export async function attachStrace(
   t: Lifetime,
   pid: number | undefined,
-  { injections, log, seen = [] }: { injections: readonly Injection[]; log: string; seen?: readonly string[] },
+  {
+    injections,
+    folder,
+    seen = [],
+  }: { injections: readonly Injection[]; folder: string; seen?: readonly string[] },
 ): Promise<Tracer> {
+  const log = `${folder}.strace`
   const words = ['-f', '-y', '-o', log, ...wordsFor(injections, seen), '-p', String(pid)]
   const strace = spawn('strace', words, { stdio: ['ignore', 'ignore', 'pipe'] })
   const exited = once(strace, 'exit')
@@ -66,11 +74,17 @@ export async function attachStrace(
   }
   return {
     async calls() {
-      return (await readFile(log, 'utf8')).split('\n').slice(0, -1)
+      const lines = (await readFile(log, 'utf8')).split('\n').slice(0, -1)
+      const threads = new Set(lines.filter((line) => line.includes(folder)).map(threadOf))
+      return lines.filter((line) => threads.has(threadOf(line)))
     },
     detach: () => end('SIGINT'),
     kill: () => end('SIGKILL'),
   }
+}
+
+function threadOf(line: string): string | undefined {
+  return /^\d+/.exec(line)?.[0]
 }
 
 function wordsFor(injections: readonly Injection[], seen: readonly string[] = []): string[] {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { missing } from '../support/debian.ts'
 import { eventually } from '../support/eventually.ts'
-import { startExecutable } from '../support/executable.ts'
+import { type RunningServer, startExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { type Ask, createClient, recordsIn } from '../support/http-client.ts'
 import { createRandom } from '../support/random.ts'
@@ -207,7 +206,7 @@ interface Subject {
   change(): Promise<void>
   attach(injections: Fault['injections']): ReturnType<typeof attachStrace>
   /** Kills the server, starts another on what it has left, and checks that against what the writer knows. */
-  settle(): Promise<{ url: string }>
+  settle(): Promise<RunningServer>
 }
 
 async function withServer(t: TestContext, action: (subject: Subject) => Promise<void>) {
@@ -224,6 +223,7 @@ async function withServer(t: TestContext, action: (subject: Subject) => Promise<
       assert.ok(answer !== undefined, 'there was no answer')
       assert.ok(answer.status < 300, answer.text)
     }
+    let next: RunningServer | undefined
     for (let i = 0; i < CHANGES_BEFORE; i++) await change()
     await action({
       url,
@@ -231,13 +231,15 @@ async function withServer(t: TestContext, action: (subject: Subject) => Promise<
       writer,
       stderr,
       change,
-      attach(injections) {
-        const log = join(data, '..', 'strace.log')
-        return attachStrace(t, process.pid, { injections: injections.map(toInjection), log, seen: ['close'] })
-      },
+      attach: (injections) =>
+        attachStrace(t, process.pid, {
+          injections: injections.map(toInjection),
+          folder: data,
+          seen: ['close'],
+        }),
       async settle() {
         assert.equal(await stop('SIGKILL'), 'SIGKILL')
-        const next = await startExecutable(t, ['--data', data])
+        next = await startExecutable(t, ['--data', data])
         const found = recordsIn(await createClient(next.url, used.bearer)('GET', '/configurations/'))
         writer.settle(found)
         assert.deepEqual(
@@ -247,6 +249,7 @@ async function withServer(t: TestContext, action: (subject: Subject) => Promise<
         return next
       },
     })
+    await next?.stop()
   })
 }
 

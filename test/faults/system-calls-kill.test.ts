@@ -38,7 +38,6 @@ describe('a kill at a system call', { skip: missing('strace') }, () => {
       { call: 'fsync', quick: [6] },
       { call: 'rename', quick: [6] },
       { call: 'pwrite64' },
-      { call: 'unlink' },
       { call: 'mkdir' },
       ...['.', dataFiles.lock, dataFiles.accountsLock, dataFiles.journal, dataFiles.revocations].map(
         (file) => ({ call: 'openat', file }),
@@ -133,7 +132,6 @@ describe('a kill at a system call', { skip: missing('strace') }, () => {
       { call: 'rename' },
       { call: 'fsync' },
       { call: 'pwrite64' },
-      { call: 'unlink' },
     ]
     await killAtEach(t, points, (throughFor) =>
       withCopy(t, torn, async (data) => {

@@ -80,10 +80,7 @@ async function withSlowDisk(
   await withCopy(t, used, async (data) => {
     const server = await startExecutable(t, ['--data', data], { environment: oneFileThread })
     const injections = [{ calls: 'fdatasync', fault: `delay_enter=${delayUs}` }]
-    const tracer = await attachStrace(t, server.process.pid, {
-      injections,
-      log: join(data, '..', 'strace.log'),
-    })
+    const tracer = await attachStrace(t, server.process.pid, { injections, folder: data })
     await action({ url: server.url, data })
     await tracer.kill()
     await server.stop('SIGKILL')
