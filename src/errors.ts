@@ -42,6 +42,8 @@ export class DamagedFileError extends ConnbookError {
   readonly code = 'damaged_data'
   readonly path: string
   readonly offset: number
+  readonly reason: string
+  readonly advice: string
 
   /**
    * @param offset Byte at which the file stops making sense, from 0.
@@ -51,6 +53,8 @@ export class DamagedFileError extends ConnbookError {
     super(`Cannot read "${path}": ${reason} at byte ${offset}; ${advice}`, options)
     this.path = path
     this.offset = offset
+    this.reason = reason
+    this.advice = advice
   }
 }
 

@@ -160,7 +160,7 @@ describe('connbook', () => {
         await writeFile(join(path, 'file'), '')
         await chmod(path, 0o755)
       },
-      /others can get at it \(owner \d+, mode 0755\); use a folder of its own, or run: chmod 700/,
+      /others can get at it \(owner \d+, mode 0755\); use a folder of its own, such as '\/[^\n]+\/data\/connbook'/,
     ],
     'holds a folder under the name of a file': [
       async (path) => void (await mkdir(join(path, dataFiles.keys), { recursive: true, mode: 0o700 })),

@@ -64,9 +64,13 @@ function keysDocument(folder: DataPaths, files: FileSystem): JsonDocument<Stored
   return createJsonDocument(folder.file(dataFiles.keys), FORMAT, parseKeys, adviceForNewKeys(folder), files)
 }
 
-/** Also for other files whose loss new keys make good. */
-export function adviceForNewKeys(folder: DataPaths): string {
-  return `${RESTORE_ADVICE}; or, to keep the records and end every session and token, run: ${newKeysCommand(folder)}`
+/**
+ * Also for another file whose loss new keys make good.
+ *
+ * @param before What the command is to begin with.
+ */
+export function adviceForNewKeys(folder: DataPaths, before = ''): string {
+  return `${RESTORE_ADVICE}; or, to keep the records and end every session and token, run: ${before}${newKeysCommand(folder)}`
 }
 
 function toSigningKey({ id, secret }: StoredKey): SigningKey {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { DamagedFileError } from '../errors.ts'
+import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { isObject } from '../json.ts'
+import { quoteForShell } from '../shell.ts'
 import { createJournalFile, type JournalFile, openJournalFile } from '../store/journal-file.ts'
 import type { JournalEnd } from '../store/journal-reader.ts'
 import { adviceForNewKeys } from './keys.ts'
@@ -24,13 +25,13 @@ export async function checkRevocations(
   mustExist: boolean,
   files: FileSystem,
 ): Promise<void> {
-  const file = await openJournalFile(folder.file(dataFiles.revocations), files)
+  const file = await openRevocationsFile(folder, files)
   if (file === undefined) {
     if (mustExist) throw revocationsMissing(folder)
     return
   }
   try {
-    await readRevocations(file)
+    await readRevocations(file, folder)
   } finally {
     await file.close()
   }
@@ -45,16 +46,41 @@ export interface StoredRevocations {
   readonly end: JournalEnd
 }
 
+/**
+ * Opens the file and reads its header.
+ *
+ * @param flags As for `openJournalFile`.
+ * @returns undefined when there is none.
+ * @throws {DamagedFileError} if it is not what was written.
+ */
+export function openRevocationsFile(
+  folder: DataPaths,
+  files: FileSystem,
+  flags?: 'r' | 'r+',
+): Promise<JournalFile | undefined> {
+  const path = folder.file(dataFiles.revocations)
+  return openJournalFile(path, files, flags).catch((error: unknown) => throwAdvised(error, folder))
+}
+
 /** @throws {DamagedFileError} if the file is not what was written, a torn tail excepted. */
-export async function readRevocations(file: JournalFile): Promise<StoredRevocations> {
+export async function readRevocations(file: JournalFile, folder: DataPaths): Promise<StoredRevocations> {
   const ended = new Map<string, number>()
   let passed = 0
-  const end = await file.read((input) => {
+  const visit = (input: unknown) => {
     const change = parseRevocation(input)
     if ('jti' in change) ended.set(change.jti, change.exp)
     else passed = Math.max(passed, change.passed)
-  })
+  }
+  const end = await file.read(visit).catch((error: unknown) => throwAdvised(error, folder))
   return { ended, passed, end }
+}
+
+/** To cut the file, as is advised for other journals, would let credentials in again that have ended. */
+function throwAdvised(error: unknown, folder: DataPaths): never {
+  if (!(error instanceof DamagedFileError) || !error.advice.startsWith(RESTORE_ADVICE)) throw error
+  const { path, offset, reason } = error
+  const aside = `mv ${quoteForShell(path)} ${quoteForShell(`${path}.damaged`)}`
+  throw new DamagedFileError(path, offset, reason, adviceForNewKeys(folder, `${aside} && `), { cause: error })
 }
 
 export function revocationsMissing(folder: DataPaths): DamagedFileError {

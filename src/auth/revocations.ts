@@ -4,10 +4,11 @@ import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { REVOCATIONS_BYTES_MIN, REVOCATIONS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { Journal } from '../store/journal.ts'
-import { type JournalPosition, openJournalFile } from '../store/journal-file.ts'
+import type { JournalPosition } from '../store/journal-file.ts'
 import { type Clock, createClock } from './clock.ts'
 import {
   createRevocations,
+  openRevocationsFile,
   type RevocationChange,
   readRevocations,
   revocationsMissing,
@@ -168,14 +169,14 @@ export async function openRevocations(
   },
 ): Promise<Revocations> {
   const path = folder.file(dataFiles.revocations)
-  let file = await openJournalFile(path, files)
+  let file = await openRevocationsFile(folder, files)
   if (file === undefined) {
     if (mustExist) throw revocationsMissing(folder)
     await createRevocations(folder, files)
-    file = await openJournalFile(path, files)
+    file = await openRevocationsFile(folder, files)
   }
   if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
-  const { ended, passed, end } = await readRevocations(file)
+  const { ended, passed, end } = await readRevocations(file, folder)
   const position = await file.cut(end, log)
   const revocations = new Revocations(
     path,

@@ -1,6 +1,8 @@
 import { type Accounts, parseAccounts } from '../auth/accounts.ts'
 import { ConnbookError, DamagedFileError, systemCode, UsageError } from '../errors.ts'
+import { readStart } from '../files/atomic-file.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
+import { quoteForShell } from '../shell.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { ConfigurationIndex } from '../store/configuration-index.ts'
 import { readRecordDocument, type StateHeader, writeRecordDocument } from '../store/record-document.ts'
@@ -21,6 +23,9 @@ const backupKind = { format: 'connbook backup', version: 1, advice: 'use another
 export class BackupUnreadableError extends ConnbookError {
   readonly code = 'backup_unreadable'
 }
+
+/** RFC 1952, section 2.3.1. */
+const GZIP_START = Buffer.from([0x1f, 0x8b])
 
 /** How every backup begins. */
 export const BACKUP_START = `{"format":"${backupKind.format}",`
@@ -47,6 +52,13 @@ export function writeBackup(
 export async function readBackup(path: string, files: FileSystem): Promise<Backup> {
   const file = await openPlainFile(path, files)
   try {
+    const start = Buffer.alloc(GZIP_START.length)
+    await readStart(file, start)
+    if (start.equals(GZIP_START)) {
+      throw new UsageError(
+        `Cannot read backup "${path}": it is compressed; run first: gunzip ${quoteForShell(path)}`,
+      )
+    }
     const records: Configuration[] = []
     let jsonBytes = 0
     const { members, store, revision, lastId, count } = await readRecordDocument(

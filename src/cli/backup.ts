@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { accountsDocument } from '../auth/accounts.ts'
 import { ConnbookError, systemCode, UsageError } from '../errors.ts'
-import { openAtomicFile, readStart } from '../files/atomic-file.ts'
+import { openAtomicFile, readStart, removeIfPresent, temporaryFileOf } from '../files/atomic-file.ts'
 import { dataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
@@ -14,6 +14,8 @@ import { checkUsedFolder, noData, readBetweenRestores } from './used-folder.ts'
 
 /** They stand in one line, and a longer one would not be read. */
 const ACCOUNTS_BYTES_MAX = LINE_BYTES_MAX - 4096
+
+const ABANDONED_MS = 60 * 60_000
 
 /** The backup could not be written where it was to be. */
 export class BackupFailedError extends ConnbookError {
@@ -86,7 +88,8 @@ async function checkTarget(path: string, folder: string, files: FileSystem = rea
   const refuse = (reason: string) =>
     new BackupFailedError(`Cannot keep a backup in "${path}": ${reason}; name another file`)
   try {
-    if ((await realpath(dirname(path))) === (await realpath(folder)))
+    const inFolder = relative(await realpath(folder), await realpath(dirname(path)))
+    if (inFolder.split(sep)[0] !== '..' && !isAbsolute(inFolder))
       throw refuse('it is in the data folder itself')
     if (!(await files.lstat(path)).isFile()) throw refuse('it is not a plain file')
     const file = await files.open(path, 'r')
@@ -108,6 +111,7 @@ async function writeToFile(path: string, backup: Backup, files: FileSystem = rea
   const interruption = abortOnSignals()
   let isInPlace = false
   try {
+    await sweepAbandoned(path, files)
     const file = await openAtomicFile(path, files, { isOwnersOfFolder: false })
     try {
       await writeBackup(backup, (text) => {
@@ -125,7 +129,35 @@ async function writeToFile(path: string, backup: Backup, files: FileSystem = rea
     const state = isInPlace
       ? 'it is there, but may not outlive a power loss'
       : 'what was there before is untouched'
-    throw new BackupFailedError(`Cannot keep a backup in "${path}" (${reason}); ${state}`, { cause: error })
+    const advice = adviceFor[reason] ?? ''
+    throw new BackupFailedError(`Cannot keep a backup in "${path}" (${reason}); ${state}${advice}`, {
+      cause: error,
+    })
+  }
+}
+
+const adviceFor: Readonly<Record<string, string>> = {
+  EACCES: '; name a folder that this account can write',
+  EDQUOT: '; make room there',
+  EFBIG: '; raise the limit on file sizes',
+  ENOENT: '; make its folder first',
+  ENOSPC: '; make room there',
+  ENOTDIR: '; make its folder first',
+  EROFS: '; name a folder that can be written',
+}
+
+/** Removes what backups to the same file left that were killed; a younger one may still be written. */
+async function sweepAbandoned(path: string, files: FileSystem) {
+  const folder = dirname(path)
+  for (const entry of await files.readdir(folder)) {
+    if (temporaryFileOf(entry) !== basename(path)) continue
+    try {
+      const { mtimeMs } = await files.lstat(join(folder, entry))
+      if (mtimeMs < Date.now() - ABANDONED_MS) await removeIfPresent(join(folder, entry), files)
+    } catch (error) {
+      // Another backup has come to its end meanwhile.
+      if (systemCode(error) !== 'ENOENT') throw error
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { accountsDocument, accountsMissing } from '../auth/accounts.ts'
 import { readKeys } from '../auth/keys.ts'
-import { readRevocations, revocationsMissing } from '../auth/revocations-file.ts'
+import { openRevocationsFile, readRevocations, revocationsMissing } from '../auth/revocations-file.ts'
 import { DamagedFileError, RESTORE_ADVICE, systemCode } from '../errors.ts'
 import { type DataPaths, dataFileNames, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
@@ -65,11 +65,11 @@ async function examineSecrets(folder: DataPaths, files: FileSystem): Promise<Fin
       : counted(found.length, 'signing key')
   })
   const revocations = await examine(dataFiles.revocations, async () => {
-    const journal = await openJournalFile(folder.file(dataFiles.revocations), files, 'r')
+    const journal = await openRevocationsFile(folder, files, 'r')
     if (journal === undefined && mayLackRevocations) return 'not there: the next start makes it'
     if (journal === undefined) throw revocationsMissing(folder)
     return closeAfter(journal, async () => {
-      const { ended, end } = await readRevocations(journal)
+      const { ended, end } = await readRevocations(journal, folder)
       return `${counted(ended.size, 'ended credential')}${describeTail(end)}`
     })
   })

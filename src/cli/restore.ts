@@ -13,6 +13,11 @@ import { type Backup, describeBackup, readBackup } from './backup-document.ts'
 import { parseCommandLine } from './options.ts'
 import { OutputError, type Print } from './output.ts'
 
+/** The new files could not be written; the folder is as it was. */
+export class RestoreFailedError extends ConnbookError {
+  readonly code = 'restore_failed'
+}
+
 /** The backup is in the folder and counts from now on, but not all files are in their places. */
 export class RestoreIncompleteError extends ConnbookError {
   readonly code = 'restore_incomplete'
@@ -26,6 +31,7 @@ export class RestoreIncompleteError extends ConnbookError {
  *
  * @throws {UsageError} {FolderInUseError} {FolderRefusedError} and {DamagedFileError} if the backup is not what was written;
  *   then nothing has changed.
+ * @throws {RestoreFailedError} when the disk fails or is full; then nothing has changed either.
  * @throws {RestoreIncompleteError} when the disk fails after the point of no return.
  */
 export async function runRestoreCommand(
@@ -38,6 +44,8 @@ export async function runRestoreCommand(
   if (source === undefined || source === '-' || rest.length > 0)
     throw new UsageError('Write it as: connbook restore FILE')
   const backup = await readBackup(resolve(source), realFileSystem)
+  // From here on it takes a moment, and to stop half-way would leave the rest to the next start.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
   const folder = await openDataFolder(resolve(options.data))
   let aside: string | undefined
   try {
@@ -89,7 +97,12 @@ export async function replaceState(
   } catch (error) {
     // What cannot be removed now is swept when the folder is next opened.
     await replacement.abort().catch(() => {})
-    throw error
+    const code = systemCode(error)
+    if (error instanceof ConnbookError || code === undefined) throw error
+    throw new RestoreFailedError(
+      `Cannot restore to "${folder}" (${code}); nothing has changed; see whether the disk works and has room`,
+      { cause: error },
+    )
   }
   try {
     return await finishReplacement(folder, stateFiles, files)

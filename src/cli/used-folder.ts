@@ -5,8 +5,9 @@ import {
   checkDataFolder,
   checkNotRestoring,
   type DataPaths,
-  dataFileNames,
   dataFiles,
+  dataPaths,
+  stateFiles,
 } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { readStoreBeside } from '../store/store-files.ts'
@@ -42,8 +43,9 @@ export async function checkUsedFolder(folder: string): Promise<void> {
     await checkNotRestoring(folder)
     await realFileSystem.lstat(join(folder, dataFiles.accounts))
   } catch (error) {
-    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') throw noData(folder)
-    throw error
+    if (systemCode(error) !== 'ENOENT' && systemCode(error) !== 'ENOTDIR') throw error
+    await checkHasData(folder)
+    throw accountsMissing(dataPaths(folder))
   }
   await checkDataFolder(folder)
 }
@@ -56,7 +58,7 @@ export async function checkUsedFolder(folder: string): Promise<void> {
 export async function checkHasData(folder: string): Promise<void> {
   try {
     const entries = await realFileSystem.readdir(folder)
-    if (!entries.some((entry) => dataFileNames.includes(entry))) throw noData(folder)
+    if (!entries.some((entry) => stateFiles.includes(entry))) throw noData(folder)
   } catch (error) {
     if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') throw noData(folder)
     throw error
@@ -92,9 +94,9 @@ async function keysInode(folder: string): Promise<number | undefined> {
   }
 }
 
-/** There are no accounts where every folder in use has some. */
+/** Nothing is there of what a first start makes. */
 export function noData(folder: string): FolderRefusedError {
   return new FolderRefusedError(
-    `Cannot find accounts in "${folder}"; start connbook once to make them, or name the folder with --data`,
+    `Cannot find anything of connbook in "${folder}"; name its data folder with --data, or start connbook to make one`,
   )
 }

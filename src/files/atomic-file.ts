@@ -150,6 +150,11 @@ export async function removeIfPresent(path: string, files: FileSystem = realFile
   }
 }
 
+/** The file that a temporary one was to become; undefined when the name is not that of a temporary file. */
+export function temporaryFileOf(entry: string): string | undefined {
+  return /^\.(.+)\.[0-9a-f]{12}\.tmp$/.exec(entry)?.[1]
+}
+
 /** Removes what writers of the named files left behind when they were killed. Only for the names' one writer. */
 export async function sweepTemporaryFiles(
   folder: string,
@@ -157,8 +162,8 @@ export async function sweepTemporaryFiles(
   files: FileSystem = realFileSystem,
 ): Promise<void> {
   for (const entry of await files.readdir(folder)) {
-    const match = /^\.(.+)\.[0-9a-f]{12}\.tmp$/.exec(entry)
-    if (match?.[1] === undefined || !names.includes(match[1])) continue
+    const name = temporaryFileOf(entry)
+    if (name === undefined || !names.includes(name)) continue
     const path = join(folder, entry)
     // A folder is none of ours.
     if (!(await files.lstat(path)).isDirectory()) await files.unlink(path)

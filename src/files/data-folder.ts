@@ -113,7 +113,12 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
     )
   })
   if (isOpenToOthers(folder.mode)) {
-    const advice = `use a folder of its own, or run: chmod 700 ${quoteForShell(path)}`
+    // Whatever else lies there may be for others to get at.
+    const isOwn = entries.some((entry) => dataFileNames.includes(entry))
+    const command = `run: chmod 700 ${quoteForShell(path)}`
+    const advice = isOwn
+      ? command
+      : `use a folder of its own, such as ${quoteForShell(join(path, 'connbook'))}`
     throw refused(path, 'others can get at it', folder, advice)
   }
   for (const entry of entries.filter((name) => dataFileNames.includes(name))) {
@@ -147,7 +152,7 @@ export async function checkNotRestoring(path: string, files: FileSystem = realFi
 /** A folder of one's own that is empty so far, as a fresh clone or mount has it, is made private instead of refused. */
 async function closeIfEmpty(path: string, files: FileSystem): Promise<void> {
   const { mode, uid } = await files.stat(path)
-  if (!isOpenToOthers(mode) || uid !== process.getuid?.()) return
+  if (!isOpenToOthers(mode) || isSticky(mode) || uid !== process.getuid?.()) return
   const entries = await files.readdir(path).catch(() => undefined)
   if (entries?.every((entry) => harmlessEntries.has(entry))) await files.chmod(path, 0o700)
 }
@@ -235,6 +240,11 @@ async function makeMissing(path: string, files: FileSystem): Promise<string[]> {
     await files.mkdir(path, 0o700)
     return [...parents, path]
   }
+}
+
+/** Such a folder is there for everybody, /dev/shm for example. */
+function isSticky(mode: number): boolean {
+  return (mode & 0o1000) !== 0
 }
 
 function isOpenToOthers(mode: number): boolean {

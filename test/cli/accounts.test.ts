@@ -152,7 +152,10 @@ describe('user and client', () => {
           input: 'secret',
         })
         assert.deepEqual([code, stdout], [1, ''])
-        assert.match(stderr, /^connbook: Cannot find accounts in "\/[^\n]+--data\n$/)
+        assert.match(
+          stderr,
+          /^connbook: Cannot find anything of connbook in "\/[^\n]+ with --data, or start connbook to make one\n$/,
+        )
       }
     }
     await assert.rejects(access(join(parent, 'missing')), { code: 'ENOENT' })

@@ -10,6 +10,7 @@ import {
   stat,
   symlink,
   truncate,
+  utimes,
   writeFile,
 } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -151,6 +152,29 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     assert.equal((await runExecutable(['check', target])).code, 0)
   })
 
+  it('removes what a killed backup to the same file left long ago, and nothing younger', async (t) => {
+    const { place, target } = await oldBackup(t)
+    const left = [
+      '.backup.json.0123456789ab.tmp',
+      '.backup.json.abcdefabcdef.tmp',
+      '.other.json.0123456789ab.tmp',
+    ]
+    for (const name of left) await writeFile(join(place, name), '')
+    const longAgo = new Date(Date.now() - 2 * 60 * 60_000)
+    for (const name of [left[0], left[2]]) await utimes(join(place, name ?? ''), longAgo, longAgo)
+    assert.equal((await backup(target)).code, 0)
+    await assertOnly(place, left[1] ?? '', left[2] ?? '', 'backup.json')
+  })
+
+  it('names lost accounts, and makes nothing new', async (t) => {
+    const data = await temporaryFolder(t)
+    await (await start(t, { folder: data })).stop()
+    await rm(join(data, dataFiles.accounts))
+    const { code, stdout, stderr } = await backup('-', data)
+    assert.deepEqual([code, stdout], [65, ''])
+    assert.match(stderr, /accounts\.json": the file is missing/)
+  })
+
   it('refuses accounts that no restore could read back', async (t) => {
     const folder = await temporaryFolder(t)
     const place = await temporaryFolder(t)
@@ -194,7 +218,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     assert.deepEqual([code, stdout], [1, ''])
     assert.equal(
       stderr,
-      `connbook: Cannot keep a backup in "${target}" (EFBIG); what was there before is untouched\n`,
+      `connbook: Cannot keep a backup in "${target}" (EFBIG); what was there before is untouched; raise the limit on file sizes\n`,
     )
     assert.equal(await readFile(target, 'utf8'), old)
     await assertOnly(place, 'backup.json')
@@ -271,7 +295,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
       assert.deepEqual([code, stdout], [1, ''])
       assert.equal(
         stderr,
-        `connbook: Cannot find accounts in "${join(place, data)}"; start connbook once to make them, or name the folder with --data\n`,
+        `connbook: Cannot find anything of connbook in "${join(place, data)}"; name its data folder with --data, or start connbook to make one\n`,
       )
     }
     await assertOnly(place, 'empty', 'file')

@@ -154,6 +154,14 @@ describe('connbook check', { timeout: 60_000 }, () => {
     assert.match(said(stdout)['accounts.json'] ?? '', /^not yet there: a first start did not come to its end/)
   })
 
+  it('finds nothing where only the locks are left', async (t) => {
+    const folder = await temporaryFolder(t)
+    for (const name of [dataFiles.lock, dataFiles.accountsLock]) await writeFile(join(folder, name), '')
+    const { code, stderr } = await check(folder)
+    assert.equal(code, 1)
+    assert.match(stderr, /Cannot find anything of connbook/)
+  })
+
   it('names a file that the disk cannot read, and goes on', { skip: missing('strace') }, async (t) => {
     const folder = await copyUsed(t)
     const path = join(folder, dataFiles.journal)
@@ -342,7 +350,10 @@ describe('connbook check', { timeout: 60_000 }, () => {
     for (const data of ['absent', 'file', 'other']) {
       const { code, stdout, stderr } = await runExecutable(['check', '--data', join(place, data)])
       assert.deepEqual([code, stdout], [1, ''])
-      assert.ok(stderr.startsWith(`connbook: Cannot find accounts in "${join(place, data)}"`), stderr)
+      assert.ok(
+        stderr.startsWith(`connbook: Cannot find anything of connbook in "${join(place, data)}"`),
+        stderr,
+      )
     }
     assert.deepEqual(await photograph(place), before)
   })

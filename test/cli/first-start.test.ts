@@ -311,6 +311,30 @@ describe('a folder from which a file is missing', () => {
     })
   }
 
+  const damages: Record<string, (text: string) => string> = {
+    emptied: () => '',
+    'damaged in the middle': (text) => text.replace('"jti":"', '"jti":"x'),
+  }
+  for (const [what, damage] of Object.entries(damages)) {
+    it(`opens again after the command that is advised for revocations ${what}, and revives nothing`, async (t) => {
+      const folder = join(await temporaryFolder(t), "o'neil")
+      const first = await start(t, { folder })
+      const ended = await first.bearer()
+      await first.call('/logout', { method: 'POST', headers: { Authorization: ended } })
+      await first.stop()
+      const path = join(folder, dataFiles.revocations)
+      await writeFile(path, damage(await readFile(path, 'utf8')))
+      const refusal = await start(t, { folder }).then(
+        () => assert.fail('it started'),
+        (error: Error) => error.message,
+      )
+      execFileSync('sh', ['-c', refusal.split(' run: ')[1] ?? assert.fail(refusal)])
+      const second = await start(t, { folder })
+      assert.equal((await second.call('/configurations/', { headers: { Authorization: ended } })).status, 403)
+      assert.match(await second.bearer(), /^Bearer ey/)
+    })
+  }
+
   it('opens also after that command when the disk failed in between', async (t) => {
     const folder = await openedFolder(t)
     folder.release()

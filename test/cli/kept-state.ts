@@ -74,7 +74,7 @@ export async function stateIn(path: string, files: FileSystem = realFileSystem):
   const revocations = await openJournalFile(folder.file(dataFiles.revocations), files, 'r')
   assert.ok(revocations !== undefined, 'no revocations')
   try {
-    await readRevocations(revocations)
+    await readRevocations(revocations, folder)
   } finally {
     await revocations.close()
   }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { chmod, chown, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
 import { pathOf } from '../support/api.ts'
 import { type Finished, runExecutable, toFullDevice, toNobody } from '../support/executable.ts'
@@ -275,6 +276,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     const service = await runExecutable(['restore', used.backup, '--data', join(root, 'other')])
     assert.equal(service.code, 0)
     execFileSync('mkfifo', [join(root, 'pipe')])
+    await writeFile(join(root, 'backup.gz'), gzipSync(backupText))
     const before = await photograph(folder)
     const sources: [path: string, code: number, said: RegExp][] = [
       [join(root, 'other', dataFiles.snapshot), 65, /no connbook backup header/],
@@ -282,6 +284,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
       [join(root, 'absent'), 1, /absent" \(ENOENT\); name a file/],
       [join(root, 'pipe'), 2, /it is not a plain file/],
       ['-', 2, /connbook restore FILE/],
+      [join(root, 'backup.gz'), 2, /it is compressed; run first: gunzip '/],
     ]
     for (const [path, code, said] of sources) {
       const finished = await restore(folder, path, ['timeout', '5'])

@@ -114,6 +114,16 @@ describe('a folder that is open to others', () => {
     })
   }
 
+  it('is left as it is when it is for everybody, though it is empty', async (t) => {
+    const path = await temporaryFolder(t)
+    await chmod(path, 0o1777)
+    await assert.rejects(
+      openDataFolder(path),
+      refusal(path, 'mode 1777', `such as '${join(path, 'connbook')}'`),
+    )
+    assert.equal(await mode(path), '1777')
+  })
+
   it('is refused, with the command that mends it, when something is in it', async (t) => {
     const path = await temporaryFolder(t)
     await writeFile(join(path, 'keys.json'), '')
