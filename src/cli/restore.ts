@@ -78,7 +78,9 @@ export async function replaceState(
   backup: Backup,
   files: FileSystem = realFileSystem,
 ): Promise<string | undefined> {
-  const replacement = await prepareReplacement(folder, files)
+  const replacement = await prepareReplacement(folder, files).catch((error: unknown) => {
+    throw notRestored(folder, error)
+  })
   try {
     const paths = dataPaths(replacement.path)
     const { revision, lastId, count } = backup
@@ -97,12 +99,7 @@ export async function replaceState(
   } catch (error) {
     // What cannot be removed now is swept when the folder is next opened.
     await replacement.abort().catch(() => {})
-    const code = systemCode(error)
-    if (error instanceof ConnbookError || code === undefined) throw error
-    throw new RestoreFailedError(
-      `Cannot restore to "${folder}" (${code}); nothing has changed; see whether the disk works and has room`,
-      { cause: error },
-    )
+    throw notRestored(folder, error)
   }
   try {
     return await finishReplacement(folder, stateFiles, files)
@@ -112,4 +109,14 @@ export async function replaceState(
       { cause: error },
     )
   }
+}
+
+/** An error of the system's as one that says that nothing has changed; any other as it is. */
+function notRestored(folder: string, error: unknown): unknown {
+  const code = systemCode(error)
+  if (error instanceof ConnbookError || code === undefined) return error
+  return new RestoreFailedError(
+    `Cannot restore to "${folder}" (${code}); nothing has changed; see whether the disk works and has room`,
+    { cause: error },
+  )
 }

@@ -3,8 +3,7 @@ import { cp, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { readBackup } from '../../src/cli/backup-document.ts'
-import { RestoreIncompleteError, replaceState } from '../../src/cli/restore.ts'
-import { systemCode } from '../../src/errors.ts'
+import { RestoreFailedError, RestoreIncompleteError, replaceState } from '../../src/cli/restore.ts'
 import { openDataFolder } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { makeUsedFolder, stateIn } from '../cli/kept-state.ts'
@@ -178,7 +177,10 @@ describe('connbook restore on a disk that is full or fails', () => {
       const isDone = await replaceState(folder, backup, files).then(
         () => true,
         (error: unknown) => {
-          assert.ok(error instanceof RestoreIncompleteError || systemCode(error) === 'EIO', `${at}: ${error}`)
+          assert.ok(
+            error instanceof RestoreIncompleteError || error instanceof RestoreFailedError,
+            `${at}: ${error}`,
+          )
           return error
         },
       )
