@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { formatCookie, readCookie } from '../http/cookie.ts'
-import type { Principal, Request } from '../http/message.ts'
+import type { Caller, Principal, Request } from '../http/message.ts'
 import { VERIFIED_TOKENS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { Account, AccountKind } from './accounts.ts'
@@ -54,7 +54,7 @@ export interface Authenticator {
    * @returns The `Set-Cookie` value of the session; undefined when user or password is wrong, which take as long.
    * @throws {TooManyAttemptsError} {OverloadedError}
    */
-  logIn(address: string, username: string, password: string): Promise<string | undefined>
+  logIn(caller: Caller, username: string, password: string): Promise<string | undefined>
   /**
    * Ends the credential of an authenticated request; resolves once that is on disk.
    *
@@ -68,7 +68,7 @@ export interface Authenticator {
    * @returns undefined when client or secret is wrong.
    * @throws {TooManyAttemptsError} {OverloadedError}
    */
-  issueToken(address: string, spellings: readonly ClientCredentials[]): Promise<IssuedToken | undefined>
+  issueToken(caller: Caller, spellings: readonly ClientCredentials[]): Promise<IssuedToken | undefined>
 }
 
 export interface AuthenticatorOptions {
@@ -80,16 +80,14 @@ export interface AuthenticatorOptions {
   readonly tokenTtlSeconds: number
   /** The cookie's `Path`. */
   readonly path: string
-  readonly isSecure: boolean
   readonly log: Log
 }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, isSecure, log } = options
+  const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, log } = options
   const { clock } = revocations
   // One for each kind: a flood of client ids, which are quick to check, must not push users out.
   const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
-  const cookieName = nameCookie(path, isSecure)
   /** Tokens whose signature and account were found good, oldest first. */
   const verified = new Map<string, Claims>()
   accounts.onChange(() => verified.clear())
@@ -106,14 +104,14 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return revocations.remembering
     },
 
-    async logIn(address, username, password) {
-      const account = await check(address, 'user', username, async (found) => {
+    async logIn(caller, username, password) {
+      const account = await check(caller, 'user', username, async (found) => {
         const isRight = await verifyPassword(password, found?.secret ?? dummyHash)
         return isRight && found !== undefined
       })
       if (account === undefined) return undefined
       const token = sign(account, 'session', sessionTtlSeconds)
-      return formatCookie(cookieName, token, { path, isSecure, maxAgeSeconds: sessionTtlSeconds })
+      return sessionCookie(caller, token, sessionTtlSeconds)
     },
 
     async logOut(request) {
@@ -122,15 +120,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (found === undefined || claims === undefined) return undefined
       await revocations.add(claims.jti, claims.exp)
       verified.delete(found.token)
-      log.info('logged_out', { kind: kindOf(claims), account: claims.sub, address: request.remoteAddress })
+      log.info('logged_out', { kind: kindOf(claims), account: claims.sub, address: request.address })
       if (found.carrier === 'bearer') return undefined
-      return formatCookie(cookieName, '', { path, isSecure, maxAgeSeconds: 0 })
+      return sessionCookie(request, '', 0)
     },
 
-    async issueToken(address, spellings) {
+    async issueToken(caller, spellings) {
       const known = spellings.find(({ id }) => accounts.find('client', id) !== undefined)
       const { id } = known ?? spellings[0] ?? { id: '' }
-      const account = await check(address, 'client', id, async (found) => {
+      const account = await check(caller, 'client', id, async (found) => {
         for (const spelling of spellings) {
           if (spelling.id === id && (await isClientSecret(found, spelling.secret))) return true
         }
@@ -148,8 +146,12 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const token = readBearer(authorization)
       return token === undefined ? undefined : { token, carrier: 'bearer' }
     }
-    const token = readCookie(cookie, cookieName)
+    const token = readCookie(cookie, nameCookie(path, request.isSecure))
     return token === undefined ? undefined : { token, carrier: 'cookie' }
+  }
+
+  function sessionCookie({ isSecure }: Caller, token: string, maxAgeSeconds: number): string {
+    return formatCookie(nameCookie(path, isSecure), token, { path, isSecure, maxAgeSeconds })
   }
 
   function verify(token: string, carrier: Credential['carrier']): Claims | undefined {
@@ -199,7 +201,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
   /** Runs the check of a secret between the two halves of the throttle. */
   async function check(
-    address: string,
+    { address }: Caller,
     kind: AccountKind,
     name: string,
     isRight: (account: Account | undefined) => Promise<boolean>,

@@ -1,6 +1,7 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import { UsageError } from '../errors.ts'
 import type { LogFormat } from '../log.ts'
+import type { Network } from '../server/proxy-trust.ts'
 
 /** Everything that can be set, parsed. */
 export interface Options {
@@ -12,6 +13,8 @@ export interface Options {
   readonly basePath: string
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
+  /** Undefined: no proxy is believed. */
+  readonly trustProxy: readonly Network[] | undefined
   readonly sessionTtlSeconds: number
   readonly tokenTtlSeconds: number
   /** Undefined: text on a terminal, JSON otherwise. */
@@ -28,6 +31,8 @@ interface OptionSpec<Value> {
   readonly help: string
   /** The default as one would type it; undefined when there is none. */
   readonly default?: string
+  /** Whether the flag may stand there more than once; its values come with commas between them. */
+  readonly isRepeatable?: boolean
   /** Another variable of the environment that is looked at last. */
   readonly lastVariable?: string
   /** Throws a RangeError that ends the sentence "…, because it must be". */
@@ -61,7 +66,7 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
   basePath: {
     flag: '--base-path',
     placeholder: 'PATH',
-    help: 'path before every path, for a proxy that passes it on',
+    help: 'path before every path, behind a proxy',
     default: '/',
     parse: parseBasePath,
   },
@@ -76,6 +81,13 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
     placeholder: 'FILE',
     help: 'private key (PEM), for HTTPS',
     parse: (text) => text,
+  },
+  trustProxy: {
+    flag: '--trust-proxy',
+    placeholder: 'ADDRESS/BITS',
+    help: 'proxy whose X-Forwarded-For and -Proto count; may be repeated',
+    isRepeatable: true,
+    parse: parseNetworks,
   },
   sessionTtlSeconds: {
     flag: '--session-ttl',
@@ -176,12 +188,14 @@ function splitArguments(args: readonly string[], flags: readonly (keyof Options)
     if (name === undefined || spec === undefined) {
       throw new UsageError(`Unknown flag "${flag}"; see connbook help`)
     }
-    if (given.has(name)) throw new UsageError(`The flag ${flag} is given twice; give it once`)
+    const before = given.get(name)?.[1]
+    if (before !== undefined && spec.isRepeatable !== true)
+      throw new UsageError(`The flag ${flag} is given twice; give it once`)
     const isSwitch = spec.placeholder === undefined
     const text = equals !== -1 ? arg.slice(equals + 1) : isSwitch ? 'true' : rest.shift()
     if (text === undefined || (equals === -1 && text.startsWith('--')))
       throw new UsageError(`The flag ${flag} needs a value: ${flag} ${spec.placeholder}`)
-    given.set(name, [flag, text])
+    given.set(name, [flag, before === undefined ? text : `${before},${text}`])
   }
   return { given, words }
 }
@@ -225,6 +239,19 @@ function parseHost(text: string): string {
     throw new RangeError('an IP address, without brackets, or a host name')
   }
   return text
+}
+
+/** With commas between them. An address alone is a network of its own. */
+function parseNetworks(text: string): Network[] {
+  return text.split(',').map((network) => {
+    const [, address = '', given] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(network.trim()) ?? []
+    const bitsMax = isIPv6(address) ? 128 : 32
+    const bits = Number(given ?? bitsMax)
+    if (isIP(address) === 0 || address.includes('%') || bits > bitsMax) {
+      throw new RangeError('an address or a network, such as 10.0.0.0/8 or fd00::/8')
+    }
+    return { address, bits }
+  })
 }
 
 function parseBasePath(text: string): string {

@@ -18,6 +18,7 @@ import { sessionRoutes } from '../resources/session.ts'
 import { tokenRoutes } from '../resources/token.ts'
 import { createApp } from '../server/app.ts'
 import { createListener, type Listener } from '../server/listener.ts'
+import { createTrust } from '../server/proxy-trust.ts'
 import { openConfigurationStore } from '../store/configuration-store.ts'
 import { createFirstAccounts, givenVariables } from './first-start.ts'
 import type { Options } from './options.ts'
@@ -120,7 +121,6 @@ async function start(
     sessionTtlSeconds: options.sessionTtlSeconds,
     tokenTtlSeconds: options.tokenTtlSeconds,
     path: basePath === '' ? '/' : basePath,
-    isSecure: tls !== undefined,
     log,
   })
   const whyNotReady = () => {
@@ -134,7 +134,13 @@ async function start(
     ...healthRoutes(whyNotReady),
   ]
   const app = createApp(routes, basePath, authenticator, log)
-  const listener: Listener = createListener({ app, log, hasAccessLog: options.accessLog, tls })
+  const listener: Listener = createListener({
+    app,
+    log,
+    hasAccessLog: options.accessLog,
+    trustedProxies: options.trustProxy && createTrust(options.trustProxy),
+    tls,
+  })
   const port = await listen(listener, options)
   cleanUps.push(() => listener.drain(options.shutdownTimeoutSeconds * 1000))
   const url = `${tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}${basePath}`

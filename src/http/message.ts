@@ -8,18 +8,26 @@ export interface Principal {
   readonly name: string
 }
 
+/** Where a request comes from. */
+export interface Caller {
+  /** What the answer and the logs call the request. */
+  readonly requestId: string
+  /** Without a port; behind a trusted proxy, what that says. */
+  readonly address: string
+  /** Whether it came over TLS, here or at a trusted proxy. */
+  readonly isSecure: boolean
+  /** Known once the caller is authenticated. */
+  principal?: Principal
+}
+
 /** The head of a request; its body is read when somebody asks for it. */
-export interface Request {
+export interface Request extends Caller {
   readonly method: string
   /** Still percent-encoded, without the query. */
   readonly path: string
   /** What stands behind the first `?`; empty without one. */
   readonly query: string
   readonly headers: IncomingHttpHeaders
-  /** Address of the peer, without a port. */
-  readonly remoteAddress: string
-  /** Known once the caller is authenticated. */
-  principal?: Principal
   /**
    * The whole body.
    *

@@ -11,7 +11,7 @@ export function sessionRoutes(authenticator: Authenticator): Route[] {
 
   async function logIn(request: Request): Promise<Reply> {
     const { username, password } = parseLogin(await readJsonObject(request))
-    const cookie = await authenticator.logIn(request.remoteAddress, username, password)
+    const cookie = await authenticator.logIn(request, username, password)
     const headers = { 'Cache-Control': 'no-store' }
     if (cookie === undefined) return textReply(401, 'Unauthorized', headers)
     return textReply(200, 'Authorized', { ...headers, 'Set-Cookie': cookie })

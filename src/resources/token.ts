@@ -25,7 +25,7 @@ export function tokenRoutes(authenticator: Authenticator): Route[] {
     const basic = parseBasic(request.headers.authorization)
     checkGrantType(parameters.get('grant_type'))
     const spellings = basic === undefined ? [fromBody(parameters)] : spellingsOf(basic, parameters)
-    const token = await authenticator.issueToken(request.remoteAddress, spellings)
+    const token = await authenticator.issueToken(request, spellings)
     if (token !== undefined) return jsonReply(200, token, { 'Cache-Control': 'no-store', Pragma: 'no-cache' })
     const headers: Record<string, string> =
       basic === undefined ? {} : { 'WWW-Authenticate': 'Basic realm="connbook"' }

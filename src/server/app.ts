@@ -29,9 +29,11 @@ export function createApp(
     const match = router.match(request.method, request.path)
     try {
       const reply = dispatch(request, match)
-      return reply instanceof Promise ? reply.catch((error: unknown) => replyTo(error, match)) : reply
+      return reply instanceof Promise
+        ? reply.catch((error: unknown) => replyTo(error, request, match))
+        : reply
     } catch (error) {
-      return replyTo(error, match)
+      return replyTo(error, request, match)
     }
   }
 
@@ -69,10 +71,13 @@ export function createApp(
     return undefined
   }
 
-  function replyTo(error: unknown, match: Match | 'malformed' | undefined): Reply {
+  function replyTo(error: unknown, request: Request, match: Match | 'malformed' | undefined): Reply {
     let problem = problemOf(error)
     if (problem === undefined) {
-      log.error('request_failed', { reason: error instanceof Error ? error.stack : String(error) })
+      log.error('request_failed', {
+        request_id: request.requestId,
+        reason: error instanceof Error ? error.stack : String(error),
+      })
       problem = new Problem(
         500,
         'internal',

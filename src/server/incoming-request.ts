@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Principal, Request } from '../http/message.ts'
+import type { Caller, Principal, Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { BODY_BYTES_MAX } from '../limits.ts'
 
@@ -9,6 +9,9 @@ export class IncomingRequest implements Request {
   readonly path: string
   readonly query: string
   readonly headers: IncomingHttpHeaders
+  readonly requestId: string
+  readonly address: string
+  readonly isSecure: boolean
   principal?: Principal
   readonly #incoming: IncomingMessage
   readonly #response: ServerResponse
@@ -16,20 +19,18 @@ export class IncomingRequest implements Request {
   #breakage: Problem | undefined
   #refuseBody: ((problem: Problem) => void) | undefined
 
-  constructor(incoming: IncomingMessage, response: ServerResponse) {
+  constructor(incoming: IncomingMessage, response: ServerResponse, { requestId, address, isSecure }: Caller) {
     const target = incoming.url ?? ''
     const mark = target.indexOf('?')
     this.method = incoming.method ?? ''
     this.path = mark === -1 ? target : target.slice(0, mark)
     this.query = mark === -1 ? '' : target.slice(mark + 1)
     this.headers = incoming.headers
+    this.requestId = requestId
+    this.address = address
+    this.isSecure = isSecure
     this.#incoming = incoming
     this.#response = response
-  }
-
-  /** A socket for both families shows IPv4 peers as mapped addresses (RFC 4291 section 2.5.5.2); they lose that. */
-  get remoteAddress(): string {
-    return (this.#incoming.socket.remoteAddress ?? '').replace(/^::ffff:/i, '')
   }
 
   /**

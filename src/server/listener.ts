@@ -8,10 +8,10 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, BlockList, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Reply } from '../http/message.ts'
+import type { Caller, Reply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import {
   CONNECTIONS_MAX,
@@ -27,12 +27,16 @@ import type { Log } from '../log.ts'
 import { type App, problemReply } from './app.ts'
 import { findFramingFault } from './framing.ts'
 import { IncomingRequest } from './incoming-request.ts'
+import { findOrigin, unmapped } from './proxy-trust.ts'
+import { createRequestIds } from './request-id.ts'
 
 export interface ListenerOptions {
   readonly app: App
   readonly log: Log
   /** Whether each answer is a line in the log. */
   readonly hasAccessLog: boolean
+  /** Proxies that are believed when they say who calls; none when not given. */
+  readonly trustedProxies?: BlockList | undefined
   /** PEM texts; plain HTTP without them. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
 }
@@ -46,13 +50,21 @@ export interface Listener {
   drain(timeoutMs: number): Promise<void>
 }
 
+/** An answer is data, whatever a browser would make of it: nothing in it runs, is framed, or tells where it came from. */
+const PROTECTIVE_HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+} as const
+
 interface Exchange {
   readonly request: IncomingRequest
   readonly response: ServerResponse
 }
 
 /** Turns sockets into requests and replies into bytes; nothing else touches a socket. */
-export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions): Listener {
+export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: ListenerOptions): Listener {
+  const nameRequest = createRequestIds()
   const sockets = new Set<Socket>()
   /** The last exchange that has come in on a socket: whatever follows has to wait for its end. */
   const lastExchanges = new WeakMap<Socket, Exchange>()
@@ -121,7 +133,7 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
   function receive(incoming: IncomingMessage, response: ServerResponse) {
     const { socket } = incoming
     const last = lastExchanges.get(socket)
-    const exchange = { request: new IncomingRequest(incoming, response), response }
+    const exchange = { request: new IncomingRequest(incoming, response, callerOf(incoming)), response }
     lastExchanges.set(socket, exchange)
     if (last === undefined || last.response.closed) {
       answer(incoming, exchange)
@@ -132,6 +144,14 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
       if (lastExchanges.get(socket) === exchange) socket.resume()
       answer(incoming, exchange)
     })
+  }
+
+  function callerOf({ socket, headers }: IncomingMessage): Caller {
+    const peer = { address: unmapped(socket.remoteAddress ?? ''), isSecure: tls !== undefined }
+    return {
+      ...findOrigin(peer, headers, trustedProxies),
+      requestId: nameRequest(headers['x-request-id']),
+    }
   }
 
   function answer(incoming: IncomingMessage, { request, response }: Exchange) {
@@ -151,7 +171,10 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
     try {
       write(request, response, reply, isLast)
     } catch (error) {
-      log.error('reply_failed', { reason: error instanceof Error ? error.stack : String(error) })
+      log.error('reply_failed', {
+        request_id: request.requestId,
+        reason: error instanceof Error ? error.stack : String(error),
+      })
       response.destroy()
     }
   }
@@ -162,7 +185,11 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
     if (isBodyRefused) lingerOnClose(socket)
     if (isBodyRefused || isLast) closing.add(socket)
     const { status, body } = reply
-    const headers: OutgoingHttpHeaders = { ...reply.headers }
+    const headers: OutgoingHttpHeaders = {
+      ...reply.headers,
+      ...PROTECTIVE_HEADERS,
+      'X-Request-Id': request.requestId,
+    }
     if (typeof body === 'string') headers['Content-Length'] = Buffer.byteLength(body)
     if (isBodyRefused || isLast) headers.Connection = 'close'
     response.writeHead(status, reply.reason ?? STATUS_CODES[status], headers)
@@ -188,19 +215,21 @@ export function createListener({ app, log, hasAccessLog, tls }: ListenerOptions)
   /** Says something more on a socket without overtaking the answer that is on its way. */
   function refuseAfterLast(socket: Socket, problem: Problem) {
     const last = lastExchanges.get(socket)
-    if (last === undefined || last.response.closed) refuseRaw(socket, problem)
-    else last.response.once('close', () => refuseRaw(socket, problem))
+    const refuse = () => refuseRaw(socket, problem, nameRequest(undefined))
+    if (last === undefined || last.response.closed) refuse()
+    else last.response.once('close', refuse)
   }
 
   function logWhenDone(request: IncomingRequest, response: ServerResponse) {
     const start = performance.now()
     response.once('close', () => {
       log.info('request', {
+        request_id: request.requestId,
         method: request.method,
         path: request.path,
         status: response.statusCode,
         ms: Math.round((performance.now() - start) * 10) / 10,
-        address: request.remoteAddress,
+        address: request.address,
         account: request.principal?.name,
         complete: response.writableFinished,
       })
@@ -241,12 +270,18 @@ function clientProblem(error: NodeJS.ErrnoException): Problem {
 }
 
 /** Answers where there is no request to answer to, and closes. */
-function refuseRaw(socket: Socket, problem: Problem) {
+function refuseRaw(socket: Socket, problem: Problem, requestId: string) {
   // Whoever had to wait for an answer before it may have gone meanwhile.
   if (!socket.writable) return
   const { status, headers, body } = problemReply(problem)
   const title = problem.toJSON().title
-  const fields = { ...headers, 'Content-Length': Buffer.byteLength(String(body)), Connection: 'close' }
+  const fields = {
+    ...headers,
+    ...PROTECTIVE_HEADERS,
+    'X-Request-Id': requestId,
+    'Content-Length': Buffer.byteLength(String(body)),
+    Connection: 'close',
+  }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
   lingerOnClose(socket)
   socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`)

@@ -10,7 +10,7 @@ import {
   THROTTLE_PAUSE_MS_MIN,
 } from '../../src/limits.ts'
 import { watchArgon2Jobs } from '../support/argon2-jobs.ts'
-import { ADDRESS, client, setUpAuthenticator, user } from '../support/authenticator.ts'
+import { ADDRESS, caller, client, setUpAuthenticator, user } from '../support/authenticator.ts'
 
 type SetUp = Awaited<ReturnType<typeof setUpAuthenticator>>
 
@@ -26,13 +26,13 @@ const kinds = {
   'a login': {
     account: user,
     attempt: ({ authenticator }: SetUp, secret: string, name = user.name, address = ADDRESS) =>
-      authenticator.logIn(address, name, secret),
+      authenticator.logIn({ ...caller, address }, name, secret),
     events: { succeeded: 'logged_in', failed: 'login_failed', throttled: 'login_throttled' },
   },
   'a token request': {
     account: client,
     attempt: ({ authenticator }: SetUp, secret: string, name = client.name, address = ADDRESS) =>
-      authenticator.issueToken(address, [{ id: name, secret }]),
+      authenticator.issueToken({ ...caller, address }, [{ id: name, secret }]),
     events: { succeeded: 'token_issued', failed: 'token_refused', throttled: 'token_throttled' },
   },
 } as const
@@ -133,36 +133,36 @@ describe('the cost of a check', () => {
     jobs: number,
     run: (s: SetUp) => Promise<unknown>,
   ])[] = [
-    ['a right password', false, 1, (s) => s.authenticator.logIn(ADDRESS, user.name, user.secret)],
-    ['a wrong password', false, 1, (s) => s.authenticator.logIn(ADDRESS, user.name, 'wrong')],
-    ['an unknown user', false, 1, (s) => s.authenticator.logIn(ADDRESS, 'nobody', 'wrong')],
-    ['a generated secret', false, 0, (s) => s.authenticator.issueToken(ADDRESS, [spelling(client)])],
-    ['a wrong secret', false, 0, (s) => s.authenticator.issueToken(ADDRESS, [spelling(client, 'wrong')])],
+    ['a right password', false, 1, (s) => s.authenticator.logIn(caller, user.name, user.secret)],
+    ['a wrong password', false, 1, (s) => s.authenticator.logIn(caller, user.name, 'wrong')],
+    ['an unknown user', false, 1, (s) => s.authenticator.logIn(caller, 'nobody', 'wrong')],
+    ['a generated secret', false, 0, (s) => s.authenticator.issueToken(caller, [spelling(client)])],
+    ['a wrong secret', false, 0, (s) => s.authenticator.issueToken(caller, [spelling(client, 'wrong')])],
     [
       'an unknown client',
       false,
       0,
-      (s) => s.authenticator.issueToken(ADDRESS, [{ id: 'nobody', secret: 'wrong' }]),
+      (s) => s.authenticator.issueToken(caller, [{ id: 'nobody', secret: 'wrong' }]),
     ],
-    ['a chosen secret', true, 1, (s) => s.authenticator.issueToken(ADDRESS, [spelling(chosen)])],
+    ['a chosen secret', true, 1, (s) => s.authenticator.issueToken(caller, [spelling(chosen)])],
     [
       'a wrong chosen secret',
       true,
       1,
-      (s) => s.authenticator.issueToken(ADDRESS, [spelling(chosen, 'wrong')]),
+      (s) => s.authenticator.issueToken(caller, [spelling(chosen, 'wrong')]),
     ],
-    ['a generated secret beside it', true, 0, (s) => s.authenticator.issueToken(ADDRESS, [spelling(client)])],
+    ['a generated secret beside it', true, 0, (s) => s.authenticator.issueToken(caller, [spelling(client)])],
     [
       'a wrong secret beside it',
       true,
       1,
-      (s) => s.authenticator.issueToken(ADDRESS, [spelling(client, 'wrong')]),
+      (s) => s.authenticator.issueToken(caller, [spelling(client, 'wrong')]),
     ],
     [
       'an unknown client beside it',
       true,
       1,
-      (s) => s.authenticator.issueToken(ADDRESS, [{ id: 'nobody', secret: 'wrong' }]),
+      (s) => s.authenticator.issueToken(caller, [{ id: 'nobody', secret: 'wrong' }]),
     ],
   ]
   for (const [what, hasChosen, expected, run] of rows) {
@@ -179,9 +179,7 @@ describe('the cost of a check', () => {
     const setUp = await setUpAuthenticator(t)
     await addChosen(setUp)
     for (const account of [chosen, client]) {
-      assert.ok(
-        await setUp.authenticator.issueToken(ADDRESS, [spelling(account, 'wrong'), spelling(account)]),
-      )
+      assert.ok(await setUp.authenticator.issueToken(caller, [spelling(account, 'wrong'), spelling(account)]))
     }
   })
 })
@@ -191,7 +189,7 @@ describe('a client id that may be meant in two ways', () => {
     const setUp = await setUpAuthenticator(t)
     const encoded = { id: 'script%31', secret: client.secret }
     for (let i = 0; i < 2 * FREE_FAILURES; i += 1) {
-      assert.ok(await setUp.authenticator.issueToken(ADDRESS, [encoded, spelling(client)]))
+      assert.ok(await setUp.authenticator.issueToken(caller, [encoded, spelling(client)]))
     }
     assert.deepEqual([...new Set(setUp.log.events)], ['token_issued'])
   })
@@ -204,9 +202,9 @@ describe('an attempt that could not be checked', () => {
       verifyPassword('', dummyHash),
     )
     for (let i = 0; i < 2 * FREE_FAILURES; i += 1) {
-      await assert.rejects(authenticator.logIn(ADDRESS, user.name, user.secret), OverloadedError)
+      await assert.rejects(authenticator.logIn(caller, user.name, user.secret), OverloadedError)
     }
     await Promise.all(waiting)
-    assert.ok(await authenticator.logIn(ADDRESS, user.name, user.secret))
+    assert.ok(await authenticator.logIn(caller, user.name, user.secret))
   })
 })

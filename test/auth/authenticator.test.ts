@@ -7,6 +7,7 @@ import { VERIFIED_TOKENS_MAX } from '../../src/limits.ts'
 import {
   asBearer,
   asCookie,
+  caller,
   client,
   keys,
   SESSION_TTL_SECONDS,
@@ -137,7 +138,7 @@ describe('authenticate', () => {
     const withBoth = first.make({ keys: [newKey, ...keys] })
     assert.ok(withBoth.authenticate(session))
     assert.equal(first.make({ keys: [newKey] }).authenticate(session), undefined)
-    const [newSession = ''] = (await withBoth.logIn('192.0.2.1', user.name, user.secret))?.split(';') ?? []
+    const [newSession = ''] = (await withBoth.logIn(caller, user.name, user.secret))?.split(';') ?? []
     assert.equal(first.isIn({ headers: { cookie: newSession } }), false)
   })
 
@@ -200,12 +201,13 @@ describe('the session cookie', () => {
   for (const [path, isSecure, name, attribute] of rows) {
     it(`is ${name} for ${path} ${isSecure ? 'with' : 'without'} TLS`, async (t) => {
       const { make } = await setUpAuthenticator(t)
-      const { authenticate, logIn } = make({ path, isSecure })
-      const [pair = '', ...attributes] = (await logIn('192.0.2.1', user.name, user.secret))?.split('; ') ?? []
+      const { authenticate, logIn } = make({ path })
+      const [pair = '', ...attributes] =
+        (await logIn({ ...caller, isSecure }, user.name, user.secret))?.split('; ') ?? []
       assert.ok(pair.startsWith(`${name}=`))
       const expected = ['HttpOnly', 'SameSite=Strict', attribute, `Max-Age=${SESSION_TTL_SECONDS}`]
       assert.deepEqual(attributes, isSecure ? [...expected, 'Secure'] : expected)
-      assert.ok(authenticate({ ...asCookie(''), headers: { cookie: `a=b; ${pair}` } }))
+      assert.ok(authenticate({ ...asCookie(''), isSecure, headers: { cookie: `a=b; ${pair}` } }))
     })
   }
 

@@ -12,6 +12,7 @@ describe('help', () => {
     '--base-path PATH': '(default: /)',
     '--tls-cert FILE': 'PEM',
     '--tls-key FILE': 'PEM',
+    '--trust-proxy ADDRESS/BITS': 'may be repeated',
     '--session-ttl TIME': '(default: 12h)',
     '--token-ttl TIME': '(default: 3600s)',
     '--log-format text|json': '(default: text on a terminal',

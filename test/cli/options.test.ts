@@ -89,6 +89,30 @@ const rows: { readonly [Name in keyof Options]: Row } = {
     values: {},
     badValues: [''],
   },
+  trustProxy: {
+    flag: '--trust-proxy',
+    variable: 'CONNBOOK_TRUST_PROXY',
+    fallback: undefined,
+    values: {
+      '10.0.0.0/8': [{ address: '10.0.0.0', bits: 8 }],
+      '127.0.0.1': [{ address: '127.0.0.1', bits: 32 }],
+      'fd00::/8, ::1': [
+        { address: 'fd00::', bits: 8 },
+        { address: '::1', bits: 128 },
+      ],
+    },
+    badValues: [
+      'nginx',
+      '10.0.0.0/33',
+      '::/129',
+      '10.0.0.0/',
+      '/8',
+      '10.0.0.0/8/8',
+      '10.0.0.0/8,',
+      'fe80::1%lo',
+      '',
+    ],
+  },
   sessionTtlSeconds: {
     flag: '--session-ttl',
     variable: 'CONNBOOK_SESSION_TTL',
@@ -152,9 +176,9 @@ for (const [name, { flag, variable, fallback, values, badValues }] of entries) {
 
     for (const [text, value] of Object.entries(values)) {
       it(`takes "${text}" as a flag, with = too, and as ${variable}`, () => {
-        if (name !== 'accessLog') assert.equal(parse([flag, text])[name], value)
-        assert.equal(parse([`${flag}=${text}`])[name], value)
-        assert.equal(parse([], { [variable]: text })[name], value)
+        if (name !== 'accessLog') assert.deepEqual(parse([flag, text])[name], value)
+        assert.deepEqual(parse([`${flag}=${text}`])[name], value)
+        assert.deepEqual(parse([], { [variable]: text })[name], value)
       })
     }
 
@@ -173,9 +197,10 @@ for (const [name, { flag, variable, fallback, values, badValues }] of entries) {
     it('beats the environment, which is not even looked at', () => {
       const [text] = Object.keys(values)
       if (text === undefined) return
-      assert.equal(parse([`${flag}=${text}`], { [variable]: 'bad value' })[name], values[text])
+      assert.deepEqual(parse([`${flag}=${text}`], { [variable]: 'bad value' })[name], values[text])
     })
 
+    if (name === 'trustProxy') return
     it('is given once at most', () => {
       const [text = 'x'] = Object.keys(values)
       assert.equal(
@@ -247,5 +272,14 @@ describe('parseCommandLine', () => {
 
   it('keeps what stands behind the first =', () => {
     assert.equal(parse(['--data=a=b=']).data, 'a=b=')
+  })
+})
+
+describe('--trust-proxy', () => {
+  it('may be repeated, and then means all of them', () => {
+    assert.deepEqual(parse(['--trust-proxy', '10.0.0.0/8', '--trust-proxy=::1']).trustProxy, [
+      { address: '10.0.0.0', bits: 8 },
+      { address: '::1', bits: 128 },
+    ])
   })
 })

@@ -7,7 +7,7 @@ import { openRevocations } from '../../src/auth/revocations.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
 import { type Claims, createSigningKey, signToken } from '../../src/auth/signed-token.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
-import type { Request } from '../../src/http/message.ts'
+import type { Caller, Request } from '../../src/http/message.ts'
 import { holdClock } from './held-clock.ts'
 import { createMemoryLog } from './memory-log.ts'
 import { openedFolder } from './opened-folder.ts'
@@ -31,10 +31,12 @@ const accounts = [
   ['user', 'other', userHash],
 ] as const
 
+export const caller: Caller = { requestId: 'r1', address: ADDRESS, isSecure: false }
+
 /** As much of a request as authentication looks at. */
 export function request(headers: Request['headers']): Request {
   const readBody = () => assert.fail('nobody reads the body')
-  return { method: 'GET', path: '/', query: '', headers, remoteAddress: ADDRESS, readBody }
+  return { ...caller, method: 'GET', path: '/', query: '', headers, readBody }
 }
 
 export const asCookie = (token: string) => request({ cookie: `connbook_session=${token}` })
@@ -73,7 +75,6 @@ export async function setUpAuthenticator(t: Lifetime) {
       sessionTtlSeconds: SESSION_TTL_SECONDS,
       tokenTtlSeconds: TOKEN_TTL_SECONDS,
       path: '/',
-      isSecure: false,
       log,
       ...others,
     })
@@ -103,12 +104,12 @@ export async function setUpAuthenticator(t: Lifetime) {
     },
     /** The token of a new session of `user`. */
     async logIn(): Promise<string> {
-      const cookie = await authenticator.logIn(ADDRESS, user.name, user.secret)
+      const cookie = await authenticator.logIn(caller, user.name, user.secret)
       return /^connbook_session=([^;]+);/.exec(cookie ?? '')?.[1] ?? assert.fail('not logged in')
     },
     /** A new token of `client`. */
     async getToken(): Promise<string> {
-      const issued = await authenticator.issueToken(ADDRESS, [{ id: client.name, secret: client.secret }])
+      const issued = await authenticator.issueToken(caller, [{ id: client.name, secret: client.secret }])
       return issued?.access_token ?? assert.fail('no token')
     },
     /** A token with a good signature: a session of `user` but for `claims`. */

@@ -1,0 +1,77 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { BlockList, isIP, isIPv6 } from 'node:net'
+import type { Caller } from '../http/message.ts'
+
+/** Addresses that begin with the same bits. */
+export interface Network {
+  readonly address: string
+  readonly bits: number
+}
+
+type Origin = Pick<Caller, 'address' | 'isSecure'>
+
+/**
+ * Finds the caller behind proxies.
+ *
+ * `X-Forwarded-For` and `X-Forwarded-Proto` count only when a trusted proxy sent them. Each proxy adds the address that
+ * it sees at the end, so the caller is the last address that is no trusted proxy's; what stands before it, anybody may
+ * have made up.
+ *
+ * @param peer What the connection itself tells.
+ */
+export function findOrigin(
+  peer: Origin,
+  headers: IncomingHttpHeaders,
+  trusted: BlockList | undefined,
+): Origin {
+  if (trusted === undefined || !isTrusted(peer.address, trusted)) return peer
+  const { 'x-forwarded-for': hops, 'x-forwarded-proto': schemes } = headers
+  const scheme = lastOf(schemes)?.toLowerCase()
+  return {
+    address: findAddress(peer.address, hops, trusted),
+    isSecure: scheme === undefined ? peer.isSecure : scheme === 'https',
+  }
+}
+
+export function createTrust(networks: readonly Network[]): BlockList {
+  const trusted = new BlockList()
+  for (const { address, bits } of networks) trusted.addSubnet(address, bits, familyOf(address))
+  return trusted
+}
+
+/** An IPv4 address that a socket for both families shows as mapped (RFC 4291 section 2.5.5.2) loses that. */
+export function unmapped(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '')
+}
+
+function findAddress(peer: string, hops: string | readonly string[] | undefined, trusted: BlockList): string {
+  let address = peer
+  for (const hop of String(hops ?? '')
+    .split(',')
+    .reverse()) {
+    const claimed = parseHop(hop)
+    if (claimed === undefined) break
+    address = claimed
+    if (!isTrusted(claimed, trusted)) break
+  }
+  return address
+}
+
+/** Some proxies add the port. */
+function parseHop(hop: string): string | undefined {
+  const text = hop.trim()
+  const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
+  return isIP(address) === 0 ? undefined : unmapped(address)
+}
+
+function lastOf(list: string | readonly string[] | undefined): string | undefined {
+  return list === undefined ? undefined : String(list).split(',').at(-1)?.trim()
+}
+
+function isTrusted(address: string, trusted: BlockList): boolean {
+  return isIP(address) !== 0 && trusted.check(address, familyOf(address))
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4'
+}
