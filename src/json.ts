@@ -3,6 +3,17 @@ export function isObject(input: unknown): input is Record<string, unknown> {
   return typeof input === 'object' && input !== null && !Array.isArray(input)
 }
 
+/**
+ * A value as one line of JSON for logs. JSON leaves some characters as they are that steer terminals or turn text around.
+ */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value).replace(/[\u007f-\u009f\u2028\u2029\p{Cf}]/gu, (character) =>
+    Array.from({ length: character.length }, (_, i) => {
+      return `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
+    }).join(''),
+  )
+}
+
 /** Undefined, which JSON cannot say, when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {

@@ -73,6 +73,9 @@ export const THROTTLE_MEMORY_MS = 60 * 60_000
 /** Pairs of address and account watched; beyond it the one longest unseen is forgotten. */
 export const THROTTLE_PAIRS_MAX = 10_000
 
+/** A file of the audit trail; beyond it a new one begins, and the oldest of five goes. */
+export const AUDIT_FILE_BYTES_MAX = 16 * 1024 * 1024
+
 /** How often a running server looks for changed accounts. */
 export const ACCOUNTS_POLL_MS = 500
 /** How long a command waits for another command that changes accounts. */

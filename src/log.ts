@@ -1,3 +1,5 @@
+import { printableJson } from './json.ts'
+
 export type LogFormat = 'text' | 'json'
 export type LogFields = Record<string, string | number | boolean | undefined>
 
@@ -26,7 +28,7 @@ export function createLog(format: LogFormat, write: (line: string) => void = sta
 }
 
 function renderJson(time: string, level: Level, event: string, fields: LogFields): string {
-  return escapeInvisible(JSON.stringify({ time, level, event, ...fields }))
+  return printableJson({ time, level, event, ...fields })
 }
 
 function renderText(time: string, level: Level, event: string, fields: LogFields): string {
@@ -38,16 +40,7 @@ function renderText(time: string, level: Level, event: string, fields: LogFields
 }
 
 function quoteIfNeeded(value: string): string {
-  return /^[\w./:@%+[\]-]+$/.test(value) ? value : escapeInvisible(JSON.stringify(value))
-}
-
-/** JSON leaves these as they are, but some of them steer terminals or turn text around. */
-function escapeInvisible(json: string): string {
-  return json.replace(/[\u007f-\u009f\u2028\u2029\p{Cf}]/gu, (character) =>
-    Array.from({ length: character.length }, (_, i) => {
-      return `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
-    }).join(''),
-  )
+  return /^[\w./:@%+[\]-]+$/.test(value) ? value : printableJson(value)
 }
 
 function standardError(): (line: string) => void {

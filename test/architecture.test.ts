@@ -22,6 +22,7 @@ const floors = [
   ['src/files/'],
   ['src/http/'],
   ['src/store/'],
+  ['src/audit/'],
   ['src/auth/'],
   ['src/resources/'],
   ['src/server/'],

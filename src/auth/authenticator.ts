@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import type { AuditEvent, AuditTrail } from '../audit/audit-trail.ts'
 import { formatCookie, readCookie } from '../http/cookie.ts'
 import type { Caller, Principal, Request } from '../http/message.ts'
 import { VERIFIED_TOKENS_MAX } from '../limits.ts'
-import type { Log } from '../log.ts'
+import type { Log, LogFields } from '../log.ts'
 import type { Account, AccountKind } from './accounts.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import { dummyHash, verifyPassword } from './password.ts'
@@ -80,11 +81,12 @@ export interface AuthenticatorOptions {
   readonly tokenTtlSeconds: number
   /** The cookie's `Path`. */
   readonly path: string
+  readonly audit: AuditTrail
   readonly log: Log
 }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, log } = options
+  const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, audit, log } = options
   const { clock } = revocations
   // One for each kind: a flood of client ids, which are quick to check, must not push users out.
   const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
@@ -120,7 +122,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (found === undefined || claims === undefined) return undefined
       await revocations.add(claims.jti, claims.exp)
       verified.delete(found.token)
-      log.info('logged_out', { kind: kindOf(claims), account: claims.sub, address: request.address })
+      await tell('info', 'logged_out', request, { kind: kindOf(claims), account: claims.sub })
       if (found.carrier === 'bearer') return undefined
       return sessionCookie(request, '', 0)
     },
@@ -199,28 +201,33 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return signToken(claims, key)
   }
 
+  function tell(level: 'info' | 'warn', event: AuditEvent, caller: Caller, fields: LogFields): Promise<void> {
+    log[level](event, { ...fields, address: caller.address })
+    return audit.record(event, caller, fields)
+  }
+
   /** Runs the check of a secret between the two halves of the throttle. */
   async function check(
-    { address }: Caller,
+    caller: Caller,
     kind: AccountKind,
     name: string,
     isRight: (account: Account | undefined) => Promise<boolean>,
   ): Promise<Account | undefined> {
     const account = accounts.find(kind, name)
     // An unknown name is not logged: people type passwords into the wrong field.
-    const fields = { account: account?.name, address }
+    const fields = { account: account?.name }
     const events = checkEvents[kind]
     let attempt: Attempt
     try {
-      attempt = throttles[kind].begin(address, name)
+      attempt = throttles[kind].begin(caller.address, name)
     } catch (error) {
-      log.warn(events.throttled, fields)
+      await tell('warn', events.throttled, caller, fields)
       throw error
     }
     try {
       if (!(await isRight(account))) {
         attempt.fail()
-        log.warn(events.failed, fields)
+        await tell('warn', events.failed, caller, fields)
         return undefined
       }
     } catch (error) {
@@ -228,7 +235,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       throw error
     }
     attempt.succeed()
-    log.info(events.succeeded, fields)
+    await tell('info', events.succeeded, caller, fields)
     return account
   }
 

@@ -17,6 +17,7 @@ import { forgetInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'
 import { systemCode, UsageError } from '../errors.ts'
+import { recordCommand } from './command-audit.ts'
 import { parseCommandLine } from './options.ts'
 import { OutputError, type Print } from './output.ts'
 import { readPassword } from './terminal.ts'
@@ -83,6 +84,7 @@ async function addNew(folder: string, kind: AccountKind, name: string): Promise<
   }
   const { stored, shown } = await newSecret(kind, name)
   await change(folder, (accounts) => addAccount(accounts, kind, name, stored))
+  await recordCommand(folder, `${kind}_added`, `${kind} add`, { account: name })
   return [`Added ${kind} "${name}" in ${folder}`, ...shown]
 }
 
@@ -94,6 +96,8 @@ async function replaceSecret(folder: string, kind: AccountKind, name: string): P
     (accounts) => changeSecret(accounts, kind, name, stored),
     () => forgetInitialCredentials(folder, kind, name),
   )
+  if (kind === 'user') await recordCommand(folder, 'user_password_changed', 'user passwd', { account: name })
+  else await recordCommand(folder, 'client_rotated', 'client rotate', { account: name })
   const [what, ended] = kind === 'user' ? ['password', 'session'] : ['secret', 'token']
   return [
     `Changed the ${what} of ${kind} "${name}" in ${folder}`,
@@ -109,6 +113,7 @@ async function remove(folder: string, kind: AccountKind, name: string): Promise<
     (accounts) => removeAccount(accounts, kind, name),
     () => forgetInitialCredentials(folder, kind, name),
   )
+  await recordCommand(folder, `${kind}_removed`, `${kind} remove`, { account: name })
   return [`Removed ${kind} "${name}" from ${folder}`]
 }
 

@@ -10,6 +10,7 @@ import { finishReplacement, prepareReplacement } from '../files/folder-replaceme
 import { createJournalFile } from '../store/journal-file.ts'
 import { writeSnapshot } from '../store/snapshot.ts'
 import { type Backup, describeBackup, readBackup } from './backup-document.ts'
+import { recordCommand } from './command-audit.ts'
 import { parseCommandLine } from './options.ts'
 import { OutputError, type Print } from './output.ts'
 
@@ -50,6 +51,7 @@ export async function runRestoreCommand(
   let aside: string | undefined
   try {
     aside = await withAccountsLock(folder.path, () => replaceState(folder.path, backup))
+    await recordCommand(folder.path, 'restored', 'restore', { as_of: backup.createdAt })
   } finally {
     folder.release()
   }

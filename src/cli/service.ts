@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
+import { openAuditTrail } from '../audit/audit-trail.ts'
 import { accountsDocument } from '../auth/accounts.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
@@ -20,6 +21,7 @@ import { createApp } from '../server/app.ts'
 import { createListener, type Listener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { openConfigurationStore } from '../store/configuration-store.ts'
+import { version } from '../version.ts'
 import { createFirstAccounts, givenVariables } from './first-start.ts'
 import type { Options } from './options.ts'
 import { checkNeverStarted } from './used-folder.ts'
@@ -83,6 +85,8 @@ async function start(
   cleanUps.push(() => folder.release())
   if (folder.completedRestore !== undefined)
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
+  const audit = await openAuditTrail(folder, log, { files })
+  cleanUps.push(() => audit.close())
   let accounts = await accountsDocument(folder.path, files).read()
   const mustExist = accounts !== undefined
   const found = await readKeys(folder, mustExist, files)
@@ -121,6 +125,7 @@ async function start(
     sessionTtlSeconds: options.sessionTtlSeconds,
     tokenTtlSeconds: options.tokenTtlSeconds,
     path: basePath === '' ? '/' : basePath,
+    audit,
     log,
   })
   const whyNotReady = () => {
@@ -130,7 +135,7 @@ async function start(
   const routes = [
     ...sessionRoutes(authenticator),
     ...tokenRoutes(authenticator),
-    ...configurationRoutes(store, basePath),
+    ...configurationRoutes(store, basePath, audit),
     ...healthRoutes(whyNotReady),
   ]
   const app = createApp(routes, basePath, authenticator, log)
@@ -142,6 +147,8 @@ async function start(
     tls,
   })
   const port = await listen(listener, options)
+  await audit.record('started', undefined, { version, pid: process.pid })
+  cleanUps.push(() => audit.record('stopped', undefined, { pid: process.pid }))
   cleanUps.push(() => listener.drain(options.shutdownTimeoutSeconds * 1000))
   const url = `${tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}${basePath}`
   return { url, folder, records: store.count, madeUp, stop }

@@ -29,10 +29,19 @@ const ownersFiles = [
   dataFiles.snapshot,
 ]
 
-export const dataFileNames: readonly string[] = Object.values(dataFiles)
+/** Everything that makes up the state of a folder. */
+export const stateFiles: readonly string[] = Object.values(dataFiles).filter((name) => !name.startsWith('.'))
 
-/** Everything that makes up the state of a folder: all but the locks. */
-export const stateFiles = dataFileNames.filter((name) => !name.startsWith('.'))
+/** Who did what, the newest file first; a restore leaves them where they are. */
+export const auditFiles = [
+  'audit.jsonl',
+  'audit.1.jsonl',
+  'audit.2.jsonl',
+  'audit.3.jsonl',
+  'audit.4.jsonl',
+] as const
+
+export const dataFileNames: readonly string[] = [...Object.values(dataFiles), ...auditFiles]
 
 /** What may lie in a folder that is still nobody's. */
 const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
@@ -40,8 +49,8 @@ const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
 /** Where the files of a data folder lie. */
 export interface DataPaths {
   readonly path: string
-  /** Path of one of `dataFiles`. */
-  file(name: (typeof dataFiles)[keyof typeof dataFiles]): string
+  /** Path of one of `dataFiles` or `auditFiles`. */
+  file(name: (typeof dataFiles)[keyof typeof dataFiles] | (typeof auditFiles)[number]): string
 }
 
 /** A data folder that this process, and no other, writes. */

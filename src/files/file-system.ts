@@ -15,12 +15,16 @@ import {
 
 /** What the program does with an open file. */
 export interface OpenFile {
-  /** May write less than asked without an error; see `writeAll`. */
+  /**
+   * May write less than asked without an error; see `writeAll`.
+   *
+   * @param position null for the end of a file that is opened for appending.
+   */
   write(
     bytes: Uint8Array,
     offset: number,
     length: number,
-    position: number,
+    position: number | null,
   ): Promise<{ bytesWritten: number }>
   read(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>
   sync(): Promise<void>

@@ -1,3 +1,4 @@
+import type { AuditTrail } from '../audit/audit-trail.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { isExpected, isUnchanged } from '../http/conditional.ts'
 import { parseForm } from '../http/form.ts'
@@ -16,7 +17,7 @@ const CLOSE = ']}'
 const PRIVATE = { 'Cache-Control': 'no-cache, private' }
 
 /** @param basePath What stands before the paths that clients are given. */
-export function configurationRoutes(store: ConfigurationStore, basePath: string): Route[] {
+export function configurationRoutes(store: ConfigurationStore, basePath: string, audit: AuditTrail): Route[] {
   const collection = `${basePath}/configurations/`
   return [
     { method: 'GET', path: '/configurations/', access: 'authenticated', handle: list },
@@ -66,6 +67,7 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string)
     const draft = parseNewConfiguration(await readJsonObject(request))
     try {
       const added = await store.add(draft)
+      await audit.record('configuration_added', request, { record: added })
       return envelope([added], {
         ...cacheHeaders(added.etag),
         Location: collection + encodeURIComponent(added.name),
@@ -78,8 +80,10 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string)
   async function modify(request: Request, name: string): Promise<Reply> {
     const patch = parseConfigurationPatch(await readJsonObject(request))
     try {
-      const modified = await store.modify(name, patch, expectation(request))
-      return envelope([modified], cacheHeaders(modified.etag))
+      const { before, after } = await store.modify(name, patch, expectation(request))
+      if (after !== before)
+        await audit.record('configuration_modified', request, changesBetween(before, after))
+      return envelope([after], cacheHeaders(after.etag))
     } catch (error) {
       return conflictOrThrow(error)
     }
@@ -87,7 +91,8 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string)
 
   async function remove(request: Request, name: string): Promise<Reply> {
     try {
-      await store.remove(name, expectation(request))
+      const record = await store.remove(name, expectation(request))
+      await audit.record('configuration_deleted', request, { record })
     } catch (error) {
       throw asProblem(error)
     }
@@ -116,6 +121,13 @@ function* pieces(records: readonly Configuration[]): Generator<string> {
 function expectation(request: Request): Expectation | undefined {
   const ifMatch = request.headers['if-match']
   return ifMatch === undefined ? undefined : (record) => isExpected(ifMatch, record.etag)
+}
+
+/** What the audit trail keeps of a modification: the fields that are others now, with both values. */
+function changesBetween(before: Configuration, after: Configuration) {
+  const fields = sortFields.filter((field) => before[field] !== after[field])
+  const changed = fields.map((field) => [field, { before: before[field], after: after[field] }])
+  return { id: after.id, name: before.name, changed: Object.fromEntries(changed) }
 }
 
 function conflictOrThrow(error: unknown): Reply {

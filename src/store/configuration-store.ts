@@ -15,9 +15,15 @@ import { StagedNames } from './staged-names.ts'
 /** Whether a record is the one that the caller means to change. */
 export type Expectation = (record: Configuration) => boolean
 
-interface Decision {
-  readonly record: Configuration
-  /** Undefined when the record stays as it is. */
+/** A record before and after a change; the same when nothing changed. */
+export interface Modification {
+  readonly before: Configuration
+  readonly after: Configuration
+}
+
+interface Decision<Outcome> {
+  readonly outcome: Outcome
+  /** Undefined when everything stays as it is. */
   readonly change?: Change
 }
 
@@ -122,25 +128,26 @@ export class ConfigurationStore {
     return this.#change([draft.name], () => {
       this.#checkFree(draft.name)
       const record = new Configuration(this.#lastId + 1, draft)
-      return { record, change: { add: record } }
+      return { outcome: record, change: { add: record } }
     })
   }
 
   /**
    * Changes some fields of a record and resolves once that is on disk; a patch that changes nothing writes nothing.
    *
-   * @returns The record as it became; the id stays.
+   * @returns The record as it was just before this change, and as it became; the id stays.
    * @throws {UnknownNameError} if no record has the name.
    * @throws {StaleRecordError} if the record is not `expected`.
    * @throws {NameTakenError} if the new name belongs to another record. Also what `add` throws.
    */
-  modify(name: string, patch: ConfigurationPatch, expected?: Expectation): Promise<Configuration> {
+  modify(name: string, patch: ConfigurationPatch, expected?: Expectation): Promise<Modification> {
     return this.#change([name, patch.name ?? name], () => {
-      const old = this.#getExpected(name, expected)
-      const record = old.with(patch)
-      if (record === old) return { record }
-      if (record.name !== name) this.#checkFree(record.name)
-      return { record, change: { modify: record, name } }
+      const before = this.#getExpected(name, expected)
+      const after = before.with(patch)
+      const outcome = { before, after }
+      if (after === before) return { outcome }
+      if (after.name !== name) this.#checkFree(after.name)
+      return { outcome, change: { modify: after, name } }
     })
   }
 
@@ -153,7 +160,7 @@ export class ConfigurationStore {
    */
   remove(name: string, expected?: Expectation): Promise<Configuration> {
     return this.#change([name], () => ({
-      record: this.#getExpected(name, expected),
+      outcome: this.#getExpected(name, expected),
       change: { remove: name },
     }))
   }
@@ -170,9 +177,9 @@ export class ConfigurationStore {
    * A decision that needs no write, a refusal above all, must not rest on changes that a crash may still take back: it
    * waits until those are durable, and is made again when they are refused.
    */
-  async #change(names: readonly string[], decide: () => Decision): Promise<Configuration> {
+  async #change<Outcome>(names: readonly string[], decide: () => Decision<Outcome>): Promise<Outcome> {
     for (;;) {
-      let decision: Decision
+      let decision: Decision<Outcome>
       try {
         decision = decide()
       } catch (refusal) {
@@ -181,9 +188,9 @@ export class ConfigurationStore {
       }
       if (decision.change !== undefined) {
         await this.#stage(decision.change)
-        return decision.record
+        return decision.outcome
       }
-      if (await this.#staged.areDurable(names)) return decision.record
+      if (await this.#staged.areDurable(names)) return decision.outcome
     }
   }
 

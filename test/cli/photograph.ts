@@ -20,12 +20,12 @@ export async function photograph(folder: string): Promise<Photograph> {
   return Object.fromEntries(await Promise.all(shots))
 }
 
-/** Content of the plain files in a folder, by name, without the locks. */
+/** Content of the plain files in a folder, by name, without the locks and the audit trail. */
 export async function contentsIn(folder: string): Promise<Record<string, string>> {
   const shots = Object.entries(await photograph(folder))
   return Object.fromEntries(
     shots.flatMap(([path, { content }]) =>
-      content === undefined || path.includes('/') || path.endsWith('lock') ? [] : [[path, content]],
+      content === undefined || /\/|lock$|^audit\./.test(path) ? [] : [[path, content]],
     ),
   )
 }

@@ -109,7 +109,7 @@ function firstWrongLine(good: Buffer, bad: Buffer): number {
 
 /**
  * Whatever was done to a file, the start is refused or finds everything. Only a last line may be lost, because it looks
- * as if it had never been acknowledged; its bytes are kept then.
+ * as if it had never been acknowledged; its bytes are kept then. Where a line break went, two lines are the last one.
  */
 async function checkDamage(prepared: PreparedFolder, name: string, { name: what, bytes }: Damage) {
   const good = fileIn(prepared.image, name)
@@ -117,7 +117,7 @@ async function checkDamage(prepared: PreparedFolder, name: string, { name: what,
   if ('refusal' in outcome) return
   const label = `${name}, ${what}, is taken for good`
   const wrongFrom = firstWrongLine(good, bytes)
-  const isInLastLine = wrongFrom >= (lineOffsets(good).at(-2) ?? 0)
+  const isInLastLine = [good, bytes].some((content) => wrongFrom >= (lineOffsets(content).at(-2) ?? 0))
   const expected = isInLastLine ? stateOfBeginning(prepared, name, wrongFrom) : prepared.state
   assert.deepEqual(outcome.state, expected, label)
   if (name.endsWith('.jsonl')) checkKept(outcome.aside, bytes.subarray(wrongFrom), label)

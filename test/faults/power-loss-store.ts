@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
 import type { Configuration, ConfigurationPatch } from '../../src/store/configuration.ts'
-import { type ConfigurationStore, openConfigurationStore } from '../../src/store/configuration-store.ts'
+import {
+  type ConfigurationStore,
+  type Modification,
+  openConfigurationStore,
+} from '../../src/store/configuration-store.ts'
 import { NameTakenError, UnknownNameError } from '../../src/store/refusals.ts'
 import {
   describedRecord,
@@ -120,7 +124,7 @@ function observeStore(
     name: string,
     to: string | undefined,
     size: number | undefined,
-  ): Promise<Configuration> {
+  ): Promise<Modification> {
     const patch: ConfigurationPatch = {
       ...(to === undefined ? {} : { name: to }),
       ...(size === undefined ? {} : { username: nextValue(size) }),
@@ -155,7 +159,7 @@ function observeStore(
     assert.equal(describedRecord(record), describedRecord(latest), 'the store decided by another record')
   }
 
-  function ask(pending: Pending, request: ChangeRequest): Promise<Configuration> {
+  function ask(pending: Pending, request: ChangeRequest): Promise<Configuration | Modification> {
     if ('add' in request) return add(pending, request.add, request.size)
     if ('remove' in request) return remove(pending, request.remove)
     return modify(pending, request.modify, request.to, request.size)
@@ -185,7 +189,7 @@ function observeStore(
       // The handlers run before the store decides again about what waited for a refused change.
       ask(pending, request)
         .then(
-          (record) => disk.isDead || note(() => acknowledged(pending, record)),
+          (done) => disk.isDead || note(() => acknowledged(pending, 'after' in done ? done.after : done)),
           (error: unknown) => disk.isDead || note(() => refused(pending, error)),
         )
         .finally(() => {

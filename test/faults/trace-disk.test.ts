@@ -93,6 +93,15 @@ describe('TraceDisk', () => {
     assert.deepEqual(remains(disk)[1], ['/r', '/r/a: o', '/r/f'])
   })
 
+  it('writes to the end of a file that was opened for that', () => {
+    const disk = replayed(
+      '1 openat(AT_FDCWD</x>, "/r/a", O_WRONLY|O_CREAT|O_APPEND|O_CLOEXEC, 0600) = 5</r/a>',
+      '1 write(5</r/a>, "one", 3) = 3',
+      '1 write(5</r/a>, "two", 3) = 2',
+    )
+    assert.deepEqual(remains(disk)[1], ['/r', '/r/a: onetw'])
+  })
+
   it('never again syncs what a failed sync was for', () => {
     const disk = replayed(
       create,

@@ -55,6 +55,8 @@ export class TraceDisk {
   /** By descriptor. */
   readonly #opened = new Map<number, Opened>()
   readonly #syncing = new Set<Opened>()
+  /** Files that were opened to be appended to. */
+  readonly #appended = new Set<Inode>()
 
   /** @param root The folder; it is in the image. */
   constructor(root: string, image: DiskImage) {
@@ -115,6 +117,7 @@ export class TraceDisk {
     if (!this.#isInside(path)) return false
     const found = this.disk.find(path)
     if (found !== undefined) this.#opened.set(call.result, found === 'folder' ? path : found)
+    if (found instanceof Inode && wordAt(call, 2).includes('O_APPEND')) this.#appended.add(found)
     return false
   }
 
@@ -135,10 +138,12 @@ export class TraceDisk {
   #write(call: Call): boolean {
     return this.#changeFile(call, (file) => {
       const isPositioned = call.name.startsWith('p')
-      // Where the others write depends on what was written before.
-      if (!isPositioned) throw unknown(call)
+      // Where the others write depends on what was written before, unless the file is one to append to.
+      if (!isPositioned && !this.#appended.has(file)) throw unknown(call)
       const bytes = writtenBytes(call)
-      const position = numberAt(call, call.name === 'pwrite64' ? 3 : call.args.length - 1)
+      const position = isPositioned
+        ? numberAt(call, call.name === 'pwrite64' ? 3 : call.args.length - 1)
+        : file.content.length
       this.disk.write(file, position, bytes.subarray(0, call.result ?? bytes.length))
     })
   }

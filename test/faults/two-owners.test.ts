@@ -188,10 +188,14 @@ describe('commands for accounts while a server runs', () => {
     assert.deepEqual(codes, [0, 0, 0, 0])
     const status = async (path: string, body: unknown) =>
       (await createClient(server.url)('POST', path, { body })).status
-    await eventually('the new password is taken up', async () => {
-      return (await status('/login', { username: 'eve', password: 'secret' })) === 200
-    })
-    assert.equal(await status('/login', { username: 'admin', password: 'new' }), 200)
+    for (const [username, password] of [
+      ['eve', 'secret'],
+      ['admin', 'new'],
+    ]) {
+      await eventually(`the password of ${username} is taken up`, async () => {
+        return (await status('/login', { username, password })) === 200
+      })
+    }
     assert.notEqual(await status('/v1/auth/token', client), 200)
     assert.equal((await createClient(server.url, session)('GET', '/configurations/')).status, 403)
     const { stdout } = await runExecutable(['client', 'list', '--data', folder])

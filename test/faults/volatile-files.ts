@@ -102,7 +102,12 @@ export function createVolatileFiles(
           whenOpen()
           // Part of the bytes may get there before the error does.
           const bytesWritten = failure === undefined ? partOf(length) : random.integer(0, length - 1)
-          if (bytesWritten > 0) disk.write(inode, position, bytes.subarray(offset, offset + bytesWritten))
+          if (bytesWritten > 0)
+            disk.write(
+              inode,
+              position ?? disk.content(inode).length,
+              bytes.subarray(offset, offset + bytesWritten),
+            )
           return { bytesWritten }
         }),
       read: (bytes, offset, length, position) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { createClient, recordsIn } from '../support/http-client.ts'
+import { createClient, ownHeaders, recordsIn } from '../support/http-client.ts'
 import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -66,7 +66,7 @@ describe('entity tags', async () => {
         for (const tag of [got.headers.etag, `W/${got.headers.etag}`, `"x", ${got.headers.etag}`, '*']) {
           const answer = await ask(method, path, { headers: { 'If-None-Match': tag ?? '' } })
           assert.deepEqual([answer.status, answer.text], [304, ''], `${method} ${path} ${tag}`)
-          assert.deepEqual({ ...answer.headers, date: '' }, { ...expected, date: '' })
+          assert.deepEqual(ownHeaders(answer), ownHeaders({ headers: expected }))
         }
         for (const tag of ['"x"', '""', '', got.headers.etag?.slice(1, -1) ?? '']) {
           assert.equal((await ask(method, path, { headers: { 'If-None-Match': tag } })).status, 200, tag)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { UNSTREAMED_RECORDS_MAX } from '../../src/limits.ts'
-import { createClient, faultyFields, namesIn, recordsIn } from '../support/http-client.ts'
+import { createClient, faultyFields, namesIn, ownHeaders, recordsIn } from '../support/http-client.ts'
 import { start } from '../support/service.ts'
 
 const path = '/configurations/'
@@ -162,7 +162,7 @@ describe('the list', async () => {
     const { headers: got } = await ask('GET', `${path}?page=0&per_page=2`)
     const head = await ask('HEAD', `${path}?page=0&per_page=2`)
     assert.deepEqual([head.status, head.text], [200, ''])
-    assert.deepEqual({ ...head.headers, date: '' }, { ...got, date: '' })
+    assert.deepEqual(ownHeaders(head), ownHeaders({ headers: got }))
   })
 })
 
@@ -200,7 +200,7 @@ describe('a long list', async () => {
     const { headers: got } = await ask('GET', path)
     const head = await ask('HEAD', path)
     assert.deepEqual([head.status, head.text], [200, ''])
-    assert.deepEqual({ ...head.headers, date: '' }, { ...got, date: '' })
+    assert.deepEqual(ownHeaders(head), ownHeaders({ headers: got }))
     const unchanged = await ask('GET', path, { headers: { 'If-None-Match': got.etag ?? '' } })
     assert.deepEqual([unchanged.status, unchanged.text], [304, ''])
   })

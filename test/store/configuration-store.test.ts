@@ -60,8 +60,8 @@ describe('a configuration store', { timeout: 15_000 }, () => {
 
   it('keeps the id of a renamed record, and lets a record have its own name', async (t) => {
     const { store } = await heldStore(t, ['a', 'b'])
-    assert.equal((await store.modify('a', { name: 'z' })).id, 1)
-    assert.equal((await store.modify('z', { name: 'z', port: 23 })).port, 23)
+    assert.equal((await store.modify('a', { name: 'z' })).after.id, 1)
+    assert.equal((await store.modify('z', { name: 'z', port: 23 })).after.port, 23)
     await assert.rejects(store.modify('z', { name: 'b' }), (error) => {
       return error instanceof NameTakenError && error.holder === store.find('b')
     })
@@ -74,8 +74,9 @@ describe('a configuration store', { timeout: 15_000 }, () => {
     const { store, files } = await heldStore(t, ['a'])
     const { revision } = store
     files.calls.length = 0
-    assert.equal(await store.modify('a', { port: 22 }), store.find('a'))
-    assert.equal(await store.modify('a', {}), store.find('a'))
+    const found = store.find('a')
+    assert.deepEqual(await store.modify('a', { port: 22 }), { before: found, after: found })
+    assert.deepEqual(await store.modify('a', {}), { before: found, after: found })
     assert.deepEqual([store.revision, files.calls], [revision, []])
   })
 

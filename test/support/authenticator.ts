@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
+import { openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { type Accounts, addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { type AuthenticatorOptions, createAuthenticator } from '../../src/auth/authenticator.ts'
 import { hashPassword } from '../../src/auth/password.ts'
@@ -54,6 +55,8 @@ export async function setUpAuthenticator(t: Lifetime) {
   let lookUps = 0
   const listeners: (() => void)[] = []
   const open = () => openRevocations(folder, { mustExist: false, log, makeClock: clock.make })
+  const audit = await openAuditTrail(folder, log)
+  t.after(() => audit.close())
   let revocations = await open()
   t.after(() => revocations.close())
 
@@ -75,6 +78,7 @@ export async function setUpAuthenticator(t: Lifetime) {
       sessionTtlSeconds: SESSION_TTL_SECONDS,
       tokenTtlSeconds: TOKEN_TTL_SECONDS,
       path: '/',
+      audit,
       log,
       ...others,
     })

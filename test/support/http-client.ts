@@ -68,6 +68,12 @@ export function createClient(url: string, always: Headers = {}): Ask {
   }
 }
 
+/** The headers without those that differ from answer to answer. */
+export function ownHeaders({ headers }: Pick<Answer, 'headers'>): IncomingHttpHeaders {
+  const { date, 'x-request-id': requestId, ...others } = headers
+  return others
+}
+
 /** The fields that a problem body names, in order; empty when it names none. */
 export function faultyFields(answer: Answer): string[] {
   const { errors } = answer.json<{ errors?: { field: string }[] }>()

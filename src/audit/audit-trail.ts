@@ -1,0 +1,121 @@
+import { systemCode } from '../errors.ts'
+import { auditFiles, type DataPaths } from '../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import type { Caller } from '../http/message.ts'
+import { printableJson } from '../json.ts'
+import { AUDIT_FILE_BYTES_MAX } from '../limits.ts'
+import type { Log } from '../log.ts'
+import { AuditFile } from './audit-file.ts'
+
+/** What is worth knowing years later. */
+export type AuditEvent =
+  | 'started'
+  | 'stopped'
+  | 'logged_in'
+  | 'login_failed'
+  | 'login_throttled'
+  | 'logged_out'
+  | 'token_issued'
+  | 'token_refused'
+  | 'token_throttled'
+  | 'configuration_added'
+  | 'configuration_modified'
+  | 'configuration_deleted'
+  | 'user_added'
+  | 'user_password_changed'
+  | 'user_removed'
+  | 'client_added'
+  | 'client_rotated'
+  | 'client_removed'
+  | 'keys_rotated'
+  | 'keys_revoked'
+  | 'restored'
+
+/** Who did it: whoever sent a request, or the account of the machine that ran a command. */
+export type Actor = Pick<Caller, 'address' | 'requestId' | 'principal'> | Command
+
+export interface Command {
+  /** What was typed, without names. */
+  readonly command: string
+  /** The account of the machine. */
+  readonly by: string
+}
+
+/** Values of an event; never a secret, a token, a cookie or a password. */
+export type AuditFields = Readonly<Record<string, unknown>>
+
+/** Who did what and when, one JSON line an event, in `audit.jsonl`. */
+export interface AuditTrail {
+  /**
+   * Adds a line. Resolves when the operating system has it, so that it outlives the process; a power loss may still take
+   * the last half minute. Never rejects: a line that cannot be written is counted, and the count written later.
+   *
+   * @param actor undefined for what the server does by itself.
+   */
+  record(event: AuditEvent, actor: Actor | undefined, fields?: AuditFields): Promise<void>
+  /** Writes what is waiting and closes the file. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the trail of a folder.
+ *
+ * @throws the system's error if this account may not write it; a full or failing disk is waited out.
+ */
+export async function openAuditTrail(
+  folder: DataPaths,
+  log: Log,
+  { files = realFileSystem, bytesMax = AUDIT_FILE_BYTES_MAX }: { files?: FileSystem; bytesMax?: number } = {},
+): Promise<AuditTrail> {
+  const file = new AuditFile(folder, bytesMax, log, files)
+  await file.open().catch((error: unknown) => {
+    if (['EACCES', 'EPERM', 'EROFS', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) throw error
+  })
+  let waiting: string[] = []
+  let lost = 0
+  let current: Promise<void> = Promise.resolve()
+  /** The write that takes what is waiting, once the one before it has ended. */
+  let next: Promise<void> | undefined
+
+  async function writeWaiting() {
+    const lines = waiting
+    waiting = []
+    next = undefined
+    const gap = lost === 0 ? '' : formatLine('lines_lost', undefined, { count: lost })
+    try {
+      await file.append(gap + lines.join(''))
+      lost = 0
+    } catch (error) {
+      if (lost === 0)
+        log.error('audit_not_written', { file: folder.file(auditFiles[0]), reason: String(error) })
+      lost += lines.length
+    }
+  }
+
+  return {
+    record(event, actor, fields = {}) {
+      waiting.push(formatLine(event, actor, fields))
+      if (next === undefined) {
+        next = current.then(writeWaiting)
+        current = next
+      }
+      return next
+    },
+    async close() {
+      await current
+      await file.close()
+    },
+  }
+}
+
+/** What an attacker can choose stands behind everything else, and is escaped. */
+function formatLine(event: AuditEvent | 'lines_lost', actor: Actor | undefined, fields: AuditFields): string {
+  return `${printableJson({ time: new Date().toISOString(), event, ...describe(actor), ...fields })}\n`
+}
+
+function describe(actor: Actor | undefined) {
+  if (actor === undefined) return {}
+  if ('command' in actor) return actor
+  const { address, principal, requestId } = actor
+  return { address, kind: principal?.kind, by: principal?.name, request_id: requestId }
+}

@@ -1,0 +1,35 @@
+import { userInfo } from 'node:os'
+import { type AuditEvent, type AuditFields, openAuditTrail } from '../audit/audit-trail.ts'
+import { dataPaths } from '../files/data-folder.ts'
+import { createLog } from '../log.ts'
+
+/**
+ * Adds to the audit trail of a folder what a command has done. Never rejects, because it is done: what keeps the line out
+ * is said on standard error.
+ *
+ * @param command What was typed, without names: "user add".
+ */
+export async function recordCommand(
+  folder: string,
+  event: AuditEvent,
+  command: string,
+  fields: AuditFields = {},
+): Promise<void> {
+  const log = createLog('text')
+  try {
+    const trail = await openAuditTrail(dataPaths(folder), log)
+    await trail.record(event, { command, by: accountName() }, fields)
+    await trail.close()
+  } catch (error) {
+    log.error('audit_not_written', { reason: String(error) })
+  }
+}
+
+/** Under which account of the machine this runs; in a container it may have no name. */
+function accountName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.()}`
+  }
+}

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { appendFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { type AuditTrail, openAuditTrail } from '../../src/audit/audit-trail.ts'
+import { dataPaths } from '../../src/files/data-folder.ts'
+import { createFailingFiles, failOn, holdUp } from '../support/failing-files.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+interface Line {
+  readonly event: string
+  readonly n?: number
+  readonly count?: number
+}
+
+const caller = {
+  requestId: 'r1',
+  address: '192.0.2.1',
+  principal: { kind: 'user', name: 'admin' },
+} as const
+
+async function setUp(t: TestContext, bytesMax?: number) {
+  const path = await temporaryFolder(t)
+  const files = createFailingFiles()
+  const log = createMemoryLog()
+  const open = async () => {
+    const trail = await openAuditTrail(dataPaths(path), log, {
+      files,
+      ...(bytesMax === undefined ? {} : { bytesMax }),
+    })
+    t.after(() => trail.close())
+    return trail
+  }
+  const linesOf = async (name = 'audit.jsonl') => {
+    const text = await readFile(join(path, name), 'utf8')
+    return text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Line)
+  }
+  return { path, files, log, open, linesOf }
+}
+
+const add = (trail: AuditTrail, n: number) => trail.record('configuration_added', caller, { n })
+
+describe('the audit trail', () => {
+  it('keeps who, what and when in one private file, a line an event, in order', async (t) => {
+    const { path, open, linesOf } = await setUp(t)
+    const trail = await open()
+    const before = Date.now()
+    await Promise.all([
+      add(trail, 1),
+      trail.record('user_added', { command: 'user add', by: 'root' }, { account: 'x' }),
+      trail.record('stopped', undefined),
+    ])
+    const [first, second, third] = (await linesOf()) as unknown as Record<string, unknown>[]
+    const { time, ...rest } = first ?? {}
+    assert.ok(Date.parse(String(time)) >= before - 1 && String(time).endsWith('Z'))
+    assert.deepEqual(rest, {
+      event: 'configuration_added',
+      address: '192.0.2.1',
+      kind: 'user',
+      by: 'admin',
+      request_id: 'r1',
+      n: 1,
+    })
+    assert.deepEqual(
+      { ...second, time },
+      { time, event: 'user_added', command: 'user add', by: 'root', account: 'x' },
+    )
+    assert.deepEqual({ ...third, time }, { time, event: 'stopped' })
+    assert.equal((await stat(join(path, 'audit.jsonl'))).mode & 0o7777, 0o600)
+  })
+
+  it('begins each line with what no caller can choose, and keeps it one line', async (t) => {
+    const { path, open } = await setUp(t)
+    const name = '"}\n{"event":"logged_in\u2028\u202e\u0085'
+    await (await open()).record('login_failed', caller, { account: name })
+    const text = await readFile(join(path, 'audit.jsonl'), 'utf8')
+    assert.match(text, /^\{"time":"[^"]+","event":"login_failed","address":"192\.0\.2\.1",[\x20-\x7e]+\n$/)
+    assert.equal(JSON.parse(text).account, name)
+  })
+
+  it('has the line in the file when record resolves, and writes in one go what comes meanwhile', async (t) => {
+    const { files, open, linesOf } = await setUp(t)
+    const trail = await open()
+    const held = holdUp(files, 'write', 'audit.jsonl')
+    const first = add(trail, 1)
+    await held.begun
+    const later = [2, 3, 4].map((n) => add(trail, n))
+    files.calls.length = 0
+    held.release()
+    await Promise.all([first, ...later])
+    assert.deepEqual(
+      (await linesOf()).map(({ n }) => n),
+      [1, 2, 3, 4],
+    )
+    assert.equal(files.calls.filter((call) => call.startsWith('write')).length, 1)
+  })
+
+  it('goes on behind what is there, also behind half a line', async (t) => {
+    const { path, open } = await setUp(t)
+    await add(await open(), 1)
+    await appendFile(join(path, 'audit.jsonl'), '{"time":"20')
+    await add(await open(), 2)
+    const lines = (await readFile(join(path, 'audit.jsonl'), 'utf8')).split('\n')
+    assert.equal(lines.length, 4)
+    assert.equal(lines[1], '{"time":"20')
+    assert.equal(JSON.parse(lines[2] ?? '').n, 2)
+  })
+
+  it('keeps what several processes append at the same time', async (t) => {
+    const { open, linesOf } = await setUp(t)
+    const trails = await Promise.all([open(), open(), open()])
+    await Promise.all(Array.from({ length: 300 }, (_, n) => add(trails[n % 3] ?? assert.fail(), n)))
+    const found = (await linesOf()).map(({ n }) => n ?? -1)
+    assert.deepEqual(
+      found.sort((a, b) => a - b),
+      Array.from({ length: 300 }, (_, n) => n),
+    )
+  })
+
+  it('never grows beyond five files, and loses the oldest only', async (t) => {
+    const bytesMax = 1000
+    const { path, open, linesOf } = await setUp(t, bytesMax)
+    const trail = await open()
+    for (let n = 0; n < 100; n++) await add(trail, n)
+    const names = ['audit.4.jsonl', 'audit.3.jsonl', 'audit.2.jsonl', 'audit.1.jsonl', 'audit.jsonl']
+    assert.deepEqual((await readdir(path)).sort(), [...names].sort())
+    const kept: (number | undefined)[] = []
+    for (const name of names) {
+      assert.ok((await stat(join(path, name))).size <= bytesMax)
+      kept.push(...(await linesOf(name)).map(({ n }) => n))
+    }
+    assert.ok(kept.length > 20)
+    assert.deepEqual(
+      kept,
+      Array.from({ length: kept.length }, (_, i) => 100 - kept.length + i),
+    )
+  })
+
+  it('keeps lines larger than a file whole', async (t) => {
+    const { open, linesOf } = await setUp(t, 10)
+    const trail = await open()
+    await add(trail, 1)
+    await add(trail, 2)
+    assert.deepEqual(
+      (await linesOf()).map(({ n }) => n),
+      [2],
+    )
+    assert.deepEqual(
+      (await linesOf('audit.1.jsonl')).map(({ n }) => n),
+      [1],
+    )
+  })
+
+  for (const [operation, code] of [
+    ['write', 'ENOSPC'],
+    ['write', 'EIO'],
+    ['open', 'EMFILE'],
+  ] as const) {
+    it(`counts what it cannot write (${operation} ${code}), says so once, and holds nobody up`, async (t) => {
+      const { files, log, open, linesOf } = await setUp(t, operation === 'write' ? undefined : 150)
+      const trail = await open()
+      await add(trail, 1)
+      failOn(files, operation, 'audit', code, 2)
+      await add(trail, 2)
+      await add(trail, 3)
+      await add(trail, 4)
+      assert.deepEqual(
+        log.events.filter((event) => event === 'audit_not_written'),
+        ['audit_not_written'],
+      )
+      const lines = await linesOf()
+      const gap = lines.findIndex(({ event }) => event === 'lines_lost')
+      assert.equal(lines[gap]?.count, 2)
+      assert.equal(lines[gap + 1]?.n, 4)
+    })
+  }
+
+  it('goes on in the same file when the system will not rename it, and says so', async (t) => {
+    const { files, log, open, linesOf } = await setUp(t, 150)
+    const trail = await open()
+    await add(trail, 1)
+    failOn(files, 'rename', 'audit', 'EIO', 1)
+    await add(trail, 2)
+    assert.deepEqual(log.events, ['audit_not_rotated'])
+    assert.deepEqual(
+      (await linesOf()).map(({ n }) => n),
+      [1, 2],
+    )
+    await add(trail, 3)
+    assert.deepEqual(
+      (await linesOf('audit.1.jsonl')).map(({ n }) => n),
+      [1, 2],
+    )
+  })
+
+  it('ends half a line that a full disk left before it goes on', async (t) => {
+    const { path, files, open } = await setUp(t)
+    const trail = await open()
+    files.writeBytesMax = 20
+    await add(trail, 1)
+    files.writeBytesMax = Number.POSITIVE_INFINITY
+    await add(trail, 2)
+    const [half = '', gap = '', line = '', end] = (await readFile(join(path, 'audit.jsonl'), 'utf8')).split(
+      '\n',
+    )
+    assert.equal(half.length, 20)
+    assert.deepEqual([JSON.parse(gap).count, JSON.parse(line).n, end], [1, 2, ''])
+  })
+
+  it('waits a full disk out at its opening, too, and refuses what will not pass', async (t) => {
+    const { files, path, open, linesOf } = await setUp(t)
+    failOn(files, 'open', 'audit', 'ENOSPC', 1)
+    const trail = await open()
+    await add(trail, 1)
+    assert.equal((await linesOf()).length, 1)
+    failOn(files, 'open', 'audit', 'EACCES', 1)
+    await assert.rejects(open(), { code: 'EACCES' })
+    await rm(join(path, 'audit.jsonl'))
+    await writeFile(join(path, 'audit.1.jsonl'), '')
+  })
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { missing } from '../support/debian.ts'
+import { createClient } from '../support/http-client.ts'
+import { admin, client, start } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const run = promisify(execFile)
+
+describe('the fail2ban filter of the README', { skip: missing('fail2ban-regex', 'fail2ban') }, () => {
+  it('finds the address of each failed attempt at its time, wherever the host is, and nothing else', async (t) => {
+    const folder = await temporaryFolder(t)
+    const filter = join(folder, 'connbook.conf')
+    const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
+    await writeFile(
+      filter,
+      /```ini\n(\[Definition\]\n[\s\S]+?)```/.exec(readme)?.[1] ?? assert.fail('no filter'),
+    )
+
+    const service = await start(t, { flags: ['--trust-proxy', '127.0.0.1'] })
+    const ask = createClient(service.url)
+    const from = (address: string) => ({ 'X-Forwarded-For': address })
+    const wrong = { ...admin, password: 'wrong' }
+    await ask('POST', '/login', { body: admin, headers: from('192.0.2.1') })
+    await ask('POST', '/login', { body: wrong, headers: from('192.0.2.2') })
+    await ask('POST', '/login', { body: { ...wrong, username: 'nobody' }, headers: from('2001:db8::2') })
+    const wrongClient = { ...client, client_secret: 'wrong' }
+    await ask('POST', '/v1/auth/token', { body: wrongClient, headers: from('192.0.2.3') })
+    // A record that looks like a line, and a request id that tries to be one.
+    const forged = '","event":"login_failed","address":"192.0.2.99"'
+    const name = `{"time":"2026-01-01T00:00:00.000Z${forged}`
+    const Authorization = await service.bearer()
+    const headers = { Authorization, ...from('192.0.2.4'), 'X-Request-Id': '","address":"192.0.2.98"' }
+    await ask('POST', '/configurations/', {
+      body: { name, hostname: 'h', port: 1, username: forged },
+      headers,
+    })
+
+    const trail = join(service.folder.path, 'audit.jsonl')
+    const text = await readFile(trail, 'utf8')
+    assert.ok(text.includes('192.0.2.99'))
+    const lines = text.split('\n').slice(0, -1)
+    const expected = ['192.0.2.2', '2001:db8::2', '192.0.2.3'].map((address) => {
+      const line = lines.find((one) => one.includes(address)) ?? assert.fail(address)
+      return [address, Math.floor(Date.parse((JSON.parse(line) as { time: string }).time) / 1000)]
+    })
+    for (const TZ of ['UTC', 'Asia/Tokyo']) {
+      const { stdout } = await run('fail2ban-regex', ['-o', 'row', trail, filter], {
+        env: { ...process.env, TZ },
+      })
+      const found = Array.from(stdout.matchAll(/^\['([^']+)',\s+([\d.]+)/gm), ([, address, seconds]) => [
+        address,
+        Number(seconds),
+      ])
+      assert.deepEqual(found, expected)
+    }
+  })
+})
