@@ -29,6 +29,11 @@ export class InvalidInputError extends ConnbookError {
   }
 }
 
+/** A scope was asked for that is none, or that goes beyond what the client may do. */
+export class InvalidScopeError extends ConnbookError {
+  readonly code = 'invalid_scope'
+}
+
 /** A command line or an environment that cannot be understood. */
 export class UsageError extends ConnbookError {
   readonly code = 'invalid_usage'

@@ -18,6 +18,7 @@ export type AuditEvent =
   | 'token_issued'
   | 'token_refused'
   | 'token_throttled'
+  | 'token_scope_refused'
   | 'configuration_added'
   | 'configuration_modified'
   | 'configuration_deleted'

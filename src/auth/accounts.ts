@@ -5,6 +5,7 @@ import { checkNotRestoring, type DataPaths, dataFiles, takeLock } from '../files
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
 import type { Principal } from '../http/message.ts'
+import { FULL_SCOPE, isScope, type Scope } from '../http/scope.ts'
 import { isObject } from '../json.ts'
 import { ACCOUNT_NAME_CHARACTERS_MAX, ACCOUNTS_LOCK_WAIT_MS } from '../limits.ts'
 import { checkText } from '../text.ts'
@@ -20,6 +21,8 @@ export interface Account {
   readonly secret: string
   /** Rises when the secret changes; credentials of other generations have ended. */
   readonly generation: number
+  /** Absent for a read-write account, as in files that are older than scopes. */
+  readonly scope?: Scope
 }
 
 /** Everything in the accounts file. */
@@ -89,21 +92,32 @@ export function findAccount(accounts: Accounts, kind: AccountKind, name: string)
   return listOf(accounts, kind).find((account) => account.name === name)
 }
 
+export function scopeOf(account: Account): Scope {
+  return account.scope ?? FULL_SCOPE
+}
+
 /** @throws {AccountExistsError} */
-export function addAccount(accounts: Accounts, kind: AccountKind, name: string, secret: string): Accounts {
+export function addAccount(
+  accounts: Accounts,
+  kind: AccountKind,
+  name: string,
+  secret: string,
+  scope: Scope = FULL_SCOPE,
+): Accounts {
   if (findAccount(accounts, kind, name) !== undefined) {
     throw new AccountExistsError(`Cannot add ${kind} "${name}": there is one already`)
   }
-  return put(accounts, kind, name, secret)
+  return put(accounts, kind, scope === FULL_SCOPE ? { name, secret } : { name, secret, scope })
 }
 
 /**
- * Changes the secret and so ends every session and token of the account.
+ * Changes the secret and nothing else, and so ends every session and token of the account.
  *
  * @throws {UnknownAccountError}
  */
 export function changeSecret(accounts: Accounts, kind: AccountKind, name: string, secret: string): Accounts {
-  return put(removeAccount(accounts, kind, name), kind, name, secret)
+  const account = getAccount(accounts, kind, name)
+  return put(removeAccount(accounts, kind, name), kind, { ...account, secret })
 }
 
 /**
@@ -112,11 +126,15 @@ export function changeSecret(accounts: Accounts, kind: AccountKind, name: string
  * @throws {UnknownAccountError}
  */
 export function removeAccount(accounts: Accounts, kind: AccountKind, name: string): Accounts {
-  if (findAccount(accounts, kind, name) === undefined) {
-    throw new UnknownAccountError(`There is no ${kind} "${name}"`)
-  }
+  getAccount(accounts, kind, name)
   const rest = listOf(accounts, kind).filter((account) => account.name !== name)
   return withList(accounts, kind, rest)
+}
+
+function getAccount(accounts: Accounts, kind: AccountKind, name: string): Account {
+  const account = findAccount(accounts, kind, name)
+  if (account === undefined) throw new UnknownAccountError(`There is no ${kind} "${name}"`)
+  return account
 }
 
 export function listOf(accounts: Accounts, kind: AccountKind): readonly Account[] {
@@ -134,9 +152,9 @@ export function checkAccountName(kind: AccountKind, name: string): void {
   }
 }
 
-function put(accounts: Accounts, kind: AccountKind, name: string, secret: string): Accounts {
+function put(accounts: Accounts, kind: AccountKind, account: Omit<Account, 'generation'>): Accounts {
   const generation = accounts.lastGeneration + 1
-  const list = [...listOf(accounts, kind), { name, secret, generation }]
+  const list = [...listOf(accounts, kind), { ...account, generation }]
   return { ...withList(accounts, kind, list), lastGeneration: generation }
 }
 
@@ -156,13 +174,16 @@ function parseList(input: unknown): Account[] {
   if (!Array.isArray(input)) throw new SyntaxError('it holds no list of accounts')
   return input.map((entry: unknown) => {
     if (!isObject(entry)) throw new SyntaxError('it holds something that is no account')
-    const { name, secret, generation } = entry
+    const { name, secret, generation, scope } = entry
     if (typeof name !== 'string' || typeof secret !== 'string' || typeof generation !== 'number') {
       throw new SyntaxError('it holds an account that is not complete')
     }
     if (!secret.startsWith('sha256:') && !isPasswordHash(secret)) {
       throw new SyntaxError(`the secret of "${name}" is stored in an unknown way`)
     }
-    return { name, secret, generation }
+    if (scope === undefined) return { name, secret, generation }
+    // Never read-write by mistake.
+    if (!isScope(scope)) throw new SyntaxError(`the scope of "${name}" is unknown`)
+    return { name, secret, generation, scope }
   })
 }

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { AuditEvent, AuditTrail } from '../audit/audit-trail.ts'
+import { InvalidScopeError } from '../errors.ts'
 import { formatCookie, readCookie } from '../http/cookie.ts'
 import type { Caller, Principal, Request } from '../http/message.ts'
+import { FULL_SCOPE, narrower, type Scope } from '../http/scope.ts'
 import { VERIFIED_TOKENS_MAX } from '../limits.ts'
 import type { Log, LogFields } from '../log.ts'
-import type { Account, AccountKind } from './accounts.ts'
+import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import { dummyHash, verifyPassword } from './password.ts'
 import type { Revocations } from './revocations.ts'
@@ -32,6 +34,7 @@ export interface IssuedToken {
   readonly token_type: 'Bearer'
   /** Seconds. */
   readonly expires_in: number
+  readonly scope: Scope
 }
 
 /** What a client shows to get a token. */
@@ -66,10 +69,16 @@ export interface Authenticator {
    * Checks a client's secret and issues a token.
    *
    * @param spellings What the client may have meant, the likeliest first; the first id that a client has counts.
+   * @param wanted Less than the client may do, or the same, which is what it gets when this is not given.
    * @returns undefined when client or secret is wrong.
+   * @throws {InvalidScopeError} if the secret is right and `wanted` goes beyond what the client may do.
    * @throws {TooManyAttemptsError} {OverloadedError}
    */
-  issueToken(caller: Caller, spellings: readonly ClientCredentials[]): Promise<IssuedToken | undefined>
+  issueToken(
+    caller: Caller,
+    spellings: readonly ClientCredentials[],
+    wanted?: Scope,
+  ): Promise<IssuedToken | undefined>
 }
 
 export interface AuthenticatorOptions {
@@ -85,13 +94,16 @@ export interface AuthenticatorOptions {
   readonly log: Log
 }
 
+/** The scope is what token and account allow together. */
+type VerifiedClaims = Claims & { readonly scope: Scope }
+
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, audit, log } = options
   const { clock } = revocations
   // One for each kind: a flood of client ids, which are quick to check, must not push users out.
   const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
-  /** Tokens whose signature and account were found good, oldest first. */
-  const verified = new Map<string, Claims>()
+  /** Tokens whose signature and account were found good, with what both allow, oldest first. */
+  const verified = new Map<string, VerifiedClaims>()
   accounts.onChange(() => verified.clear())
 
   return {
@@ -99,7 +111,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const found = findToken(request)
       const claims = found && verify(found.token, found.carrier)
       if (found === undefined || claims === undefined) return undefined
-      return { carrier: found.carrier, principal: { kind: kindOf(claims), name: claims.sub } }
+      const principal = { kind: kindOf(claims), name: claims.sub, scope: claims.scope }
+      return { carrier: found.carrier, principal }
     },
 
     get remembering() {
@@ -112,7 +125,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         return isRight && found !== undefined
       })
       if (account === undefined) return undefined
-      const token = sign(account, 'session', sessionTtlSeconds)
+      const token = sign(account, 'session', sessionTtlSeconds, scopeOf(account))
       return sessionCookie(caller, token, sessionTtlSeconds)
     },
 
@@ -127,18 +140,21 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return sessionCookie(request, '', 0)
     },
 
-    async issueToken(caller, spellings) {
+    async issueToken(caller, spellings, wanted) {
       const known = spellings.find(({ id }) => accounts.find('client', id) !== undefined)
       const { id } = known ?? spellings[0] ?? { id: '' }
       const account = await check(caller, 'client', id, async (found) => {
         for (const spelling of spellings) {
-          if (spelling.id === id && (await isClientSecret(found, spelling.secret))) return true
+          if (spelling.id !== id || !(await isClientSecret(found, spelling.secret))) continue
+          if (found !== undefined) await checkScope(found, wanted, caller)
+          return true
         }
         return false
       })
       if (account === undefined) return undefined
-      const token = sign(account, 'api', tokenTtlSeconds)
-      return { access_token: token, token_type: 'Bearer', expires_in: tokenTtlSeconds }
+      const scope = wanted ?? scopeOf(account)
+      const token = sign(account, 'api', tokenTtlSeconds, scope)
+      return { access_token: token, token_type: 'Bearer', expires_in: tokenTtlSeconds, scope }
     },
   }
 
@@ -156,10 +172,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return formatCookie(nameCookie(path, isSecure), token, { path, isSecure, maxAgeSeconds })
   }
 
-  function verify(token: string, carrier: Credential['carrier']): Claims | undefined {
-    let claims = verified.get(token)
-    const isRemembered = claims !== undefined
-    claims ??= verifyToken(token, keys)
+  function verify(token: string, carrier: Credential['carrier']): VerifiedClaims | undefined {
+    const remembered = verified.get(token)
+    const claims = remembered ?? verifyToken(token, keys)
     if (claims === undefined || claims.aud !== (carrier === 'cookie' ? 'session' : 'api')) return undefined
     const isExpired = claims.exp <= Math.floor(clock.now() / 1000)
     if (isExpired) revocations.rememberExpired(claims.exp)
@@ -167,14 +182,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       verified.delete(token)
       return undefined
     }
-    if (isRemembered) return claims
-    if (claims.iss !== ISSUER || accounts.find(kindOf(claims), claims.sub)?.generation !== claims.gen)
-      return undefined
-    remember(token, claims)
-    return claims
+    if (remembered !== undefined) return remembered
+    const account = accounts.find(kindOf(claims), claims.sub)
+    if (claims.iss !== ISSUER || account?.generation !== claims.gen) return undefined
+    const found = { ...claims, scope: narrower(claims.scope ?? FULL_SCOPE, scopeOf(account)) }
+    remember(token, found)
+    return found
   }
 
-  function remember(token: string, claims: Claims) {
+  function remember(token: string, claims: VerifiedClaims) {
     if (verified.size >= VERIFIED_TOKENS_MAX) {
       for (const oldest of verified.keys()) {
         verified.delete(oldest)
@@ -184,7 +200,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     verified.set(token, claims)
   }
 
-  function sign(account: Account, aud: Claims['aud'], ttlSeconds: number): string {
+  function sign(account: Account, aud: Claims['aud'], ttlSeconds: number, scope: Scope): string {
     const iat = Math.floor(clock.now() / 1000)
     const jti = randomBytes(12).toString('base64url')
     const [key] = keys
@@ -197,6 +213,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       exp: iat + ttlSeconds,
       jti,
       gen: account.generation,
+      scope,
     }
     return signToken(claims, key)
   }
@@ -237,6 +254,13 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     attempt.succeed()
     await tell('info', events.succeeded, caller, fields)
     return account
+  }
+
+  /** @throws {InvalidScopeError} before the log says that a token was issued. */
+  async function checkScope(client: Account, wanted: Scope | undefined, caller: Caller) {
+    if (wanted === undefined || narrower(wanted, scopeOf(client)) === wanted) return
+    await tell('warn', 'token_scope_refused', caller, { account: client.name, scope: wanted })
+    throw new InvalidScopeError(`This client may only ${scopeOf(client)}; ask for that, or leave scope out`)
   }
 
   /** When some clients' secrets take long to check, a wrong one takes long for every client, known or not. */

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { isScope, type Scope } from '../http/scope.ts'
 import { isObject, parseJson } from '../json.ts'
 import { isSameText } from './secret.ts'
 
@@ -15,6 +16,8 @@ export interface Claims {
   readonly jti: string
   /** Generation of the account when the token was made. */
   readonly gen: number
+  /** What the token may do at most; tokens that were made before there were scopes do not say. */
+  readonly scope?: Scope
 }
 
 /** A key that signs and verifies, and the name that tokens call it by. */
@@ -65,9 +68,10 @@ function mac(signed: string, key: SigningKey): string {
 
 function parseClaims(input: unknown): Claims | undefined {
   if (!isObject(input)) return undefined
-  const { iss, sub, aud, iat, exp, jti, gen } = input
+  const { iss, sub, aud, iat, exp, jti, gen, scope } = input
   if (typeof iss !== 'string' || typeof sub !== 'string' || typeof jti !== 'string') return undefined
   if (aud !== 'session' && aud !== 'api') return undefined
   if (typeof iat !== 'number' || typeof exp !== 'number' || typeof gen !== 'number') return undefined
-  return { iss, sub, aud, iat, exp, jti, gen }
+  if (scope === undefined) return { iss, sub, aud, iat, exp, jti, gen }
+  return isScope(scope) ? { iss, sub, aud, iat, exp, jti, gen, scope } : undefined
 }

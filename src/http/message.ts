@@ -1,11 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../json.ts'
 import { Problem } from './problem.ts'
+import type { Scope } from './scope.ts'
 
 /** Who calls, as far as HTTP is concerned. */
 export interface Principal {
   readonly kind: 'user' | 'client'
   readonly name: string
+  /** What the credential may do, which may be less than its account may. */
+  readonly scope: Scope
 }
 
 /** Where a request comes from. */

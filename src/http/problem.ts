@@ -3,6 +3,7 @@ import {
   ConnbookError,
   type Fault,
   InvalidInputError,
+  InvalidScopeError,
   OverloadedError,
   StorageFullError,
   StorageUnavailableError,
@@ -59,6 +60,7 @@ export function problemOf(error: unknown): Problem | undefined {
     return new Problem(status, error.code, error.message, options)
   }
   if (error instanceof InvalidInputError) return problem(400, { faults: error.faults })
+  if (error instanceof InvalidScopeError) return problem(400)
   if (error instanceof StorageFullError) return problem(507)
   if (error instanceof StorageUnavailableError)
     return problem(503, { headers: { 'Retry-After': RETRY_AFTER_STORAGE } })

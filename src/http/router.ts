@@ -11,7 +11,11 @@ export interface Route {
    * slash is also found without it.
    */
   readonly path: string
-  readonly access: 'public' | 'authenticated'
+  /**
+   * Who may call it: everybody; whoever has a credential; or only a credential with the scope `write`, for what
+   * changes records.
+   */
+  readonly access: 'public' | 'read' | 'write'
   readonly handle: Handler
   /** How this route tells errors; `application/problem+json` when not given. */
   readonly problemReply?: (problem: Problem) => Reply

@@ -20,11 +20,11 @@ const PRIVATE = { 'Cache-Control': 'no-cache, private' }
 export function configurationRoutes(store: ConfigurationStore, basePath: string, audit: AuditTrail): Route[] {
   const collection = `${basePath}/configurations/`
   return [
-    { method: 'GET', path: '/configurations/', access: 'authenticated', handle: list },
-    { method: 'POST', path: '/configurations/', access: 'authenticated', handle: add },
-    { method: 'GET', path: '/configurations/:name', access: 'authenticated', handle: get },
-    { method: 'PATCH', path: '/configurations/:name', access: 'authenticated', handle: modify },
-    { method: 'DELETE', path: '/configurations/:name', access: 'authenticated', handle: remove },
+    { method: 'GET', path: '/configurations/', access: 'read', handle: list },
+    { method: 'POST', path: '/configurations/', access: 'write', handle: add },
+    { method: 'GET', path: '/configurations/:name', access: 'read', handle: get },
+    { method: 'PATCH', path: '/configurations/:name', access: 'write', handle: modify },
+    { method: 'DELETE', path: '/configurations/:name', access: 'write', handle: remove },
   ]
 
   function list(request: Request): Reply {

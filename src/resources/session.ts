@@ -6,7 +6,8 @@ import type { Route } from '../http/router.ts'
 export function sessionRoutes(authenticator: Authenticator): Route[] {
   return [
     { method: 'POST', path: '/login', access: 'public', handle: logIn },
-    { method: 'POST', path: '/logout', access: 'authenticated', handle: logOut },
+    // Ends a credential and changes no record: whoever may only read must be able to.
+    { method: 'POST', path: '/logout', access: 'read', handle: logOut },
   ]
 
   async function logIn(request: Request): Promise<Reply> {

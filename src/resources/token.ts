@@ -10,6 +10,7 @@ import {
 } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import type { Route } from '../http/router.ts'
+import { parseScope } from '../http/scope.ts'
 import { isObject, parseJson } from '../json.ts'
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
@@ -25,7 +26,9 @@ export function tokenRoutes(authenticator: Authenticator): Route[] {
     const basic = parseBasic(request.headers.authorization)
     checkGrantType(parameters.get('grant_type'))
     const spellings = basic === undefined ? [fromBody(parameters)] : spellingsOf(basic, parameters)
-    const token = await authenticator.issueToken(request, spellings)
+    const wanted = parameters.get('scope')
+    const scope = wanted === undefined || wanted === '' ? undefined : parseScope(wanted)
+    const token = await authenticator.issueToken(request, spellings, scope)
     if (token !== undefined) return jsonReply(200, token, { 'Cache-Control': 'no-store', Pragma: 'no-cache' })
     const headers: Record<string, string> =
       basic === undefined ? {} : { 'WWW-Authenticate': 'Basic realm="connbook"' }
@@ -45,7 +48,7 @@ function oauthReply(problem: Problem): Reply {
 }
 
 function oauthError({ status, code }: Problem): string {
-  if (code === 'unsupported_grant_type' || code === 'invalid_client') return code
+  if (['unsupported_grant_type', 'invalid_client', 'invalid_scope'].includes(code)) return code
   if (status === 429 || status === 503) return 'temporarily_unavailable'
   return status < 500 ? 'invalid_request' : 'server_error'
 }
@@ -104,7 +107,7 @@ function parseJsonParameters(text: string, isJson: boolean): Map<string, string>
   }
   if (!isObject(input)) throw invalidRequest('The body must be a JSON object')
   const parameters = new Map<string, string>()
-  for (const name of ['client_id', 'client_secret', 'grant_type']) {
+  for (const name of ['client_id', 'client_secret', 'grant_type', 'scope']) {
     const value = Object.hasOwn(input, name) ? input[name] : undefined
     if (value === undefined) continue
     if (typeof value !== 'string') throw invalidRequest(`${name} must be a string`)

@@ -3,6 +3,7 @@ import { isCrossSite } from '../http/cross-site.ts'
 import type { Reply, Request } from '../http/message.ts'
 import { PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
 import { createRouter, type Match, type Route } from '../http/router.ts'
+import { FULL_SCOPE } from '../http/scope.ts'
 import type { Log } from '../log.ts'
 
 /** Turns a request into a reply; never throws, never rejects. */
@@ -47,7 +48,12 @@ export function createApp(
       throw new Problem(400, 'malformed_path', 'The path is not valid percent-encoded UTF-8')
     }
     if (match === undefined) throw new Problem(404, 'unknown_path', 'There is nothing at this path')
-    if (route !== undefined) return route.handle(request, match.parameter)
+    if (route !== undefined) {
+      // What is here and takes the method is no secret to somebody who may read. Whether a record exists, and what is
+      // wrong with a body, is not looked at for a change that would be refused anyway.
+      if (route.access === 'write') checkMayWrite(request)
+      return route.handle(request, match.parameter)
+    }
     if (request.method === 'OPTIONS') return { status: 204, headers: { Allow: match.allow } }
     throw new Problem(405, 'method_not_allowed', `This resource takes ${match.allow}`, {
       headers: { Allow: match.allow },
@@ -95,6 +101,14 @@ export function problemReply(problem: Problem): Reply {
     headers: { 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store', ...problem.headers },
     body: JSON.stringify(problem),
   }
+}
+
+/** @throws {Problem} 403 that tells which scope is missing (RFC 6750 section 3.1). */
+function checkMayWrite({ principal }: Request) {
+  if (principal?.scope === FULL_SCOPE) return
+  const headers = { 'WWW-Authenticate': `${REALM}, error="insufficient_scope", scope="write"` }
+  const message = 'This credential may only read; to change records, use one with the scope write'
+  throw new Problem(403, 'insufficient_scope', message, { headers })
 }
 
 /** Tells what is wrong only when a bearer was sent (RFC 6750 section 3.1). */

@@ -17,7 +17,7 @@ interface Line {
 const caller = {
   requestId: 'r1',
   address: '192.0.2.1',
-  principal: { kind: 'user', name: 'admin' },
+  principal: { kind: 'user', name: 'admin', scope: 'read write' },
 } as const
 
 async function setUp(t: TestContext, bytesMax?: number) {

@@ -13,6 +13,7 @@ import {
   listOf,
   noAccounts,
   removeAccount,
+  scopeOf,
   UnknownAccountError,
   withAccountsLock,
 } from '../../src/auth/accounts.ts'
@@ -69,6 +70,38 @@ describe('accounts', () => {
   })
 })
 
+describe('the scope of an account', () => {
+  const eve = (accounts: Accounts) => findAccount(accounts, 'user', 'eve') ?? assert.fail('no eve')
+  const reading = addAccount(two, 'user', 'eve', digestSecret('3'), 'read')
+
+  it('is read and write, said by nothing, unless it was added as read-only', () => {
+    assert.equal(scopeOf(eve(reading)), 'read')
+    const writing = addAccount(two, 'user', 'eve', digestSecret('3'))
+    assert.equal(scopeOf(eve(writing)), 'read write')
+    assert.deepEqual(eve(writing), { name: 'eve', secret: digestSecret('3'), generation: 3 })
+    assert.deepEqual(writing, addAccount(two, 'user', 'eve', digestSecret('3'), 'read write'))
+  })
+
+  it('stays with a new secret, and goes with the account', () => {
+    const changed = changeSecret(reading, 'user', 'eve', digestSecret('4'))
+    assert.deepEqual(eve(changed), { name: 'eve', secret: digestSecret('4'), generation: 4, scope: 'read' })
+    const anew = addAccount(removeAccount(changed, 'user', 'eve'), 'user', 'eve', digestSecret('4'))
+    assert.equal(scopeOf(eve(anew)), 'read write')
+  })
+
+  it('is kept in the file; an older file, which says nothing, means both', async (t) => {
+    const folder = await temporaryFolder(t)
+    const document = accountsDocument(folder)
+    await document.write(reading)
+    assert.deepEqual(await document.read(), reading)
+    const old = { name: 'eve', secret: digestSecret('3'), generation: 1 }
+    const path = join(folder, dataFiles.accounts)
+    const content = { lastGeneration: 1, users: [old], clients: [] }
+    await createJsonDocument(path, 'connbook accounts', (input) => input, '').write(content)
+    assert.equal(scopeOf(eve((await document.read()) ?? noAccounts)), 'read write')
+  })
+})
+
 describe('checkAccountName', () => {
   const good = ['a', 'x'.repeat(255), '🔑'.repeat(255), 'Zoë Müller', 'a/b', '__proto__', '"', ' ']
   const bad = ['', 'x'.repeat(256), 'a\nb', 'a\u0000', '\u007f', '\u0085', '\ud800']
@@ -108,6 +141,9 @@ describe('accountsDocument', () => {
       users: [{ ...account, generation: '1' }],
       clients: [],
     },
+    'an empty scope': { lastGeneration: 1, users: [{ ...account, scope: '' }], clients: [] },
+    'an unknown scope': { lastGeneration: 1, users: [], clients: [{ ...account, scope: 'write' }] },
+    'a scope that is no string': { lastGeneration: 1, users: [{ ...account, scope: null }], clients: [] },
     'a secret in the clear': { lastGeneration: 1, users: [{ ...account, secret: 'secret' }], clients: [] },
   }
   for (const [what, content] of Object.entries(contents)) {

@@ -22,12 +22,59 @@ describe('authenticate', () => {
     const { authenticator, logIn, getToken } = await setUpAuthenticator(t)
     assert.deepEqual(authenticator.authenticate(asCookie(await logIn())), {
       carrier: 'cookie',
-      principal: { kind: 'user', name: user.name },
+      principal: { kind: 'user', name: user.name, scope: 'read write' },
     })
     assert.deepEqual(authenticator.authenticate(asBearer(await getToken())), {
       carrier: 'bearer',
-      principal: { kind: 'client', name: client.name },
+      principal: { kind: 'client', name: client.name, scope: 'read write' },
     })
+  })
+
+  const scopes = [
+    ['a token that says nothing', undefined, undefined, 'read write'],
+    ['a token for both', undefined, 'read write', 'read write'],
+    ['a token for reading', undefined, 'read', 'read'],
+    ['a token that says nothing, of a read-only account', 'read', undefined, 'read'],
+    ['a token for both, of a read-only account', 'read', 'read write', 'read'],
+    ['a token for reading, of a read-only account', 'read', 'read', 'read'],
+  ] as const
+  for (const [what, ofAccount, ofToken, expected] of scopes) {
+    it(`gives "${expected}" to ${what}, at first and when remembered`, async (t) => {
+      const { authenticator, change, sign } = await setUpAuthenticator(t)
+      await change((accounts) => addAccount(accounts, 'user', 'eve', 'sha256:', ofAccount))
+      const claims = { sub: 'eve', gen: 4, ...(ofToken === undefined ? {} : { scope: ofToken }) }
+      const request = asCookie(sign(claims))
+      for (let i = 0; i < 2; i += 1)
+        assert.equal(authenticator.authenticate(request)?.principal.scope, expected)
+    })
+  }
+
+  it('gives a session the scope of its account', async (t) => {
+    const { authenticator, change } = await setUpAuthenticator(t)
+    const hash = await hashPassword('look only')
+    await change((accounts) => addAccount(accounts, 'user', 'eve', hash, 'read'))
+    const [cookie = ''] = (await authenticator.logIn(caller, 'eve', 'look only'))?.split(';') ?? []
+    const principal = { kind: 'user', name: 'eve', scope: 'read' }
+    assert.deepEqual(
+      authenticator.authenticate({ ...asCookie(''), headers: { cookie } })?.principal,
+      principal,
+    )
+  })
+
+  it('does not remember a scope that the account has no more', async (t) => {
+    const { authenticator, change, isIn, logIn } = await setUpAuthenticator(t)
+    const request = asCookie(await logIn())
+    assert.equal(authenticator.authenticate(request)?.principal.scope, 'read write')
+    // Nothing in connbook does this: the generation rises with every change that it makes.
+    await change((accounts) => ({
+      ...accounts,
+      users: accounts.users.map((account) => ({ ...account, scope: 'read' })),
+    }))
+    assert.equal(authenticator.authenticate(request)?.principal.scope, 'read')
+    await change((accounts) =>
+      addAccount(removeAccount(accounts, 'user', user.name), 'user', user.name, 'sha256:', 'read'),
+    )
+    assert.equal(isIn(request), false)
   })
 
   it('never takes one kind of credential for the other', async (t) => {

@@ -51,6 +51,10 @@ describe('signToken', () => {
 
   it('makes what verifyToken takes', () => {
     assert.deepEqual(verifyToken(token, [key]), claims)
+    for (const scope of ['read', 'read write'] as const) {
+      const limited: Claims = { ...claims, scope }
+      assert.deepEqual(verifyToken(signToken(limited, key), [key]), limited)
+    }
   })
 })
 
@@ -109,6 +113,7 @@ describe('verifyToken', () => {
     exp: [undefined, null, '2000', true],
     jti: [undefined, null, 7],
     gen: [undefined, null, '1'],
+    scope: [null, '', 'write', 'read ', 'Read', 'write read', 'admin', ['read'], true, {}],
   }
   for (const [claim, values] of Object.entries(wrongClaims)) {
     it(`refuses a signed "${claim}" that is missing or of another type`, () => {

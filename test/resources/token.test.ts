@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { BODY_BYTES_MAX, FREE_FAILURES } from '../../src/limits.ts'
 import { type Answer, createClient, type Headers } from '../support/http-client.ts'
-import { firstStartEnvironment, start } from '../support/service.ts'
+import { folderWithReaders, readingClient } from '../support/readers.ts'
+import { client, firstStartEnvironment, start } from '../support/service.ts'
 
 // What clients encode in different ways, all in one.
 const id = 'my-client_1'
@@ -49,7 +50,8 @@ describe('POST /v1/auth/token', async () => {
   const granted: Record<string, Case> = {
     'the JSON of the interface': { body: json },
     'JSON with a grant_type': { body: { ...json, grant_type: 'client_credentials' } },
-    'JSON with members that nobody knows': { body: { ...json, scope: 'x', audience: ['y'], resource: 1 } },
+    'JSON with members that nobody knows': { body: { ...json, audience: ['y'], resource: 1 } },
+    'JSON with an empty scope': { body: { ...json, scope: '' } },
     'JSON without a type': { body: JSON.stringify(json) },
     'JSON as text': { headers: { 'Content-Type': 'text/plain' }, body: JSON.stringify(json) },
     'JSON under the type of a form': formCase(` \n${JSON.stringify(json)}`),
@@ -85,8 +87,13 @@ describe('POST /v1/auth/token', async () => {
       assert.equal(answer.headers['cache-control'], 'no-store')
       assert.equal(answer.headers['set-cookie'], undefined)
       const { access_token, ...rest } = answer.json<{ access_token: string }>()
-      assert.deepEqual(rest, { token_type: 'Bearer', expires_in: 3600 })
-      assert.deepEqual(Object.keys(answer.json<object>()), ['access_token', 'token_type', 'expires_in'])
+      assert.deepEqual(rest, { token_type: 'Bearer', expires_in: 3600, scope: 'read write' })
+      assert.deepEqual(Object.keys(answer.json<object>()), [
+        'access_token',
+        'token_type',
+        'expires_in',
+        'scope',
+      ])
       const headers = { Authorization: `Bearer ${access_token}` }
       assert.equal((await ask('GET', '/configurations/', { headers })).status, 200)
     })
@@ -113,7 +120,22 @@ describe('POST /v1/auth/token', async () => {
     'a form with an empty secret': ['invalid_request', formCase(`client_id=${id}&client_secret=`)],
     'a form of bad UTF-8': ['invalid_request', formCase('client_id=%ff&client_secret=x')],
     'a parameter twice': ['invalid_request', formCase(`${form(json)}&client_id=${id}`)],
-    'an unknown parameter twice': ['invalid_request', formCase(`${form(json)}&scope=a&scope=b`)],
+    'an unknown parameter twice': ['invalid_request', formCase(`${form(json)}&audience=a&audience=b`)],
+    'a scope twice': ['invalid_request', formCase(`${form(json)}&scope=read&scope=read`)],
+    'a scope twice, once empty': ['invalid_request', formCase(`${form(json)}&scope=read&scope=`)],
+    'a scope twice beside Basic': ['invalid_request', basicCase(basic(id, secret), 'scope=read&scope=write')],
+    'a scope that is a list': ['invalid_request', { body: { ...json, scope: ['read'] } }],
+    'a scope that is null': ['invalid_request', { body: { ...json, scope: null } }],
+    'an unknown scope': ['invalid_scope', { body: { ...json, scope: 'admin' } }],
+    'an unknown scope beside a known one': [
+      'invalid_scope',
+      formCase(form({ ...json, scope: 'read admin' })),
+    ],
+    'an unknown scope beside Basic': ['invalid_scope', basicCase(basic(id, secret), 'scope=openid')],
+    'a scope in capitals': ['invalid_scope', { body: { ...json, scope: 'READ' } }],
+    'a scope of spaces': ['invalid_scope', formCase(`${form(json)}&scope=+`)],
+    'scopes with two spaces between': ['invalid_scope', formCase(`${form(json)}&scope=read++write`)],
+    'scopes with a comma between': ['invalid_scope', { body: { ...json, scope: 'read,write' } }],
     'Basic and a client_secret': [
       'invalid_request',
       basicCase(basic(id, secret), form({ client_secret: secret })),
@@ -184,6 +206,70 @@ describe('POST /v1/auth/token', async () => {
     const answer = await ask('GET', path, { headers: { Cookie: await service.cookie() } })
     assert.equal(answer.status, 405)
     assert.equal(answer.headers.allow, 'POST, OPTIONS')
+  })
+})
+
+describe('the scope of a token', async () => {
+  const service = await start({ after }, { folder: await folderWithReaders({ after }) })
+  const ask = createClient(service.url)
+  const authorization = ({ client_id, client_secret }: typeof client) => basic(client_id, client_secret)
+  const ways: Record<string, (credentials: typeof client, asked: Record<string, string>) => Case> = {
+    JSON: (credentials, asked) => ({ body: { ...credentials, ...asked } }),
+    'a form': (credentials, asked) => formCase(form({ ...credentials, ...asked })),
+    'Basic and a form': (credentials, asked) =>
+      basicCase(authorization(credentials), form({ grant_type: 'client_credentials', ...asked })),
+    'Basic and JSON': (credentials, asked) => ({
+      headers: { Authorization: authorization(credentials) },
+      body: asked,
+    }),
+  }
+  const none: Record<string, string> = {}
+  const given: [who: string, typeof client, asked: Record<string, string>, scope: string][] = [
+    ['a read-write client', client, none, 'read write'],
+    ['a read-write client', client, { scope: '' }, 'read write'],
+    ['a read-write client', client, { scope: 'read write' }, 'read write'],
+    ['a read-write client', client, { scope: 'write read' }, 'read write'],
+    ['a read-write client', client, { scope: 'write' }, 'read write'],
+    ['a read-write client', client, { scope: 'read' }, 'read'],
+    ['a read-write client', client, { scope: 'read read' }, 'read'],
+    ['a read-only client', readingClient, none, 'read'],
+    ['a read-only client', readingClient, { scope: '' }, 'read'],
+    ['a read-only client', readingClient, { scope: 'read' }, 'read'],
+  ]
+  for (const [way, write] of Object.entries(ways)) {
+    for (const [who, credentials, asked, scope] of given) {
+      it(`is "${scope}" for ${who} that sends ${JSON.stringify(asked)} as ${way}`, async () => {
+        const answer = await ask('POST', path, write(credentials, asked))
+        assert.equal(answer.status, 200, answer.text)
+        const token = answer.json<{ scope: string; access_token: string }>()
+        assert.equal(token.scope, scope)
+        const headers = { Authorization: `Bearer ${token.access_token}` }
+        assert.equal((await ask('GET', '/configurations/', { headers })).status, 200)
+        const written = await ask('PATCH', '/configurations/none', { headers, body: {} })
+        assert.equal(written.status, scope === 'read' ? 403 : 404)
+      })
+    }
+
+    for (const scope of ['write', 'read write', 'write read']) {
+      it(`is never "${scope}" for a read-only client, as ${way}: 400 invalid_scope`, async () => {
+        const answer = await ask('POST', path, write(readingClient, { scope }))
+        assertOAuthError(answer, 400, 'invalid_scope')
+      })
+
+      it(`is no way to find out whether a client is read-only: ${scope} as ${way}`, async () => {
+        const wrong = { ...readingClient, client_secret: 'x' }
+        assertOAuthError(await ask('POST', path, write(wrong, { scope })), 401, 'invalid_client')
+        // A success, so that the failures do not add up to a pause.
+        await ask('POST', path, write(readingClient, {}))
+      })
+    }
+  }
+
+  it('that was refused stands in the log as such, and not as a token issued', async () => {
+    const events = () => service.log.events
+    const before = events().length
+    await ask('POST', path, { body: { ...readingClient, scope: 'write' } })
+    assert.deepEqual(events().slice(before), ['token_scope_refused'])
   })
 })
 

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { getToken, logIn } from '../support/api.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
 import { parseAnswers, sendRaw } from '../support/raw-http.ts'
+import { folderWithReaders, readingClient, readingUser } from '../support/readers.ts'
 import { start } from '../support/service.ts'
 
 const REALM = 'Bearer realm="connbook"'
 const INVALID = `${REALM}, error="invalid_token"`
 
 describe('who may do what', async () => {
-  const service = await start({ after })
+  const service = await start({ after }, { folder: await folderWithReaders({ after }) })
   const { host } = new URL(service.url)
   const bearer = await service.bearer()
   const cookie = await service.cookie()
+  const readingCookie = await logIn(service.url, readingUser)
+  const readingBearer = await getToken(service.url, readingClient)
   const ask = createClient(service.url)
 
   describe('a stranger', () => {
@@ -75,6 +79,19 @@ describe('who may do what', async () => {
       ['a bearer, scheme in small letters', { Authorization: `bearer ${token}` }, 200],
       ['a bearer, scheme in capitals', { Authorization: `BEARER ${token}` }, 200],
       ['a bearer beside a bad cookie', { Authorization: bearer, Cookie: 'connbook_session=x' }, 200],
+      ['the session cookie of a read-only user', readingCookie, 200],
+      ['a bearer of a read-only client', readingBearer, 200],
+      [
+        'a bearer of a read-only client beside a bad cookie',
+        { ...readingBearer, Cookie: 'connbook_session=x' },
+        200,
+      ],
+      [
+        'a bad bearer beside the cookie of a read-only user',
+        { ...readingCookie, Authorization: 'Bearer x' },
+        403,
+        INVALID,
+      ],
       ['a bad cookie', { Cookie: 'connbook_session=x' }, 403, REALM],
       ['an empty cookie', { Cookie: 'connbook_session=' }, 403, REALM],
       ['the cookie of TLS without TLS', { Cookie: `__Host-${cookie}` }, 403, REALM],

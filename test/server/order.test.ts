@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { BODY_BYTES_MAX } from '../../src/limits.ts'
+import { logIn } from '../support/api.ts'
 import { createFailingFiles, systemError } from '../support/failing-files.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
 import { parseAnswers, sendRaw } from '../support/raw-http.ts'
+import { folderWithReaders, readingUser } from '../support/readers.ts'
 import { start } from '../support/service.ts'
 
 const record = (name: string) => ({ name, hostname: 'localhost', port: 22, username: 'root' })
@@ -11,7 +13,7 @@ const record = (name: string) => ({ name, hostname: 'localhost', port: 22, usern
 /** Each row has all the faults of those below it, so the one that is checked first decides. */
 describe('what is checked first wins', async () => {
   const files = createFailingFiles()
-  const service = await start({ after }, { files })
+  const service = await start({ after }, { files, folder: await folderWithReaders({ after }) })
   const cookie = await service.cookie()
   const ask = createClient(service.url, { Cookie: cookie })
   for (const name of ['here', 'taken']) await ask('POST', '/configurations/', { body: record(name) })
@@ -23,7 +25,10 @@ describe('what is checked first wins', async () => {
   const clash = JSON.stringify({ name: 'taken' })
   const json = 'application/json'
   const good: Headers = { Cookie: cookie }
+  // May only read, so everything that changes records is refused whatever else is wrong with it.
+  const reading: Headers = await logIn(service.url, readingUser)
   const elsewhere: Headers = { ...good, Origin: 'null' }
+  const image = { 'Content-Type': 'image/png' }
   const stale = { 'If-Match': '"stale"' }
   const rows: [what: string, status: number, method: string, path: string, headers: Headers, body: string][] =
     [
@@ -40,6 +45,18 @@ describe('what is checked first wins', async () => {
       ['the path as such', 400, 'PATCH', '/%', { ...good, 'Content-Type': 'image/png' }, tooLong],
       ['the path', 404, 'PATCH', '/nowhere', { ...good, 'Content-Type': 'image/png' }, tooLong],
       ['the method', 405, 'PUT', '/configurations/none', { ...good, 'Content-Type': 'image/png' }, tooLong],
+      ['the path, for who may only read', 404, 'PATCH', '/nowhere', { ...reading, ...image }, tooLong],
+      [
+        'the method, for who may only read',
+        405,
+        'PUT',
+        '/configurations/none',
+        { ...reading, ...image },
+        tooLong,
+      ],
+      ['the scope', 403, 'PATCH', '/configurations/none', { ...reading, ...image }, tooLong],
+      ['the scope', 403, 'PATCH', '/configurations/here', { ...reading, ...stale }, clash],
+      ['the scope', 403, 'POST', '/configurations/', reading, JSON.stringify(record('free'))],
       ['the size', 413, 'PATCH', '/configurations/none', { ...good, 'Content-Type': 'image/png' }, tooLong],
       ['the type', 415, 'PATCH', '/configurations/none', { ...good, 'Content-Type': 'image/png' }, '{'],
       ['the encoding', 415, 'PATCH', '/configurations/none', { ...good, 'Content-Encoding': 'gzip' }, '{'],

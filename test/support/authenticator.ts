@@ -86,6 +86,7 @@ export async function setUpAuthenticator(t: Lifetime) {
 
   return {
     authenticator,
+    audit,
     clock,
     log,
     make,
