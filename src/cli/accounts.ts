@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import {
+  type Account,
   AccountExistsError,
   type AccountKind,
   type Accounts,
@@ -10,6 +11,7 @@ import {
   findAccount,
   listOf,
   removeAccount,
+  scopeOf,
   UnknownAccountError,
   withAccountsLock,
 } from '../auth/accounts.ts'
@@ -17,8 +19,9 @@ import { forgetInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'
 import { systemCode, UsageError } from '../errors.ts'
+import { FULL_SCOPE, type Scope } from '../http/scope.ts'
 import { recordCommand } from './command-audit.ts'
-import { parseCommandLine } from './options.ts'
+import { type CommandLine, parseCommandLine } from './options.ts'
 import { OutputError, type Print } from './output.ts'
 import { readPassword } from './terminal.ts'
 import { checkUsedFolder, noData } from './used-folder.ts'
@@ -40,7 +43,7 @@ export async function runAccountsCommand(
   environment: NodeJS.ProcessEnv,
   print: Print,
 ): Promise<void> {
-  const { options, words } = parseCommandLine(args, environment, ['data'])
+  const { options, words } = parseAccountsCommandLine(args, environment)
   const [verb, name, ...rest] = words
   const known: readonly string[] = verbs[kind]
   if (verb === undefined || !known.includes(verb)) {
@@ -53,7 +56,8 @@ export async function runAccountsCommand(
     throw new UsageError(`Write it as: ${usage}`)
   const folder = resolve(options.data)
   await checkUsedFolder(folder)
-  const lines = await run(folder, kind, verb, name)
+  const scope = options.readOnly ? 'read' : FULL_SCOPE
+  const lines = await run(folder, kind, verb, name, scope)
   try {
     for (const line of lines) await print(`${line}\n`)
   } catch (error) {
@@ -64,28 +68,41 @@ export async function runAccountsCommand(
   }
 }
 
+/** Only `add` takes `--read-only`; anywhere else it is an unknown flag. */
+function parseAccountsCommandLine(args: readonly string[], environment: NodeJS.ProcessEnv): CommandLine {
+  const line = parseCommandLine(args, environment, ['data', 'readOnly'])
+  return line.words[0] === 'add' ? line : parseCommandLine(args, environment, ['data'])
+}
+
 /** Does what was asked and gives the lines to show. */
 async function run(
   folder: string,
   kind: AccountKind,
   verb: string,
   name: string | undefined,
+  scope: Scope,
 ): Promise<string[]> {
-  if (name === undefined) return listOf(await readAccounts(folder), kind).map((account) => account.name)
-  if (verb === 'add') return addNew(folder, kind, name)
+  if (name === undefined) return listOf(await readAccounts(folder), kind).map(describe)
+  if (verb === 'add') return addNew(folder, kind, name, scope)
   return verb === 'remove' ? remove(folder, kind, name) : replaceSecret(folder, kind, name)
 }
 
-async function addNew(folder: string, kind: AccountKind, name: string): Promise<string[]> {
+/** A name holds no tab, so a script can tell it from what stands behind it. */
+function describe(account: Account): string {
+  return scopeOf(account) === FULL_SCOPE ? account.name : `${account.name}\tread-only`
+}
+
+async function addNew(folder: string, kind: AccountKind, name: string, scope: Scope): Promise<string[]> {
   checkAccountName(kind, name)
   // Said before a password is asked for, and again by addAccount in case somebody was faster.
   if (findAccount(await readAccounts(folder), kind, name) !== undefined) {
     throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder}": there is one already`)
   }
   const { stored, shown } = await newSecret(kind, name)
-  await change(folder, (accounts) => addAccount(accounts, kind, name, stored))
-  await recordCommand(folder, `${kind}_added`, `${kind} add`, { account: name })
-  return [`Added ${kind} "${name}" in ${folder}`, ...shown]
+  await change(folder, (accounts) => addAccount(accounts, kind, name, stored, scope))
+  await recordCommand(folder, `${kind}_added`, `${kind} add`, { account: name, scope })
+  const what = scope === FULL_SCOPE ? kind : `read-only ${kind}`
+  return [`Added ${what} "${name}" in ${folder}`, ...shown]
 }
 
 async function replaceSecret(folder: string, kind: AccountKind, name: string): Promise<string[]> {

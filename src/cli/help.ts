@@ -22,6 +22,9 @@ export function help(): string {
 These commands take --data. All but restore work while the server runs, and while it
 does not.
 
+user add and client add also take:
+${optionsHelp(['readOnly'])}
+
 Flags, and the variables that they beat:
 ${optionsHelp()}
 

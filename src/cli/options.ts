@@ -21,6 +21,8 @@ export interface Options {
   readonly logFormat: LogFormat | undefined
   readonly accessLog: boolean
   readonly shutdownTimeoutSeconds: number
+  /** Only where an account is added. */
+  readonly readOnly: boolean
 }
 
 /** One line of the table from which flags, environment, defaults and help are made. */
@@ -33,6 +35,8 @@ interface OptionSpec<Value> {
   readonly default?: string
   /** Whether the flag may stand there more than once; its values come with commas between them. */
   readonly isRepeatable?: boolean
+  /** Whether it belongs to a command that names it, and not to the server; then it has no variable. */
+  readonly isOfCommand?: boolean
   /** Another variable of the environment that is looked at last. */
   readonly lastVariable?: string
   /** Throws a RangeError that ends the sentence "…, because it must be". */
@@ -117,9 +121,16 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
     default: '10s',
     parse: parseDuration,
   },
+  readOnly: {
+    flag: '--read-only',
+    help: 'the account can read, and change no record',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
 }
 
 const specEntries = Object.entries(optionSpecs) as [keyof Options, OptionSpec<unknown>][]
+const serverFlags = specEntries.filter(([, spec]) => !spec.isOfCommand).map(([name]) => name)
 
 export interface CommandLine {
   readonly options: Options
@@ -130,13 +141,13 @@ export interface CommandLine {
 /**
  * Reads flags and environment; a flag beats the environment, an empty variable is no variable.
  *
- * @param flags The flags that the command takes; all of them when not given.
+ * @param flags The flags that the command takes; those of the server when not given.
  * @throws {UsageError} for an unknown flag, a missing value or a bad one, naming it.
  */
 export function parseCommandLine(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  flags: readonly (keyof Options)[] = specEntries.map(([name]) => name),
+  flags: readonly (keyof Options)[] = serverFlags,
 ): CommandLine {
   const { given, words } = splitArguments(args, flags)
   const values: Partial<Record<keyof Options, unknown>> = {}
@@ -154,13 +165,13 @@ export function parseCommandLine(
 }
 
 /** A line of help for each flag. */
-export function optionsHelp(flags: readonly (keyof Options)[] = specEntries.map(([name]) => name)): string {
+export function optionsHelp(flags: readonly (keyof Options)[] = serverFlags): string {
   const rows = specEntries
     .filter(([name]) => flags.includes(name))
     .map(([, spec]) => {
       const left = spec.placeholder === undefined ? spec.flag : `${spec.flag} ${spec.placeholder}`
       const fallback = spec.default === undefined ? '' : ` (default: ${spec.default})`
-      return [left, variableOf(spec), spec.help + fallback] as const
+      return [left, variableOf(spec) ?? '', spec.help + fallback] as const
     })
   const width = (column: 0 | 1) => Math.max(...rows.map((row) => row[column].length))
   return rows
@@ -211,7 +222,8 @@ function fromEnvironment(
   return undefined
 }
 
-function variableOf(spec: OptionSpec<unknown>): string {
+function variableOf(spec: OptionSpec<unknown>): string | undefined {
+  if (spec.isOfCommand) return undefined
   return `CONNBOOK_${spec.flag.slice(2).toUpperCase().replaceAll('-', '_')}`
 }
 

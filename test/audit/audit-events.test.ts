@@ -169,7 +169,13 @@ describe('a command', () => {
     for (const [words, event] of rows) {
       const [kind = '', verb = '', account] = words
       assert.deepEqual(await addedBy(folder, run(words, 'secret password')), [
-        { event, command: `${kind} ${verb}`, by: username, account },
+        {
+          event,
+          command: `${kind} ${verb}`,
+          by: username,
+          account,
+          ...(verb === 'add' ? { scope: 'read write' } : {}),
+        },
       ])
     }
     assert.deepEqual(await addedBy(folder, run(['user', 'list'])), [])

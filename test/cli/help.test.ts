@@ -29,8 +29,14 @@ describe('help', () => {
     })
   }
 
+  it('has one line for --read-only, which has no variable', () => {
+    const found = lines.filter((line) => line.includes('--read-only'))
+    assert.equal(found.length, 1)
+    assert.match(found[0] ?? '', /^ {2}--read-only +the account can read/)
+  })
+
   it('lists no other flag', () => {
-    assert.equal(lines.filter((line) => line.startsWith('  --')).length, Object.keys(flags).length)
+    assert.equal(lines.filter((line) => line.startsWith('  --')).length, Object.keys(flags).length + 1)
   })
 
   it('names every command and every exit code', () => {

@@ -15,7 +15,7 @@ interface Row {
 const badDurations = ['0s', '12', '1.5h', '-1s', '1 h', '1H', '1w', 'h', '401d', '9999999999s', '']
 const switches = { true: true, 1: true, yes: true, on: true, false: false, 0: false, no: false, off: false }
 
-const rows: { readonly [Name in keyof Options]: Row } = {
+const rows: { readonly [Name in Exclude<keyof Options, 'readOnly'>]: Row } = {
   port: {
     flag: '--port',
     variable: 'CONNBOOK_PORT',
@@ -262,6 +262,34 @@ describe('parseCommandLine', () => {
       complaint(() => parseCommandLine(['--port', '1'], {}, ['data'])),
       /^Unknown flag "--port"/,
     )
+  })
+
+  it('takes --read-only only for a command that names it, and from no variable', () => {
+    const readOnly = (...args: string[]) => parseCommandLine(args, {}, ['data', 'readOnly']).options.readOnly
+    assert.deepEqual(
+      [readOnly(), readOnly('--read-only'), readOnly('--read-only=no'), readOnly('--data', 'x')],
+      [false, true, false, false],
+    )
+    assert.equal(
+      complaint(() => parse(['--read-only'])),
+      'Unknown flag "--read-only"; see connbook help',
+    )
+    assert.equal(
+      complaint(() => readOnly('--read-only', '--read-only')),
+      'The flag --read-only is given twice; give it once',
+    )
+    assert.match(
+      complaint(() => readOnly('--read-only=x')),
+      /^Cannot use --read-only "x": it must be true or false$/,
+    )
+    const environment = { CONNBOOK_READ_ONLY: 'true', undefined: 'true' }
+    assert.equal(parseCommandLine([], environment, ['readOnly']).options.readOnly, false)
+    assert.equal(parse([], environment).readOnly, false)
+  })
+
+  it('does not take the word behind a switch for its value', () => {
+    const { words } = parseCommandLine(['add', '--read-only', 'eve'], {}, ['readOnly'])
+    assert.deepEqual(words, ['add', 'eve'])
   })
 
   it('gives back the words between and behind the flags', () => {

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { accountsDocument, addAccount, findAccount, noAccounts, scopeOf } from '../../src/auth/accounts.ts'
+import { dummyHash } from '../../src/auth/password.ts'
+import { digestSecret } from '../../src/auth/secret.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { getToken, logIn } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
+import { runExecutable, startExecutable } from '../support/executable.ts'
+import { createClient, type Headers } from '../support/http-client.ts'
+import { folderWithReaders, readingClient, readingUser } from '../support/readers.ts'
+import { admin, client, start } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** A folder with the user `admin` and the client `script`, as a connbook without scopes wrote it. */
+async function makeFolder(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const withUser = addAccount(noAccounts, 'user', 'admin', dummyHash)
+  await accountsDocument(folder).write(addAccount(withUser, 'client', 'script', digestSecret('generated')))
+  const run = (words: readonly string[], input = '') =>
+    runExecutable(words, { input, environment: { CONNBOOK_DATA: folder, CONNBOOK_READ_ONLY: 'true' } })
+  const scopeIn = async (kind: 'user' | 'client', name: string) => {
+    const accounts = (await accountsDocument(folder).read()) ?? assert.fail('no accounts')
+    return scopeOf(findAccount(accounts, kind, name) ?? assert.fail(`no ${name}`))
+  }
+  return { folder, run, scopeIn, text: () => readFile(join(folder, dataFiles.accounts), 'utf8') }
+}
+
+const secretIn = (stdout: string) =>
+  /^client_secret: ([A-Za-z0-9]{43})$/m.exec(stdout)?.[1] ?? assert.fail(stdout)
+
+/** The statuses of a read and of a write, and what the second is told. */
+async function tryOut(url: string, headers: Headers) {
+  const ask = createClient(url, headers)
+  const read = await ask('GET', '/configurations/')
+  const write = await ask('DELETE', '/configurations/none')
+  return [read.status, write.status, /error="(\w+)"/.exec(write.headers['www-authenticate'] ?? '')?.[1]]
+}
+
+const mayRead = [200, 403, 'insufficient_scope']
+const mayWrite = [200, 404, undefined]
+
+describe('--read-only', () => {
+  it('goes before and behind the name, and before the verb', async (t) => {
+    const { folder, run, scopeIn } = await makeFolder(t)
+    const spellings = [
+      ['user', 'add', '--read-only', 'a'],
+      ['user', 'add', 'a b', '--read-only'],
+      ['client', '--read-only', 'add', 'c'],
+      ['client', 'add', '--read-only=true', '--', '--read-only'],
+    ]
+    for (const words of spellings) {
+      const { code, stdout, stderr } = await run(words, 'secret')
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, new RegExp(`^Added read-only ${words[0]} ".+" in ${folder}\n`))
+    }
+    for (const [kind, name] of [
+      ['user', 'a'],
+      ['user', 'a b'],
+      ['client', 'c'],
+      ['client', '--read-only'],
+    ] as const) {
+      assert.equal(await scopeIn(kind, name), 'read')
+    }
+  })
+
+  it('is not there when it is not given, whatever the environment says', async (t) => {
+    const { folder, run, scopeIn } = await makeFolder(t)
+    const added = await run(['user', 'add', 'eve'], 'secret')
+    assert.deepEqual(added, { code: 0, stdout: `Added user "eve" in ${folder}\n`, stderr: '' })
+    assert.equal((await run(['client', 'add', 'ci', '--read-only=false'])).code, 0)
+    assert.deepEqual(
+      [await scopeIn('user', 'eve'), await scopeIn('client', 'ci')],
+      ['read write', 'read write'],
+    )
+  })
+
+  it('shows in the list behind a tab, and plain names stay as they were', async (t) => {
+    const { run } = await makeFolder(t)
+    await run(['user', 'add', 'night (read-only)'], 'secret')
+    await run(['user', 'add', 'night watch', '--read-only'], 'secret')
+    await run(['client', 'add', 'probe', '--read-only'])
+    assert.equal((await run(['user', 'list'])).stdout, 'admin\nnight (read-only)\nnight watch\tread-only\n')
+    assert.equal((await run(['client', 'list'])).stdout, 'script\nprobe\tread-only\n')
+  })
+
+  it('outlives a new password or secret, and goes with the account', async (t) => {
+    const { run, scopeIn } = await makeFolder(t)
+    const steps = [
+      ['user', 'add', 'eve', '--read-only'],
+      ['client', 'add', 'ci', '--read-only'],
+      ['user', 'passwd', 'eve'],
+      ['client', 'rotate', 'ci'],
+    ]
+    for (const words of steps) assert.equal((await run(words, 'secret')).code, 0)
+    assert.deepEqual([await scopeIn('user', 'eve'), await scopeIn('client', 'ci')], ['read', 'read'])
+    assert.equal((await run(['user', 'remove', 'eve'])).code, 0)
+    assert.equal((await run(['user', 'add', 'eve'], 'secret')).code, 0)
+    assert.deepEqual([await scopeIn('user', 'eve'), await scopeIn('client', 'ci')], ['read write', 'read'])
+  })
+
+  const refusals: Record<string, RegExp> = {
+    'user passwd admin --read-only': /^connbook: Unknown flag "--read-only"; see connbook help\n$/,
+    'user remove admin --read-only': /^connbook: Unknown flag "--read-only"/,
+    'user remove admin --read-only=no': /^connbook: Unknown flag "--read-only"/,
+    'user list --read-only': /^connbook: Unknown flag "--read-only"/,
+    'client rotate script --read-only': /^connbook: Unknown flag "--read-only"/,
+    'client remove script --read-only': /^connbook: Unknown flag "--read-only"/,
+    'client list --read-only': /^connbook: Unknown flag "--read-only"/,
+    '--read-only': /^connbook: Unknown flag "--read-only"/,
+    'serve --read-only': /^connbook: Unknown flag "--read-only"/,
+    'check --read-only': /^connbook: Unknown flag "--read-only"/,
+    'backup - --read-only': /^connbook: Unknown flag "--read-only"/,
+    'restore none.json --read-only': /^connbook: Unknown flag "--read-only"/,
+    'user add eve --read-only --read-only': /^connbook: The flag --read-only is given twice/,
+    'user add eve --read-only=maybe':
+      /^connbook: Cannot use --read-only "maybe": it must be true or false\n$/,
+    'user add eve --read-only true': /^connbook: Write it as: connbook user add NAME\n$/,
+    'user add eve --readonly': /^connbook: Unknown flag "--readonly"/,
+  }
+  for (const [words, message] of Object.entries(refusals)) {
+    it(`${words}: exit 2, and nothing has changed`, async (t) => {
+      const { run, text } = await makeFolder(t)
+      const before = await text()
+      const { code, stdout, stderr } = await run(words.split(' '), 'secret')
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, message)
+      assert.equal(await text(), before)
+    })
+  }
+
+  it('holds at once in a running server, and after a restart', async (t) => {
+    const folder = await temporaryFolder(t)
+    await (await start(t, { folder })).stop()
+    const server = await startExecutable(t, ['--data', folder])
+    const add = (kind: string, name: string, input = '') =>
+      runExecutable([kind, 'add', name, '--read-only', '--data', folder], { input })
+    assert.equal((await add('user', readingUser.username, readingUser.password)).code, 0)
+    const { stdout } = await add('client', readingClient.client_id)
+    const viewer = { client_id: readingClient.client_id, client_secret: secretIn(stdout) }
+    await eventually('the client is taken up', async () =>
+      /^Bearer .{99}/.test((await getToken(server.url, viewer)).Authorization),
+    )
+    const credentials = [await logIn(server.url, readingUser), await getToken(server.url, viewer)]
+    for (const headers of credentials) assert.deepEqual(await tryOut(server.url, headers), mayRead)
+    assert.deepEqual(await tryOut(server.url, await logIn(server.url, admin)), mayWrite)
+    assert.equal(await server.stop(), 0)
+    const again = await startExecutable(t, ['--data', folder])
+    for (const headers of credentials) assert.deepEqual(await tryOut(again.url, headers), mayRead)
+  })
+
+  it('ends every session that could write when the account is made anew', async (t) => {
+    const folder = await temporaryFolder(t)
+    await (await start(t, { folder })).stop()
+    const server = await startExecutable(t, ['--data', folder])
+    const run = async (...words: string[]) =>
+      assert.equal((await runExecutable([...words, '--data', folder], { input: admin.password })).code, 0)
+    const before = await logIn(server.url, admin)
+    assert.deepEqual(await tryOut(server.url, before), mayWrite)
+    await run('user', 'remove', 'admin')
+    await run('user', 'add', 'admin', '--read-only')
+    await eventually('the change is taken up', async () => (await tryOut(server.url, before))[0] === 403)
+    assert.deepEqual(await tryOut(server.url, before), [403, 403, undefined])
+    await eventually(
+      'the new account is taken up',
+      async () => (await logIn(server.url, admin)).Cookie !== '',
+    )
+    assert.deepEqual(await tryOut(server.url, await logIn(server.url, admin)), mayRead)
+  })
+
+  it('is kept by a backup, and is there after its restore', async (t) => {
+    const folder = await folderWithReaders(t)
+    const [backup, other] = [join(await temporaryFolder(t), 'backup.json'), await temporaryFolder(t)]
+    assert.equal((await runExecutable(['backup', backup, '--data', folder])).code, 0)
+    assert.equal((await runExecutable(['check', backup])).code, 0)
+    const target = join(other, 'data')
+    assert.equal((await runExecutable(['restore', backup, '--data', target])).code, 0)
+    assert.deepEqual(await accountsDocument(target).read(), await accountsDocument(folder).read())
+    const service = await start(t, { folder: target })
+    assert.deepEqual(await tryOut(service.url, await logIn(service.url, readingUser)), mayRead)
+    assert.deepEqual(await tryOut(service.url, await getToken(service.url, readingClient)), mayRead)
+    assert.deepEqual(await tryOut(service.url, await logIn(service.url, admin)), mayWrite)
+    assert.deepEqual(await tryOut(service.url, await getToken(service.url, client)), mayWrite)
+  })
+
+  it('is no member of a backup without such accounts, so an older one reads as read-write', async (t) => {
+    const folder = await temporaryFolder(t)
+    const service = await start(t, { folder })
+    const ask = createClient(service.url, { Cookie: await service.cookie() })
+    assert.equal((await ask('POST', '/configurations/', { body: draft('kept') })).status, 200)
+    await service.stop()
+    const backup = join(await temporaryFolder(t), 'backup.json')
+    assert.equal((await runExecutable(['backup', backup, '--data', folder])).code, 0)
+    for (const path of [backup, join(folder, dataFiles.accounts)])
+      assert.doesNotMatch(await readFile(path, 'utf8'), /scope|read/)
+    assert.equal((await runExecutable(['restore', backup, '--data', folder])).code, 0)
+    const restored = await start(t, { folder })
+    assert.deepEqual(await tryOut(restored.url, await logIn(restored.url, admin)), mayWrite)
+    assert.deepEqual(await tryOut(restored.url, await getToken(restored.url, client)), mayWrite)
+  })
+})
