@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addAccount, changeSecret, removeAccount } from '../../src/auth/accounts.ts'
 import { hashPassword } from '../../src/auth/password.ts'
-import { createSigningKey } from '../../src/auth/signed-token.ts'
+import { createSigningKey, verifyToken } from '../../src/auth/signed-token.ts'
 import { VERIFIED_TOKENS_MAX } from '../../src/limits.ts'
 import {
   asBearer,
@@ -49,11 +49,12 @@ describe('authenticate', () => {
     })
   }
 
-  it('gives a session the scope of its account', async (t) => {
+  it('gives a session the scope of its account, and says so in the token', async (t) => {
     const { authenticator, change } = await setUpAuthenticator(t)
     const hash = await hashPassword('look only')
     await change((accounts) => addAccount(accounts, 'user', 'eve', hash, 'read'))
     const [cookie = ''] = (await authenticator.logIn(caller, 'eve', 'look only'))?.split(';') ?? []
+    assert.equal(verifyToken(cookie.slice(cookie.indexOf('=') + 1), keys)?.scope, 'read')
     const principal = { kind: 'user', name: 'eve', scope: 'read' }
     assert.deepEqual(
       authenticator.authenticate({ ...asCookie(''), headers: { cookie } })?.principal,
