@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { type AddressInfo, isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { openAuditTrail } from '../audit/audit-trail.ts'
 import { accountsDocument } from '../auth/accounts.ts'
@@ -18,7 +18,7 @@ import { healthRoutes } from '../resources/health.ts'
 import { sessionRoutes } from '../resources/session.ts'
 import { tokenRoutes } from '../resources/token.ts'
 import { createApp } from '../server/app.ts'
-import { createListener, type Listener } from '../server/listener.ts'
+import { createListener, type Listener, type TlsTexts } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { openConfigurationStore } from '../store/configuration-store.ts'
 import { version } from '../version.ts'
@@ -30,10 +30,14 @@ import { checkNeverStarted } from './used-folder.ts'
 export interface Service {
   /** Where it is reached, base path included, without a slash at the end. */
   readonly url: string
+  /** The IP address listened on. */
+  readonly address: string
   readonly folder: DataFolder
   readonly records: number
   /** The credentials that this start made up; undefined when it was not the first. */
   readonly madeUp: InitialCredentials | undefined
+  /** As `Listener` does. */
+  useCertificate(tls: TlsTexts): void
   /** Answers what is in flight, puts everything away and gives the folder back. */
   stop(): Promise<void>
 }
@@ -42,8 +46,8 @@ export interface ServiceOptions {
   readonly options: Options
   readonly environment: NodeJS.ProcessEnv
   readonly log: Log
-  /** PEM texts; plain HTTP without them. */
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined
+  /** Plain HTTP without it. */
+  readonly tls?: TlsTexts | undefined
   readonly files?: FileSystem
   readonly makeClock?: (notBefore: number) => Clock
 }
@@ -146,17 +150,18 @@ async function start(
     trustedProxies: options.trustProxy && createTrust(options.trustProxy),
     tls,
   })
-  const port = await listen(listener, options)
+  const { address, port } = await listen(listener, options)
   await audit.record('started', undefined, { version, pid: process.pid })
   cleanUps.push(() => audit.record('stopped', undefined, { pid: process.pid }))
   cleanUps.push(() => listener.drain(options.shutdownTimeoutSeconds * 1000))
   const url = `${tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}${basePath}`
-  return { url, folder, records: store.count, madeUp, stop }
+  const { useCertificate } = listener
+  return { url, address, folder, records: store.count, madeUp, useCertificate, stop }
 }
 
-async function listen(listener: Listener, { port, host }: Options): Promise<number> {
+async function listen(listener: Listener, { port, host }: Options): Promise<AddressInfo> {
   try {
-    return (await listener.listen(port, host)).port
+    return await listener.listen(port, host)
   } catch (error) {
     const where = host === undefined ? `port ${port}` : `${urlHost(host)}:${port}`
     const reasons: Record<string, string> = {

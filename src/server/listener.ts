@@ -11,6 +11,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, BlockList, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { SecureContextOptions } from 'node:tls'
 import type { Caller, Reply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import {
@@ -30,6 +31,12 @@ import { IncomingRequest } from './incoming-request.ts'
 import { findOrigin, unmapped } from './proxy-trust.ts'
 import { createRequestIds } from './request-id.ts'
 
+/** A certificate chain and its key, as PEM texts. */
+export interface TlsTexts {
+  readonly cert: string
+  readonly key: string
+}
+
 export interface ListenerOptions {
   readonly app: App
   readonly log: Log
@@ -37,13 +44,21 @@ export interface ListenerOptions {
   readonly hasAccessLog: boolean
   /** Proxies that are believed when they say who calls; none when not given. */
   readonly trustedProxies?: BlockList | undefined
-  /** PEM texts; plain HTTP without them. */
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined
+  /** Plain HTTP without it. */
+  readonly tls?: TlsTexts | undefined
 }
 
 export interface Listener {
   /** @param host An address or a name; undefined for every address, IPv6 and IPv4. */
   listen(port: number, host: string | undefined): Promise<AddressInfo>
+  /**
+   * Shows another certificate to whoever connects from now on; connections that there are go on with theirs. A session
+   * of the old one is not resumed: such a client gets a full handshake.
+   *
+   * @param tls Two that belong together: a handshake would be the first to tell otherwise.
+   * @throws {Error} if the listener speaks plain HTTP, or OpenSSL cannot use the texts; nothing has changed.
+   */
+  useCertificate(tls: TlsTexts): void
   /** Whether `drain` has been called. */
   readonly isDraining: boolean
   /** Takes no more connections, answers what is in flight, and after `timeoutMs` cuts off what is left. */
@@ -84,12 +99,10 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     // A missing Host is answered like any other fault of framing.
     requireHostHeader: false,
   }
-  const server: Server = tls
-    ? createTlsServer(
-        { ...options, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: HEADERS_TIMEOUT_MS },
-        receive,
-      )
-    : createServer(options, receive)
+  const tlsServer =
+    tls && createTlsServer({ ...options, ...contextOf(tls), handshakeTimeout: HEADERS_TIMEOUT_MS }, receive)
+  const server: Server = tlsServer ?? createServer(options, receive)
+  const fixedHeaders = { ...PROTECTIVE_HEADERS, ...(tls === undefined ? {} : TLS_HEADERS) }
   server.timeout = SOCKET_TIMEOUT_MS
   server.maxConnections = CONNECTIONS_MAX
   // Header fields are bounded by their bytes; a bound on their number would drop some in silence.
@@ -117,6 +130,10 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
         resolve(server.address() as AddressInfo)
       })
       return promise
+    },
+    useCertificate(next) {
+      if (tlsServer === undefined) throw new Error('Cannot use a certificate: the listener speaks plain HTTP')
+      tlsServer.setSecureContext(contextOf(next))
     },
     async drain(timeoutMs) {
       isDraining = true
@@ -187,7 +204,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     const { status, body } = reply
     const headers: OutgoingHttpHeaders = {
       ...reply.headers,
-      ...PROTECTIVE_HEADERS,
+      ...fixedHeaders,
       'X-Request-Id': request.requestId,
     }
     if (typeof body === 'string') headers['Content-Length'] = Buffer.byteLength(body)
@@ -215,7 +232,8 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   /** Says something more on a socket without overtaking the answer that is on its way. */
   function refuseAfterLast(socket: Socket, problem: Problem) {
     const last = lastExchanges.get(socket)
-    const refuse = () => refuseRaw(socket, problem, nameRequest(undefined))
+    const refuse = () =>
+      refuseRaw(socket, problem, { ...fixedHeaders, 'X-Request-Id': nameRequest(undefined) })
     if (last === undefined || last.response.closed) refuse()
     else last.response.once('close', refuse)
   }
@@ -235,6 +253,14 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       })
     })
   }
+}
+
+/** What every answer over our own TLS carries; over plain HTTP it would mean nothing (RFC 6797 section 7.2). */
+const TLS_HEADERS = { 'Strict-Transport-Security': 'max-age=31536000' }
+
+/** Everything that a handshake goes by. */
+function contextOf({ cert, key }: TlsTexts): SecureContextOptions {
+  return { cert, key, minVersion: 'TLSv1.2' }
 }
 
 /**
@@ -270,18 +296,13 @@ function clientProblem(error: NodeJS.ErrnoException): Problem {
 }
 
 /** Answers where there is no request to answer to, and closes. */
-function refuseRaw(socket: Socket, problem: Problem, requestId: string) {
+function refuseRaw(socket: Socket, problem: Problem, fixedHeaders: Reply['headers']) {
   // Whoever had to wait for an answer before it may have gone meanwhile.
   if (!socket.writable) return
   const { status, headers, body } = problemReply(problem)
   const title = problem.toJSON().title
-  const fields = {
-    ...headers,
-    ...PROTECTIVE_HEADERS,
-    'X-Request-Id': requestId,
-    'Content-Length': Buffer.byteLength(String(body)),
-    Connection: 'close',
-  }
+  const length = Buffer.byteLength(String(body))
+  const fields = { ...headers, ...fixedHeaders, 'Content-Length': length, Connection: 'close' }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
   lingerOnClose(socket)
   socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`)

@@ -1,41 +1,19 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { connect as connectPlain } from 'node:net'
-import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { connect } from 'node:tls'
+import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
 import { createClient } from '../support/http-client.ts'
 import { admin, start } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** A throw-away certificate; undefined, and the test skipped, on a machine that cannot make one. */
-async function makeCertificate(t: TestContext) {
-  const folder = await temporaryFolder(t)
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key]
-  try {
-    execFileSync(
-      'openssl',
-      ['req', '-x509', ...newKey, '-out', cert, '-days', '1', '-subj', '/CN=localhost'],
-      { stdio: 'ignore' },
-    )
-  } catch {
-    t.skip('openssl is missing or makes no certificate: apt-get install openssl')
-    return undefined
-  }
-  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
-}
-
-describe('over TLS', () => {
+describe('over TLS', { skip: noOpenSsl }, () => {
   for (const { basePath, name } of [
     { basePath: '/', name: '__Host-connbook_session' },
     { basePath: '/base', name: '__Secure-connbook_session' },
   ]) {
     it(`the cookie under ${basePath} is ${name}, Secure, and opens everything`, async (t) => {
       const tls = await makeCertificate(t)
-      if (tls === undefined) return
       const service = await start(t, { tls, flags: ['--base-path', basePath] })
       assert.ok(service.url.startsWith('https://'))
       const ask = createClient(service.url)
@@ -55,7 +33,6 @@ describe('over TLS', () => {
 
   it('versions before 1.2 are refused', async (t) => {
     const tls = await makeCertificate(t)
-    if (tls === undefined) return
     const { port } = new URL((await start(t, { tls })).url)
     const outcome = (maxVersion: 'TLSv1.1' | 'TLSv1.2') => {
       const { promise, resolve } = Promise.withResolvers<string>()
@@ -76,7 +53,6 @@ describe('over TLS', () => {
 
   it('stops in time although a client never began its handshake', async (t) => {
     const tls = await makeCertificate(t)
-    if (tls === undefined) return
     const service = await start(t, { tls, flags: ['--shutdown-timeout', '1s'] })
     const idle = connectPlain(Number(new URL(service.url).port), '127.0.0.1')
     await once(idle, 'connect')

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 
 /** An answer as it came over the socket. */
 export interface RawAnswer {
@@ -8,7 +9,7 @@ export interface RawAnswer {
 }
 
 /**
- * Sends bytes to a server as they are and gives everything that comes back until the server closes or `until` says
+ * Sends bytes to a server as they are, through TLS where the address says so, and gives everything that comes back until the server closes or `until` says
  * that it is enough.
  *
  * @param halfClose Whether to close the sending side after the bytes.
@@ -21,13 +22,18 @@ export function sendRaw(
     halfClose = false,
   }: { until?: (received: string) => boolean; halfClose?: boolean } = {},
 ): Promise<string> {
-  const { hostname, port } = new URL(url)
+  const { protocol, hostname, port } = new URL(url)
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   let received = ''
-  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true }, () => {
+  const options = { host: hostname, port: Number(port), allowHalfOpen: true }
+  const begin = () => {
     socket.write(bytes)
     if (halfClose) socket.end()
-  })
+  }
+  const isTls = protocol === 'https:'
+  const socket = isTls
+    ? connectTls({ ...options, rejectUnauthorized: false }, begin)
+    : connect(options, begin)
   socket.setTimeout(15_000, () => socket.destroy(new Error(`no end after ${JSON.stringify(received)}`)))
   socket.on('data', (chunk) => {
     received += chunk.toString('latin1')

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, it } from 'node:test'
+import type { SecureVersion } from 'node:tls'
+import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
+import { parseAnswers } from '../support/raw-http.ts'
+import { admin, start } from '../support/service.ts'
+import { beginLogin, connectTls, exchange, fingerprintOf, shownFingerprint } from '../support/tls-client.ts'
+
+describe('another certificate', { skip: noOpenSsl }, () => {
+  it('is shown to whoever connects from then on', async (t) => {
+    const [old, next] = [await makeCertificate(t), await makeCertificate(t)]
+    const service = await start(t, { tls: old })
+    assert.equal(await shownFingerprint(t, service.url), old.fingerprint)
+    for (const certificate of [next, old, next]) {
+      service.useCertificate(certificate)
+      assert.equal(await shownFingerprint(t, service.url), certificate.fingerprint)
+    }
+  })
+
+  it('may come with a key of another kind', async (t) => {
+    const [old, next] = [await makeCertificate(t), await makeCertificate(t, { newKey: ['ed25519'] })]
+    const service = await start(t, { tls: old })
+    service.useCertificate(next)
+    assert.equal(await shownFingerprint(t, service.url), next.fingerprint)
+  })
+
+  it('leaves a request in flight and idle connections alone', async (t) => {
+    const [old, next] = [await makeCertificate(t), await makeCertificate(t)]
+    const service = await start(t, { tls: old })
+    const [busy, idle] = [await connectTls(t, service.url), await connectTls(t, service.url)]
+    const ping = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'
+    assert.equal(parseAnswers(await exchange(idle, ping))[0]?.status, 200)
+    const body = JSON.stringify(admin)
+    await beginLogin(busy, body)
+
+    service.useCertificate(next)
+
+    assert.equal(await shownFingerprint(t, service.url), next.fingerprint)
+    const [login] = parseAnswers(await exchange(busy, body))
+    assert.deepEqual([login?.status, login?.body], [200, 'Authorized'])
+    for (const socket of [busy, idle]) {
+      assert.equal(parseAnswers(await exchange(socket, ping))[0]?.status, 200)
+      assert.equal(fingerprintOf(socket), old.fingerprint)
+    }
+  })
+
+  it('does not let versions before 1.2 in', async (t) => {
+    const [old, next] = [await makeCertificate(t), await makeCertificate(t)]
+    const service = await start(t, { tls: old })
+    service.useCertificate(next)
+    const only = (version: SecureVersion) => ({
+      minVersion: version,
+      maxVersion: version,
+      ciphers: 'DEFAULT@SECLEVEL=0',
+    })
+    await connectTls(t, service.url, only('TLSv1.2'))
+    await assert.rejects(connectTls(t, service.url, only('TLSv1.1')), {
+      code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
+    })
+  })
+
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    it(`is shown to a client that would resume a session of the old one, over ${version}`, async (t) => {
+      const [old, next] = [await makeCertificate(t), await makeCertificate(t)]
+      const service = await start(t, { tls: old })
+      const only = { minVersion: version, maxVersion: version }
+      const first = await connectTls(t, service.url, only)
+      const ping = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'
+      const ticket = version === 'TLSv1.3' ? once(first, 'session') : [first.getSession()]
+      await exchange(first, ping)
+      const [session] = (await ticket) as [Buffer]
+      const resumed = await connectTls(t, service.url, { ...only, session })
+      assert.equal(resumed.isSessionReused(), true, 'there is nothing to resume')
+
+      service.useCertificate(next)
+
+      const again = await connectTls(t, service.url, { ...only, session })
+      assert.equal(again.isSessionReused(), false)
+      assert.equal(fingerprintOf(again), next.fingerprint)
+      assert.equal(parseAnswers(await exchange(again, ping))[0]?.status, 200)
+    })
+  }
+
+  it('that cannot be used changes nothing', async (t) => {
+    const old = await makeCertificate(t)
+    const service = await start(t, { tls: old })
+    assert.throws(() => service.useCertificate({ cert: 'no PEM', key: 'no PEM' }))
+    assert.equal(await shownFingerprint(t, service.url), old.fingerprint)
+  })
+
+  it('has no place where plain HTTP is spoken', async (t) => {
+    const service = await start(t)
+    const next = await makeCertificate(t)
+    assert.throws(() => service.useCertificate(next), /plain HTTP/)
+    assert.equal((await service.call('/healthz')).status, 200)
+  })
+})

@@ -1,0 +1,59 @@
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { copyFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { missing } from './debian.ts'
+import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
+
+/** For the `skip` of a test that makes certificates. */
+export const noOpenSsl = missing('openssl')
+
+/** A certificate that signs itself, for localhost, with its key. */
+export interface TestCertificate {
+  readonly certPath: string
+  readonly keyPath: string
+  /** PEM text. */
+  readonly cert: string
+  /** PEM text. */
+  readonly key: string
+  /** As `fingerprintOf` gives it for a connection. */
+  readonly fingerprint: string
+}
+
+/**
+ * Makes a certificate in a folder of its own.
+ *
+ * @param newKey What `openssl req` makes the key from.
+ * @param through A command that runs openssl, faketime for example, with that command's arguments.
+ */
+export async function makeCertificate(
+  t: Lifetime,
+  {
+    days = 100,
+    newKey = ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'],
+    through = [],
+  }: { days?: number; newKey?: readonly string[]; through?: readonly string[] } = {},
+): Promise<TestCertificate> {
+  const folder = await temporaryFolder(t)
+  const [certPath, keyPath] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  const names = ['-subj', '/O=Test/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const files = ['-keyout', keyPath, '-out', certPath]
+  openSsl(
+    ['req', '-x509', '-newkey', ...newKey, '-nodes', '-days', String(days), ...names, ...files],
+    through,
+  )
+  const [cert, key] = [readFileSync(certPath, 'utf8'), readFileSync(keyPath, 'utf8')]
+  return { certPath, keyPath, cert, key, fingerprint: new X509Certificate(cert).fingerprint256 }
+}
+
+export function openSsl(args: readonly string[], through: readonly string[] = []): void {
+  const [command = 'openssl', ...rest] = [...through, 'openssl', ...args]
+  execFileSync(command, rest, { stdio: ['ignore', 'ignore', 'pipe'] })
+}
+
+/** Puts a file in the place of another, whole, as whoever renews certificates should. */
+export async function replaceFile(path: string, by: string): Promise<void> {
+  await copyFile(by, `${path}.new`)
+  await rename(`${path}.new`, path)
+}
