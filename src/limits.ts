@@ -18,6 +18,11 @@ export const TIMEOUT_CHECK_MS = 2_000
 /** How long a refused body is still read, so that the client sees the refusal and not a reset. */
 export const LINGER_MS = 1_000
 
+/** A file with a certificate chain or a private key. */
+export const PEM_FILE_BYTES_MAX = 1024 * 1024
+/** A certificate that ends sooner than this is warned of. */
+export const CERTIFICATE_WARNING_DAYS = 14
+
 /** Records in one page of a list. */
 export const PAGE_RECORDS_MAX = 100
 /** Lists up to this many records are answered as one string, longer ones are streamed. */

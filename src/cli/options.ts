@@ -77,13 +77,13 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
   tlsCert: {
     flag: '--tls-cert',
     placeholder: 'FILE',
-    help: 'certificate chain (PEM), for HTTPS',
+    help: 'certificate chain (PEM), for HTTPS; read again at SIGHUP',
     parse: (text) => text,
   },
   tlsKey: {
     flag: '--tls-key',
     placeholder: 'FILE',
-    help: 'private key (PEM), for HTTPS',
+    help: 'private key (PEM) of the certificate, closed to others (0600)',
     parse: (text) => text,
   },
   trustProxy: {

@@ -1,35 +1,39 @@
-import { readFileSync } from 'node:fs'
-import { createSecureContext } from 'node:tls'
 import { UsageError } from '../errors.ts'
 import { dataFiles } from '../files/data-folder.ts'
 import { createLog, type Log } from '../log.ts'
 import { version } from '../version.ts'
+import { warnOfDates } from './certificate-validity.ts'
 import { welcome } from './first-start.ts'
-import { type Options, parseCommandLine } from './options.ts'
+import { parseCommandLine } from './options.ts'
 import { type Service, startService } from './service.ts'
+import { listenToSignals } from './signals.ts'
+import { readTlsFiles, tlsPathsOf } from './tls-files.ts'
+import { reloadTls } from './tls-reload.ts'
 
 /**
- * Serves until SIGTERM or SIGINT, then answers what is in flight and returns.
+ * Serves until SIGTERM or SIGINT, then answers what is in flight and returns. At SIGHUP it reads certificate and key
+ * again.
  *
- * @throws {UsageError} and whatever `startService` throws when it cannot start.
+ * @throws {UsageError} {KeyExposedError} and whatever `startService` throws when it cannot start.
  */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+  const signals = listenToSignals()
   const { options, words } = parseCommandLine(args, environment)
   if (words.length > 0) throw new UsageError(`Unknown command "${words.join(' ')}"; see connbook help`)
-  const tls = readTls(options)
+  const tlsPaths = tlsPathsOf(options)
+  const tls = tlsPaths && readTlsFiles(tlsPaths)
   const log = createLog(options.logFormat ?? (process.stderr.isTTY ? 'text' : 'json'))
-  // A limit on file sizes is weather like a full disk; without a listener this signal would end the process.
-  process.on('SIGXFSZ', () => {})
-  const stopSignal = new Promise<NodeJS.Signals>((resolve) => {
-    process.on('SIGTERM', resolve)
-    process.on('SIGINT', resolve)
-  })
 
   const service = await startService({ options, environment, log, tls })
   const { url, folder, records } = service
   log.info('listening', { url, data: folder.path, records, version, pid: process.pid })
+  if (tls !== undefined) warnOfDates(tls.certificate, log)
   announceFirstStart(service, log)
-  log.info('stopping', { signal: await stopSignal })
+  signals.onReload(() => {
+    if (tlsPaths === undefined) log.info('nothing_to_reload', { signal: 'SIGHUP', reason: 'no --tls-cert' })
+    else reloadTls(tlsPaths, service, log)
+  })
+  log.info('stopping', { signal: await signals.stop })
   await service.stop()
   log.info('stopped')
 }
@@ -43,27 +47,4 @@ function announceFirstStart({ madeUp, folder, url }: Service, log: Log) {
     log.info('first_start', {
       credentials: isAllGiven ? 'as given' : folder.file(dataFiles.initialCredentials),
     })
-}
-
-function readTls({ tlsCert, tlsKey }: Options): { cert: string; key: string } | undefined {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined
-  const tls = { cert: readPem('--tls-cert', tlsCert), key: readPem('--tls-key', tlsKey) }
-  try {
-    createSecureContext(tls)
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new UsageError(`Cannot use --tls-cert "${tlsCert}" with --tls-key "${tlsKey}": ${reason}`, {
-      cause: error,
-    })
-  }
-  return tls
-}
-
-function readPem(flag: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new UsageError(`Cannot read ${flag} "${path}": ${reason}`, { cause: error })
-  }
 }

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { missing } from '../support/debian.ts'
 import { executable } from '../support/executable.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -18,11 +19,12 @@ interface Step {
 const END_OF_STEP = '--- end of step ---'
 
 describe('the README', () => {
-  const skip = existsSync('/etc/services') ? false : '/etc/services is missing: apt-get install netbase'
+  const hasServices = existsSync('/etc/services')
+  const skip = hasServices ? missing('openssl') : '/etc/services is missing: apt-get install netbase'
 
   it('prints what it says, line by line', { skip }, async (t) => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-    const titles = ['A tour with curl', 'A real list', 'Back up and restore']
+    const titles = ['A tour with curl', 'A real list', 'Back up and restore', 'HTTPS']
     const steps = titles.flatMap((title) => stepsOf(section(readme, title)))
     assert.ok(steps.length > 20, `only ${steps.length} commands found`)
     const port = await freePort()

@@ -12,6 +12,8 @@ export interface TerminalSession {
   /** Waits until the terminal shows a text, behind what was waited for before. */
   sees(text: string): Promise<void>
   type(text: string): void
+  /** Takes the terminal away, as somebody who closes its window. */
+  close(): Promise<void>
   readonly exitCode: Promise<number | null>
 }
 
@@ -37,10 +39,11 @@ export function startAtTerminal(
   )
   const exitCode = once(child, 'close').then(([code]) => code as number | null)
   // When script goes, the terminal goes, and with it whatever runs there.
-  t.after(async () => {
+  const close = async () => {
     child.kill('SIGKILL')
     await exitCode
-  })
+  }
+  t.after(close)
   let screen = ''
   let seenEnd = 0
   child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text))
@@ -54,6 +57,7 @@ export function startAtTerminal(
       seenEnd = screen.indexOf(text, seenEnd) + text.length
     },
     type: (text) => void child.stdin.write(text),
+    close,
     exitCode,
   }
 }

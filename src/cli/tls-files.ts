@@ -1,0 +1,163 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import { ConnbookError, systemCode, UsageError } from '../errors.ts'
+import { PEM_FILE_BYTES_MAX } from '../limits.ts'
+import { quoteForShell } from '../shell.ts'
+import type { Options } from './options.ts'
+
+/** Where certificate and key lie. */
+export interface TlsPaths {
+  readonly cert: string
+  readonly key: string
+}
+
+/** A certificate chain and the key that belongs to it. */
+export interface TlsPair {
+  /** PEM text. */
+  readonly cert: string
+  /** PEM text. */
+  readonly key: string
+  /** The first of the chain: the server's own. */
+  readonly certificate: X509Certificate
+}
+
+/** Others can read the private key. */
+export class KeyExposedError extends ConnbookError {
+  readonly code = 'key_exposed'
+}
+
+/** A file as the command line names it. */
+interface NamedFile {
+  readonly flag: string
+  readonly path: string
+}
+
+/** @returns undefined for plain HTTP. */
+export function tlsPathsOf({ tlsCert, tlsKey }: Options): TlsPaths | undefined {
+  return tlsCert === undefined || tlsKey === undefined ? undefined : { cert: tlsCert, key: tlsKey }
+}
+
+/**
+ * Reads a certificate and its key, and makes sure that they can serve; symbolic links are followed.
+ *
+ * Their dates are not looked at.
+ *
+ * @throws {KeyExposedError} if others can get at the key, naming the command that mends it.
+ * @throws {UsageError} if a file cannot be read, is not what it should be, or the two do not belong together.
+ */
+export function readTlsFiles(paths: TlsPaths): TlsPair {
+  const certFile = { flag: '--tls-cert', path: paths.cert }
+  const keyFile = { flag: '--tls-key', path: paths.key }
+  const cert = readPem(certFile)
+  const key = readPem(keyFile, checkPrivate)
+  const certificate = parseCertificate(certFile, cert)
+  // OpenSSL by itself takes a key of another kind than the certificate's, and then fails each handshake.
+  if (!certificate.checkPrivateKey(parseKey(keyFile, key))) {
+    const reason = `the key does not belong to the first certificate of --tls-cert "${paths.cert}"`
+    throw refused(keyFile, reason, 'give the two that were made for each other')
+  }
+  try {
+    // This reads the rest of the chain too.
+    createSecureContext({ cert, key })
+  } catch (error) {
+    throw refusedByOpenSsl(certFile, error)
+  }
+  return { cert, key, certificate }
+}
+
+function readPem(file: NamedFile, check: (file: NamedFile, found: Stats) => void = () => {}): string {
+  let fd: number | undefined
+  try {
+    // A pipe in the place of the file must not hold the server up until somebody writes into it.
+    fd = openSync(file.path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const found = fstatSync(fd)
+    if (found.isDirectory()) throw refused(file, 'it is a folder', 'name the file in it')
+    if (!found.isFile()) throw refused(file, 'it is not a plain file', 'put what it holds into a file')
+    check(file, found)
+    if (found.size > PEM_FILE_BYTES_MAX) {
+      throw refused(file, `it is longer than ${PEM_FILE_BYTES_MAX} bytes`, 'name a PEM file')
+    }
+    const text = readFileSync(fd, 'utf8')
+    if (text.trim() === '') throw refused(file, 'it is empty', 'see whether it was written to the end')
+    return text
+  } catch (error) {
+    throw error instanceof ConnbookError ? error : unreadable(file, error)
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
+/**
+ * A key that root gives to a group is private enough: so Debian's ssl-cert hands keys to services, and so do fsGroup of
+ * Kubernetes and `install -g`.
+ */
+function checkPrivate(file: NamedFile, { mode, uid }: Stats) {
+  const forOthers = mode & 0o077
+  if (process.platform === 'win32' || forOthers === 0 || (uid === 0 && forOthers === 0o040)) return
+  const path = quoteForShell(file.path)
+  const ownId = process.getuid?.()
+  // Closed to all but its owner, the file of somebody else could not be read any more.
+  const command =
+    ownId === 0 || ownId === uid
+      ? `run: chmod 600 ${path}`
+      : `run as root: chown root:${process.getgid?.()} ${path} && chmod 640 ${path}`
+  const shownMode = (mode & 0o7777).toString(8).padStart(4, '0')
+  throw new KeyExposedError(
+    `Cannot use ${file.flag} "${file.path}": others can get at it (owner ${uid}, mode ${shownMode}); ${command}`,
+  )
+}
+
+function parseCertificate(file: NamedFile, text: string): X509Certificate {
+  if (!/^-----BEGIN (X509 |TRUSTED )?CERTIFICATE-----/m.test(text)) {
+    const advice = "name the PEM file of the certificate chain, the server's own certificate first"
+    throw refused(file, 'it holds no certificate in PEM form', advice)
+  }
+  try {
+    return new X509Certificate(text)
+  } catch (error) {
+    throw refusedByOpenSsl(file, error)
+  }
+}
+
+function parseKey(file: NamedFile, text: string) {
+  if (!/^-----BEGIN ([A-Z]+ )?PRIVATE KEY-----/m.test(text)) {
+    const advice = 'name the PEM file of the key that the certificate was made with'
+    throw refused(file, 'it holds no private key in PEM form', advice)
+  }
+  try {
+    return createPrivateKey(text)
+  } catch (error) {
+    if (!text.includes('ENCRYPTED')) throw damaged(file, 'the private key in it', error)
+    const advice = `keep it without one: openssl pkey -in ${quoteForShell(file.path)} -out NEW_FILE`
+    throw refused(file, 'its key is encrypted, and nobody is asked for a passphrase', advice, error)
+  }
+}
+
+function refusedByOpenSsl(file: NamedFile, error: unknown): UsageError {
+  const isWeak = /_(KEY_TOO_SMALL|MD_TOO_WEAK)$/.test(systemCode(error) ?? '')
+  if (!isWeak) return damaged(file, 'a certificate in it', error)
+  const reason = 'the key or the signature of a certificate in it is too weak for TLS today'
+  return refused(file, reason, 'get one with an RSA key of 2048 bits, or an EC key, and SHA-256', error)
+}
+
+function damaged(file: NamedFile, what: string, error: unknown): UsageError {
+  const code = systemCode(error) ?? String(error)
+  return refused(file, `${what} cannot be understood (${code})`, 'put a whole copy in its place', error)
+}
+
+function unreadable(file: NamedFile, error: unknown): UsageError {
+  const code = systemCode(error) ?? String(error)
+  const known: Record<string, readonly [reason: string, advice: string]> = {
+    EACCES: ['this account has no permission to read it', 'see the modes on the way to it: namei -l'],
+    ENOENT: ['there is no such file', 'name a PEM file'],
+    ENOTDIR: ['there is no such file', 'name a PEM file'],
+    ENXIO: ['it is not a plain file', 'put what it holds into a file'],
+  }
+  const [reason, advice] = known[code] ?? ['it cannot be read', 'see whether the disk works']
+  return refused(file, `${reason} (${code})`, advice, error)
+}
+
+function refused({ flag, path }: NamedFile, reason: string, advice: string, cause?: unknown): UsageError {
+  return new UsageError(`Cannot use ${flag} "${path}": ${reason}; ${advice}`, { cause })
+}
