@@ -5,6 +5,7 @@ import { version } from '../version.ts'
 import { warnOfDates } from './certificate-validity.ts'
 import { welcome } from './first-start.ts'
 import { parseCommandLine } from './options.ts'
+import { warnOfPlainHttp } from './plain-http.ts'
 import { type Service, startService } from './service.ts'
 import { listenToSignals } from './signals.ts'
 import { readTlsFiles, tlsPathsOf } from './tls-files.ts'
@@ -27,7 +28,8 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
   const service = await startService({ options, environment, log, tls })
   const { url, folder, records } = service
   log.info('listening', { url, data: folder.path, records, version, pid: process.pid })
-  if (tls !== undefined) warnOfDates(tls.certificate, log)
+  if (tls === undefined) warnOfPlainHttp(service.address, log)
+  else warnOfDates(tls.certificate, log)
   announceFirstStart(service, log)
   signals.onReload(() => {
     if (tlsPaths === undefined) log.info('nothing_to_reload', { signal: 'SIGHUP', reason: 'no --tls-cert' })

@@ -1,0 +1,21 @@
+import { BlockList, isIPv6 } from 'node:net'
+import type { Log } from '../log.ts'
+
+// Mapped addresses such as ::ffff:127.0.0.1 are those that they map.
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+/**
+ * Warns when plain HTTP is spoken beyond this machine.
+ *
+ * @param address The IP address listened on.
+ */
+export function warnOfPlainHttp(address: string, log: Log): void {
+  if (loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return
+  log.warn('plain_http', {
+    address,
+    reason: 'passwords and tokens travel readable for everybody on the way',
+    remedy: 'give --tls-cert and --tls-key, or listen with --host 127.0.0.1 behind a proxy that speaks HTTPS',
+  })
+}
