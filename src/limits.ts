@@ -81,7 +81,14 @@ export const THROTTLE_PAIRS_MAX = 10_000
 /** A file of the audit trail; beyond it a new one begins, and the oldest of five goes. */
 export const AUDIT_FILE_BYTES_MAX = 16 * 1024 * 1024
 
-/** How often a running server looks for changed accounts. */
+/** Signing keys of a folder, the superseded ones included; one more is refused. */
+export const KEYS_MAX = 16
+/** A server that is still busy with something else may sign with a superseded key for so long. */
+export const KEY_TAKE_UP_SECONDS = 60
+/** A time that an option sets, so also how long a session or token lives at most. */
+export const DURATION_SECONDS_MAX = 400 * 24 * 60 * 60
+
+/** How often a running server looks for changed accounts and keys. */
 export const ACCOUNTS_POLL_MS = 500
-/** How long a command waits for another command that changes accounts. */
+/** How long a command waits for another command that changes accounts or keys. */
 export const ACCOUNTS_LOCK_WAIT_MS = 5_000

@@ -3,6 +3,7 @@ import { runAccountsCommand } from './cli/accounts.ts'
 import { runBackupCommand } from './cli/backup.ts'
 import { DamageFoundError, runCheckCommand } from './cli/check.ts'
 import { help } from './cli/help.ts'
+import { runKeysCommand } from './cli/keys.ts'
 import { OutputError } from './cli/output.ts'
 import { runRestoreCommand } from './cli/restore.ts'
 import { serve } from './cli/serve.ts'
@@ -29,7 +30,8 @@ async function main(words: readonly string[]): Promise<void> {
     await inform(command === 'help' ? help() : `connbook ${version}\n`)
   } else if (command === 'user' || command === 'client') {
     await runAccountsCommand(command, args, process.env, print)
-  } else if (command === 'backup') await runBackupCommand(args, process.env, print)
+  } else if (command === 'keys') await runKeysCommand(args, process.env, print)
+  else if (command === 'backup') await runBackupCommand(args, process.env, print)
   else if (command === 'check') await runCheckCommand(args, process.env, print)
   else if (command === 'restore') await runRestoreCommand(args, process.env, print)
   else if (command === 'serve') await serve(args, process.env)

@@ -61,8 +61,11 @@ export function accountsMissing(folder: DataPaths): DamagedFileError {
   return new DamagedFileError(folder.file(dataFiles.accounts), 0, 'the file is missing', ADVICE)
 }
 
+/** What only the holder of the accounts lock writes. */
+const lockedFiles = [dataFiles.accounts, dataFiles.initialCredentials, dataFiles.keys]
+
 /**
- * Runs an action while no other process changes accounts; a running server reads them all the same.
+ * Runs an action while no other process changes accounts or keys; a running server reads them all the same.
  *
  * @throws {ConnbookError} if another process does not finish within ACCOUNTS_LOCK_WAIT_MS.
  * @throws {FolderRefusedError} if the folder cannot be written, its lock file is none, or a restore is not complete.
@@ -74,10 +77,10 @@ export async function withAccountsLock<T>(
 ): Promise<T> {
   const lock = await takeLock(folder, dataFiles.accountsLock, files, ACCOUNTS_LOCK_WAIT_MS)
   if (lock === undefined)
-    throw new AccountsBusyError(`Cannot change accounts in "${folder}": another command is doing so`)
+    throw new AccountsBusyError(`Cannot change accounts or keys in "${folder}": another command is doing so`)
   try {
     await checkNotRestoring(folder, files)
-    await sweepTemporaryFiles(folder, [dataFiles.accounts, dataFiles.initialCredentials], files)
+    await sweepTemporaryFiles(folder, lockedFiles, files)
     return await action()
   } finally {
     lock.release()

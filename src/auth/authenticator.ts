@@ -8,10 +8,11 @@ import { VERIFIED_TOKENS_MAX } from '../limits.ts'
 import type { Log, LogFields } from '../log.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import type { LiveAccounts } from './live-accounts.ts'
+import type { LiveKeys } from './live-keys.ts'
 import { dummyHash, verifyPassword } from './password.ts'
 import type { Revocations } from './revocations.ts'
 import { digestSecret, isSameText } from './secret.ts'
-import { type Claims, type SigningKey, signToken, verifyToken } from './signed-token.ts'
+import { type Claims, signToken, verifyToken } from './signed-token.ts'
 import { type Attempt, createThrottle } from './throttle.ts'
 
 const ISSUER = 'connbook'
@@ -83,8 +84,7 @@ export interface Authenticator {
 
 export interface AuthenticatorOptions {
   readonly accounts: LiveAccounts
-  /** The first signs, any verifies. */
-  readonly keys: readonly SigningKey[]
+  readonly keys: Pick<LiveKeys, 'signing' | 'verifying'>
   readonly revocations: Revocations
   readonly sessionTtlSeconds: number
   readonly tokenTtlSeconds: number
@@ -104,6 +104,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
   /** Tokens whose signature and account were found good, with what both allow, oldest first. */
   const verified = new Map<string, VerifiedClaims>()
+  /** The keys by which they were. */
+  let verifiedBy = keys.verifying
   accounts.onChange(() => verified.clear())
 
   return {
@@ -173,8 +175,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   function verify(token: string, carrier: Credential['carrier']): VerifiedClaims | undefined {
+    const { verifying } = keys
+    if (verifying !== verifiedBy) verified.clear()
+    verifiedBy = verifying
     const remembered = verified.get(token)
-    const claims = remembered ?? verifyToken(token, keys)
+    const claims = remembered ?? verifyToken(token, verifying)
     if (claims === undefined || claims.aud !== (carrier === 'cookie' ? 'session' : 'api')) return undefined
     const isExpired = claims.exp <= Math.floor(clock.now() / 1000)
     if (isExpired) revocations.rememberExpired(claims.exp)
@@ -203,8 +208,6 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   function sign(account: Account, aud: Claims['aud'], ttlSeconds: number, scope: Scope): string {
     const iat = Math.floor(clock.now() / 1000)
     const jti = randomBytes(12).toString('base64url')
-    const [key] = keys
-    if (key === undefined) throw new Error('there is no signing key')
     const claims = {
       iss: ISSUER,
       sub: account.name,
@@ -215,7 +218,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       gen: account.generation,
       scope,
     }
-    return signToken(claims, key)
+    return signToken(claims, keys.signing)
   }
 
   function tell(level: 'info' | 'warn', event: AuditEvent, caller: Caller, fields: LogFields): Promise<void> {

@@ -4,17 +4,32 @@ import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument, seal } from '../files/json-document.ts'
 import { isObject } from '../json.ts'
+import { KEYS_MAX } from '../limits.ts'
 import { quoteForShell } from '../shell.ts'
 import { createSigningKey, type SigningKey } from './signed-token.ts'
 
-interface StoredKey {
+/**
+ * A key as the file keeps it; times in seconds, moments since 1970. Of a list the first signs, and any verifies.
+ *
+ * Keys that were made before these members existed have an id and a secret only.
+ */
+export interface StoredKey {
   readonly id: string
   /** 32 random bytes in base64url. */
   readonly secret: string
+  readonly created?: number
+  /** How long a token of this key lives at most. */
+  readonly ttl?: number
+  /** How long a token of the server that started last lives at most; the successor's `ttl` begins with it. */
+  readonly serverTtl?: number
+  /** Superseded, it verifies until this moment, and has ended when that is now or before. */
+  readonly until?: number
 }
 
 const KEY_BYTES = 32
 const FORMAT = 'connbook keys'
+/** The last moment that a date can tell, in seconds since 1970. */
+const MOMENT_MAX = 8_640_000_000_000
 
 /** The command that makes the next start begin with new keys, and so ends every session and token. */
 export function newKeysCommand(folder: DataPaths): string {
@@ -23,7 +38,7 @@ export function newKeysCommand(folder: DataPaths): string {
 }
 
 /**
- * Reads the signing keys of a folder: the first signs, any verifies. None are to be replaced by `createKeys`.
+ * Reads the keys of a folder. None are to be replaced by `prepareKeys`.
  *
  * @param isInUse Whether the folder has been in use, so that a missing file is damage. Otherwise keys that are there
  *   were left by something that did not come to an end, and count as none.
@@ -33,10 +48,9 @@ export async function readKeys(
   folder: DataPaths,
   isInUse: boolean,
   files: FileSystem = realFileSystem,
-): Promise<SigningKey[]> {
+): Promise<StoredKey[]> {
   if (!isInUse) return []
-  const document = keysDocument(folder, files)
-  const stored = await document.read()
+  const stored = await keysDocument(folder, files).read()
   if (stored === undefined)
     throw new DamagedFileError(
       folder.file(dataFiles.keys),
@@ -44,23 +58,39 @@ export async function readKeys(
       'the file is missing',
       adviceForNewKeys(folder),
     )
-  return stored.map(toSigningKey)
+  return stored
 }
 
-/** Begins with one new key, so that no credential from before is good any more. */
+/** Begins with one new key, of which there is no token yet, so that no credential from before is good any more. */
 export async function createKeys(
   folder: DataPaths,
   files: FileSystem = realFileSystem,
-): Promise<SigningKey[]> {
-  const stored = {
-    id: randomBytes(6).toString('hex'),
-    secret: randomBytes(KEY_BYTES).toString('base64url'),
-  }
-  await keysDocument(folder, files).write([stored])
-  return [toSigningKey(stored)]
+): Promise<StoredKey[]> {
+  const keys = [createKey(Date.now() / 1000, 0)]
+  await keysDocument(folder, files).write(keys)
+  return keys
 }
 
-function keysDocument(folder: DataPaths, files: FileSystem): JsonDocument<StoredKey[]> {
+/**
+ * Makes a key, and stores it nowhere.
+ *
+ * @param now In seconds since 1970.
+ * @param ttlSeconds How long its tokens live at most; undefined when that is not known.
+ */
+export function createKey(now: number, ttlSeconds: number | undefined): StoredKey {
+  return {
+    id: randomBytes(6).toString('hex'),
+    secret: randomBytes(KEY_BYTES).toString('base64url'),
+    created: Math.floor(now),
+    ...(ttlSeconds === undefined ? {} : { ttl: ttlSeconds, serverTtl: ttlSeconds }),
+  }
+}
+
+/** The file in which a folder keeps its keys; written under the accounts lock. */
+export function keysDocument(
+  folder: DataPaths,
+  files: FileSystem = realFileSystem,
+): JsonDocument<StoredKey[]> {
   return createJsonDocument(folder.file(dataFiles.keys), FORMAT, parseKeys, adviceForNewKeys(folder), files)
 }
 
@@ -73,19 +103,33 @@ export function adviceForNewKeys(folder: DataPaths, before = ''): string {
   return `${RESTORE_ADVICE}; or, to keep the records and end every session and token, run: ${before}${newKeysCommand(folder)}`
 }
 
-function toSigningKey({ id, secret }: StoredKey): SigningKey {
+export function toSigningKey({ id, secret }: StoredKey): SigningKey {
   return createSigningKey(id, Buffer.from(secret, 'base64url'))
 }
 
 function parseKeys(input: unknown): StoredKey[] {
   if (!Array.isArray(input)) throw new SyntaxError('it holds no list of keys')
-  return input.map((entry: unknown) => {
-    if (!isObject(entry) || typeof entry.id !== 'string' || typeof entry.secret !== 'string') {
-      throw new SyntaxError('it holds something that is no key')
+  if (input.length > KEYS_MAX) throw new RangeError(`it holds more than ${KEYS_MAX} keys`)
+  const keys = input.map(parseKey)
+  if (keys[0]?.until !== undefined) throw new SyntaxError('it holds no key that signs')
+  return keys
+}
+
+function parseKey(input: unknown): StoredKey {
+  if (!isObject(input) || typeof input.id !== 'string' || typeof input.secret !== 'string') {
+    throw new SyntaxError('it holds something that is no key')
+  }
+  const { id, secret } = input
+  if (Buffer.from(secret, 'base64url').length !== KEY_BYTES) {
+    throw new RangeError(`key "${id}" has not ${KEY_BYTES} bytes`)
+  }
+  const times = (['created', 'ttl', 'serverTtl', 'until'] as const).flatMap((name) => {
+    const value = input[name]
+    if (value === undefined) return []
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MOMENT_MAX) {
+      throw new RangeError(`"${name}" of key "${id}" is no time`)
     }
-    if (Buffer.from(entry.secret, 'base64url').length !== KEY_BYTES) {
-      throw new RangeError(`key "${entry.id}" has not ${KEY_BYTES} bytes`)
-    }
-    return { id: entry.id, secret: entry.secret }
+    return [[name, value] as const]
   })
+  return { id, secret, ...Object.fromEntries(times) }
 }

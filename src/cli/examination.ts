@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { accountsDocument, accountsMissing } from '../auth/accounts.ts'
-import { readKeys } from '../auth/keys.ts'
+import { describeMoment, hasEnded, secondsOf } from '../auth/key-rotation.ts'
+import { readKeys, type StoredKey } from '../auth/keys.ts'
 import { openRevocationsFile, readRevocations, revocationsMissing } from '../auth/revocations-file.ts'
 import { DamagedFileError, RESTORE_ADVICE, systemCode } from '../errors.ts'
 import { type DataPaths, dataFileNames, dataFiles } from '../files/data-folder.ts'
@@ -60,9 +61,7 @@ async function examineSecrets(folder: DataPaths, files: FileSystem): Promise<Fin
   const keys = await examine(dataFiles.keys, async () => {
     const found = await readKeys(folder, true, files)
     mayLackRevocations = found.length === 0
-    return found.length === 0
-      ? 'no key: the next start makes one, and every session and token ends'
-      : counted(found.length, 'signing key')
+    return describeKeys(found, secondsOf(Date.now()))
   })
   const revocations = await examine(dataFiles.revocations, async () => {
     const journal = await openRevocationsFile(folder, files, 'r')
@@ -86,6 +85,16 @@ async function examineStore(folder: DataPaths, mustExist: boolean, files: FileSy
     const others = await examineAlone(folder, name, files)
     return { findings: [{ name, words, isDamage: true }, ...others], state: undefined }
   }
+}
+
+/** @param now In seconds since 1970. */
+function describeKeys([signing, ...superseded]: readonly StoredKey[], now: number): string {
+  if (signing === undefined) return 'no key: the next start makes one, and every session and token ends'
+  const older = superseded.filter((key) => !hasEnded(key, now))
+  if (older.length === 0) return '1 signing key'
+  const ends = older.flatMap(({ until }) => until ?? [])
+  const until = ends.length === 0 ? '' : ` until ${describeMoment(Math.max(...ends))} at the latest`
+  return `1 signing key; ${counted(older.length, 'superseded key')} to verify${until}`
 }
 
 function describeState({ snapshot, oldJournal, journal }: StoredState): Finding[] {

@@ -13,6 +13,9 @@ export function help(): string {
   connbook client rotate ID      give a client a new secret; ends its tokens
   connbook client remove ID
   connbook client list
+  connbook keys rotate           sign with a new key; sessions and tokens stay good
+  connbook keys revoke-all       end every session and token at once
+  connbook keys list             tell which keys there are, and until when they verify
   connbook backup FILE           keep records and accounts in one file; - is standard output
   connbook restore FILE          put a backup in the place of what the folder holds
   connbook check [FILE]          tell what the folder, or a backup, holds, and whether it is sound

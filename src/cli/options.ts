@@ -1,5 +1,6 @@
 import { isIP, isIPv6 } from 'node:net'
 import { UsageError } from '../errors.ts'
+import { DURATION_SECONDS_MAX } from '../limits.ts'
 import type { LogFormat } from '../log.ts'
 import type { Network } from '../server/proxy-trust.ts'
 
@@ -278,7 +279,7 @@ function parseDuration(text: string): number {
   const match = /^(\d{1,9})([smhd])$/.exec(text)
   const unitSeconds = { s: 1, m: 60, h: 3600, d: DAY_SECONDS }[match?.[2] ?? ''] ?? 0
   const seconds = Number(match?.[1]) * unitSeconds
-  if (!(seconds >= 1 && seconds <= 400 * DAY_SECONDS)) {
+  if (!(seconds >= 1 && seconds <= DURATION_SECONDS_MAX)) {
     throw new RangeError('a time such as 90s, 15m, 12h or 30d, from 1s to 400d')
   }
   return seconds

@@ -5,8 +5,10 @@ import { accountsDocument } from '../auth/accounts.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
-import { createKeys, readKeys } from '../auth/keys.ts'
+import { prepareKeys, secondsOf } from '../auth/key-rotation.ts'
+import { readKeys } from '../auth/keys.ts'
 import { followAccounts } from '../auth/live-accounts.ts'
+import { followKeys } from '../auth/live-keys.ts'
 import { openRevocations } from '../auth/revocations.ts'
 import { checkRevocations } from '../auth/revocations-file.ts'
 import { ConnbookError, systemCode } from '../errors.ts'
@@ -108,7 +110,9 @@ async function start(
   })
   cleanUps.push(() => revocations.close())
   // Last, so that a folder with keys has revocations, whenever the process ends.
-  const keys = found.length > 0 ? found : await createKeys(folder, files)
+  const ttlSeconds = Math.max(options.sessionTtlSeconds, options.tokenTtlSeconds)
+  const now = secondsOf(revocations.clock.now())
+  const keys = await prepareKeys(folder, mustExist, ttlSeconds, now, files)
 
   let madeUp: InitialCredentials | undefined
   if (accounts === undefined) {
@@ -120,11 +124,13 @@ async function start(
   }
   const liveAccounts = followAccounts(folder, accounts, log, files)
   cleanUps.push(() => liveAccounts.close())
+  const liveKeys = followKeys(folder, keys, revocations.clock, log, files)
+  cleanUps.push(() => liveKeys.close())
 
   const { basePath } = options
   const authenticator = createAuthenticator({
     accounts: liveAccounts,
-    keys,
+    keys: liveKeys,
     revocations,
     sessionTtlSeconds: options.sessionTtlSeconds,
     tokenTtlSeconds: options.tokenTtlSeconds,

@@ -73,10 +73,10 @@ export async function checkHasData(folder: string): Promise<void> {
 export async function readBetweenRestores<T>(folder: string, read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     await checkNotRestoring(folder)
-    const before = await keysInode(folder)
+    const before = await lookOfKeys(folder)
     const [outcome] = await Promise.allSettled([read()])
     await checkNotRestoring(folder)
-    const isUndisturbed = (await keysInode(folder)) === before
+    const isUndisturbed = (await lookOfKeys(folder)) === before
     if (!isUndisturbed && attempt < READ_ATTEMPTS_MAX) continue
     if (outcome.status === 'rejected') throw outcome.reason
     if (isUndisturbed) return outcome.value
@@ -84,10 +84,14 @@ export async function readBetweenRestores<T>(folder: string, read: () => Promise
   }
 }
 
-/** Every restore brings new keys. */
-async function keysInode(folder: string): Promise<number | undefined> {
+/**
+ * What differs when a restore has been there, because each brings new keys. So does a rotation of keys, after which
+ * reading again does no harm; but it also frees an inode, which a restore behind it may get.
+ */
+async function lookOfKeys(folder: string): Promise<string | undefined> {
   try {
-    return (await realFileSystem.lstat(join(folder, dataFiles.keys))).ino
+    const { ino, mtimeMs } = await realFileSystem.lstat(join(folder, dataFiles.keys))
+    return `${ino} ${mtimeMs}`
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
     throw error

@@ -21,13 +21,7 @@ export const dataFiles = {
 } as const
 
 /** Files that only the owner of the folder writes; the others belong to whoever holds the accounts lock. */
-const ownersFiles = [
-  dataFiles.journal,
-  dataFiles.journalOld,
-  dataFiles.keys,
-  dataFiles.revocations,
-  dataFiles.snapshot,
-]
+const ownersFiles = [dataFiles.journal, dataFiles.journalOld, dataFiles.revocations, dataFiles.snapshot]
 
 /** Everything that makes up the state of a folder. */
 export const stateFiles: readonly string[] = Object.values(dataFiles).filter((name) => !name.startsWith('.'))

@@ -174,12 +174,14 @@ describe('withAccountsLock', () => {
     const names = [
       '.accounts.json.0123456789ab.tmp',
       '.keys.json.0123456789ab.tmp',
+      '.journal.jsonl.0123456789ab.tmp',
       '.other.0123456789ab.tmp',
     ]
     for (const name of names) await writeFile(join(folder, name), '')
     await withAccountsLock(folder, async () => {})
-    await assert.rejects(readFile(join(folder, names[0] ?? '')), { code: 'ENOENT' })
-    for (const name of names.slice(1)) await readFile(join(folder, name))
+    for (const name of names.slice(0, 2))
+      await assert.rejects(readFile(join(folder, name)), { code: 'ENOENT' })
+    for (const name of names.slice(2)) await readFile(join(folder, name))
   })
 
   it('gives the lock back when the action fails', async (t) => {

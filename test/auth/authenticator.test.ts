@@ -13,6 +13,7 @@ import {
   SESSION_TTL_SECONDS,
   setUpAuthenticator,
   TOKEN_TTL_SECONDS,
+  unchanging,
   user,
 } from '../support/authenticator.ts'
 import { eventually } from '../support/eventually.ts'
@@ -183,11 +184,28 @@ describe('authenticate', () => {
     const first = await setUpAuthenticator(t)
     const session = asCookie(await first.logIn())
     const newKey = createSigningKey('new', Buffer.alloc(32, 2))
-    const withBoth = first.make({ keys: [newKey, ...keys] })
+    const withBoth = first.make({ keys: unchanging([newKey, ...keys]) })
     assert.ok(withBoth.authenticate(session))
-    assert.equal(first.make({ keys: [newKey] }).authenticate(session), undefined)
+    assert.equal(first.make({ keys: unchanging([newKey]) }).authenticate(session), undefined)
     const [newSession = ''] = (await withBoth.logIn(caller, user.name, user.secret))?.split(';') ?? []
     assert.equal(first.isIn({ headers: { cookie: newSession } }), false)
+  })
+
+  it('remembers no token for longer than there is its key, and signs with a new one at once', async (t) => {
+    const { lookUps, logIn, make } = await setUpAuthenticator(t)
+    const newKey = createSigningKey('new', Buffer.alloc(32, 2))
+    const session = asCookie(await logIn())
+    const live = { ...unchanging(keys) }
+    const authenticator = make({ keys: live })
+    const isIn = () => authenticator.authenticate(session) !== undefined
+    assert.deepEqual([isIn(), isIn(), lookUps()], [true, true, lookUps()])
+    Object.assign(live, unchanging([newKey, ...keys]))
+    assert.equal(isIn(), true)
+    const [cookie = ''] = (await authenticator.logIn(caller, user.name, user.secret))?.split(';', 1) ?? []
+    assert.ok(cookie.includes(newKey.header))
+    Object.assign(live, unchanging([newKey]))
+    assert.equal(isIn(), false)
+    assert.ok(authenticator.authenticate(asCookie(cookie.replace('connbook_session=', ''))))
   })
 
   it('remembers tokens, but a bounded number of them', async (t) => {

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
-import { createKeys, newKeysCommand, readKeys } from '../../src/auth/keys.ts'
-import { type SigningKey, signToken, verifyToken } from '../../src/auth/signed-token.ts'
+import { createKeys, newKeysCommand, readKeys, type StoredKey, toSigningKey } from '../../src/auth/keys.ts'
+import { type Claims, signToken, verifyToken } from '../../src/auth/signed-token.ts'
 import { DamagedFileError } from '../../src/errors.ts'
 import { type DataFolder, dataFiles } from '../../src/files/data-folder.ts'
 import { createJsonDocument } from '../../src/files/json-document.ts'
+import { KEYS_MAX } from '../../src/limits.ts'
 import { openedFolder } from '../support/opened-folder.ts'
 
 const claims = { iss: 'connbook', sub: 'a', aud: 'api', iat: 0, exp: 1, jti: 'j', gen: 1 } as const
@@ -16,8 +17,12 @@ function writeKeys(folder: DataFolder, content: unknown): Promise<void> {
   return createJsonDocument(folder.file(dataFiles.keys), 'connbook keys', (input) => input, '').write(content)
 }
 
-function sign(keys: readonly SigningKey[]): string {
-  return signToken(claims, keys[0] ?? assert.fail('no key'))
+function sign(keys: readonly StoredKey[]): string {
+  return signToken(claims, toSigningKey(keys[0] ?? assert.fail('no key')))
+}
+
+function verify(token: string, keys: readonly StoredKey[]): Claims | undefined {
+  return verifyToken(token, keys.map(toSigningKey))
 }
 
 describe('the signing keys', () => {
@@ -32,7 +37,7 @@ describe('the signing keys', () => {
   it('stay what they were made', async (t) => {
     const folder = await openedFolder(t)
     const token = sign(await createKeys(folder))
-    assert.deepEqual(verifyToken(token, await readKeys(folder, true)), claims)
+    assert.deepEqual(verify(token, await readKeys(folder, true)), claims)
   })
 
   it('count as none in a folder that is not yet in use, whatever was left there', async (t) => {
@@ -47,8 +52,8 @@ describe('the signing keys', () => {
     const folder = await openedFolder(t)
     const token = sign(await createKeys(folder))
     const keys = await createKeys(folder)
-    assert.equal(verifyToken(token, keys), undefined)
-    assert.deepEqual(verifyToken(sign(keys), await readKeys(folder, true)), claims)
+    assert.equal(verify(token, keys), undefined)
+    assert.deepEqual(verify(sign(keys), await readKeys(folder, true)), claims)
   })
 
   it('signs with the first and verifies with any', async (t) => {
@@ -59,9 +64,19 @@ describe('the signing keys', () => {
     const keys = await readKeys(folder, true)
     const [header = ''] = sign(keys).split('.')
     assert.equal(JSON.parse(Buffer.from(header, 'base64url').toString()).kid, 'new')
-    assert.deepEqual(verifyToken(old, keys), claims)
+    assert.deepEqual(verify(old, keys), claims)
     await writeKeys(folder, [key('new', 2)])
-    assert.equal(verifyToken(old, await readKeys(folder, true)), undefined)
+    assert.equal(verify(old, await readKeys(folder, true)), undefined)
+  })
+
+  it('have all that was stored of them', async (t) => {
+    const folder = await openedFolder(t)
+    const stored = [
+      { ...key('new', 2), created: 9, ttl: 8, serverTtl: 7 },
+      { ...key('old', 1), until: 10 },
+    ]
+    await writeKeys(folder, stored)
+    assert.deepEqual(await readKeys(folder, true), stored)
   })
 
   it('calls a missing file damage where it must exist, and makes none', async (t) => {
@@ -87,6 +102,12 @@ describe('the signing keys', () => {
     'a key without an id': [{ secret: key('a', 1).secret }],
     'a key without a secret': [{ id: 'a' }],
     'a key that is too short': [{ id: 'a', secret: Buffer.alloc(31).toString('base64url') }],
+    'a key whose end is no number': [key('a', 1), { ...key('b', 2), until: '5' }],
+    'a key whose end no date can tell': [key('a', 1), { ...key('b', 2), until: 1e13 }],
+    'a life of tokens that is negative': [{ ...key('a', 1), ttl: -1 }],
+    'a half second': [{ ...key('a', 1), created: 0.5 }],
+    'a first key that has been superseded': [{ ...key('a', 1), until: 5 }, key('b', 2)],
+    'more keys than there may be': Array.from({ length: KEYS_MAX + 1 }, (_, i) => key(`${i}`, i)),
     'a good key before a bad one': [key('a', 1), { id: 'b', secret: '' }],
   }
   for (const [what, content] of Object.entries(contents)) {

@@ -51,6 +51,9 @@ describe('help', () => {
     ]
     const others = [
       'client list',
+      'keys rotate',
+      'keys revoke-all',
+      'keys list',
       'backup FILE',
       'restore FILE',
       'check [FILE]',

@@ -53,10 +53,10 @@ describe('opening a data folder', () => {
     await openUntilEnd(t, path)
   })
 
-  it('sweeps what its own writers left, and not what account commands may be writing', async (t) => {
+  it('sweeps what its own writers left, and not what commands may be writing', async (t) => {
     const path = await temporaryFolder(t)
-    const left = ['journal.jsonl', 'journal.old.jsonl', 'keys.json', 'revocations.jsonl', 'snapshot.json']
-    const kept = ['accounts.json', 'initial-credentials.json', 'other.json']
+    const left = ['journal.jsonl', 'journal.old.jsonl', 'revocations.jsonl', 'snapshot.json']
+    const kept = ['accounts.json', 'initial-credentials.json', 'keys.json', 'other.json']
     for (const name of [...left, ...kept]) await writeFile(join(path, `.${name}.0123456789ab.tmp`), '')
     await openUntilEnd(t, path)
     assert.deepEqual(
@@ -68,7 +68,7 @@ describe('opening a data folder', () => {
   it('gives the lock back when the sweep fails', async (t) => {
     const path = await temporaryFolder(t)
     const files = createFailingFiles()
-    await writeFile(join(path, '.keys.json.0123456789ab.tmp'), '')
+    await writeFile(join(path, '.journal.jsonl.0123456789ab.tmp'), '')
     failOn(files, 'unlink', '', 'EIO')
     await assert.rejects(openDataFolder(path, files), { code: 'EIO' })
     await openUntilEnd(t, path)

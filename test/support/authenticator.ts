@@ -6,7 +6,7 @@ import { type AuthenticatorOptions, createAuthenticator } from '../../src/auth/a
 import { hashPassword } from '../../src/auth/password.ts'
 import { openRevocations } from '../../src/auth/revocations.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
-import { type Claims, createSigningKey, signToken } from '../../src/auth/signed-token.ts'
+import { type Claims, createSigningKey, type SigningKey, signToken } from '../../src/auth/signed-token.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import type { Caller, Request } from '../../src/http/message.ts'
 import { holdClock } from './held-clock.ts'
@@ -21,7 +21,12 @@ export const ADDRESS = '192.0.2.1'
 export const user = { name: 'admin', secret: 'correct horse' }
 export const client = { name: 'script', secret: generateSecret() }
 const key = createSigningKey('k1', Buffer.alloc(32, 1))
-export const keys = [key]
+export const keys = [key] as const
+
+/** Keys that stay as they are: the first signs, any verifies. */
+export function unchanging(all: readonly [SigningKey, ...SigningKey[]]) {
+  return { signing: all[0], verifying: all }
+}
 
 const userHash = await hashPassword(user.secret)
 
@@ -73,7 +78,7 @@ export async function setUpAuthenticator(t: Lifetime) {
         onChange: (listener) => listeners.push(listener),
         close: () => {},
       },
-      keys,
+      keys: unchanging([key]),
       revocations,
       sessionTtlSeconds: SESSION_TTL_SECONDS,
       tokenTtlSeconds: TOKEN_TTL_SECONDS,

@@ -1,0 +1,101 @@
+import { DamagedFileError } from '../errors.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { followDocument } from '../files/followed-document.ts'
+import type { Log } from '../log.ts'
+import type { Clock } from './clock.ts'
+import { changeKeys, endOfTokens, extendKey, hasEnded, secondsOf } from './key-rotation.ts'
+import { keysDocument, type StoredKey, toSigningKey } from './keys.ts'
+import type { SigningKey } from './signed-token.ts'
+
+/** The signing keys as they are now, whoever changes them and whatever has ended. */
+export interface LiveKeys {
+  readonly signing: SigningKey
+  /** The keys that verify, the one that signs among them: another list whenever one has come or gone. */
+  readonly verifying: readonly SigningKey[]
+  /** Resolves once nothing is written any more. */
+  close(): Promise<void>
+}
+
+/**
+ * Follows the keys file of a folder, as `followDocument` does. A file without a key is for the next start, and changes
+ * nothing here.
+ *
+ * @param keys What the file held a moment ago; at least one.
+ * @param clock Decides when a key has ended.
+ */
+export function followKeys(
+  folder: DataPaths,
+  keys: readonly StoredKey[],
+  clock: Clock,
+  log: Log,
+  files: FileSystem = realFileSystem,
+): LiveKeys {
+  const path = folder.file(dataFiles.keys)
+  const document = keysDocument(folder, files)
+  let stored: readonly StoredKey[] = []
+  let current = { signing: toSigningKey(first(keys)), verifying: [] as readonly SigningKey[] }
+  let nextEnd = 0
+  let extending: Promise<void> = Promise.resolve()
+  put(keys)
+
+  const stopFollowing = followDocument<readonly StoredKey[]>({
+    path,
+    document: {
+      async read() {
+        const found = await document.read()
+        if (found?.length !== 0) return found
+        throw new DamagedFileError(path, 0, 'it holds no key', 'start connbook anew, which makes one')
+      },
+    },
+    content: keys,
+    name: 'keys',
+    takeUp(changed) {
+      const signed = first(stored)
+      const now = secondsOf(clock.now())
+      const extended = extendKey(changed, signed.id, endOfTokens(signed, now))
+      put(extended)
+      log.info('keys_taken_up', { signs: first(stored).id, keys: current.verifying.length })
+      if (extended !== changed) extending = extend(signed.id, endOfTokens(signed, now))
+    },
+    log,
+    files,
+  })
+
+  function put(changed: readonly StoredKey[]) {
+    const now = secondsOf(clock.now())
+    stored = changed.filter((key) => !hasEnded(key, now))
+    const verifying = stored.map(toSigningKey)
+    current = { signing: verifying[0] ?? current.signing, verifying }
+    nextEnd = Math.min(...stored.map(({ until }) => until ?? Number.POSITIVE_INFINITY))
+  }
+
+  /** What was signed to the last must stay good after a restart too. */
+  async function extend(id: string, end: number) {
+    try {
+      await changeKeys(folder, (found) => extendKey(found, id, end), files)
+    } catch (error) {
+      log.error('key_not_extended', { key: id, reason: String(error) })
+    }
+  }
+
+  return {
+    get signing() {
+      return current.signing
+    },
+    get verifying() {
+      if (nextEnd <= secondsOf(clock.now())) put(stored)
+      return current.verifying
+    },
+    close() {
+      stopFollowing()
+      return extending
+    },
+  }
+}
+
+function first(keys: readonly StoredKey[]): StoredKey {
+  const [key] = keys
+  if (key === undefined) throw new Error('there is no signing key')
+  return key
+}

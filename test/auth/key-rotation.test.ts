@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { describe, it } from 'node:test'
+import {
+  changeKeys,
+  endOfTokens,
+  extendKey,
+  prepareKeys,
+  replaceKeys,
+  rotateKeys,
+  TooManyKeysError,
+} from '../../src/auth/key-rotation.ts'
+import { createKey, keysDocument, readKeys, type StoredKey } from '../../src/auth/keys.ts'
+import { type DataFolder, dataFiles } from '../../src/files/data-folder.ts'
+import { DURATION_SECONDS_MAX, KEY_TAKE_UP_SECONDS, KEYS_MAX } from '../../src/limits.ts'
+import { createFailingFiles, failOn } from '../support/failing-files.ts'
+import { openedFolder } from '../support/opened-folder.ts'
+
+const NOW = 1_800_000_000
+const HOUR = 3600
+
+/** As keys were stored before anything but these members was. */
+const plain: StoredKey = { id: 'plain', secret: Buffer.alloc(32, 1).toString('base64url') }
+
+const ids = (keys: readonly StoredKey[]) => keys.map(({ id }) => id)
+
+describe('rotateKeys', () => {
+  it('puts a new key in front and lets the old one verify for as long as a token of it lives', () => {
+    const old = createKey(NOW, HOUR)
+    const [signing, superseded, ...others] = rotateKeys([old], NOW + 5)
+    assert.deepEqual(others, [])
+    assert.notEqual(signing?.id, old.id)
+    assert.notEqual(signing?.secret, old.secret)
+    assert.deepEqual([signing?.created, signing?.ttl, signing?.until], [NOW + 5, HOUR, undefined])
+    assert.deepEqual(superseded, { ...old, until: NOW + 5 + HOUR + KEY_TAKE_UP_SECONDS })
+  })
+
+  it('lets a key of which no more is known verify for as long as any token may live', () => {
+    const [signing, superseded] = rotateKeys([plain], NOW)
+    assert.equal(superseded?.until, NOW + DURATION_SECONDS_MAX + KEY_TAKE_UP_SECONDS)
+    assert.equal(signing?.ttl, undefined)
+  })
+
+  it('leaves the ends of keys superseded before, and drops those that have ended', () => {
+    const first = createKey(NOW, HOUR)
+    const second = rotateKeys([first], NOW)
+    const end = second[1]?.until ?? 0
+    const third = rotateKeys(second, end - 1)
+    assert.deepEqual(ids(third).slice(1), ids(second))
+    assert.equal(third[2]?.until, end)
+    assert.deepEqual(ids(rotateKeys(second, end)).slice(1), [second[0]?.id])
+  })
+
+  it('refuses to make more keys than there may be, and tells when there is room', () => {
+    let keys: readonly StoredKey[] = [createKey(NOW, HOUR)]
+    for (let i = 1; i < KEYS_MAX; i += 1) keys = rotateKeys(keys, NOW)
+    assert.equal(keys.length, KEYS_MAX)
+    const end = NOW + HOUR + KEY_TAKE_UP_SECONDS
+    assert.throws(
+      () => rotateKeys(keys, NOW),
+      (error) => {
+        assert.ok(error instanceof TooManyKeysError)
+        const at = new Date(end * 1000).toISOString().slice(0, 19)
+        return error.message.includes(`wait until ${at}Z`) && error.message.includes('keys revoke-all')
+      },
+    )
+    assert.equal(rotateKeys(keys, end).length, 2)
+  })
+})
+
+describe('replaceKeys', () => {
+  it('leaves one new key, whose tokens live as long as those of the server', () => {
+    const old = { ...createKey(NOW, 2 * HOUR), serverTtl: HOUR }
+    const [signing, ...others] = replaceKeys([old, plain], NOW)
+    assert.deepEqual(others, [])
+    assert.ok(signing !== undefined && signing.secret !== old.secret)
+    assert.deepEqual([signing.ttl, signing.serverTtl], [HOUR, HOUR])
+  })
+})
+
+describe('extendKey', () => {
+  const keys = rotateKeys([createKey(NOW, HOUR)], NOW)
+  const [signing, old = assert.fail()] = keys
+  const end = old.until ?? assert.fail()
+
+  it('moves the end of a superseded key back, never forward, and touches no other', () => {
+    assert.deepEqual(extendKey(keys, old.id, end + 1), [signing, { ...old, until: end + 1 }])
+    assert.equal(extendKey(keys, old.id, end), keys)
+    assert.equal(extendKey(keys, signing?.id ?? '', end + 1), keys)
+    assert.equal(extendKey(keys, 'unknown', end + 1), keys)
+  })
+})
+
+describe('prepareKeys', () => {
+  const prepare = (folder: DataFolder, ttlSeconds: number, isInUse = true) =>
+    prepareKeys(folder, isInUse, ttlSeconds, NOW)
+  const store = (folder: DataFolder, keys: StoredKey[]) => keysDocument(folder).write(keys)
+
+  it('makes one where there is none, or where what is there does not count', async (t) => {
+    const folder = await openedFolder(t)
+    const made = await prepare(folder, HOUR, false)
+    assert.deepEqual(made, await readKeys(folder, true))
+    assert.deepEqual([made.length, made[0]?.created, made[0]?.ttl], [1, NOW, HOUR])
+    assert.notDeepEqual(await prepare(folder, HOUR, false), made)
+    await store(folder, [])
+    assert.equal((await prepare(folder, HOUR)).length, 1)
+  })
+
+  it('writes nothing when nothing is new', async (t) => {
+    const folder = await openedFolder(t)
+    const made = await prepare(folder, HOUR, false)
+    const files = createFailingFiles()
+    assert.deepEqual(await prepareKeys(folder, true, HOUR, NOW, files), made)
+    assert.deepEqual(
+      files.calls.filter((call) => /^(open|rename) /.test(call)),
+      [],
+    )
+  })
+
+  it('notes a longer life of tokens for good, a shorter one for the next key only', async (t) => {
+    const folder = await openedFolder(t)
+    await prepare(folder, HOUR, false)
+    for (const [ttlSeconds, longest] of [
+      [2 * HOUR, 2 * HOUR],
+      [60, 2 * HOUR],
+    ] as const) {
+      const [key] = await prepare(folder, ttlSeconds)
+      assert.deepEqual([key?.ttl, key?.serverTtl], [longest, ttlSeconds])
+      assert.deepEqual(await readKeys(folder, true), [key])
+    }
+    const { after } = await changeKeys(folder, (keys) => rotateKeys(keys, NOW))
+    assert.equal(after[0]?.ttl, 60)
+    assert.equal(after[1]?.until, NOW + 2 * HOUR + KEY_TAKE_UP_SECONDS)
+  })
+
+  it('takes it that a key from before could have signed for as long as any', async (t) => {
+    const folder = await openedFolder(t)
+    await store(folder, [plain])
+    assert.deepEqual(await prepare(folder, HOUR), [{ ...plain, ttl: DURATION_SECONDS_MAX, serverTtl: HOUR }])
+    const { after } = await changeKeys(folder, (keys) => rotateKeys(keys, NOW))
+    assert.equal(after[0]?.ttl, HOUR)
+    assert.equal(after[1]?.until, endOfTokens(plain, NOW) + KEY_TAKE_UP_SECONDS)
+  })
+
+  it('has it on disk before anything is issued, or fails', async (t) => {
+    const folder = await openedFolder(t)
+    await prepare(folder, HOUR, false)
+    const before = await readFile(folder.file(dataFiles.keys), 'utf8')
+    const files = createFailingFiles()
+    failOn(files, 'write', dataFiles.keys, 'ENOSPC')
+    await assert.rejects(prepareKeys(folder, true, 2 * HOUR, NOW, files), { code: 'ENOSPC' })
+    assert.equal(await readFile(folder.file(dataFiles.keys), 'utf8'), before)
+  })
+})
+
+describe('changeKeys', () => {
+  it('edits what is stored by then, and gives what is stored then', async (t) => {
+    const folder = await openedFolder(t)
+    const made = await prepareKeys(folder, false, HOUR, NOW)
+    const first = await changeKeys(folder, (keys) => rotateKeys(keys, NOW))
+    assert.deepEqual(first.before, made)
+    const { before, after } = await changeKeys(folder, (keys) => rotateKeys(keys, NOW))
+    assert.deepEqual(before, first.after)
+    assert.deepEqual(await readKeys(folder, true), after)
+  })
+
+  it('changes nothing when the edit throws', async (t) => {
+    const folder = await openedFolder(t)
+    const made = await prepareKeys(folder, false, HOUR, NOW)
+    await assert.rejects(changeKeys(folder, () => Promise.reject(new Error('made by the test'))))
+    assert.deepEqual(await readKeys(folder, true), made)
+  })
+})

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { chmod, cp, mkdir, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, describe, it, type TestContext } from 'node:test'
+import { rotateKeys, secondsOf } from '../../src/auth/key-rotation.ts'
+import { keysDocument, readKeys } from '../../src/auth/keys.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
+import { KEYS_MAX } from '../../src/limits.ts'
+import { runExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { start } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { photograph } from './photograph.ts'
+
+const used = await temporaryFolder({ after })
+await (await start({ after }, { folder: used })).stop()
+
+/** A copy of a folder that a server has used. */
+async function copyUsed(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  await cp(used, folder, { recursive: true })
+  const paths = dataPaths(folder)
+  return {
+    folder,
+    keys: () => readKeys(paths, true),
+    store: (keys: Awaited<ReturnType<typeof readKeys>>) => keysDocument(paths).write(keys),
+    run: (words: string, through: readonly string[] = []) =>
+      runExecutable(['keys', ...words.split(' '), '--data', folder], { through }),
+    path: paths.file(dataFiles.keys),
+  }
+}
+
+describe('connbook keys', { concurrency: 2 }, () => {
+  it('list tells of each key since when and until when it does what, and never its secret', async (t) => {
+    const { keys, store, run } = await copyUsed(t)
+    const now = secondsOf(Date.now())
+    const [key = assert.fail()] = await keys()
+    await store([
+      { ...key, id: 'new', created: 1_800_000_000 },
+      { ...key, id: 'old', created: 0, until: now + 1000 },
+      { id: 'ended', secret: key.secret, until: 1_700_000_000 },
+    ])
+    const { code, stdout, stderr } = await run('list')
+    assert.deepEqual([code, stderr], [0, ''])
+    const end = new Date((now + 1000) * 1000).toISOString().slice(0, 19)
+    assert.deepEqual(stdout.split('\n'), [
+      'new  since 2027-01-15T08:00:00Z  signs',
+      `old  since 1970-01-01T00:00:00Z  verifies until ${end}Z`,
+      'ended  made by an earlier version  ended 2023-11-14T22:13:20Z',
+      '',
+    ])
+    const shown = [stdout, (await run('rotate')).stdout, (await run('revoke-all')).stdout].join()
+    assert.ok(![key, ...(await keys())].some(({ secret }) => shown.includes(secret)))
+  })
+
+  it('check tells of superseded keys too', async (t) => {
+    const { folder, run } = await copyUsed(t)
+    const check = async () => (await runExecutable(['check', '--data', folder])).stdout
+    assert.match(await check(), /keys\.json +1 signing key\n/)
+    await run('rotate')
+    assert.match(
+      await check(),
+      /keys\.json +1 signing key; 1 superseded key to verify until 2.+Z at the latest\n/,
+    )
+    await run('rotate')
+    assert.match(await check(), /keys\.json +1 signing key; 2 superseded keys to verify until /)
+  })
+
+  it('rotate at the same time loses no key', async (t) => {
+    const { keys, run } = await copyUsed(t)
+    const before = await keys()
+    const all = await Promise.all([1, 2, 3].map(() => run('rotate')))
+    assert.deepEqual(
+      all.map(({ code }) => code),
+      [0, 0, 0],
+    )
+    const found = await keys()
+    const shown = all.map(({ stdout }) => /Key (\w+) signs/.exec(stdout)?.[1])
+    assert.deepEqual(found.map(({ id }) => id).sort(), [...shown, before[0]?.id].sort())
+  })
+
+  it('rotate drops what has ended, and refuses more keys than there may be', async (t) => {
+    const { keys, path, run, store } = await copyUsed(t)
+    const now = secondsOf(Date.now())
+    let all = await keys()
+    while (all.length < KEYS_MAX) all = rotateKeys(all, now)
+    await store(all)
+    const before = await readFile(path, 'utf8')
+    const { code, stdout, stderr } = await run('rotate')
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(
+      stderr,
+      /^connbook: Cannot rotate the keys: 16 of them verify, .+; wait until .+Z, .+ "connbook keys revoke-all"\n$/,
+    )
+    assert.equal(await readFile(path, 'utf8'), before)
+    await store(all.map((key, i) => (i === KEYS_MAX - 1 ? { ...key, until: now } : key)))
+    assert.equal((await run('rotate')).code, 0)
+    const found = await keys()
+    assert.equal(found.length, KEYS_MAX)
+    assert.ok(!found.some(({ id }) => id === all.at(-1)?.id))
+  })
+
+  it('leave a folder whose next start is to make a key to that, unless everybody is to be put out', async (t) => {
+    const { folder, keys, run, store } = await copyUsed(t)
+    await store([])
+    assert.match((await run('list')).stdout, /^no key: the next start makes one/)
+    const { code, stderr } = await run('rotate')
+    assert.equal(code, 1)
+    assert.match(stderr, /^connbook: Cannot rotate the keys of "\/.+": there is none; the next start .+\n$/)
+    assert.deepEqual(await keys(), [])
+    assert.equal((await run('revoke-all')).code, 0)
+    assert.equal((await keys()).length, 1)
+
+    await store([])
+    await unlink(join(folder, dataFiles.revocations))
+    assert.equal((await run('revoke-all')).code, 1)
+    assert.deepEqual(await keys(), [])
+    await (await start(t, { folder })).stop()
+    assert.equal((await keys()).length, 1)
+  })
+
+  const faults: Record<
+    string,
+    [prepare: (folder: string) => Promise<void>, code: number, message: RegExp, verbs?: readonly string[]]
+  > = {
+    'damaged keys': [
+      (folder) => writeFile(join(folder, dataFiles.keys), '{'),
+      65,
+      /^connbook: Cannot read "\/.+\/keys\.json": it is no .+ at byte 0; .+ run: .+\n$/,
+    ],
+    'no keys file': [
+      (folder) => unlink(join(folder, dataFiles.keys)),
+      65,
+      /^connbook: Cannot read "\/.+\/keys\.json": the file is missing at byte 0; .+\n$/,
+    ],
+    'no accounts': [
+      (folder) => unlink(join(folder, dataFiles.accounts)),
+      65,
+      /^connbook: Cannot read "\/.+\/accounts\.json": the file is missing at byte 0; .+\n$/,
+    ],
+    'revocations that do not tell the time': [
+      (folder) => writeFile(join(folder, dataFiles.revocations), 'x'),
+      65,
+      /^connbook: Cannot read "\/.+\/revocations\.jsonl": .+\n$/,
+      ['rotate'],
+    ],
+    'keys that others can read': [
+      (folder) => chmod(join(folder, dataFiles.keys), 0o644),
+      1,
+      /^connbook: Cannot use "\/.+\/keys\.json": .+; run: chmod 600 .+\n$/,
+    ],
+    'a restore that is not complete': [
+      (folder) => mkdir(join(folder, 'restore-20260101T000000Z-012345.begun')),
+      1,
+      /^connbook: Cannot use .+: a restore is not complete, .+\n$/,
+    ],
+    'nothing of connbook': [
+      async (folder) => {
+        for (const name of await readdir(folder)) await rm(join(folder, name))
+      },
+      1,
+      /^connbook: Cannot find anything of connbook in .+\n$/,
+    ],
+  }
+  for (const [what, [prepare, expected, message, verbs = ['rotate', 'revoke-all', 'list']]] of Object.entries(
+    faults,
+  )) {
+    it(`refuse a folder with ${what}, and change nothing`, async (t) => {
+      const { folder, run } = await copyUsed(t)
+      await prepare(folder)
+      const before = await photograph(folder)
+      for (const verb of verbs) {
+        const { code, stdout, stderr } = await run(verb)
+        assert.deepEqual([code, stdout], [expected, ''], verb)
+        assert.match(stderr, message)
+      }
+      assert.deepEqual(await photograph(folder), before)
+    })
+  }
+
+  const misuses: Record<string, RegExp> = {
+    '': /^connbook: Unknown command "keys"; it takes rotate, revoke-all, list\n$/,
+    revoke: /^connbook: Unknown command "keys revoke"; it takes rotate, revoke-all, list\n$/,
+    'rotate now': /^connbook: Write it as: connbook keys rotate\n$/,
+    'revoke-all admin': /^connbook: Write it as: connbook keys revoke-all\n$/,
+    'list --port=1': /^connbook: Unknown flag "--port"/,
+  }
+  for (const [words, message] of Object.entries(misuses)) {
+    it(`${words}: exit 2, and nothing has changed`, async (t) => {
+      const { folder, path } = await copyUsed(t)
+      const before = await readFile(path, 'utf8')
+      const { code, stdout, stderr } = await runExecutable([
+        'keys',
+        ...words.split(' ').filter(Boolean),
+        '--data',
+        folder,
+      ])
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, message)
+      assert.equal(await readFile(path, 'utf8'), before)
+    })
+  }
+
+  it('are exit 1 when standard output takes nothing', async (t) => {
+    for (const through of [toFullDevice, toNobody]) {
+      const { run } = await copyUsed(t)
+      for (const [verb, what] of [
+        ['rotate', 'what was done'],
+        ['revoke-all', 'what was done'],
+        ['list', 'the keys'],
+      ]) {
+        const { code, stderr } = await run(verb ?? '', through)
+        assert.equal(code, 1)
+        assert.match(stderr, new RegExp(`^connbook: Cannot show ${what} \\((ENOSPC|EPIPE)\\)\n$`))
+      }
+    }
+  })
+
+  it('leave the keys as they are on a disk that takes no more', async (t) => {
+    const { path, run } = await copyUsed(t)
+    const before = await readFile(path, 'utf8')
+    for (const verb of ['rotate', 'revoke-all']) {
+      const { code, stderr } = await run(verb, ['prlimit', '--fsize=100'])
+      assert.equal(code, 1)
+      assert.match(stderr, /^connbook: Cannot go on: EFBIG: .+\n$/)
+      assert.equal(await readFile(path, 'utf8'), before)
+    }
+  })
+})
