@@ -112,7 +112,7 @@ describe('in the place of a data file', { timeout: TIMEOUT_MS }, () => {
 })
 
 describe('under the name of a temporary file', { timeout: TIMEOUT_MS }, () => {
-  const names = [dataFiles.journal, dataFiles.snapshot, dataFiles.revocations, dataFiles.keys]
+  const names = [dataFiles.journal, dataFiles.snapshot, dataFiles.revocations]
   const temporaryName = (name: string) => `.${name}.0123456789ab.tmp`
 
   for (const kind of ['a fifo', 'a symbolic link to nothing', 'a symbolic link to /dev/zero', 'a socket']) {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { access, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { readKeys } from '../../src/auth/keys.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { getToken } from '../support/api.ts'
 import { missing } from '../support/debian.ts'
 import { type RunningServer, runExecutable, startExecutable } from '../support/executable.ts'
@@ -213,6 +214,36 @@ describe('a kill at a system call', { skip: missing('strace') }, () => {
       }),
     )
   })
+
+  it('of "keys rotate" leaves a key that signs, old or new, and every session and token good', async (t) => {
+    await killAtEach(t, pointsOfCommands, (throughFor) =>
+      withCopy(t, used, async (data) => {
+        const before = await readKeys(dataPaths(data), true)
+        const { code } = await runCommand(data, ['keys', 'rotate'], throughFor(data))
+        const after = await readKeys(dataPaths(data), true)
+        assert.equal(after.length, code === 0 ? 2 : after.length)
+        assert.equal(after.at(-1)?.id, before[0]?.id)
+        assert.deepEqual(await trySessionsTwice(t, data), [true, true])
+        assert.deepEqual(await tryTwice(t, data, [used.credentials]), [{ user: true, client: true }])
+        await checkSwept(data)
+        return code === null
+      }),
+    )
+  })
+
+  it('of "keys revoke-all" ends every session and token, or none', async (t) => {
+    await killAtEach(t, pointsOfCommands, (throughFor) =>
+      withCopy(t, used, async (data) => {
+        const { code } = await runCommand(data, ['keys', 'revoke-all'], throughFor(data))
+        const [session, token] = await trySessionsTwice(t, data)
+        assert.equal(session, token)
+        if (code === 0) assert.equal(session, false, 'the session is still good')
+        assert.deepEqual(await tryTwice(t, data, [used.credentials]), [{ user: true, client: true }])
+        await checkSwept(data)
+        return code === null
+      }),
+    )
+  })
 })
 
 /** Starts a server that may be killed; undefined when that was before it listened. */
@@ -323,6 +354,22 @@ async function tryTwice(t: TestContext, data: string, credentials: readonly Cred
     const tried: Tried[] = []
     for (const some of credentials) tried.push(await tryCredentials(server.url, some))
     outcomes.push(tried)
+    await server.stop(signal)
+  }
+  const [first = [], second] = outcomes
+  assert.deepEqual(second, first)
+  return first
+}
+
+/** Tries the session and the token of the used folder after each of two starts, which must agree. */
+async function trySessionsTwice(t: TestContext, data: string): Promise<boolean[]> {
+  const outcomes: boolean[][] = []
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    const server = await startExecutable(t, ['--data', data])
+    const answers = [used.cookie, used.bearer].map((headers) =>
+      createClient(server.url, headers)('GET', LIST),
+    )
+    outcomes.push((await Promise.all(answers)).map(({ status }) => status === 200))
     await server.stop(signal)
   }
   const [first = [], second] = outcomes
