@@ -11,7 +11,8 @@ import {
   TooManyKeysError,
 } from '../../src/auth/key-rotation.ts'
 import { createKey, keysDocument, readKeys, type StoredKey } from '../../src/auth/keys.ts'
-import { type DataFolder, dataFiles } from '../../src/files/data-folder.ts'
+import { type DataFolder, dataFiles, takeLock } from '../../src/files/data-folder.ts'
+import type { FileLock } from '../../src/files/file-lock.ts'
 import { DURATION_SECONDS_MAX, KEY_TAKE_UP_SECONDS, KEYS_MAX } from '../../src/limits.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { openedFolder } from '../support/opened-folder.ts'
@@ -162,6 +163,21 @@ describe('changeKeys', () => {
     const { before, after } = await changeKeys(folder, (keys) => rotateKeys(keys, NOW))
     assert.deepEqual(before, first.after)
     assert.deepEqual(await readKeys(folder, true), after)
+  })
+
+  it('lets no other change accounts or keys meanwhile', async (t) => {
+    const folder = await openedFolder(t)
+    await prepareKeys(folder, false, HOUR, NOW)
+    const take = () => takeLock(folder.path, dataFiles.accountsLock)
+    let taken: FileLock | undefined
+    await changeKeys(folder, async (keys) => {
+      taken = await take()
+      return keys
+    })
+    assert.equal(taken, undefined)
+    const lock = await take()
+    assert.ok(lock)
+    lock.release()
   })
 
   it('changes nothing when the edit throws', async (t) => {

@@ -143,13 +143,14 @@ describe('followKeys', () => {
   }
   for (const [what, [damage, event]] of Object.entries(breakages)) {
     it(`keeps the keys that it has while the file is ${what}, and logs that once`, async (t) => {
-      const { folder, held, log, live, look, stored } = await setUp(t)
+      const { files, folder, held, log, live, look, stored } = await setUp(t)
       const before = await stored()
       await look()
       await damage(folder.file(dataFiles.keys))
       for (let i = 0; i < 3; i += 1) await look()
       assert.deepEqual(live.verifying, [live.signing])
       assert.deepEqual(log.events, [event])
+      assert.ok(files.calls.filter((call) => call.startsWith('readFile ')).length <= 2)
       const after = rotateKeys(before, secondsOf(held.wall))
       await keysDocument(folder).write(after)
       await look()
