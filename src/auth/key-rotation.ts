@@ -5,10 +5,11 @@ import { DURATION_SECONDS_MAX, KEY_TAKE_UP_SECONDS, KEYS_MAX } from '../limits.t
 import { withAccountsLock } from './accounts.ts'
 import { createKey, keysDocument, readKeys, type StoredKey } from './keys.ts'
 
-// Whoever supersedes a key tells how long it verifies, by a clock of his own. A command goes by the machine's, or by
-// the latest moment that a server has remembered if that is later; a server goes by its own, which follows the
-// machine's forward but not back. So a server may be ahead of a command, and then extends what the command has set
-// (`extendKey`). It is never behind one for longer than the machine's own clock was wrong.
+// Until when a superseded key verifies is said by the command that supersedes it, and seen by a server, each by a clock
+// of its own. A command goes by the machine's, or by the latest moment that a server has remembered if that is later.
+// A server's clock follows the machine's forward, but not back; so it may be ahead of a command, and the server then
+// extends what the command has said (`extendKey`). What is relied on: that both run on one machine, so that a server
+// is never behind.
 
 /** As many keys as there may be verify still. */
 export class TooManyKeysError extends ConnbookError {
