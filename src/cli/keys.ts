@@ -13,6 +13,7 @@ import { openRevocationsFile, readRevocations, revocationsMissing } from '../aut
 import { systemCode, UsageError } from '../errors.ts'
 import { type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
+import { recordCommand } from './command-audit.ts'
 import { parseCommandLine } from './options.ts'
 import { OutputError, type Print } from './output.ts'
 import { checkUsedFolder } from './used-folder.ts'
@@ -57,6 +58,7 @@ async function rotate(folder: DataPaths): Promise<string[]> {
     return rotateKeys(keys, await latestMoment(folder))
   })
   const [signing] = after
+  await recordCommand(folder.path, 'keys_rotated', 'keys rotate', { key: signing?.id })
   const superseded = after.find(({ id }) => id === before[0]?.id)
   return [
     `Rotated the keys in ${folder.path}`,
@@ -71,6 +73,7 @@ async function revokeAll(folder: DataPaths): Promise<string[]> {
     if (keys.length === 0 && !(await hasRevocations(folder))) throw noKey(folder, 'replace')
     return replaceKeys(keys, secondsOf(Date.now()))
   })
+  await recordCommand(folder.path, 'keys_revoked', 'keys revoke-all', { key: after[0]?.id })
   return [
     `Replaced the keys in ${folder.path}`,
     `Key ${after[0]?.id} signs from now on`,

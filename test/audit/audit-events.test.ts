@@ -178,6 +178,14 @@ describe('a command', () => {
         },
       ])
     }
+    for (const [verb, event] of [
+      ['rotate', 'keys_rotated'],
+      ['revoke-all', 'keys_revoked'],
+    ] as const) {
+      const [line] = await addedBy(folder, run(['keys', verb]))
+      const { stdout } = await runExecutable(['keys', 'list', '--data', folder])
+      assert.deepEqual(line, { event, command: `keys ${verb}`, by: username, key: stdout.split(' ')[0] })
+    }
     assert.deepEqual(await addedBy(folder, run(['user', 'list'])), [])
     assert.ok(!(await readFile(join(folder, 'audit.jsonl'), 'utf8')).includes('secret password'))
     await service.stop()
