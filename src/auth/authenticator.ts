@@ -4,6 +4,7 @@ import { InvalidScopeError } from '../errors.ts'
 import { formatCookie, readCookie } from '../http/cookie.ts'
 import type { Caller, Principal, Request } from '../http/message.ts'
 import { FULL_SCOPE, narrower, type Scope } from '../http/scope.ts'
+import { trimBlanks } from '../http/white-space.ts'
 import { VERIFIED_TOKENS_MAX } from '../limits.ts'
 import type { Log, LogFields } from '../log.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
@@ -279,7 +280,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 /** The token of a `Bearer` header (RFC 6750 section 2.1), scheme in any case; undefined for another scheme. */
 export function readBearer(authorization: string): string | undefined {
   if (authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined
-  const token = authorization.slice(7).trim()
+  const token = trimBlanks(authorization.slice(7))
   return token === '' ? undefined : token
 }
 

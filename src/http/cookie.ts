@@ -1,9 +1,11 @@
+import { trimBlanks } from './white-space.ts'
+
 /** The value of the first cookie with a name in a `Cookie` header (RFC 6265 section 5.4); undefined without one. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   if (header === undefined) return undefined
   for (const pair of header.split(';')) {
     const equals = pair.indexOf('=')
-    if (equals !== -1 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim()
+    if (equals !== -1 && trimBlanks(pair.slice(0, equals)) === name) return trimBlanks(pair.slice(equals + 1))
   }
   return undefined
 }

@@ -12,8 +12,10 @@ export function isCrossSite(request: Request): boolean {
   return origin !== undefined && !isSameHost(origin, host)
 }
 
+/** The port may be left out on either side; the origin's scheme tells which one is meant. */
 function isSameHost(origin: string, host: string | undefined): boolean {
-  const from = URL.parse(origin)
-  // The port may be left out on either side; the origin's scheme tells which one is meant.
-  return from !== null && from.host !== '' && from.host === URL.parse(`${from.protocol}//${host}`)?.host
+  const [, scheme, authority = ''] = /^(https?):\/\/([^/\\?#@\s]+)$/.exec(origin) ?? []
+  if (scheme === undefined || host === undefined) return false
+  const from = URL.parse(`${scheme}://${authority}`)
+  return from !== null && from.host === URL.parse(`${scheme}://${host}`)?.host
 }

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../json.ts'
 import { Problem } from './problem.ts'
 import type { Scope } from './scope.ts'
+import { trimBlanks } from './white-space.ts'
 
 /** Who calls, as far as HTTP is concerned. */
 export interface Principal {
@@ -69,8 +70,8 @@ export interface MediaType {
 }
 
 export function parseMediaType(header: string | undefined): MediaType | undefined {
-  if (header === undefined || header.trim() === '') return undefined
-  const [essence = '', ...parameters] = header.split(';').map((part) => part.trim())
+  if (header === undefined || header === '') return undefined
+  const [essence = '', ...parameters] = header.split(';').map(trimBlanks)
   const charset = parameters
     .map((part) => /^charset="?([^"]*)"?$/i.exec(part)?.[1])
     .find((value) => value !== undefined)

@@ -37,7 +37,9 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string,
       const target = `${collection}?${sort === undefined ? '' : `sort=${sort}&`}`
       headers.Link = linkHeader(target, page, store.count)
     }
-    if (isUnchanged(request.headers['if-none-match'], headers.ETag ?? '')) return { status: 304, headers }
+    const etag = headers.ETag ?? ''
+    checkIfMatch(request, etag)
+    if (isUnchanged(request.headers['if-none-match'], etag)) return { status: 304, headers }
     if (page !== undefined) {
       return envelope(store.list(page.page * page.perPage, page.perPage, sort), headers)
     }
@@ -59,6 +61,7 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string,
     const record = store.find(name)
     if (record === undefined) throw asProblem(new UnknownNameError(name))
     const headers = cacheHeaders(record.etag)
+    checkIfMatch(request, record.etag)
     if (isUnchanged(request.headers['if-none-match'], record.etag)) return { status: 304, headers }
     return envelope([record], headers)
   }
@@ -118,9 +121,16 @@ function* pieces(records: readonly Configuration[]): Generator<string> {
   yield CLOSE
 }
 
-function expectation(request: Request): Expectation | undefined {
-  const ifMatch = request.headers['if-match']
-  return ifMatch === undefined ? undefined : (record) => isExpected(ifMatch, record.etag)
+/** @throws {Problem} 412: a condition holds for reads as it does for changes (RFC 9110 section 13.1.1). */
+function checkIfMatch(request: Request, etag: string) {
+  if (isExpected(request.headers['if-match'], etag)) return
+  throw new Problem(412, 'stale_record', 'This is not what If-Match names; read it without that')
+}
+
+function expectation({ headers }: Request): Expectation | undefined {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
+  if (ifMatch === undefined && ifNoneMatch === undefined) return undefined
+  return ({ etag }) => isExpected(ifMatch, etag) && !isUnchanged(ifNoneMatch, etag)
 }
 
 /** What the audit trail keeps of a modification: the fields that are others now, with both values. */

@@ -11,6 +11,7 @@ import {
 import { Problem } from '../http/problem.ts'
 import type { Route } from '../http/router.ts'
 import { parseScope } from '../http/scope.ts'
+import { trimBlanks } from '../http/white-space.ts'
 import { isObject, parseJson } from '../json.ts'
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
@@ -60,7 +61,7 @@ function invalidRequest(message: string): Problem {
 /** @throws {Problem} 400 when the scheme is Basic and the rest is not; other schemes are somebody else's. */
 function parseBasic(authorization: string | undefined): ClientCredentials | undefined {
   if (authorization === undefined || !/^basic( |$)/i.test(authorization)) return undefined
-  const encoded = authorization.slice('basic'.length).trim()
+  const encoded = trimBlanks(authorization.slice('basic'.length))
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded)
   const decoded = isBase64 ? decodeUtf8OrFail(Buffer.from(encoded, 'base64')) : ''
   const colon = decoded.indexOf(':')

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../http/problem.ts'
+import { HEADER_BYTES_MAX } from '../limits.ts'
 
 /** Fields of which a second one would make the request mean two things. */
 const SINGLETONS = new Set([
@@ -13,6 +14,12 @@ const SINGLETONS = new Set([
   'sec-fetch-site',
 ])
 
+/** A name or an address, and a port (RFC 3986 section 3.2.2); it may be empty (RFC 9112 section 3.2). */
+const AUTHORITY = /^(?:\[[\da-fA-F:.]{2,}\]|(?:[\w.~!$&'()*+,;=-]|%[\da-fA-F]{2})*)(?::\d*)?$/
+
+/** Names and values. */
+const MANY_HEADERS = 200
+
 /** What Node's parser lets through and a server must not (RFC 9112); undefined for a sound request. */
 export function findFramingFault(incoming: IncomingMessage): Problem | undefined {
   if (incoming.httpVersion !== '1.1' && incoming.httpVersion !== '1.0') {
@@ -22,13 +29,14 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
     return malformed('malformed_target', 'The request target must be a path, without host or fragment')
   }
+  if (isHeaderTooLarge(incoming)) return headerTooLarge()
   const doubled = findDoubled(incoming)
   if (doubled !== undefined) return malformed('doubled_header', `The header ${doubled} is given twice`)
   const { host, expect, 'transfer-encoding': coding } = incoming.headers
   if (host === undefined && incoming.httpVersion === '1.1') {
     return malformed('missing_host', 'The header Host is missing')
   }
-  if (host !== undefined && !/^[\w.~%!$&'()*+,;=:[\]-]*$/.test(host)) {
+  if (host !== undefined && !AUTHORITY.test(host)) {
     return malformed('malformed_host', 'The header Host does not name a host')
   }
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || incoming.httpVersion === '1.0')) {
@@ -41,6 +49,18 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
     return new Problem(417, 'unknown_expectation', 'The only Expect that can be met is 100-continue')
   }
   return undefined
+}
+
+/** Request line and header fields together are too long. */
+export function headerTooLarge(): Problem {
+  const message = `Request line and headers are longer than ${HEADER_BYTES_MAX} bytes`
+  return new Problem(431, 'header_too_large', message)
+}
+
+/** The parser does not count what stands between names and values, which adds up where there are many. */
+function isHeaderTooLarge({ rawHeaders }: IncomingMessage): boolean {
+  if (rawHeaders.length <= MANY_HEADERS) return false
+  return rawHeaders.reduce((bytes, text) => bytes + text.length + 2, 0) > HEADER_BYTES_MAX
 }
 
 function findDoubled({ headers, rawHeaders }: IncomingMessage): string | undefined {

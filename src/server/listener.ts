@@ -26,7 +26,7 @@ import {
 } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type App, problemReply } from './app.ts'
-import { findFramingFault } from './framing.ts'
+import { findFramingFault, headerTooLarge } from './framing.ts'
 import { IncomingRequest } from './incoming-request.ts'
 import { findOrigin, unmapped } from './proxy-trust.ts'
 import { createRequestIds } from './request-id.ts'
@@ -216,11 +216,12 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   }
 
   function onClientError(error: NodeJS.ErrnoException, socket: Socket) {
+    // More of what was refused; it is read and dropped.
+    if (broken.has(socket) && error.code !== 'ECONNRESET') return
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy()
       return
     }
-    if (broken.has(socket)) return
     broken.add(socket)
     const problem = clientProblem(error)
     const last = lastExchanges.get(socket)
@@ -278,14 +279,13 @@ function lingerOnClose(socket: Socket) {
 
 const targetProblem = new Problem(400, 'malformed_target', 'The request target must be a path')
 
-function clientProblem(error: NodeJS.ErrnoException): Problem {
+function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): Problem {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new Problem(
-        431,
-        'header_too_large',
-        `Request line and headers are longer than ${HEADER_BYTES_MAX} bytes`,
-      )
+      // Nothing but a request line can begin so and be so long (RFC 9112 section 3).
+      return /^[A-Z]+ \/[^\n]*$/.test(error.rawPacket?.subarray(0, HEADER_BYTES_MAX).toString('latin1') ?? '')
+        ? new Problem(414, 'target_too_long', `The request line is longer than ${HEADER_BYTES_MAX} bytes`)
+        : headerTooLarge()
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem(408, 'request_timeout', 'The request took too long to arrive')
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':

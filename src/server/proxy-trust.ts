@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { Caller } from '../http/message.ts'
+import { trimBlanks } from '../http/white-space.ts'
 
 /** Addresses that begin with the same bits. */
 export interface Network {
@@ -59,13 +60,13 @@ function findAddress(peer: string, hops: string | readonly string[] | undefined,
 
 /** Some proxies add the port. */
 function parseHop(hop: string): string | undefined {
-  const text = hop.trim()
+  const text = trimBlanks(hop)
   const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
   return isIP(address) === 0 ? undefined : unmapped(address)
 }
 
 function lastOf(list: string | readonly string[] | undefined): string | undefined {
-  return list === undefined ? undefined : String(list).split(',').at(-1)?.trim()
+  return list === undefined ? undefined : trimBlanks(String(list).split(',').at(-1) ?? '')
 }
 
 function isTrusted(address: string, trusted: BlockList): boolean {

@@ -34,7 +34,8 @@ describe('every answer', async () => {
     'to bad framing': [formatRequest('GET //a'), 400],
     'to CONNECT': [formatRequest('CONNECT a:1'), 400],
     'to what is no HTTP': ['what?\r\n\r\n', 400],
-    'to a head too large': [formatRequest(`GET /${'a'.repeat(20_000)}`), 431],
+    'to a head too large': [formatRequest('GET /', { A: 'a'.repeat(20_000) }), 431],
+    'to a target too long': [formatRequest(`GET /${'a'.repeat(20_000)}`), 414],
   }
   for (const [what, [bytes, status]] of Object.entries(requests)) {
     it(`${what} has the headers that protect, and a name of its own`, async () => {

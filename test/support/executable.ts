@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { Lifetime } from './temporary-folder.ts'
 
 /** What `npm run build` has made; `npm test` builds it before it runs the tests. */
 export const executable = fileURLToPath(new URL('../../dist/connbook', import.meta.url))
@@ -26,7 +26,7 @@ export interface RunningServer {
  * @param through A command that runs it, `prlimit` for example, with that command's arguments.
  */
 export async function startExecutable(
-  t: TestContext,
+  t: Lifetime,
   args: readonly string[],
   {
     cwd,
@@ -48,14 +48,19 @@ export async function startExecutable(
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  t.after(() => child.kill('SIGKILL'))
+  t.after(() => {
+    child.kill('SIGKILL')
+  })
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
   let stderr = ''
   const { promise: listening, resolve } = Promise.withResolvers<string>()
+  let isListening = false
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
-    const url = /"event":"listening","url":"([^"]+)"/.exec(stderr)?.[1]
-    if (url !== undefined) resolve(url)
+    const url = isListening ? undefined : /"event":"listening","url":"([^"]+)"/.exec(stderr)?.[1]
+    if (url === undefined) return
+    isListening = true
+    resolve(url)
   })
   const url = await Promise.race([listening, exited.then(([code]) => assert.fail(`exit ${code}: ${stderr}`))])
   return {

@@ -1,0 +1,147 @@
+import { deletion, idlePatch, list, nobody, sender, victim } from '../requests.ts'
+import { entriesFrom, type HostileRow, type Loot, rows } from '../row.ts'
+
+/** Preconditions (RFC 9110 section 13) that cannot be met, or not be read. */
+export function conditionRows({ bearer, etag }: Loot): HostileRow[] {
+  const send = sender({ Authorization: bearer })
+  const deletions = (...values: string[]) =>
+    entriesFrom(values, (value) => deletion({ Authorization: bearer, 'If-Match': value }), 'If-Match: ')
+  const patches = (...values: string[]) =>
+    entriesFrom(values, (value) => send(`PATCH ${victim}`, { 'If-Match': value }, idlePatch), 'If-Match: ')
+  const reads = (...values: string[]) =>
+    entriesFrom(values, (value) => send(`GET ${victim}`, { 'If-None-Match': value }), 'If-None-Match: ')
+  const bare = etag.slice(1, -1)
+
+  return [
+    ...rows(
+      deletions(
+        '',
+        '""',
+        '"x"',
+        'x',
+        '"',
+        '"x',
+        'x"',
+        "'x'",
+        'W/',
+        'W/"x"',
+        'w/"x"',
+        `W/${etag}`,
+        `w/"${bare}`,
+        `"${bare}`,
+        `${bare}"`,
+
+        bare,
+        `'${bare}'`,
+        `"${bare}x"`,
+        `"x${bare}"`,
+        `"${bare} "`,
+        `" ${bare}"`,
+        `"\\"${bare}\\""`,
+
+        '**',
+        '"*"',
+        "'*'",
+        '*x',
+        '*;q=1',
+        '"a", "b", W/"c"',
+        '"a" , , ,"b",',
+        ',,,',
+        '"\xff"',
+        '"a b"',
+        '__proto__',
+        '"__proto__"',
+        `"x${etag}`.replace('""', '"'),
+        'W/"',
+        'W/W/"x"',
+        '0',
+        'null',
+        '"x",'.repeat(3_000),
+        '"'.repeat(15_000),
+        'W/'.repeat(7_000),
+        `"${'x'.repeat(15_000)}"`,
+      ),
+      412,
+    ),
+    ...rows(
+      {
+        'If-Match twice, neither good': deletion({
+          Authorization: bearer,
+          'If-Match': '"a"\r\nIf-Match: "b"',
+        }),
+        'If-Match of the list': deletion({ Authorization: bearer, 'If-Match': '"00000000-1"' }),
+      },
+      412,
+    ),
+    ...rows(patches('*', ' * ', etag, `"x", ${etag}`, `${etag}, "x"`, `W/"x",${etag}`, `,, ${etag} ,,`), 200),
+    ...rows(
+      {
+        'If-Match twice, one good': send(
+          `PATCH ${victim}`,
+          { 'If-Match': `"a"\r\nIf-Match: ${etag}` },
+          idlePatch,
+        ),
+        'If-Unmodified-Since, which nothing here knows': send(
+          `PATCH ${victim}`,
+          { 'If-Unmodified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT', 'If-Modified-Since': 'x' },
+          idlePatch,
+        ),
+      },
+      200,
+    ),
+    ...rows(
+      {
+        'If-Match with a NUL': deletion({ Authorization: bearer, 'If-Match': '"\0"' }),
+        'If-Match on two lines': deletion({ Authorization: bearer, 'If-Match': '"a",\r\n "b"' }),
+        'If-None-Match with a NUL': send(`GET ${victim}`, { 'If-None-Match': '"\0"' }),
+      },
+      400,
+    ),
+    ...rows(
+      {
+        'If-Match: * of what is not there': send(`DELETE ${nobody}`, { 'If-Match': '*' }),
+        'If-None-Match: * of what is not there': send(`GET ${nobody}`, { 'If-None-Match': '*' }),
+      },
+      404,
+    ),
+    ...rows(
+      {
+        'If-Match of a stranger': deletion({ 'If-Match': '"x"' }),
+        'If-None-Match of a stranger': sender({})(`GET ${victim}`, { 'If-None-Match': etag }),
+      },
+      403,
+    ),
+    ...rows(reads('*', etag, `W/${etag}`, `"x", W/"y", ${etag}`, `"x",,,${etag},`, `x, ${etag}`), 304),
+    ...rows(
+      reads(
+        '',
+        '""',
+        '"x"',
+        'x',
+        '"',
+        bare,
+        `"${bare}`,
+        `"${bare}x"`,
+        `w/"x"`,
+        '"*"',
+        '**',
+        '"x",'.repeat(3_000),
+        '"\xff"',
+        'null',
+      ),
+      200,
+    ),
+    ...rows({ 'If-None-Match: * of the list': send(`GET ${list}`, { 'If-None-Match': '*' }) }, 304),
+    ...rows({ 'If-None-Match: * of health': send('GET /healthz', { 'If-None-Match': '*' }) }, [200, 304]),
+    // A condition that does not hold forbids the method, whichever it is (RFC 9110 sections 13.1.1 and 13.1.2).
+    ...rows(
+      {
+        'If-None-Match: * of a modification': send(`PATCH ${victim}`, { 'If-None-Match': '*' }, idlePatch),
+        'If-None-Match of a modification': send(`PATCH ${victim}`, { 'If-None-Match': etag }, idlePatch),
+        'If-Match of a read': send(`GET ${victim}`, { 'If-Match': '"x"' }),
+        'If-Match: * behind a no-break space': send(`PATCH ${victim}`, { 'If-Match': '\xa0*' }, idlePatch),
+      },
+      412,
+    ),
+  ]
+}
