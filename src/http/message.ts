@@ -70,7 +70,7 @@ export interface MediaType {
 }
 
 export function parseMediaType(header: string | undefined): MediaType | undefined {
-  if (header === undefined || header === '') return undefined
+  if (header === undefined || trimBlanks(header) === '') return undefined
   const [essence = '', ...parameters] = header.split(';').map(trimBlanks)
   const charset = parameters
     .map((part) => /^charset="?([^"]*)"?$/i.exec(part)?.[1])
