@@ -36,8 +36,10 @@ export interface ReadJournal {
   readonly end: JournalEnd
 }
 
-/** Each further one means that the files were put in the place of others just then, which is a rare moment. */
-const ATTEMPTS_MAX = 10
+/** One that meets a compaction costs a few calls only, and a busy machine can make many meet one after the other. */
+const OPENINGS_MAX = 1000
+/** Each further one means that a frame was cut back just then, which is a rare moment. */
+const READINGS_MAX = 10
 
 /** The files were replaced each time that they were about to be read. */
 export class StoreChangingError extends ConnbookError {
@@ -137,18 +139,20 @@ export async function readStoreBeside(
   mustExist: boolean,
   files: FileSystem,
 ): Promise<StoredState> {
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+  let readings = 0
+  for (let opening = 1; opening <= OPENINGS_MAX; opening++) {
     const opened = await openStoreFiles(folder, files, 'r')
     try {
       const before = await sizeAndTimeOf(opened.journal?.file)
       // All names stood for the opened files at one moment, so together these are a state that a crash could leave.
       if (!(await areInPlace(opened, folder, files))) continue
+      readings++
       try {
         return await readStoreFiles(opened, folder, mustExist)
       } catch (error) {
         // A frame that was cut back and written anew while it was read looks like damage.
         const mayBeMoving = (await sizeAndTimeOf(opened.journal?.file)) !== before
-        if (attempt === ATTEMPTS_MAX || !mayBeMoving) throw error
+        if (readings === READINGS_MAX || !mayBeMoving) throw error
       }
     } finally {
       await opened.close()

@@ -111,6 +111,21 @@ describe('reading a store beside its server', { timeout: 60_000 }, () => {
     assert.ok(count() > 30)
   })
 
+  it('goes on opening while one compaction follows the other', async (t) => {
+    const folder = await temporaryFolder(t)
+    const { count, beginCompaction } = await openCounting(t, folder)
+    const files = createFailingFiles()
+    let compactions = 0
+    files.before = async (operation, path) => {
+      if (operation !== 'stat' || basename(path) !== 'snapshot.json' || compactions === 50) return
+      compactions += 1
+      const compacted = await beginCompaction()
+      await compacted()
+    }
+    assert.equal(await countBeside(folder, files), count())
+    assert.equal(compactions, 50)
+  })
+
   it('takes no compaction for damage, wherever that begins and ends among its calls', async (t) => {
     const folder = await temporaryFolder(t)
     const writer = await openCounting(t, folder)
