@@ -81,6 +81,13 @@ export const THROTTLE_PAIRS_MAX = 10_000
 /** A file of the audit trail; beyond it a new one begins, and the oldest of five goes. */
 export const AUDIT_FILE_BYTES_MAX = 16 * 1024 * 1024
 
+/** Lines that wait for the audit trail; one more is counted and lost. */
+export const AUDIT_WAITING_LINES_MAX = 20_000
+/** Attempts to get in that did not succeed and are listed, in each ATTEMPTS_WINDOW_MS: of one network, and of all. */
+export const ATTEMPTS_LISTED_MAX = 30
+export const ALL_ATTEMPTS_LISTED_MAX = 300
+export const ATTEMPTS_WINDOW_MS = 60_000
+
 /** Signing keys of a folder, the superseded ones included; one more is refused. */
 export const KEYS_MAX = 16
 /** A server that is still busy with something else may sign with a superseded key for so long. */

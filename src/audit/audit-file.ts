@@ -1,4 +1,4 @@
-import { systemCode } from '../errors.ts'
+import { FolderRefusedError, systemCode } from '../errors.ts'
 import { giveToOwnerOf } from '../files/atomic-file.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
@@ -27,14 +27,17 @@ export class AuditFile {
     this.#files = files
   }
 
-  /** @throws the system's error when the file cannot be opened or made; also `append` then tries. */
+  /**
+   * Opens the file if it is there; else `append` makes it.
+   *
+   * @throws {FolderRefusedError} Also the system's error when it cannot be opened; `append` then tries again.
+   */
   async open(): Promise<void> {
-    const [name] = auditFiles
-    const file = await this.#files.open(this.#folder.file(name), 'a+', 0o600)
+    const file = await this.#openFound(this.#folder.file(auditFiles[0]))
+    if (file === undefined) return
     try {
       this.#bytes = (await file.stat()).size
-      if (this.#bytes === 0) await giveToOwnerOf(this.#folder.path, file, this.#files)
-      else {
+      if (this.#bytes > 0) {
         const last = Buffer.alloc(1)
         await file.read(last, 0, 1, this.#bytes - 1)
         this.#isTorn = last.toString() !== '\n'
@@ -44,6 +47,35 @@ export class AuditFile {
       throw error
     }
     this.#file = file
+  }
+
+  /** Only what was just made is given to the owner of the folder. */
+  async #make() {
+    let file: OpenFile
+    try {
+      file = await this.#files.open(this.#folder.file(auditFiles[0]), 'ax+', 0o600)
+    } catch (error) {
+      // Another process was faster.
+      if (systemCode(error) === 'EEXIST') return this.open()
+      throw error
+    }
+    this.#file = file
+    this.#bytes = 0
+    this.#isTorn = false
+    await giveToOwnerOf(this.#folder.path, file, this.#files)
+  }
+
+  /** A name that leads elsewhere, put there by the owner of the folder, must not lead root's lines there. */
+  async #openFound(path: string): Promise<OpenFile | undefined> {
+    const expected = await this.#files.lstat(path).catch((error: unknown) => {
+      if (systemCode(error) !== 'ENOENT') throw error
+    })
+    if (expected === undefined) return undefined
+    const file = await this.#files.open(path, 'a+', 0o600)
+    const found = await file.stat()
+    if (found.isFile() && found.ino === expected.ino && found.nlink === 1) return file
+    await file.close()
+    throw new FolderRefusedError(`Cannot write "${path}": it is not a plain file of one name; move it away`)
   }
 
   /**
@@ -60,6 +92,7 @@ export class AuditFile {
       })
     }
     if (this.#file === undefined) await this.open()
+    if (this.#file === undefined) await this.#make()
     const { bytesWritten = 0 } = (await this.#file?.write(bytes, 0, bytes.length, null)) ?? {}
     this.#bytes += bytesWritten
     this.#isTorn = bytesWritten < bytes.length

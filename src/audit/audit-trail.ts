@@ -1,14 +1,15 @@
-import { systemCode } from '../errors.ts'
+import { FolderRefusedError, systemCode } from '../errors.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import type { Caller } from '../http/message.ts'
 import { printableJson } from '../json.ts'
-import { AUDIT_FILE_BYTES_MAX } from '../limits.ts'
+import { AUDIT_FILE_BYTES_MAX, AUDIT_WAITING_LINES_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { AuditFile } from './audit-file.ts'
 
 /** What is worth knowing years later. */
 export type AuditEvent =
+  | 'first_started'
   | 'started'
   | 'stopped'
   | 'logged_in'
@@ -19,6 +20,9 @@ export type AuditEvent =
   | 'token_refused'
   | 'token_throttled'
   | 'token_scope_refused'
+  | 'login_not_checked'
+  | 'token_not_checked'
+  | 'attempts_not_listed'
   | 'configuration_added'
   | 'configuration_modified'
   | 'configuration_deleted'
@@ -61,7 +65,7 @@ export interface AuditTrail {
 /**
  * Opens the trail of a folder.
  *
- * @throws the system's error if this account may not write it; a full or failing disk is waited out.
+ * @throws {FolderRefusedError} if its file is no plain one. Also the system's error if this account may not write it; a full or failing disk is waited out.
  */
 export async function openAuditTrail(
   folder: DataPaths,
@@ -70,6 +74,7 @@ export async function openAuditTrail(
 ): Promise<AuditTrail> {
   const file = new AuditFile(folder, bytesMax, log, files)
   await file.open().catch((error: unknown) => {
+    if (error instanceof FolderRefusedError) throw error
     if (['EACCES', 'EPERM', 'EROFS', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) throw error
   })
   let waiting: string[] = []
@@ -82,19 +87,27 @@ export async function openAuditTrail(
     const lines = waiting
     waiting = []
     next = undefined
-    const gap = lost === 0 ? '' : formatLine('lines_lost', undefined, { count: lost })
+    const told = lost
+    const gap = told === 0 ? '' : formatLine('lines_lost', undefined, { count: told })
     try {
       await file.append(gap + lines.join(''))
-      lost = 0
+      lost -= told
     } catch (error) {
-      if (lost === 0)
-        log.error('audit_not_written', { file: folder.file(auditFiles[0]), reason: String(error) })
-      lost += lines.length
+      lose(lines.length, String(error))
     }
+  }
+
+  function lose(count: number, reason: string) {
+    if (lost === 0) log.error('audit_not_written', { file: folder.file(auditFiles[0]), reason })
+    lost += count
   }
 
   return {
     record(event, actor, fields = {}) {
+      if (waiting.length >= AUDIT_WAITING_LINES_MAX) {
+        lose(1, 'too many lines are waiting')
+        return Promise.resolve()
+      }
       waiting.push(formatLine(event, actor, fields))
       if (next === undefined) {
         next = current.then(writeWaiting)
@@ -103,7 +116,12 @@ export async function openAuditTrail(
       return next
     },
     async close() {
-      await current
+      // What is on its way may bring more.
+      for (let seen: Promise<void> | undefined; seen !== current; ) {
+        seen = current
+        await seen
+      }
+      if (lost > 0) await writeWaiting()
       await file.close()
     },
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { AuditEvent, AuditTrail } from '../audit/audit-trail.ts'
-import { InvalidScopeError } from '../errors.ts'
+import { InvalidScopeError, OverloadedError } from '../errors.ts'
 import { formatCookie, readCookie } from '../http/cookie.ts'
 import type { Caller, Principal, Request } from '../http/message.ts'
 import { FULL_SCOPE, narrower, type Scope } from '../http/scope.ts'
@@ -8,6 +8,7 @@ import { trimBlanks } from '../http/white-space.ts'
 import { VERIFIED_TOKENS_MAX } from '../limits.ts'
 import type { Log, LogFields } from '../log.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
+import { createAttemptBudget } from './attempt-budget.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
 import { dummyHash, verifyPassword } from './password.ts'
@@ -18,10 +19,20 @@ import { type Attempt, createThrottle } from './throttle.ts'
 
 const ISSUER = 'connbook'
 
-/** What the log calls the outcomes of checking a secret. */
+/** What the log and the audit trail call the outcomes of checking a secret. */
 const checkEvents = {
-  user: { succeeded: 'logged_in', failed: 'login_failed', throttled: 'login_throttled' },
-  client: { succeeded: 'token_issued', failed: 'token_refused', throttled: 'token_throttled' },
+  user: {
+    succeeded: 'logged_in',
+    failed: 'login_failed',
+    throttled: 'login_throttled',
+    notChecked: 'login_not_checked',
+  },
+  client: {
+    succeeded: 'token_issued',
+    failed: 'token_refused',
+    throttled: 'token_throttled',
+    notChecked: 'token_not_checked',
+  },
 } as const
 
 /** A valid credential and what carried it. */
@@ -102,6 +113,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, audit, log } = options
   const { clock } = revocations
   // One for each kind: a flood of client ids, which are quick to check, must not push users out.
+  const budget = createAttemptBudget(clock)
   const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
   /** Tokens whose signature and account were found good, with what both allow, oldest first. */
   const verified = new Map<string, VerifiedClaims>()
@@ -223,8 +235,18 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   function tell(level: 'info' | 'warn', event: AuditEvent, caller: Caller, fields: LogFields): Promise<void> {
-    log[level](event, { ...fields, address: caller.address })
+    log[level](event, { ...fields, address: caller.address, request_id: caller.requestId })
     return audit.record(event, caller, fields)
+  }
+
+  async function tellOfFailure(event: AuditEvent, caller: Caller, fields: LogFields) {
+    const isListed = budget.take(caller.address)
+    const count = budget.settle()
+    if (count > 0) {
+      log.warn('attempts_not_listed', { count })
+      await audit.record('attempts_not_listed', undefined, { count })
+    }
+    if (isListed) await tell('warn', event, caller, fields)
   }
 
   /** Runs the check of a secret between the two halves of the throttle. */
@@ -242,17 +264,18 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     try {
       attempt = throttles[kind].begin(caller.address, name)
     } catch (error) {
-      await tell('warn', events.throttled, caller, fields)
+      await tellOfFailure(events.throttled, caller, fields)
       throw error
     }
     try {
       if (!(await isRight(account))) {
         attempt.fail()
-        await tell('warn', events.failed, caller, fields)
+        await tellOfFailure(events.failed, caller, fields)
         return undefined
       }
     } catch (error) {
       attempt.cancel()
+      if (error instanceof OverloadedError) await tellOfFailure(events.notChecked, caller, fields)
       throw error
     }
     attempt.succeed()
@@ -263,7 +286,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   /** @throws {InvalidScopeError} before the log says that a token was issued. */
   async function checkScope(client: Account, wanted: Scope | undefined, caller: Caller) {
     if (wanted === undefined || narrower(wanted, scopeOf(client)) === wanted) return
-    await tell('warn', 'token_scope_refused', caller, { account: client.name, scope: wanted })
+    await tellOfFailure('token_scope_refused', caller, { account: client.name, scope: wanted })
     throw new InvalidScopeError(`This client may only ${scopeOf(client)}; ask for that, or leave scope out`)
   }
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { OverloadedError, TooManyAttemptsError } from '../errors.ts'
 import {
@@ -47,7 +48,8 @@ export function createThrottle(clock: Clock): Throttle {
   return {
     begin(address, account) {
       const now = clock.elapsed()
-      const key = `${networkOf(address)} ${account}`
+      // What is kept of a name that somebody made up is short, however long that is.
+      const key = `${networkOf(address)} ${hash('sha256', account, 'base64url')}`
       let pair = pairs.get(key)
       if (pair?.pending === 0 && now - pair.lastAttempt >= THROTTLE_MEMORY_MS) pair = undefined
       pair ??= { failures: 0, pending: 0, lastAttempt: now, blockedUntil: 0 }
@@ -105,7 +107,7 @@ function pauseAfter(failures: number): number {
 }
 
 /** One customer has a whole /64 of IPv6 addresses, so they count as one. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const [head = '', tail] = address.split('::')
   const groups = head === '' ? [] : head.split(':')

@@ -17,7 +17,8 @@ export async function recordCommand(
 ): Promise<void> {
   const log = createLog('text')
   try {
-    const trail = await openAuditTrail(dataPaths(folder), log)
+    // To move the files on is left to the server: two that do so would lose one.
+    const trail = await openAuditTrail(dataPaths(folder), log, { bytesMax: Number.POSITIVE_INFINITY })
     await trail.record(event, { command, by: accountName() }, fields)
     await trail.close()
   } catch (error) {

@@ -172,6 +172,7 @@ function describeOther(name: string): string {
     return 'secrets of the first start, in the clear; each goes when it is changed'
   if (/\.torn-\d+-[0-9a-f]+$/.test(name)) return 'a half-written end that a crash left, cut off and kept'
   if (name.startsWith('before-restore-')) return 'what was there before a restore'
-  if (/^\..+\.tmp$/.test(name)) return 'being written, or left by a crash; then the next start removes it'
+  if (/^\..+\.tmp$/.test(name))
+    return 'being written, or left by a crash; then the next to write the file removes it'
   return 'not of connbook, which leaves it alone'
 }

@@ -1,7 +1,7 @@
 import { type AddressInfo, isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { openAuditTrail } from '../audit/audit-trail.ts'
-import { accountsDocument } from '../auth/accounts.ts'
+import { type Accounts, accountsDocument } from '../auth/accounts.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
@@ -93,6 +93,8 @@ async function start(
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
   const audit = await openAuditTrail(folder, log, { files })
   cleanUps.push(() => audit.close())
+  let isStarted = false
+  cleanUps.push(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))
   let accounts = await accountsDocument(folder.path, files).read()
   const mustExist = accounts !== undefined
   const found = await readKeys(folder, mustExist, files)
@@ -156,13 +158,20 @@ async function start(
     trustedProxies: options.trustProxy && createTrust(options.trustProxy),
     tls,
   })
-  const { address, port } = await listen(listener, options)
+  isStarted = true
+  if (folder.completedRestore !== undefined)
+    await audit.record('restored', undefined, { completed: folder.completedRestore })
+  if (madeUp !== undefined) await audit.record('first_started', undefined, namesOf(accounts))
   await audit.record('started', undefined, { version, pid: process.pid })
-  cleanUps.push(() => audit.record('stopped', undefined, { pid: process.pid }))
+  const { address, port } = await listen(listener, options)
   cleanUps.push(() => listener.drain(options.shutdownTimeoutSeconds * 1000))
   const url = `${tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}${basePath}`
   const { useCertificate } = listener
   return { url, address, folder, records: store.count, madeUp, useCertificate, stop }
+}
+
+function namesOf({ users, clients }: Accounts) {
+  return { users: users.map(({ name }) => name), clients: clients.map(({ name }) => name) }
 }
 
 async function listen(listener: Listener, { port, host }: Options): Promise<AddressInfo> {

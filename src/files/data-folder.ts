@@ -40,6 +40,9 @@ export const dataFileNames: readonly string[] = [...Object.values(dataFiles), ..
 /** What may lie in a folder that is still nobody's. */
 const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
 
+/** What crashes and restores leave in a folder; it holds what the files hold that it comes from. */
+const leftover = /\.torn-\d+-[0-9a-f]+$|^\..+\.[0-9a-f]{12}\.tmp$|^(?:before-|\.)?restore-/
+
 /** Where the files of a data folder lie. */
 export interface DataPaths {
   readonly path: string
@@ -100,7 +103,7 @@ export async function settleFolder(path: string, files: FileSystem = realFileSys
 }
 
 /**
- * Checks that a folder is private and that each data file in it is a plain, private file; changes nothing.
+ * Checks that a folder is private, each data file in it plain and private, and each leftover private; changes nothing.
  *
  * @throws {FolderRefusedError} naming path, owner, mode and the command that mends it.
  */
@@ -124,7 +127,9 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
       : `use a folder of its own, such as ${quoteForShell(join(path, 'connbook'))}`
     throw refused(path, 'others can get at it', folder, advice)
   }
-  for (const entry of entries.filter((name) => dataFileNames.includes(name))) {
+  for (const entry of entries) {
+    const isData = dataFileNames.includes(entry)
+    if (!isData && !leftover.test(entry)) continue
     const entryPath = join(path, entry)
     const found = await files.lstat(entryPath).catch((error: unknown) => {
       // A server beside may have moved it meanwhile.
@@ -132,9 +137,11 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
       throw error
     })
     if (found === undefined) continue
-    if (!found.isFile()) throw refused(entryPath, 'it is not a plain file', found, 'move it away')
-    if (isOpenToOthers(found.mode)) {
-      throw refused(entryPath, 'others can get at it', found, `run: chmod 600 ${quoteForShell(entryPath)}`)
+    if (isData && !found.isFile()) throw refused(entryPath, 'it is not a plain file', found, 'move it away')
+    const isFolder = found.isDirectory()
+    if ((found.isFile() || isFolder) && isOpenToOthers(found.mode)) {
+      const command = `run: chmod ${isFolder ? 700 : 600} ${quoteForShell(entryPath)}`
+      throw refused(entryPath, 'others can get at it', found, command)
     }
   }
 }

@@ -1,6 +1,7 @@
-import { chownSync, statSync } from 'node:fs'
+import { closeSync, fchownSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { systemCode } from '../errors.ts'
 
 /** A lock that the kernel drops when the process ends, however it ends. */
 export interface FileLock {
@@ -22,6 +23,7 @@ const held = new Set<DatabaseSync>()
  * @returns undefined when another process, or this one, holds it.
  */
 export function lockFile(path: string, waitMs = 0): FileLock | undefined {
+  makeFile(path)
   const database = new DatabaseSync(path, { timeout: waitMs })
   try {
     // The write, which is never committed, fails on a file that can only be read: two readers would both get in.
@@ -32,7 +34,6 @@ export function lockFile(path: string, waitMs = 0): FileLock | undefined {
     throw error
   }
   held.add(database)
-  giveToOwnerOfFolder(path)
   return {
     release() {
       if (held.delete(database)) database.close()
@@ -40,9 +41,24 @@ export function lockFile(path: string, waitMs = 0): FileLock | undefined {
   }
 }
 
-/** A lock file that root has made must not keep the account out that the server runs under. */
-function giveToOwnerOfFolder(path: string) {
-  if (process.getuid?.() !== 0) return
-  const { uid, gid } = statSync(dirname(path))
-  chownSync(path, uid, gid)
+/**
+ * A lock file that root makes must not keep the account out that the server runs under. Only what was just made is
+ * given away: by the name alone, the owner of the folder could have any file of root's given to it.
+ */
+function makeFile(path: string) {
+  let file: number
+  try {
+    file = openSync(path, 'wx', 0o600)
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return
+    throw error
+  }
+  try {
+    if (process.getuid?.() === 0) {
+      const { uid, gid } = statSync(dirname(path))
+      fchownSync(file, uid, gid)
+    }
+  } finally {
+    closeSync(file)
+  }
 }

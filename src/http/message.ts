@@ -32,6 +32,8 @@ export interface Request extends Caller {
   /** What stands behind the first `?`; empty without one. */
   readonly query: string
   readonly headers: IncomingHttpHeaders
+  /** To be called when the body has come, which may be long after the head: rejects when the caller may not go on. */
+  checkAgain?: () => Promise<void>
   /**
    * The whole body.
    *

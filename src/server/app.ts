@@ -40,7 +40,8 @@ export function createApp(
 
   function dispatch(request: Request, match: ReturnType<typeof router.match>): Reply | Promise<Reply> {
     const route = match === 'malformed' ? undefined : match?.route
-    if (route?.access !== 'public') {
+    if (route?.access === 'public') checkSameSite(request)
+    else {
       const refusal = admit(request)
       if (refusal !== undefined) return refusal
     }
@@ -63,18 +64,21 @@ export function createApp(
   /** Lets pass who has a valid credential and was not led here by another site. */
   function admit(request: Request): Promise<never> | undefined {
     const credential = authenticator.authenticate(request)
-    if (credential === undefined) {
-      const refusal = notAuthenticated(request)
-      const { remembering } = authenticator
-      if (remembering === undefined) throw refusal
-      return remembering.then(() => Promise.reject(refusal))
-    }
-    if (credential.carrier === 'cookie' && !SAFE_METHODS.has(request.method) && isCrossSite(request)) {
-      const message = 'A page of another site made this request with the cookie of this one'
-      throw new Problem(403, 'cross_site', message, { headers: { 'WWW-Authenticate': REALM } })
-    }
+    if (credential === undefined) return refuse(request)
+    if (credential.carrier === 'cookie') checkSameSite(request)
     request.principal = credential.principal
+    request.checkAgain = async () => {
+      if (authenticator.authenticate(request) === undefined) await refuse(request)
+    }
     return undefined
+  }
+
+  /** @throws {Problem} 403; also what it returns rejects so. */
+  function refuse(request: Request): Promise<never> {
+    const refusal = notAuthenticated(request)
+    const { remembering } = authenticator
+    if (remembering === undefined) throw refusal
+    return remembering.then(() => Promise.reject(refusal))
   }
 
   function replyTo(error: unknown, request: Request, match: Match | 'malformed' | undefined): Reply {
@@ -101,6 +105,13 @@ export function problemReply(problem: Problem): Reply {
     headers: { 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store', ...problem.headers },
     body: JSON.stringify(problem),
   }
+}
+
+/** @throws {Problem} 403 when another site's page makes a browser change something here, or try passwords. */
+function checkSameSite(request: Request) {
+  if (SAFE_METHODS.has(request.method) || !isCrossSite(request)) return
+  const message = 'A page of another site made this request'
+  throw new Problem(403, 'cross_site', message, { headers: { 'WWW-Authenticate': REALM } })
 }
 
 /** @throws {Problem} 403 that tells which scope is missing (RFC 6750 section 3.1). */

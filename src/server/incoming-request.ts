@@ -13,6 +13,7 @@ export class IncomingRequest implements Request {
   readonly address: string
   readonly isSecure: boolean
   principal?: Principal
+  checkAgain?: () => Promise<void>
   readonly #incoming: IncomingMessage
   readonly #response: ServerResponse
   #isContinued = false
@@ -44,7 +45,13 @@ export class IncomingRequest implements Request {
     return coding !== undefined || Number(length) > BODY_BYTES_MAX || this.#isHeldBack
   }
 
-  readBody(): Promise<Buffer> {
+  async readBody(): Promise<Buffer> {
+    const body = await this.#collectBody()
+    await this.checkAgain?.()
+    return body
+  }
+
+  #collectBody(): Promise<Buffer> {
     if (Number(this.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return Promise.reject(tooLarge())
     if (this.#isHeldBack) {
       this.#isContinued = true

@@ -149,6 +149,11 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   /** Pipelined requests are carried out one after the other (RFC 9112 section 9.3.2), and so in their order. */
   function receive(incoming: IncomingMessage, response: ServerResponse) {
     const { socket } = incoming
+    // It has been reset: nobody is there to be answered, or to be held to account.
+    if (socket.remoteAddress === undefined) {
+      socket.destroy()
+      return
+    }
     const last = lastExchanges.get(socket)
     const exchange = { request: new IncomingRequest(incoming, response, callerOf(incoming)), response }
     lastExchanges.set(socket, exchange)

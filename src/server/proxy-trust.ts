@@ -47,9 +47,7 @@ export function unmapped(address: string): string {
 
 function findAddress(peer: string, hops: string | readonly string[] | undefined, trusted: BlockList): string {
   let address = peer
-  for (const hop of String(hops ?? '')
-    .split(',')
-    .reverse()) {
+  for (const hop of [hops ?? []].flat().join(',').split(',').reverse()) {
     const claimed = parseHop(hop)
     if (claimed === undefined) break
     address = claimed
@@ -62,11 +60,12 @@ function findAddress(peer: string, hops: string | readonly string[] | undefined,
 function parseHop(hop: string): string | undefined {
   const text = trimBlanks(hop)
   const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
-  return isIP(address) === 0 ? undefined : unmapped(address)
+  // A zone means something on one machine only, and would make many addresses of one.
+  return isIP(address) === 0 || address.includes('%') ? undefined : unmapped(address)
 }
 
 function lastOf(list: string | readonly string[] | undefined): string | undefined {
-  return list === undefined ? undefined : trimBlanks(String(list).split(',').at(-1) ?? '')
+  return list === undefined ? undefined : trimBlanks([list].flat().join(',').split(',').at(-1) ?? '')
 }
 
 function isTrusted(address: string, trusted: BlockList): boolean {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { appendFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, link, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { type AuditTrail, openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { dataPaths } from '../../src/files/data-folder.ts'
+import { AUDIT_WAITING_LINES_MAX } from '../../src/limits.ts'
 import { createFailingFiles, failOn, holdUp } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -211,15 +212,68 @@ describe('the audit trail', () => {
     assert.deepEqual([JSON.parse(gap).count, JSON.parse(line).n, end], [1, 2, ''])
   })
 
-  it('waits a full disk out at its opening, too, and refuses what will not pass', async (t) => {
+  it('is not begun before there is a line, and waits out a full disk then', async (t) => {
     const { files, path, open, linesOf } = await setUp(t)
-    failOn(files, 'open', 'audit', 'ENOSPC', 1)
     const trail = await open()
+    assert.deepEqual(await readdir(path), [])
+    failOn(files, 'open', 'audit', 'ENOSPC', 1)
     await add(trail, 1)
-    assert.equal((await linesOf()).length, 1)
+    await add(trail, 2)
+    assert.deepEqual(
+      (await linesOf()).map(({ event }) => event),
+      ['lines_lost', 'configuration_added'],
+    )
+  })
+
+  it('is refused when this account may not write it', async (t) => {
+    const { files, open } = await setUp(t)
+    await add(await open(), 1)
     failOn(files, 'open', 'audit', 'EACCES', 1)
     await assert.rejects(open(), { code: 'EACCES' })
-    await rm(join(path, 'audit.jsonl'))
-    await writeFile(join(path, 'audit.1.jsonl'), '')
+  })
+
+  for (const [what, lead] of [
+    ['a symbolic link', symlink],
+    ['a second name of it', link],
+  ] as const) {
+    it(`never goes where ${what} leads`, async (t) => {
+      const { path, log, open } = await setUp(t)
+      const elsewhere = join(await temporaryFolder(t), 'other')
+      await writeFile(elsewhere, '')
+      await lead(elsewhere, join(path, 'audit.jsonl'))
+      await assert.rejects(open(), { code: 'folder_refused' })
+      assert.equal(await readFile(elsewhere, 'utf8'), '')
+      assert.deepEqual(log.lines, [])
+    })
+  }
+
+  it('counts what comes while too much is waiting for a disk that hangs', async (t) => {
+    const { files, open, linesOf } = await setUp(t)
+    const trail = await open()
+    await add(trail, 0)
+    const held = holdUp(files, 'write', 'audit.jsonl')
+    const first = add(trail, 1)
+    await held.begun
+    const later = Array.from({ length: AUDIT_WAITING_LINES_MAX + 5 }, (_, i) => add(trail, i + 2))
+    await Promise.all(later.slice(-5))
+    held.release()
+    await Promise.all([first, ...later])
+    await trail.close()
+    const lines = await linesOf()
+    assert.equal(lines.length, AUDIT_WAITING_LINES_MAX + 3)
+    assert.equal(lines.find(({ event }) => event === 'lines_lost')?.count, 5)
+  })
+
+  it('writes what was lost to the last when it is closed', async (t) => {
+    const { files, open, linesOf } = await setUp(t)
+    const trail = await open()
+    await add(trail, 1)
+    failOn(files, 'write', 'audit', 'ENOSPC', 1)
+    await add(trail, 2)
+    await trail.close()
+    assert.deepEqual(
+      (await linesOf()).map(({ count }) => count),
+      [undefined, 1],
+    )
   })
 })

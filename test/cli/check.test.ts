@@ -106,7 +106,8 @@ describe('connbook check', { timeout: 60_000 }, () => {
   it('tells of everything else in the folder', async (t) => {
     const folder = await copyUsed(t)
     const others: Record<string, string> = {
-      '.snapshot.json.0123456789ab.tmp': 'being written, or left by a crash; then the next start removes it',
+      '.snapshot.json.0123456789ab.tmp':
+        'being written, or left by a crash; then the next to write the file removes it',
       'journal.torn-120-abcdef': 'a half-written end that a crash left, cut off and kept',
       'notes.txt': 'not of connbook, which leaves it alone',
       '.gitignore': 'not of connbook, which leaves it alone',

@@ -124,6 +124,25 @@ describe('a folder that is open to others', () => {
     assert.equal(await mode(path), '1777')
   })
 
+  for (const name of [
+    'audit.jsonl',
+    'audit.4.jsonl',
+    'journal.torn-12-abcdef',
+    '.keys.json.0123456789ab.tmp',
+    'before-restore-20260101T000000Z-abcdef',
+  ]) {
+    it(`is refused although only ${name} in it is`, async (t) => {
+      const path = await temporaryFolder(t)
+      const entry = join(path, name)
+      const isFolder = name.startsWith('before')
+      if (isFolder) await mkdir(entry)
+      else await writeFile(entry, '')
+      await chmod(entry, isFolder ? 0o755 : 0o644)
+      const command = `run: chmod ${isFolder ? 700 : 600} '${entry}'`
+      await assert.rejects(openDataFolder(path), refusal(entry, 'others can get at it', command))
+    })
+  }
+
   it('is refused, with the command that mends it, when something is in it', async (t) => {
     const path = await temporaryFolder(t)
     await writeFile(join(path, 'keys.json'), '')

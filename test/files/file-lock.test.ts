@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
@@ -17,6 +17,9 @@ function locker(path: string, then: string): string[] {
     ${then}`
   return ['--input-type=module', '--eval', script]
 }
+
+const NOBODY = 65534
+const isRoot = process.getuid?.() === 0
 
 describe('a file lock', () => {
   it('is held once in a process', async (t) => {
@@ -74,5 +77,20 @@ describe('a file lock', () => {
     await writeFile(join(folder, 'b'), 'this is no database, and was not made by the program '.repeat(100))
     await chmod(join(folder, 'b'), 0o600)
     assert.throws(() => lockFile(join(folder, 'b')))
+  })
+
+  it('gives away what root has made for it, and nothing else', {
+    skip: isRoot ? false : 'only as root',
+  }, async (t) => {
+    const folder = await temporaryFolder(t)
+    await chown(folder, NOBODY, NOBODY)
+    const [made, found] = [join(folder, 'made'), join(folder, 'found')]
+    await writeFile(found, '')
+    for (const path of [made, found]) lockFile(path)?.release()
+    assert.deepEqual([(await stat(made)).uid, (await stat(found)).uid], [NOBODY, 0])
+    await writeFile(join(folder, 'elsewhere'), '')
+    await symlink(join(folder, 'elsewhere'), join(folder, 'link'))
+    lockFile(join(folder, 'link'))?.release()
+    assert.equal((await stat(join(folder, 'elsewhere'))).uid, 0)
   })
 })

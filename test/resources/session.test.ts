@@ -87,8 +87,17 @@ describe('POST /login', async () => {
   })
 
   it('is open to a caller with a bad credential', async () => {
-    const headers = { Authorization: 'Bearer x', Cookie: 'connbook_session=x', Origin: 'http://evil' }
+    const headers = { Authorization: 'Bearer x', Cookie: 'connbook_session=x' }
     assert.equal((await ask('POST', '/login', { headers, body: admin })).status, 200)
+  })
+
+  it('is closed to pages of other sites, whose visitors would try passwords for them', async () => {
+    for (const path of ['/login', '/v1/auth/token']) {
+      const answer = await ask('POST', path, { headers: { Origin: 'http://evil' }, body: admin })
+      assert.equal(answer.status, 403)
+      assert.match(answer.text, /A page of another site made this request/)
+      assert.equal(answer.headers['set-cookie'], undefined)
+    }
   })
 
   it('gives each login a session of its own', async () => {

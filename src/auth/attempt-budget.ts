@@ -1,0 +1,49 @@
+import { ALL_ATTEMPTS_LISTED_MAX, ATTEMPTS_LISTED_MAX, ATTEMPTS_WINDOW_MS } from '../limits.ts'
+import type { Clock } from './clock.ts'
+import { networkOf } from './throttle.ts'
+
+/**
+ * How many attempts that did not succeed are listed: so many of each network, and of all together, in each
+ * ATTEMPTS_WINDOW_MS. Whoever floods would otherwise push what others did out of the audit trail.
+ */
+export interface AttemptBudget {
+  /** Whether this attempt is to be listed; if not, it is counted. */
+  take(address: string): boolean
+  /** How many were not listed, of the windows that have ended; then counts anew. */
+  settle(): number
+}
+
+export function createAttemptBudget(clock: Clock): AttemptBudget {
+  let windowEnd = 0
+  let all = 0
+  let unlisted = 0
+  let settled = 0
+  const listed = new Map<string, number>()
+
+  return {
+    take(address) {
+      const now = clock.elapsed()
+      if (now >= windowEnd) {
+        windowEnd = now + ATTEMPTS_WINDOW_MS
+        settled += unlisted
+        unlisted = 0
+        all = 0
+        listed.clear()
+      }
+      const network = networkOf(address)
+      const count = listed.get(network) ?? 0
+      if (count >= ATTEMPTS_LISTED_MAX || all >= ALL_ATTEMPTS_LISTED_MAX) {
+        unlisted += 1
+        return false
+      }
+      listed.set(network, count + 1)
+      all += 1
+      return true
+    },
+    settle() {
+      const count = settled
+      settled = 0
+      return count
+    },
+  }
+}
