@@ -21,8 +21,9 @@ export interface RunningServer {
 }
 
 /**
- * Starts the executable on a free port and waits until it listens; it is killed when the test ends.
+ * Starts the executable and waits until it listens; it is killed when the test or the suite ends.
  *
+ * @param port A free one when not given.
  * @param through A command that runs it, `prlimit` for example, with that command's arguments.
  */
 export async function startExecutable(
@@ -32,7 +33,8 @@ export async function startExecutable(
     cwd,
     environment = {},
     through = [],
-  }: { cwd?: string; environment?: NodeJS.ProcessEnv; through?: string[] } = {},
+    port = 0,
+  }: { cwd?: string; environment?: NodeJS.ProcessEnv; through?: string[]; port?: number } = {},
 ): Promise<RunningServer> {
   const [command = executable, ...rest] = [
     ...through,
@@ -40,7 +42,7 @@ export async function startExecutable(
     '--host',
     '127.0.0.1',
     '--port',
-    '0',
+    String(port),
     ...args,
   ]
   const child = spawn(command, rest, {
@@ -48,9 +50,7 @@ export async function startExecutable(
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  t.after(() => {
-    child.kill('SIGKILL')
-  })
+  t.after(() => void child.kill('SIGKILL'))
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
   let stderr = ''
   const { promise: listening, resolve } = Promise.withResolvers<string>()

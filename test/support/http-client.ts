@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
+import { type RequestOptions, request as requestHttps } from 'node:https'
 import { isObject } from '../../src/json.ts'
 
 export type Headers = Record<string, string | readonly string[]>
@@ -26,8 +26,13 @@ export type Ask = (method: string, path: string, parts?: Parts) => Promise<Answe
  * A client that, unlike `fetch`, neither tidies paths nor adds headers, and may use any method.
  *
  * @param always Headers that go with each request.
+ * @param connection Whose connections it uses, and from which address; a new one for each request when not given.
  */
-export function createClient(url: string, always: Headers = {}): Ask {
+export function createClient(
+  url: string,
+  always: Headers = {},
+  connection: Pick<RequestOptions, 'agent' | 'localAddress'> = {},
+): Ask {
   const { protocol, hostname, port, pathname } = new URL(url)
   const request = protocol === 'https:' ? requestHttps : requestHttp
   const base = pathname === '/' ? '' : pathname
@@ -42,6 +47,7 @@ export function createClient(url: string, always: Headers = {}): Ask {
         method,
         path: base + path,
         agent: false,
+        ...connection,
         rejectUnauthorized: false,
         headers: {
           ...(isRaw ? {} : { 'Content-Type': 'application/json' }),

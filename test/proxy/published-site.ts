@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeCertificate } from '../support/certificate.ts'
+import { type RunningServer, startExecutable } from '../support/executable.ts'
+import { firstStartEnvironment } from '../support/service.ts'
+import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
+import { type Nginx, startNginx } from './nginx.ts'
+
+/** connbook behind nginx, both set up as the README says. */
+export interface PublishedSite {
+  /** As a client sees it, base path included. */
+  readonly url: string
+  /** The same without the base path. */
+  readonly origin: string
+  readonly nginx: Nginx
+  readonly server: RunningServer
+  readonly folder: string
+  /** The port that connbook listens on. */
+  readonly port: number
+  /** Starts connbook again, on the same folder and port. */
+  startServer(): Promise<RunningServer>
+  /** Starts nginx again, on the same port. */
+  startNginx(): Promise<Nginx>
+}
+
+/** A text of the README that stands there once, and what is put in its place. */
+export type Change = readonly [published: string, instead: string]
+
+/**
+ * Starts both.
+ *
+ * @param changes Of nginx's configuration, beyond ports and files.
+ * @param without A flag of the published command line that is left out, as it stands there.
+ * @param flags More for connbook.
+ */
+export async function startPublishedSite(
+  t: Lifetime,
+  {
+    changes = [],
+    without,
+    flags = [],
+  }: { changes?: readonly Change[]; without?: string; flags?: readonly string[] } = {},
+): Promise<PublishedSite> {
+  const { command, configuration } = await readPublished()
+  const published = without === undefined ? command : put(command, [without, ''])
+  const folder = join(await temporaryFolder(t), 'data')
+  const args = [...published.split(' ').filter((arg) => arg !== ''), '--data', folder, ...flags]
+  const startServer = (port: number) => startExecutable(t, args, { environment: firstStartEnvironment, port })
+  const server = await startServer(0)
+  const { port: backPort, pathname } = new URL(server.url)
+  const port = Number(backPort)
+  const { certPath, keyPath } = await makeCertificate(t)
+  const site = (frontPort: number) =>
+    [
+      ['server 127.0.0.1:8080;', `server 127.0.0.1:${port};`] as const,
+      ['listen 443 ssl;', `listen 127.0.0.1:${frontPort} ssl;`] as const,
+      ['/etc/ssl/connbook/fullchain.pem', certPath] as const,
+      ['/etc/ssl/connbook/privkey.pem', keyPath] as const,
+      ...changes,
+    ].reduce(put, configuration)
+  const nginx = await startNginx(t, site)
+  const origin = `https://127.0.0.1:${nginx.port}`
+  return {
+    url: origin + (pathname === '/' ? '' : pathname),
+    origin,
+    nginx,
+    server,
+    folder,
+    port,
+    startServer: () => startServer(port),
+    startNginx: () => startNginx(t, site, nginx.port),
+  }
+}
+
+async function readPublished(): Promise<{ command: string; configuration: string }> {
+  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
+  const section =
+    /\n## Behind a proxy\n(.*?)\n## /s.exec(readme)?.[1] ?? assert.fail('the README says nothing of a proxy')
+  return {
+    command: /^connbook --host 127\.0\.0\.1 (.+)$/m.exec(section)?.[1] ?? assert.fail('no command line'),
+    configuration: /```nginx\n(.*?)```/s.exec(section)?.[1] ?? assert.fail('no configuration of nginx'),
+  }
+}
+
+function put(text: string, [published, instead]: Change): string {
+  const parts = text.split(published)
+  assert.equal(parts.length, 2, `the README must have ${JSON.stringify(published)} once`)
+  return parts.join(instead)
+}
