@@ -1,9 +1,9 @@
 import { Agent } from 'node:https'
-import type { TestContext } from 'node:test'
 import { type Answer, type Ask, createClient, type Headers } from '../support/http-client.ts'
+import type { Lifetime } from '../support/temporary-folder.ts'
 
 /** Clients that each have one connection and keep it. */
-export function keepConnections(t: TestContext, url: string, headers: Headers, count: number): Ask[] {
+export function keepConnections(t: Lifetime, url: string, headers: Headers, count: number): Ask[] {
   return Array.from({ length: count }, () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     t.after(() => agent.destroy())

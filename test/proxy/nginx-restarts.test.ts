@@ -70,6 +70,9 @@ describe('nginx that is told to change', { skip: noNginx || noOpenSsl }, () => {
     const ask = createClient(url, await getToken(url, client))
     const outcomes = new Outcomes()
     let isOver = false
+    t.after(() => {
+      isOver = true
+    })
     const asking = Promise.all(
       Array.from({ length: 4 }, async (_, i) => {
         for (let count = 0; !isOver; count += 1) {

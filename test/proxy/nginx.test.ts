@@ -192,7 +192,6 @@ describe('connbook behind nginx, both as the README says', { skip: noNginx || no
   })
 
   it('names each request once, in its answer, its audit line and the log of nginx', async () => {
-    const before = (await nginx.log()).length
     const ask = createClient(url, await getToken(url, client))
     const add = (name: string, id?: string) =>
       ask('POST', '/configurations/', {
@@ -207,12 +206,12 @@ describe('connbook behind nginx, both as the README says', { skip: noNginx || no
     assert.equal(new Set(ids).size, ids.length)
     assert.ok(!ids.includes('two words'))
     assert.deepEqual((await auditedAdds(site)).slice(-ids.length), ids)
-    await eventually('nginx has written its log', async () => (await nginx.log()).length === before + 4)
-    const logged = (await nginx.log()).slice(-ids.length)
-    assert.deepEqual(
-      logged.map(({ upstreamRequestId }) => upstreamRequestId),
-      ids,
-    )
+    const loggedIds = async () => {
+      const logged = (await nginx.log()).map(({ upstreamRequestId }) => upstreamRequestId)
+      return logged.filter((id) => ids.includes(id))
+    }
+    await eventually('nginx has written its log', async () => (await loggedIds()).length >= ids.length)
+    assert.deepEqual(await loggedIds(), ids)
   })
 
   it('counts failed logins for the client, whatever address the client makes up', async () => {
