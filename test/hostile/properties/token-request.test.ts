@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import type { Authenticator, ClientCredentials } from '../../../src/auth/authenticator.ts'
+import type { Request } from '../../../src/http/message.ts'
+import { Problem } from '../../../src/http/problem.ts'
+import { tokenRoutes } from '../../../src/resources/token.ts'
+import { holdLaterFor } from './hold-property.ts'
+import { anySpellings, encodePercent } from './percent-encoding.ts'
+import { headersOf, requestOf } from './request-of.ts'
+import { anyEdit, anyText, applyEdit, joined, treacherousNames } from './texts.ts'
+
+const FORM = 'application/x-www-form-urlencoded'
+
+let asked: readonly ClientCredentials[] | undefined
+const authenticator: Authenticator = {
+  authenticate: () => undefined,
+  remembering: undefined,
+  logIn: async () => undefined,
+  logOut: async () => undefined,
+  async issueToken(_address, spellings) {
+    asked = spellings
+    return { access_token: 'a.b.c', token_type: 'Bearer', expires_in: 60 }
+  },
+}
+const [route = assert.fail('there is no route')] = tokenRoutes(authenticator)
+
+/** The spellings of credentials that a request leads to, or the problem that it meets. */
+async function ask(request: Request): Promise<readonly ClientCredentials[] | Problem> {
+  asked = undefined
+  try {
+    const { status } = await route.handle(request, '')
+    assert.equal(status, 200)
+    return asked ?? assert.fail('a token was given to nobody')
+  } catch (error) {
+    assert.equal(asked, undefined)
+    if (error instanceof Problem) return error
+    throw error
+  }
+}
+
+const id = fc.oneof(
+  { weight: 4, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }) },
+  { weight: 1, arbitrary: fc.constantFrom('script', 'a+b', 'a%41', '%', ...treacherousNames) },
+)
+const secret = fc.oneof(id, fc.constantFrom('s3c+r%t/=:~x é', ':', 'a:b'))
+const extras = fc.dictionary(
+  fc.constantFrom('scope', 'audience', '__proto__', 'x'),
+  fc.constantFrom('', 'x', 'client_secret'),
+  { maxKeys: 2 },
+)
+const grants = fc.constantFrom<Record<string, string>[]>({}, { grant_type: 'client_credentials' })
+const inAnyOrder = (members: Record<string, string>) => {
+  const entries = Object.entries(members)
+  return fc.shuffledSubarray(entries, { minLength: entries.length })
+}
+
+const credentials = fc.record({ id, secret }, { noNullPrototype: true })
+/** Basic has no way to send a colon in an id. */
+const forBasic = credentials.filter(({ id }) => !id.includes(':') && !id.startsWith('\ufeff'))
+
+describe('a token request', () => {
+  it('in JSON means the client that it names, whatever stands beside', async (t) => {
+    const types = fc.constantFrom(
+      undefined,
+      'application/json',
+      'text/plain',
+      FORM,
+      'application/x+json; charset=UTF-8',
+    )
+    const values = fc.tuple(credentials, extras, grants, types).chain(([shown, others, grant, type]) => {
+      const members = { ...others, ...grant, client_id: shown.id, client_secret: shown.secret }
+      return inAnyOrder(members).map((entries) => ({ shown, type, entries }))
+    })
+    await holdLaterFor(t, values, async ({ shown, type, entries }) => {
+      const text = `{${entries.map((pair) => pair.map((part) => JSON.stringify(part)).join(':')).join(',')}}`
+      assert.deepEqual(await ask(requestOf(headersOf({ 'content-type': type }), text)), [shown])
+    })
+  })
+
+  it('in a form means the client that it names, in whatever order and encoding', async (t) => {
+    const types = fc.constantFrom(FORM, FORM.toUpperCase(), `${FORM};charset=utf-8`)
+    const writers = fc.oneof(
+      fc.constant((entries: string[][]) => new URLSearchParams(entries as [string, string][]).toString()),
+      anySpellings.map((spellings) => (entries: string[][]) => {
+        const encode = (text: string) => encodePercent(text, spellings)
+        return entries.map((pair) => pair.map(encode).join('=')).join('&')
+      }),
+    )
+    const values = fc
+      .tuple(credentials, extras, grants, types, writers)
+      .chain(([shown, others, grant, type, write]) => {
+        const members = { ...others, ...grant, client_id: shown.id, client_secret: shown.secret }
+        return inAnyOrder(members).map((entries) => ({ shown, type, text: write(entries) }))
+      })
+    await holdLaterFor(t, values, async ({ shown, type, text }) => {
+      assert.deepEqual(await ask(requestOf({ 'content-type': type }, text)), [shown])
+    })
+  })
+
+  it('with Basic means the client that it names, first as it stands, then decoded', async (t) => {
+    const schemes = fc.constantFrom('Basic ', 'basic ', 'BASIC  ')
+    await holdLaterFor(
+      t,
+      fc.tuple(forBasic, schemes, anySpellings, fc.boolean()),
+      async ([{ id, secret }, scheme, spellings, isBare]) => {
+        const basic = (name: string, password: string) => {
+          const encoded = Buffer.from(`${name}:${password}`).toString('base64')
+          return requestOf({ authorization: scheme + (isBare ? encoded.replace(/=+$/, '') : encoded) })
+        }
+        const plain = await ask(basic(id, secret))
+        assert.ok(!(plain instanceof Problem))
+        assert.deepEqual(plain[0], { id, secret })
+        const encoded = await ask(basic(encodePercent(id, spellings), encodePercent(secret, spellings)))
+        assert.ok(!(encoded instanceof Problem))
+        assert.deepEqual(encoded.at(-1), { id, secret })
+        for (const spelling of [...plain, ...encoded])
+          assert.deepEqual(Object.keys(spelling), ['id', 'secret'])
+      },
+    )
+  })
+
+  it('is refused with one fault in it, as that fault is', async (t) => {
+    const faults: Record<
+      string,
+      (shown: ClientCredentials) => { request: Request; status: number; code: string }
+    > = {
+      'an id that is no text': ({ secret }) => json({ client_id: 1, client_secret: secret }),
+      'a null': ({ id }) => json({ client_id: id, client_secret: null }),
+      'no id': ({ secret }) => json({ client_secret: secret }),
+      'no secret': ({ id }) => json({ client_id: id }),
+      'another grant': (shown) => json({ ...body(shown), grant_type: 'password' }, 'unsupported_grant_type'),
+      'members of a prototype': (shown) => ({
+        request: requestOf({}, `{"__proto__":${JSON.stringify(body(shown))}}`),
+        status: 400,
+        code: 'invalid_request',
+      }),
+      'an id twice': (shown) => form(`${new URLSearchParams(body(shown))}&client_id=x`),
+      'the same id twice': (shown) =>
+        form(`${new URLSearchParams(body(shown))}&${new URLSearchParams({ client_id: shown.id })}`),
+      'an unknown parameter twice': (shown) => form(`x=1&${new URLSearchParams(body(shown))}&%78=2`),
+      'an empty secret': ({ id }) => form(`client_secret=&${new URLSearchParams({ client_id: id })}`),
+      'a bad escape': (shown) => form(`${new URLSearchParams(body(shown))}&x=%e9`),
+      'Basic and a secret': (shown) => form(`${new URLSearchParams(body(shown))}`, basicOf(shown)),
+      'Basic and another id': (shown) =>
+        form(new URLSearchParams({ client_id: `${shown.id}${shown.id}x` }).toString(), basicOf(shown)),
+      'Basic without a colon': ({ id }) =>
+        form('', `Basic ${Buffer.from(id.replaceAll(':', '')).toString('base64')}`),
+      'Basic of bad UTF-8': ({ id }) =>
+        form('', `Basic ${Buffer.concat([Buffer.from(id), Buffer.from([0xff, 0x3a])]).toString('base64')}`),
+      'Basic in base64url': ({ id }) =>
+        form('', `Basic ${Buffer.from(`${id}:\u00ff\u07ff\uffff`).toString('base64')}-_`),
+      'Basic with a blank': (shown) => form('', basicOf(shown).replace(/.$/, ' $&')),
+    }
+    const body = ({ id, secret }: ClientCredentials) => ({ client_id: id, client_secret: secret })
+    const json = (input: object, code = 'invalid_request') => {
+      return {
+        request: requestOf({ 'content-type': 'application/json' }, JSON.stringify(input)),
+        status: 400,
+        code,
+      }
+    }
+    const form = (text: string, authorization?: string) => {
+      return {
+        request: requestOf(headersOf({ 'content-type': FORM, authorization }), text),
+        status: 400,
+        code: 'invalid_request',
+      }
+    }
+    const basicOf = ({ id, secret }: ClientCredentials) =>
+      `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+    await holdLaterFor(
+      t,
+      fc.tuple(forBasic, fc.constantFrom(...Object.keys(faults))),
+      async ([parts, name]) => {
+        const { request, status, code } = faults[name]?.(parts) ?? assert.fail(name)
+        const problem = await ask(request)
+        assert.ok(problem instanceof Problem, name)
+        assert.deepEqual([problem.status, problem.code], [status, code], name)
+      },
+    )
+  })
+
+  it('of any kind gives texts that stand in it, or a problem of the client, told in the letters of OAuth', async (t) => {
+    const pieces = [
+      'client_id',
+      'client_secret',
+      'grant_type',
+      'client_credentials',
+      '=',
+      '&',
+      '{',
+      '}',
+      '"',
+      ':',
+      ',',
+      '%41',
+      '+',
+      '%ff',
+    ]
+    const bodies = fc.oneof(
+      joined(pieces, anyText, 14),
+      fc
+        .tuple(credentials, anyEdit(joined(pieces, anyText, 2)))
+        .map(([{ id, secret }, edit]) =>
+          applyEdit(JSON.stringify({ client_id: id, client_secret: secret }), edit),
+        ),
+      fc
+        .tuple(credentials, anyEdit(joined(pieces, anyText, 2)))
+        .map(([{ id, secret }, edit]) =>
+          applyEdit(new URLSearchParams({ client_id: id, client_secret: secret }).toString(), edit),
+        ),
+    )
+    const authorizations = fc.option(
+      fc
+        .tuple(
+          fc.constantFrom('Basic ', 'basic', 'Bearer ', 'Basic'),
+          credentials,
+          anyEdit(fc.constantFrom('=', '-', ' ', '*', 'A', '')),
+        )
+        .map(
+          ([scheme, { id, secret }, edit]) =>
+            scheme + applyEdit(Buffer.from(`${id}:${secret}`).toString('base64'), edit),
+        ),
+      { nil: undefined, freq: 2 },
+    )
+    const types = fc.constantFrom(
+      undefined,
+      'application/json',
+      FORM,
+      'text/plain',
+      'text/xml',
+      `${FORM};charset=latin1`,
+    )
+    await holdLaterFor(t, fc.tuple(bodies, authorizations, types), async ([text, authorization, type]) => {
+      const found = await ask(requestOf(headersOf({ authorization, 'content-type': type }), text))
+      if (!(found instanceof Problem)) {
+        assert.ok(found.length === 1 || (found.length === 2 && authorization !== undefined))
+        for (const { id, secret } of found) assert.deepEqual([typeof id, typeof secret], ['string', 'string'])
+        if (authorization !== undefined && /^basic /i.test(authorization)) {
+          const [raw] = found
+          const shown = authorization.slice(5).trim().replace(/=+$/, '')
+          const again = Buffer.from(`${raw?.id}:${raw?.secret}`).toString('base64').replace(/=+$/, '')
+          // The last character may hold bits that are no part of a byte.
+          assert.equal(again.slice(0, -1), shown.slice(0, again.length - 1))
+          assert.ok(shown.length - again.length <= 1)
+        }
+        return
+      }
+      assert.ok([400, 415].includes(found.status))
+      const reply = route.problemReply?.(found) ?? assert.fail('there is no reply')
+      const { error, error_description } = JSON.parse(String(reply.body))
+      assert.ok(['invalid_request', 'unsupported_grant_type'].includes(error))
+      assert.match(error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
+    })
+  })
+})
