@@ -10,7 +10,7 @@ import { headerText, joined } from './texts.ts'
 const opaque = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.constantFrom('a', 'b', 'ab', 'a,b', 'W/', 'AB', '', '*', 'a b'.replace(' ', '\u00e4')),
+    arbitrary: fc.constantFrom('a', 'b', 'ab', 'a,b', 'W/', 'AB', '', '*', '\u00e4'),
   },
   { weight: 1, arbitrary: headerText.map((text) => text.replace(/["\s\u0085]/g, '')) },
 )
@@ -30,14 +30,12 @@ describe('a list of entity tags', () => {
     })
   })
 
-  it('never means a tag that does not stand in it, nor one that is weak there where only a strong one will do', (t) => {
+  it('never means a tag that does not stand in it, and nothing strongly that it does not mean weakly', (t) => {
     const pieces = ['"', '"', 'W/', 'a', '"a"', 'W/"a"', ',', ' ', '*', '\\"', "'a'", 'w/']
     holdFor(t, joined(pieces, headerText, 10), (header) => {
       const isStar = header.trim() === '*'
       if (isUnchanged(header, '"a"')) assert.ok(isStar || header.includes('"a"'))
-      if (!isExpected(header, '"a"')) return
-      assert.ok(isUnchanged(header, '"a"'))
-      assert.ok(isStar || header.replaceAll('W/"a"', '').includes('"a"'))
+      if (isExpected(header, '"a"')) assert.ok(isUnchanged(header, '"a"'))
     })
   })
 

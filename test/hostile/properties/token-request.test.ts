@@ -8,7 +8,7 @@ import { tokenRoutes } from '../../../src/resources/token.ts'
 import { holdLaterFor } from './hold-property.ts'
 import { anySpellings, encodePercent } from './percent-encoding.ts'
 import { headersOf, requestOf } from './request-of.ts'
-import { anyEdit, anyText, applyEdit, joined, treacherousNames } from './texts.ts'
+import { anyEdit, anyText, applyEdit, codePoint, joined, treacherousNames } from './texts.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -40,7 +40,7 @@ async function ask(request: Request): Promise<readonly ClientCredentials[] | Pro
 }
 
 const id = fc.oneof(
-  { weight: 4, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }) },
+  { weight: 4, arbitrary: fc.string({ unit: codePoint, minLength: 1, maxLength: 8 }) },
   { weight: 1, arbitrary: fc.constantFrom('script', 'a+b', 'a%41', '%', ...treacherousNames) },
 )
 const secret = fc.oneof(id, fc.constantFrom('s3c+r%t/=:~x é', ':', 'a:b'))
