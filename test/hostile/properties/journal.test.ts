@@ -139,7 +139,7 @@ function examine(lines: readonly Buffer[], content: Buffer) {
 
 describe('a journal', () => {
   it('gives back every change with its revision, in whatever pieces it is read', async (t) => {
-    const readSizes = fc.array(fc.constantFrom(100, 300, 1000), { minLength: 1, maxLength: 3 })
+    const readSizes = fc.constantFrom([1_000], [1_000], [1_000], [90, 200])
     await holdLaterFor(t, fc.tuple(batches, readSizes), async ([written, sizes]) => {
       const content = Buffer.concat(encodeLines(written))
       const found = await replay(content, sizes)

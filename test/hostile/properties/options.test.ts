@@ -1,0 +1,362 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { type CommandLine, type Options, parseCommandLine } from '../../../src/cli/options.ts'
+import { checkSecret, readSecret } from '../../../src/cli/secret-text.ts'
+import { UsageError } from '../../../src/errors.ts'
+import { PASSWORD_BYTES_MAX } from '../../../src/limits.ts'
+import { holdFor, holdLaterFor } from './hold-property.ts'
+import { isIPv4Address, isIPv6Address } from './reference-hostname.ts'
+import { anyEdit, anyText, applyEdit, joined, shortName, treacherousNames } from './texts.ts'
+
+interface Row {
+  readonly flag: string
+  readonly variable: string
+  /** The value when nothing is given. */
+  readonly fallback: unknown
+  /** Texts, good ones and others. */
+  readonly texts: fc.Arbitrary<string>
+  /** What a text means; undefined when it means nothing. */
+  meaningOf(text: string): unknown
+}
+
+const anyPath: Pick<Row, 'texts' | 'meaningOf'> = {
+  texts: fc.oneof(shortName, fc.constantFrom('/var/lib/x', 'a=b', './data', '-', 'c.pem')),
+  meaningOf: (text) => (text === '' ? undefined : text),
+}
+const units: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 }
+const time: Pick<Row, 'texts' | 'meaningOf'> = {
+  texts: fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc
+        .tuple(fc.nat({ max: 500 }), fc.constantFrom('s', 'm', 'h', 'd', '', 'w', 'S'))
+        .map((parts) => parts.join('')),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        '34560000s',
+        '34560001s',
+        '400d',
+        '401d',
+        '9600h',
+        '0s',
+        '00090s',
+        '1e1s',
+        '-1s',
+        '1.5h',
+        ' 1s',
+        '999999999s',
+      ),
+    },
+  ),
+  meaningOf(text) {
+    const unitSeconds = units[text.at(-1) ?? '']
+    const digits = text.slice(0, -1)
+    if (unitSeconds === undefined || digits === '' || digits.length > 9) return undefined
+    if (!digits.split('').every((digit) => digit >= '0' && digit <= '9')) return undefined
+    const seconds = Number.parseInt(digits, 10) * unitSeconds
+    return seconds > 0 && seconds <= 400 * 86_400 ? seconds : undefined
+  },
+}
+const switches: Record<string, boolean> = {
+  true: true,
+  1: true,
+  yes: true,
+  on: true,
+  false: false,
+  0: false,
+  no: false,
+  off: false,
+}
+
+const rows: { readonly [Name in keyof Options]: Row } = {
+  port: {
+    flag: '--port',
+    variable: 'CONNBOOK_PORT',
+    fallback: 8080,
+    texts: fc.oneof(
+      fc.nat({ max: 70_000 }).map(String),
+      fc.constantFrom('0', '65535', '65536', '080', '-1', '+1', '1e3', ' 80', '0x50', '\u0663'),
+    ),
+    meaningOf: (text) =>
+      text !== '' &&
+      text.length <= 5 &&
+      text.split('').every((digit) => digit >= '0' && digit <= '9') &&
+      Number.parseInt(text, 10) < 65_536
+        ? Number.parseInt(text, 10)
+        : undefined,
+  },
+  host: {
+    flag: '--host',
+    variable: 'CONNBOOK_HOST',
+    fallback: undefined,
+    texts: fc.oneof(
+      fc.ipV4(),
+      fc.ipV6(),
+      fc.domain(),
+      fc.constantFrom('localhost', 'fe80::1%eth0', '[::1]', 'a:80', '-a', 'a-', 'a..b', '::', 'a/b'),
+    ),
+    meaningOf(text) {
+      const isName = /^[A-Za-z0-9.-]+$/.test(text) && !/^[.-]|[.-]$/.test(text)
+      return isName || isIPv4Address(text) || isIPv6Address(text) ? text : undefined
+    },
+  },
+  data: { flag: '--data', variable: 'CONNBOOK_DATA', fallback: './data', ...anyPath },
+  basePath: {
+    flag: '--base-path',
+    variable: 'CONNBOOK_BASE_PATH',
+    fallback: '',
+    texts: joined(['/', '/', 'a', 'connbook', '.', '..', '~', '-', '_', '%41', '?', '//', ' '], anyText, 6),
+    meaningOf(text) {
+      if (text === '/') return ''
+      const segments = text.split('/')
+      if (text === '' || segments.shift() !== '') return undefined
+      if (segments.at(-1) === '') segments.pop()
+      const isSegment = (segment: string) =>
+        /^[A-Za-z0-9_.~-]+$/.test(segment) && segment !== '.' && segment !== '..'
+      return segments.every(isSegment) ? segments.map((segment) => `/${segment}`).join('') : undefined
+    },
+  },
+  tlsCert: { flag: '--tls-cert', variable: 'CONNBOOK_TLS_CERT', fallback: undefined, ...anyPath },
+  tlsKey: { flag: '--tls-key', variable: 'CONNBOOK_TLS_KEY', fallback: undefined, ...anyPath },
+  sessionTtlSeconds: { flag: '--session-ttl', variable: 'CONNBOOK_SESSION_TTL', fallback: 43_200, ...time },
+  tokenTtlSeconds: { flag: '--token-ttl', variable: 'CONNBOOK_TOKEN_TTL', fallback: 3_600, ...time },
+  logFormat: {
+    flag: '--log-format',
+    variable: 'CONNBOOK_LOG_FORMAT',
+    fallback: undefined,
+    texts: fc.constantFrom('text', 'json', 'JSON', 'xml', '', ...treacherousNames),
+    meaningOf: (text) => (text === 'text' || text === 'json' ? text : undefined),
+  },
+  accessLog: {
+    flag: '--access-log',
+    variable: 'CONNBOOK_ACCESS_LOG',
+    fallback: false,
+    texts: fc.constantFrom(...Object.keys(switches), 'TRUE', 'y', '2', '', ...treacherousNames),
+    meaningOf: (text) => (Object.hasOwn(switches, text) ? switches[text] : undefined),
+  },
+  shutdownTimeoutSeconds: {
+    flag: '--shutdown-timeout',
+    variable: 'CONNBOOK_SHUTDOWN_TIMEOUT',
+    fallback: 10,
+    ...time,
+  },
+}
+const names = Object.keys(rows) as (keyof Options)[]
+const defaults = Object.fromEntries(names.map((name) => [name, rows[name].fallback]))
+
+/** The parsed command line; undefined when it is refused. */
+function parse(args: readonly string[], environment: NodeJS.ProcessEnv = {}): CommandLine | undefined {
+  try {
+    return parseCommandLine(args, environment)
+  } catch (error) {
+    // Anything else would be told as a fault of the program.
+    if (error instanceof UsageError) return undefined
+    throw error
+  }
+}
+
+/** A pair of files is only taken whole. */
+const partner: Partial<Record<keyof Options, [flag: string, file: string]>> = {
+  tlsCert: ['--tls-key', 'key.pem'],
+  tlsKey: ['--tls-cert', 'cert.pem'],
+}
+
+describe('an option', () => {
+  const given = fc
+    .constantFrom(...names)
+    .chain((name) => fc.tuple(fc.constant(name), rows[name].texts, rows[name].texts))
+
+  it('means the same as a flag, with = too, and as a variable, or is refused as each', (t) => {
+    holdFor(t, given, ([name, text]) => {
+      const { flag, variable, fallback, meaningOf } = rows[name]
+      const others = partner[name] ?? []
+      const meaning = meaningOf(text)
+      const without = (line: CommandLine | undefined) => {
+        const added = names.find((each) => rows[each].flag === others[0])
+        return line && { ...line.options, ...(added === undefined ? {} : { [added]: undefined }) }
+      }
+      const expected = meaning === undefined ? undefined : { ...defaults, [name]: meaning }
+      assert.deepEqual(without(parse([`${flag}=${text}`, ...others])), expected)
+      // What looks like a flag is taken for one, and a switch takes no value.
+      if (name !== 'accessLog' && !text.startsWith('--'))
+        assert.deepEqual(without(parse([flag, text, ...others])), expected)
+      const fromVariable = text === '' ? fallback : meaning
+      const line = parse(text === '' && others.length > 0 ? [] : others, { [variable]: text })
+      assert.deepEqual(
+        without(line),
+        fromVariable === undefined && text !== '' ? undefined : { ...defaults, [name]: fromVariable },
+      )
+    })
+  })
+
+  it('beats the environment, whatever that says, and is given once at most', (t) => {
+    holdFor(t, given, ([name, text, other]) => {
+      const { flag, variable, meaningOf } = rows[name]
+      const others = partner[name] ?? []
+      const meaning = meaningOf(text)
+      const line = parse([`${flag}=${text}`, ...others], {
+        [variable]: other,
+        ...(name === 'port' ? { PORT: other } : {}),
+      })
+      if (meaning === undefined) assert.equal(line, undefined)
+      else assert.deepEqual(line?.options[name], meaning)
+      assert.equal(parse([`${flag}=${text}`, `${flag}=${text}`, ...others]), undefined)
+    })
+  })
+})
+
+/** What a command line gives, option by option, and its words; undefined when it is to be refused. */
+function expectedLine(args: readonly string[], environment: NodeJS.ProcessEnv): CommandLine | undefined {
+  const texts = new Map<keyof Options, string>()
+  const words: string[] = []
+  let i = 0
+  while (i < args.length) {
+    const arg = args[i] ?? ''
+    i += 1
+    if (arg === '--') {
+      words.push(...args.slice(i))
+      break
+    }
+    if (arg === '-' || arg[0] !== '-') {
+      words.push(arg)
+      continue
+    }
+    const [flag = '', ...behind] = arg.split('=')
+    const name = names.find((each) => rows[each].flag === flag)
+    if (name === undefined || texts.has(name)) return undefined
+    if (behind.length > 0) texts.set(name, behind.join('='))
+    else if (name === 'accessLog') texts.set(name, 'true')
+    else {
+      const text = args[i]
+      i += 1
+      if (text === undefined || text.startsWith('--')) return undefined
+      texts.set(name, text)
+    }
+  }
+  const options: Record<string, unknown> = {}
+  for (const name of names) {
+    const { variable, fallback, meaningOf } = rows[name]
+    const inherited = [variable, ...(name === 'port' ? ['PORT'] : [])]
+      .map((each) => environment[each])
+      .find((each) => each)
+    const text = texts.get(name) ?? inherited
+    const value = text === undefined ? fallback : meaningOf(text)
+    if (text !== undefined && value === undefined) return undefined
+    options[name] = value
+  }
+  if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) return undefined
+  return { options: options as unknown as Options, words }
+}
+
+describe('a command line', () => {
+  const flags = names.map((name) => rows[name].flag)
+  const good = fc.constantFrom(
+    '--port=1',
+    '--data',
+    'x',
+    '--base-path=/a',
+    '--access-log',
+    '--log-format=json',
+    '--token-ttl=1m',
+    '--tls-key=k',
+    '--tls-cert=c',
+  )
+  const junk = fc.oneof(
+    fc.constantFrom(
+      '-',
+      '--',
+      '-p',
+      '---port',
+      '--Port',
+      '--port ',
+      '--=',
+      '--no-access-log',
+      '=',
+      '',
+      '--help',
+      'add',
+      '\n',
+    ),
+    fc.constantFrom(...flags),
+    fc.tuple(fc.constantFrom(...flags), anyEdit(anyText)).map(([flag, edit]) => applyEdit(flag, edit)),
+    anyText,
+  )
+  const args = fc.array(fc.oneof({ weight: 3, arbitrary: good }, { weight: 1, arbitrary: junk }), {
+    maxLength: 6,
+  })
+  const environment = fc.dictionary(
+    fc.constantFrom(
+      'PORT',
+      'CONNBOOK_PORT',
+      'CONNBOOK_DATA',
+      'CONNBOOK_ACCESS_LOG',
+      'CONNBOOK_TLS_KEY',
+      'CONNBOOK_DATAX',
+      'PATH',
+    ),
+    fc.constantFrom('', '1', 'on', '80', 'x'),
+    { maxKeys: 2, noNullPrototype: true },
+  )
+
+  it('is read as the table of options says, or refused as wrong usage, for any arguments', (t) => {
+    holdFor(t, fc.tuple(args, environment), ([some, variables]) => {
+      assert.deepEqual(parse(some, variables), expectedLine(some, variables))
+    })
+  })
+})
+
+describe('a secret from outside', () => {
+  it('is the text without its last newline, or refused: too long, or no UTF-8', async (t) => {
+    const bytes = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc
+          .tuple(anyText, fc.constantFrom('', '\n', '\r\n', '\n\n', '\r'))
+          .map((parts) => Buffer.from(parts.join(''))),
+      },
+      { weight: 1, arbitrary: fc.uint8Array({ maxLength: 8 }).map((some) => Buffer.from(some)) },
+      {
+        weight: 1,
+        arbitrary: fc
+          .tuple(
+            fc.integer({ min: PASSWORD_BYTES_MAX - 2, max: PASSWORD_BYTES_MAX + 4 }),
+            fc.constantFrom('', '\n', '\r\n'),
+          )
+          .map(([length, end]) => Buffer.from('x'.repeat(length) + end)),
+      },
+    )
+    await holdLaterFor(t, fc.tuple(bytes, fc.nat()), async ([content, cut]) => {
+      const at = cut % (content.length + 1)
+      const source = Readable.from([content.subarray(0, at), content.subarray(at)])
+      const text = content.toString('utf8')
+      const secret = text.endsWith('\r\n')
+        ? text.slice(0, -2)
+        : text.endsWith('\n')
+          ? text.slice(0, -1)
+          : text
+      const isGood = Buffer.from(text).equals(content) && Buffer.byteLength(secret) <= PASSWORD_BYTES_MAX
+      const reading = readSecret('it', source)
+      if (isGood) assert.equal(await reading, secret)
+      else await assert.rejects(reading, UsageError)
+    })
+  })
+
+  it('from a variable is taken as it is, or refused', (t) => {
+    holdFor(
+      t,
+      fc.oneof(
+        anyText,
+        fc.integer({ min: 1020, max: 1030 }).map((length) => 'x'.repeat(length)),
+      ),
+      (text) => {
+        const isGood = !text.includes('\ufffd') && Buffer.byteLength(text) <= PASSWORD_BYTES_MAX
+        if (isGood) assert.equal(checkSecret('it', text), text)
+        else assert.throws(() => checkSecret('it', text), UsageError)
+      },
+    )
+  })
+})

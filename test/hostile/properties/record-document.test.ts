@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { DamagedFileError } from '../../../src/errors.ts'
+import { Configuration } from '../../../src/store/configuration.ts'
+import { readRecordDocument, writeRecordDocument } from '../../../src/store/record-document.ts'
+import { anyByteEdit, applyByteEdit } from './byte-edits.ts'
+import { holdLaterFor } from './hold-property.ts'
+import { memoryFile } from './memory-file.ts'
+import { anyText } from './texts.ts'
+
+describe('a document of records', () => {
+  const kind = { format: 'connbook snapshot', version: 1, advice: 'no advice' }
+  const fields = fc.record({
+    name: anyText,
+    hostname: anyText,
+    port: fc.integer({ min: 1, max: 65_535 }),
+    username: anyText,
+  })
+  interface State {
+    readonly store: string
+    readonly revision: number
+    readonly records: readonly Configuration[]
+    readonly members: Readonly<Record<string, unknown>>
+  }
+  const states: fc.Arbitrary<State> = fc.record({
+    store: anyText,
+    revision: fc.nat(),
+    records: fc.array(fc.tuple(fc.integer({ min: 1, max: 3 }), fields), { maxLength: 3 }).map((some) => {
+      let id = 0
+      return some.map(([step, each]) => {
+        id += step
+        return new Configuration(id, each)
+      })
+    }),
+    members: fc.dictionary(fc.constantFrom('createdAt', 'x', '"]}'), anyText, { maxKeys: 2 }),
+  })
+
+  async function write({ store, revision, records, members }: State): Promise<Buffer> {
+    const texts: string[] = []
+    const header = { store, revision, lastId: records.at(-1)?.id ?? 0, count: records.length }
+    await writeRecordDocument(kind, header, members, records, async (text) => {
+      texts.push(text)
+    })
+    return Buffer.from(texts.join(''))
+  }
+
+  async function read(content: Buffer) {
+    const texts: string[] = []
+    let jsonBytes = 0
+    const start = await readRecordDocument(kind, 'snapshot', memoryFile(content), (record, bytes) => {
+      jsonBytes += bytes
+      texts.push(record.json)
+    })
+    assert.equal(jsonBytes, Buffer.byteLength(texts.join('')))
+    return { start, texts }
+  }
+
+  it('gives back what was written, is JSON, and is refused with damage in any place', async (t) => {
+    await holdLaterFor(t, fc.tuple(states, anyByteEdit), async ([state, edit]) => {
+      const content = await write(state)
+      const { start, texts } = await read(content)
+      assert.deepEqual(
+        texts,
+        state.records.map(({ json }) => json),
+      )
+      assert.deepEqual(
+        [start.store, start.revision, start.count, start.size],
+        [state.store, state.revision, texts.length, content.length],
+      )
+      const { records, createdAt } = JSON.parse(content.toString())
+      assert.deepEqual([records.length, createdAt], [texts.length, state.members.createdAt])
+
+      const damaged = applyByteEdit(content, edit)
+      if (!damaged.equals(content)) await assert.rejects(read(damaged), DamagedFileError)
+    })
+  })
+})
