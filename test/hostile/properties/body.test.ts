@@ -17,7 +17,11 @@ const capitals = fc.constantFrom(
   (text: string) => text.replace(/[a-z]/, (letter) => letter.toUpperCase()),
 )
 const otherParameter = fc
-  .tuple(word, word, fc.boolean())
+  .tuple(
+    fc.oneof({ weight: 3, arbitrary: word }, fc.constantFrom('xcharset', 'charset2', 'profile')),
+    word,
+    fc.boolean(),
+  )
   .filter(([name]) => name.toLowerCase() !== 'charset')
   .map(([name, value, isQuoted]) => (isQuoted ? `${name}="${value}"` : `${name}=${value}`))
 

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { extent } from '../../support/extent.ts'
 import { createRandom } from '../../support/random.ts'
 
-/** Cases that every property is tried with. */
+/** Cases that every property is tried with, where nothing else is said. */
 export const CASES = extent({ quick: 1_000, full: 100_000 })
 
 const prototypes = [Object.prototype, Array.prototype, String.prototype, Map.prototype]
@@ -28,12 +28,13 @@ export async function holdLaterFor<Value>(
   t: TestContext,
   values: fc.Arbitrary<Value>,
   predicate: (value: Value) => Promise<void>,
+  cases = CASES,
 ): Promise<void> {
   const property = fc.asyncProperty(values, async (value) => {
     await predicate(value)
     assertPrototypesUntouched()
   })
-  await fc.assert(property, { seed: showSeed(t), numRuns: CASES })
+  await fc.assert(property, { seed: showSeed(t), numRuns: cases })
 }
 
 function showSeed(t: TestContext): number {

@@ -168,8 +168,21 @@ describe('a journal', () => {
       return Buffer.concat([header, ...frames])
     })
 
+  /** Two lines become one. */
+  const anyJoin: fc.Arbitrary<Damage> = fc
+    .tuple(fc.nat(), fc.constantFrom('', ' ', '\0', 'x'))
+    .map(([at, text]) => (written) => {
+      const lines = encodeLines(written)
+      const joint = at % lines.length
+      return Buffer.concat(
+        lines.map((line, i) =>
+          i === joint ? Buffer.concat([line.subarray(0, -1), Buffer.from(text)]) : line,
+        ),
+      )
+    })
+
   it('damaged in one place is refused at that place, or ends there when nothing good is behind', async (t) => {
-    const damage = fc.oneof({ weight: 3, arbitrary: anyEdit }, { weight: 1, arbitrary: anyMove })
+    const damage = fc.oneof({ weight: 3, arbitrary: anyEdit }, anyMove, anyJoin)
     await holdLaterFor(t, fc.tuple(batches, damage), async ([written, apply]) => {
       const content = apply(written)
       const { good, size, later } = examine(encodeLines(written), content)

@@ -109,7 +109,23 @@ const rows: { readonly [Name in keyof Options]: Row } = {
     flag: '--base-path',
     variable: 'CONNBOOK_BASE_PATH',
     fallback: '',
-    texts: joined(['/', '/', 'a', 'connbook', '.', '..', '~', '-', '_', '%41', '?', '//', ' '], anyText, 6),
+    texts: fc.oneof(
+      joined(['/', '/', 'a', 'connbook', '.', '..', '~', '-', '_', '%41', '?', '//', ' '], anyText, 6),
+      fc.constantFrom(
+        '/',
+        '/a/',
+        '/..',
+        '/.',
+        '/a/..',
+        '/../a',
+        '/a/./b',
+        '/...',
+        '/.a',
+        '/a..',
+        '//',
+        '/a//',
+      ),
+    ),
     meaningOf(text) {
       if (text === '/') return ''
       const segments = text.split('/')

@@ -3,9 +3,13 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { DamagedFileError } from '../../../src/errors.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
-import { readRecordDocument, writeRecordDocument } from '../../../src/store/record-document.ts'
+import {
+  readRecordDocument,
+  type StateHeader,
+  writeRecordDocument,
+} from '../../../src/store/record-document.ts'
 import { anyByteEdit, applyByteEdit } from './byte-edits.ts'
-import { holdLaterFor } from './hold-property.ts'
+import { CASES, holdLaterFor } from './hold-property.ts'
 import { memoryFile } from './memory-file.ts'
 import { anyText } from './texts.ts'
 
@@ -36,9 +40,12 @@ describe('a document of records', () => {
     members: fc.dictionary(fc.constantFrom('createdAt', 'x', '"]}'), anyText, { maxKeys: 2 }),
   })
 
-  async function write({ store, revision, records, members }: State): Promise<Buffer> {
+  async function write(
+    { store, revision, records, members }: State,
+    wrong: Partial<StateHeader> = {},
+  ): Promise<Buffer> {
     const texts: string[] = []
-    const header = { store, revision, lastId: records.at(-1)?.id ?? 0, count: records.length }
+    const header = { store, revision, lastId: records.at(-1)?.id ?? 0, count: records.length, ...wrong }
     await writeRecordDocument(kind, header, members, records, async (text) => {
       texts.push(text)
     })
@@ -74,5 +81,21 @@ describe('a document of records', () => {
       const damaged = applyByteEdit(content, edit)
       if (!damaged.equals(content)) await assert.rejects(read(damaged), DamagedFileError)
     })
+  })
+
+  it('is refused with a header that does not fit, though its checksum does', async (t) => {
+    const wrongs: readonly ((state: State) => Partial<StateHeader>)[] = [
+      ({ records }) => ({ count: records.length + 1 }),
+      ({ records }) => ({ count: records.length - 1 }),
+      ({ records }) => ({ lastId: (records.at(-1)?.id ?? 0) - 1 }),
+      () => ({ revision: 0.5 }),
+      () => ({ revision: 2 ** 53 }),
+      () => ({ lastId: Number.NaN }),
+    ]
+    const values = fc.tuple(states, fc.constantFrom(...wrongs))
+    const assertRefused = async ([state, wrong]: [State, (typeof wrongs)[number]]) => {
+      await assert.rejects(read(await write(state, wrong(state))), DamagedFileError)
+    }
+    await holdLaterFor(t, values, assertRefused, CASES / 10)
   })
 })

@@ -84,7 +84,7 @@ export function joined(
 /** How a text may be damaged in one place. */
 export interface Edit {
   readonly kind: 'replace' | 'insert' | 'remove' | 'cut' | 'double'
-  /** From 0 to 1, exclusive: where. */
+  /** Where, beyond the end as well: it is counted from the start again. */
   readonly at: number
   readonly text: string
 }
@@ -93,13 +93,13 @@ export interface Edit {
 export function anyEdit(texts: fc.Arbitrary<string>): fc.Arbitrary<Edit> {
   return fc.record({
     kind: fc.constantFrom('replace', 'insert', 'remove', 'cut', 'double'),
-    at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+    at: fc.nat({ max: 999_999 }),
     text: texts,
   })
 }
 
 export function applyEdit(original: string, { kind, at, text }: Edit): string {
-  const index = Math.floor(at * (original.length + (kind === 'insert' ? 1 : 0)))
+  const index = at % Math.max(1, original.length + (kind === 'insert' ? 1 : 0))
   const [before, behind] = [original.slice(0, index), original.slice(index)]
   if (kind === 'insert') return before + text + behind
   if (kind === 'replace') return before + text + behind.slice(1)

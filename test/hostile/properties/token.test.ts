@@ -127,6 +127,27 @@ describe('a signed token', () => {
     holdFor(t, texts, (text) => assert.equal(verifyToken(text, keys), undefined))
   })
 
+  it('is refused with any header but the one of its key, even when the signature is good', (t) => {
+    const parameters = fc.record(
+      {
+        alg: fc.constantFrom<unknown>('HS256', 'none', 'hs256', 'HS512', null),
+        typ: fc.constantFrom<unknown>('JWT', 'jwt', 'at+jwt'),
+        kid: fc.constantFrom<unknown>('k1', 'k0', '', ['k1']),
+        crit: fc.constantFrom<unknown>(['exp'], []),
+      },
+      { requiredKeys: [], noNullPrototype: true },
+    )
+    const headers = fc.oneof(
+      parameters.map((some) => Buffer.from(JSON.stringify(some)).toString('base64url')),
+      anyEdit(fc.constantFrom(...BASE64URL, '=', '')).map((edit) => applyEdit(key.header, edit)),
+      fc.constantFrom('', '.', key.header),
+    )
+    holdFor(t, fc.tuple(claims, headers), ([said, header]) => {
+      const found = verifyToken(sealed(header, JSON.stringify(said)), keys)
+      assert.deepEqual(found, header === key.header ? said : undefined)
+    })
+  })
+
   it('says nothing when what was signed are no claims', (t) => {
     const odd = fc.oneof(
       fc.jsonValue({ maxDepth: 1 }),
