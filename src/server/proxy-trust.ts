@@ -40,9 +40,12 @@ export function createTrust(networks: readonly Network[]): BlockList {
   return trusted
 }
 
-/** An IPv4 address that a socket for both families shows as mapped (RFC 4291 section 2.5.5.2) loses that. */
+/**
+ * An IPv4 address that a socket for both families shows as mapped (RFC 4291 section 2.5.5.2) loses that; with a zone
+ * behind it, what were left would be no address.
+ */
 export function unmapped(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, '')
+  return address.replace(/^::ffff:(?=\d+\.[\d.]+$)/i, '')
 }
 
 function findAddress(peer: string, hops: string | readonly string[] | undefined, trusted: BlockList): string {
