@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { formatCookie, readCookie } from '../../../src/http/cookie.ts'
 import { holdFor } from './hold-property.ts'
-import { joined } from './texts.ts'
+import { joined, withoutBlanks } from './texts.ts'
 
 const NAME = 'connbook_session'
 
@@ -52,13 +52,6 @@ function expectedCookie(header: string, name: string): string | undefined {
   return found
 }
 
-function withoutBlanks(text: string): string {
-  let [start, end] = [0, text.length]
-  while (start < end && ' \t'.includes(text.charAt(start))) start += 1
-  while (end > start && ' \t'.includes(text.charAt(end - 1))) end -= 1
-  return text.slice(start, end)
-}
-
 const printable = fc.string({
   unit: fc.integer({ min: 0x20, max: 0x7e }).map((unit) => String.fromCharCode(unit)),
   maxLength: 6,
@@ -74,6 +67,7 @@ const pieces = [
   '; ',
   ' ',
   '\t',
+  '\u00a0',
   '"',
   'a',
   'b=c',

@@ -3,13 +3,14 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { parseAccounts } from '../../../src/auth/accounts.ts'
 import { forgetInitialCredentials } from '../../../src/auth/initial-credentials.ts'
-import { readKeys } from '../../../src/auth/keys.ts'
+import { readKeys, toSigningKey } from '../../../src/auth/keys.ts'
 import { isPasswordHash } from '../../../src/auth/password.ts'
 import { readRevocations } from '../../../src/auth/revocations-file.ts'
 import { signToken, verifyToken } from '../../../src/auth/signed-token.ts'
 import { DamagedFileError } from '../../../src/errors.ts'
 import { dataFiles, dataPaths } from '../../../src/files/data-folder.ts'
 import { createJsonDocument, seal } from '../../../src/files/json-document.ts'
+import { KEYS_MAX } from '../../../src/limits.ts'
 import { anyByteEdit, applyByteEdit } from './byte-edits.ts'
 import { holdFor, holdLaterFor } from './hold-property.ts'
 import { memoryFile } from './memory-file.ts'
@@ -83,10 +84,24 @@ describe('accounts', () => {
       hash.replace('id', 'i'),
     ),
   )
-  const account = fc.record({ name: anyText, secret, generation: fc.nat() }, { noNullPrototype: true })
+  const scope = fc.constantFrom<unknown>(
+    'read',
+    'read write',
+    'read',
+    'write',
+    'write read',
+    '',
+    'Read',
+    null,
+    [],
+  )
+  const account = fc.record(
+    { name: anyText, secret, generation: fc.nat(), scope },
+    { requiredKeys: ['name', 'secret', 'generation'], noNullPrototype: true },
+  )
   const entry = fc.oneof(
     { weight: 6, arbitrary: account },
-    { weight: 1, arbitrary: spoilt(account, ['name', 'secret', 'generation']) },
+    { weight: 1, arbitrary: spoilt(account, ['name', 'secret', 'generation', 'scope']) },
     { weight: 1, arbitrary: odd },
   )
   const list = fc.array(entry, { maxLength: 2 })
@@ -94,9 +109,10 @@ describe('accounts', () => {
 
   it('are what they say, or none', (t) => {
     const isAccount = (input: unknown) => {
-      const { name, secret: stored, generation } = Object(input)
+      const { name, secret: stored, generation, scope: allowed } = Object(input)
       const isStored = typeof stored === 'string' && (stored.startsWith('sha256:') || stored === hash)
-      return typeof name === 'string' && isStored && typeof generation === 'number'
+      const isAllowed = allowed === undefined || allowed === 'read' || allowed === 'read write'
+      return typeof name === 'string' && isStored && typeof generation === 'number' && isAllowed
     }
     holdFor(
       t,
@@ -115,7 +131,12 @@ describe('accounts', () => {
           return
         }
         const only = (some: Record<string, unknown>[]) =>
-          some.map(({ name, secret: stored, generation }) => ({ name, secret: stored, generation }))
+          some.map(({ name, secret: stored, generation, scope: allowed }) => ({
+            name,
+            secret: stored,
+            generation,
+            ...(allowed === undefined ? {} : { scope: allowed }),
+          }))
         assert.deepEqual(parseAccounts(input), { lastGeneration, users: only(users), clients: only(clients) })
       },
     )
@@ -155,41 +176,78 @@ describe('signing keys', () => {
   const secret = fc
     .uint8Array({ minLength: 31, maxLength: 33 })
     .map((bytes) => Buffer.from(bytes).toString('base64url'))
-  const key = fc.record({ id: anyText, secret }, { noNullPrototype: true })
-  const keys = fc.array(
-    fc.oneof(
-      { weight: 8, arbitrary: key },
-      { weight: 1, arbitrary: spoilt(key, ['id', 'secret']) },
-      { weight: 1, arbitrary: odd },
-    ),
+  const times = ['created', 'ttl', 'serverTtl', 'until'] as const
+  /** The last moment that a date can tell. */
+  const lastMoment = 8.64e12
+  const time = fc.oneof(
+    { weight: 8, arbitrary: fc.nat() },
+    { weight: 1, arbitrary: fc.constantFrom(0, lastMoment, lastMoment + 1, -1, 0.5, 2 ** 53, 1e21) },
+  )
+  const key = fc.record(
+    { id: anyText, secret, created: time, ttl: time, serverTtl: time, until: time },
+    { requiredKeys: ['id', 'secret'], noNullPrototype: true },
+  )
+  const signing = key.map(({ until: _, ...others }) => others)
+  const good = { id: 'k', secret: 'A'.repeat(43) }
+  const entry = fc.oneof(
+    { weight: 8, arbitrary: key },
+    { weight: 1, arbitrary: spoilt(key, ['id', 'secret', ...times]) },
+    { weight: 1, arbitrary: odd },
+  )
+  const keys = fc.oneof(
     {
-      maxLength: 3,
+      weight: 8,
+      arbitrary: fc
+        .tuple(
+          fc.oneof({ weight: 3, arbitrary: signing }, { weight: 1, arbitrary: entry }),
+          fc.array(entry, { maxLength: 2 }),
+        )
+        .map(([first, others]) => [first, ...others]),
+    },
+    { weight: 1, arbitrary: fc.array(entry, { maxLength: 1 }) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(entry, fc.integer({ min: KEYS_MAX - 2, max: KEYS_MAX + 1 }))
+        .map(([last, length]) => [...Array(length).fill(good), last]),
     },
   )
 
-  it('sign and verify when each of them is one, and are damage otherwise', async (t) => {
-    await holdLaterFor(t, fc.oneof({ weight: 8, arbitrary: keys }, odd), async (input) => {
+  it('sign and verify when each of them is one and the first signs, and are damage otherwise', async (t) => {
+    const inputs = fc.oneof({ weight: 16, arbitrary: keys }, { weight: 1, arbitrary: odd })
+    await holdLaterFor(t, inputs, async (input) => {
       files.contents.set(dataFiles.keys, Buffer.from(JSON.stringify(seal('connbook keys', input))))
-      const isKey = (entry: unknown) => {
-        const { id, secret: encoded } = Object(entry)
+      const isTime = (value: unknown) =>
+        value === undefined || (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= lastMoment)
+      const isKey = (each: unknown) => {
+        const { id, secret: encoded, ...others } = Object(each)
         return (
           typeof id === 'string' &&
           typeof encoded === 'string' &&
-          Buffer.from(encoded, 'base64url').length === 32
+          Buffer.from(encoded, 'base64url').length === 32 &&
+          times.every((name) => isTime(others[name]))
         )
       }
-      const isGood = Array.isArray(input) && input.every(isKey)
+      const isGood =
+        Array.isArray(input) &&
+        input.length <= KEYS_MAX &&
+        input.every(isKey) &&
+        (input.length === 0 || !Object.hasOwn(input[0], 'until'))
       const reading = readKeys(folder, true, files)
       if (!isGood) {
         await assert.rejects(reading, DamagedFileError)
         return
       }
       const found = await reading
-      assert.equal(found.length, input.length)
-      for (const each of found) {
+      const known = ['id', 'secret', ...times]
+      const only = (each: object) =>
+        Object.fromEntries(Object.entries(each).filter(([name]) => known.includes(name)))
+      assert.deepEqual(found, input.map(only))
+      const all = found.map(toSigningKey)
+      for (const each of all) {
         // Of two keys of one id the first counts.
-        const isFirst = found.find(({ header }) => header === each.header) === each
-        if (isFirst) assert.deepEqual(verifyToken(signToken(claims, each), found), claims)
+        const isFirst = all.find(({ header }) => header === each.header) === each
+        if (isFirst) assert.deepEqual(verifyToken(signToken(claims, each), all), claims)
       }
     })
   })

@@ -9,23 +9,17 @@ import { BODY_BYTES_MAX } from '../../../src/limits.ts'
 import { findFramingFault } from '../../../src/server/framing.ts'
 import { IncomingRequest } from '../../../src/server/incoming-request.ts'
 import { holdFor, holdLaterFor } from './hold-property.ts'
-import { headersOf, requestOf } from './request-of.ts'
-import { headerText, joined } from './texts.ts'
+import { caller, headersOf, requestOf } from './request-of.ts'
+import { anyEdit, applyEdit, headerText, joined } from './texts.ts'
 
 interface Head {
   readonly httpVersion?: string
   readonly url?: string
   readonly fields?: readonly (readonly [name: string, value: string])[]
-  readonly remoteAddress?: string
 }
 
 /** As much of what Node makes of a request as is looked at. */
-function incomingOf({
-  httpVersion = '1.1',
-  url = '/',
-  fields = [['Host', 'a']],
-  remoteAddress = '',
-}: Head): IncomingMessage {
+function incomingOf({ httpVersion = '1.1', url = '/', fields = [['Host', 'a']] }: Head): IncomingMessage {
   const headers: Record<string, string> = {}
   for (const [name, value] of fields) headers[name.toLowerCase()] ??= value
   const rawHeaders = fields.flat()
@@ -36,7 +30,6 @@ function incomingOf({
     rawHeaders,
     method: 'GET',
     complete: false,
-    socket: { remoteAddress },
   }
   return Object.assign(new EventEmitter(), parts) as unknown as IncomingMessage
 }
@@ -44,10 +37,29 @@ function incomingOf({
 const noResponse = {} as ServerResponse
 const codeOf = (head: Head) => findFramingFault(incomingOf(head))?.code
 
-/** The characters of RFC 3986 section 3.2.2 and 3.2.3, of which hosts and ports are made. */
-const hostCharacters = new Set(
-  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%!$&'()*+,;=:[]",
-)
+const DIGITS = '0123456789'
+const HEX_DIGITS = `${DIGITS}abcdefABCDEF`
+/** The characters of RFC 3986 section 3.2.2 of which names are made, besides escapes. */
+const NAME_CHARACTERS = `${DIGITS}abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._~!$&'()*+,;=`
+
+/** Whether it is a name, perhaps empty, or what may be an address in brackets, and perhaps a colon with a port. */
+function isAuthority(text: string): boolean {
+  const isOf = (characters: string, some: string) => some.split('').every((each) => characters.includes(each))
+  const bracket = text.startsWith('[') ? text.indexOf(']') : -1
+  const colon = text.indexOf(':', bracket + 1)
+  const host = colon === -1 ? text : text.slice(0, colon)
+  if (colon !== -1 && !isOf(DIGITS, text.slice(colon + 1))) return false
+  if (bracket !== -1)
+    return host.length >= 4 && bracket === host.length - 1 && isOf(`${HEX_DIGITS}:.`, host.slice(1, -1))
+  const [name = '', ...escapes] = host.split('%')
+  return (
+    isOf(NAME_CHARACTERS, name) &&
+    escapes.every(
+      (each) =>
+        each.length >= 2 && isOf(HEX_DIGITS, each.slice(0, 2)) && isOf(NAME_CHARACTERS, each.slice(2)),
+    )
+  )
+}
 
 describe('the framing of a request', () => {
   it('has a target that begins with one slash and has no fragment', (t) => {
@@ -61,14 +73,59 @@ describe('the framing of a request', () => {
     })
   })
 
-  it('has a host of the characters that a host has', (t) => {
-    const hosts = joined(
-      ['a', '.example', ':80', '[', ']', '::1', '1.2.3.4', '@', '/', ' ', ',', '%41', '#', '?', '_', '"'],
-      headerText,
+  it('has a host that is an authority, without a user', (t) => {
+    const host = fc.oneof(
+      fc.domain(),
+      fc.ipV4(),
+      fc.ipV6().map((address) => `[${address}]`),
+      fc.constantFrom(
+        '',
+        'a_b',
+        'a.',
+        '%41',
+        'a%zz',
+        '[::1%25eth0]',
+        '[]',
+        '[:]',
+        '[a]',
+        '[::1',
+        '::1',
+        '[v1.a]',
+      ),
     )
-    holdFor(t, hosts, (host) => {
-      const isHost = host.split('').every((character) => hostCharacters.has(character))
-      assert.equal(codeOf({ fields: [['Host', host]] }), isHost ? undefined : 'malformed_host')
+    const whole = fc
+      .tuple(host, fc.constantFrom('', '', ':', ':80', ':08080', ':8a', ':80:80', ' :80'))
+      .map((parts) => parts.join(''))
+    const pieces = joined(
+      [
+        'a',
+        '.example',
+        ':80',
+        ':',
+        '[',
+        ']',
+        '::1',
+        '1.2.3.4',
+        '@',
+        '/',
+        ' ',
+        ',',
+        '%41',
+        '%',
+        '#',
+        '?',
+        '_',
+        '"',
+      ],
+      headerText,
+      5,
+    )
+    const edited = fc
+      .tuple(whole, anyEdit(fc.constantFrom('@', ':', '%', '[', ']', ' ', '/', 'g')))
+      .map(([text, edit]) => applyEdit(text, edit))
+    holdFor(t, fc.oneof(whole, edited, pieces), (host) => {
+      const expected = isAuthority(host) ? undefined : 'malformed_host'
+      assert.equal(codeOf({ fields: [['Host', host]] }), expected)
     })
   })
 
@@ -135,20 +192,9 @@ describe('the framing of a request', () => {
 describe('a request', () => {
   it('has its target cut at the first question mark', (t) => {
     holdFor(t, joined(['/', 'a', '?', '??', '%3f', '&', '='], headerText), (url) => {
-      const { path, query } = new IncomingRequest(incomingOf({ url }), noResponse)
+      const { path, query } = new IncomingRequest(incomingOf({ url }), noResponse, caller)
       assert.equal(path.includes('?'), false)
       assert.equal(path + (url.includes('?') ? '?' : '') + query, url)
-    })
-  })
-
-  it('comes from the same address by IPv4 and by IPv4 mapped to IPv6', (t) => {
-    const prefix = fc.constantFrom('::ffff:', '::FFFF:')
-    holdFor(t, fc.tuple(prefix, fc.ipV4(), fc.ipV6()), ([mapped, ipv4, ipv6]) => {
-      const addressOf = (remoteAddress: string) =>
-        new IncomingRequest(incomingOf({ remoteAddress }), noResponse).remoteAddress
-      assert.equal(addressOf(mapped + ipv4), ipv4)
-      assert.equal(addressOf(ipv4), ipv4)
-      if (!ipv6.startsWith('::')) assert.equal(addressOf(ipv6), ipv6)
     })
   })
 
@@ -167,7 +213,7 @@ describe('a request', () => {
     await holdLaterFor(t, bodies, async ({ size, cuts, isLengthGiven }) => {
       const length: [string, string] = ['Content-Length', String(size)]
       const incoming = incomingOf({ fields: isLengthGiven ? [['Host', 'a'], length] : [['Host', 'a']] })
-      const reading = new IncomingRequest(incoming, noResponse).readBody()
+      const reading = new IncomingRequest(incoming, noResponse, caller).readBody()
       const borders = [0, ...cuts.map((cut) => cut % (size + 1)), size].sort((a, b) => a - b)
       borders.forEach((border, i) => {
         if (i > 0) incoming.emit('data', source.subarray(borders[i - 1], border))
@@ -209,12 +255,18 @@ describe('a request with an Origin', () => {
     })
   })
 
-  it('is of another site when the Origin names no host, or another one', (t) => {
+  it('is of another site when the Origin is anything but the scheme and the host of a web site, or of another one', (t) => {
     const odd = joined(
       [
         'null',
         'http://',
+        'http://a.example',
+        'https://a.example',
         'https:',
+        'ws://',
+        'HTTP://',
+        '\\',
+        '\t',
         'a.example',
         '@',
         '/',
@@ -231,8 +283,14 @@ describe('a request with an Origin', () => {
       headerText,
       4,
     )
-    holdFor(t, odd, (origin) => {
+    const edits = anyEdit(fc.constantFrom('/', '\\', '@', 'x@', '#', '?', '\t', ' ', '.', 's', ':'))
+    const edited = fc
+      .tuple(fc.constantFrom('http://a.example', 'https://a.example:443'), edits)
+      .map(([text, edit]) => applyEdit(text, edit))
+    holdFor(t, fc.oneof(odd, edited), (origin) => {
       if (isCrossSite(requestOf({ origin, host: 'a.example' }))) return
+      const authority = /^https?:\/\/(.*)$/.exec(origin)?.[1] ?? assert.fail('no scheme of a web site')
+      for (const character of authority) assert.equal('/\\?#@ \t'.includes(character), false)
       assert.equal(new URL(origin).host, 'a.example')
     })
   })

@@ -13,6 +13,10 @@ import { anyEdit, anyText, applyEdit, joined, shortName, treacherousNames } from
 interface Row {
   readonly flag: string
   readonly variable: string
+  /** Whether the flag belongs to a command only, where no variable stands for it. */
+  readonly isOfCommand?: boolean
+  /** Whether a flag may come without a value. */
+  readonly isSwitch?: boolean
   /** The value when nothing is given. */
   readonly fallback: unknown
   /** Texts, good ones and others. */
@@ -70,6 +74,66 @@ const switches: Record<string, boolean> = {
   0: false,
   no: false,
   off: false,
+}
+
+const onOrOff: Pick<Row, 'isSwitch' | 'fallback' | 'texts' | 'meaningOf'> = {
+  isSwitch: true,
+  fallback: false,
+  texts: fc.constantFrom(...Object.keys(switches), 'TRUE', 'y', '2', '', ...treacherousNames),
+  meaningOf: (text) => (Object.hasOwn(switches, text) ? switches[text] : undefined),
+}
+
+/** An address, or one with the number of bits that count. */
+const networkText = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(
+        fc.oneof(fc.ipV4(), fc.ipV6()),
+        fc.oneof(
+          fc.constant(''),
+          fc.nat({ max: 140 }).map((bits) => `/${bits}`),
+        ),
+      )
+      .map((parts) => parts.join('')),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '',
+      ' ',
+      '10.0.0.0/',
+      '10.0.0.0/33',
+      '10.0.0.0/032',
+      '10.0.0.0/0008',
+      '::/128',
+      '::/129',
+      '::/0',
+      ' ::1',
+      '::1 /8',
+      '10.0.0.0/8/8',
+      '10.0.0.0/-1',
+      '10.0.0.0/1e1',
+      'fe80::1%eth0',
+      'fe80::%1/10',
+      '[::1]',
+      '10.1/16',
+      'localhost',
+      '/8',
+      '::ffff:10.0.0.0/104',
+    ),
+  },
+)
+
+function networkOf(text: string): { address: string; bits: number } | undefined {
+  const [address = '', bits, ...more] = text.trim().split('/')
+  const isIPv6 = isIPv6Address(address) && !address.includes('%')
+  if (more.length > 0 || !(isIPv6 || isIPv4Address(address))) return undefined
+  const bitsMax = isIPv6 ? 128 : 32
+  if (bits === undefined) return { address, bits: bitsMax }
+  const isNumber =
+    bits.length >= 1 && bits.length <= 3 && bits.split('').every((digit) => digit >= '0' && digit <= '9')
+  return isNumber && Number(bits) <= bitsMax ? { address, bits: Number(bits) } : undefined
 }
 
 const rows: { readonly [Name in keyof Options]: Row } = {
@@ -138,6 +202,22 @@ const rows: { readonly [Name in keyof Options]: Row } = {
   },
   tlsCert: { flag: '--tls-cert', variable: 'CONNBOOK_TLS_CERT', fallback: undefined, ...anyPath },
   tlsKey: { flag: '--tls-key', variable: 'CONNBOOK_TLS_KEY', fallback: undefined, ...anyPath },
+  trustProxy: {
+    flag: '--trust-proxy',
+    variable: 'CONNBOOK_TRUST_PROXY',
+    fallback: undefined,
+    texts: fc.oneof(
+      {
+        weight: 6,
+        arbitrary: fc.array(networkText, { minLength: 1, maxLength: 3 }).map((some) => some.join(',')),
+      },
+      { weight: 1, arbitrary: joined(['10.0.0.0', '/8', ',', '::1', ' ', '/', '%1'], anyText, 5) },
+    ),
+    meaningOf(text) {
+      const networks = text.split(',').map(networkOf)
+      return networks.includes(undefined) ? undefined : networks
+    },
+  },
   sessionTtlSeconds: { flag: '--session-ttl', variable: 'CONNBOOK_SESSION_TTL', fallback: 43_200, ...time },
   tokenTtlSeconds: { flag: '--token-ttl', variable: 'CONNBOOK_TOKEN_TTL', fallback: 3_600, ...time },
   logFormat: {
@@ -147,27 +227,34 @@ const rows: { readonly [Name in keyof Options]: Row } = {
     texts: fc.constantFrom('text', 'json', 'JSON', 'xml', '', ...treacherousNames),
     meaningOf: (text) => (text === 'text' || text === 'json' ? text : undefined),
   },
-  accessLog: {
-    flag: '--access-log',
-    variable: 'CONNBOOK_ACCESS_LOG',
-    fallback: false,
-    texts: fc.constantFrom(...Object.keys(switches), 'TRUE', 'y', '2', '', ...treacherousNames),
-    meaningOf: (text) => (Object.hasOwn(switches, text) ? switches[text] : undefined),
-  },
+  accessLog: { flag: '--access-log', variable: 'CONNBOOK_ACCESS_LOG', ...onOrOff },
   shutdownTimeoutSeconds: {
     flag: '--shutdown-timeout',
     variable: 'CONNBOOK_SHUTDOWN_TIMEOUT',
     fallback: 10,
     ...time,
   },
+  readOnly: { flag: '--read-only', variable: 'CONNBOOK_READ_ONLY', isOfCommand: true, ...onOrOff },
 }
 const names = Object.keys(rows) as (keyof Options)[]
 const defaults = Object.fromEntries(names.map((name) => [name, rows[name].fallback]))
 
+type Flags = readonly (keyof Options)[]
+const serverFlags: Flags = names.filter((name) => !rows[name].isOfCommand)
+/** Of the commands that add an account. */
+const addFlags: Flags = ['data', 'readOnly']
+const flagsFor = (name: keyof Options) => (rows[name].isOfCommand ? addFlags : serverFlags)
+
 /** The parsed command line; undefined when it is refused. */
-function parse(args: readonly string[], environment: NodeJS.ProcessEnv = {}): CommandLine | undefined {
+function parse(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  flags: Flags,
+): CommandLine | undefined {
   try {
-    return parseCommandLine(args, environment)
+    return flags === serverFlags
+      ? parseCommandLine(args, environment)
+      : parseCommandLine(args, environment, flags)
   } catch (error) {
     // Anything else would be told as a fault of the program.
     if (error instanceof UsageError) return undefined
@@ -188,20 +275,27 @@ describe('an option', () => {
 
   it('means the same as a flag, with = too, and as a variable, or is refused as each', (t) => {
     holdFor(t, given, ([name, text]) => {
-      const { flag, variable, fallback, meaningOf } = rows[name]
+      const { flag, variable, fallback, isSwitch, isOfCommand, meaningOf } = rows[name]
       const others = partner[name] ?? []
+      const flags = flagsFor(name)
       const meaning = meaningOf(text)
       const without = (line: CommandLine | undefined) => {
         const added = names.find((each) => rows[each].flag === others[0])
         return line && { ...line.options, ...(added === undefined ? {} : { [added]: undefined }) }
       }
       const expected = meaning === undefined ? undefined : { ...defaults, [name]: meaning }
-      assert.deepEqual(without(parse([`${flag}=${text}`, ...others])), expected)
+      assert.deepEqual(without(parse([`${flag}=${text}`, ...others], {}, flags)), expected)
       // What looks like a flag is taken for one, and a switch takes no value.
-      if (name !== 'accessLog' && !text.startsWith('--'))
-        assert.deepEqual(without(parse([flag, text, ...others])), expected)
+      if (!isSwitch && !text.startsWith('--'))
+        assert.deepEqual(without(parse([flag, text, ...others], {}, flags)), expected)
+      if (isSwitch) assert.deepEqual(parse([flag, text], {}, flags)?.options, { ...defaults, [name]: true })
+      if (isOfCommand) {
+        assert.deepEqual(parse([], { [variable]: text }, flags)?.options, defaults)
+        assert.equal(parse([`${flag}=${text}`], {}, serverFlags), undefined)
+        return
+      }
       const fromVariable = text === '' ? fallback : meaning
-      const line = parse(text === '' && others.length > 0 ? [] : others, { [variable]: text })
+      const line = parse(text === '' && others.length > 0 ? [] : others, { [variable]: text }, flags)
       assert.deepEqual(
         without(line),
         fromVariable === undefined && text !== '' ? undefined : { ...defaults, [name]: fromVariable },
@@ -209,25 +303,31 @@ describe('an option', () => {
     })
   })
 
-  it('beats the environment, whatever that says, and is given once at most', (t) => {
+  it('beats the environment, whatever that says, and is given once at most, but for networks, which add up', (t) => {
     holdFor(t, given, ([name, text, other]) => {
       const { flag, variable, meaningOf } = rows[name]
       const others = partner[name] ?? []
       const meaning = meaningOf(text)
-      const line = parse([`${flag}=${text}`, ...others], {
-        [variable]: other,
-        ...(name === 'port' ? { PORT: other } : {}),
-      })
+      const flags = flagsFor(name)
+      const environment = { [variable]: other, ...(name === 'port' ? { PORT: other } : {}) }
+      const line = parse([`${flag}=${text}`, ...others], environment, flags)
       if (meaning === undefined) assert.equal(line, undefined)
       else assert.deepEqual(line?.options[name], meaning)
-      assert.equal(parse([`${flag}=${text}`, `${flag}=${text}`, ...others]), undefined)
+      const twice = parse([`${flag}=${text}`, ...others, `${flag}=${other}`], {}, flags)
+      const more = meaningOf(other)
+      if (name !== 'trustProxy' || meaning === undefined || more === undefined) assert.equal(twice, undefined)
+      else assert.deepEqual(twice?.options[name], [meaning, more].flat())
     })
   })
 })
 
 /** What a command line gives, option by option, and its words; undefined when it is to be refused. */
-function expectedLine(args: readonly string[], environment: NodeJS.ProcessEnv): CommandLine | undefined {
-  const texts = new Map<keyof Options, string>()
+function expectedLine(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  known: Flags,
+): CommandLine | undefined {
+  const texts = new Map<keyof Options, string[]>()
   const words: string[] = []
   let i = 0
   while (i < args.length) {
@@ -242,27 +342,29 @@ function expectedLine(args: readonly string[], environment: NodeJS.ProcessEnv): 
       continue
     }
     const [flag = '', ...behind] = arg.split('=')
-    const name = names.find((each) => rows[each].flag === flag)
-    if (name === undefined || texts.has(name)) return undefined
-    if (behind.length > 0) texts.set(name, behind.join('='))
-    else if (name === 'accessLog') texts.set(name, 'true')
+    const name = known.find((each) => rows[each].flag === flag)
+    const before = name && texts.get(name)
+    if (name === undefined || (before !== undefined && name !== 'trustProxy')) return undefined
+    const keep = (text: string) => texts.set(name, [...(before ?? []), text])
+    if (behind.length > 0) keep(behind.join('='))
+    else if (rows[name].isSwitch) keep('true')
     else {
       const text = args[i]
       i += 1
       if (text === undefined || text.startsWith('--')) return undefined
-      texts.set(name, text)
+      keep(text)
     }
   }
   const options: Record<string, unknown> = {}
   for (const name of names) {
-    const { variable, fallback, meaningOf } = rows[name]
-    const inherited = [variable, ...(name === 'port' ? ['PORT'] : [])]
+    const { variable, fallback, isOfCommand, meaningOf } = rows[name]
+    const inherited = [...(isOfCommand ? [] : [variable]), ...(name === 'port' ? ['PORT'] : [])]
       .map((each) => environment[each])
       .find((each) => each)
-    const text = texts.get(name) ?? inherited
-    const value = text === undefined ? fallback : meaningOf(text)
-    if (text !== undefined && value === undefined) return undefined
-    options[name] = value
+    const given = texts.get(name) ?? (inherited === undefined || !known.includes(name) ? [] : [inherited])
+    const meanings = given.map(meaningOf)
+    if (meanings.includes(undefined)) return undefined
+    options[name] = meanings.length === 0 ? fallback : name === 'trustProxy' ? meanings.flat() : meanings[0]
   }
   if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) return undefined
   return { options: options as unknown as Options, words }
@@ -280,7 +382,11 @@ describe('a command line', () => {
     '--token-ttl=1m',
     '--tls-key=k',
     '--tls-cert=c',
+    '--trust-proxy=10.0.0.0/8,::1',
+    '--trust-proxy=fd00::/8',
+    '--trust-proxy',
   )
+  const goodForAdding = fc.constantFrom('--data=x', '--data', 'x', '--read-only', '--read-only=no', 'add')
   const junk = fc.oneof(
     fc.constantFrom(
       '-',
@@ -301,9 +407,12 @@ describe('a command line', () => {
     fc.tuple(fc.constantFrom(...flags), anyEdit(anyText)).map(([flag, edit]) => applyEdit(flag, edit)),
     anyText,
   )
-  const args = fc.array(fc.oneof({ weight: 3, arbitrary: good }, { weight: 1, arbitrary: junk }), {
-    maxLength: 6,
-  })
+  const argsOf = (sound: fc.Arbitrary<string>, maxLength: number) =>
+    fc.array(fc.oneof({ weight: 3, arbitrary: sound }, { weight: 1, arbitrary: junk }), { maxLength })
+  const lines = fc.oneof(
+    { weight: 3, arbitrary: fc.tuple(argsOf(good, 6), fc.constant(serverFlags)) },
+    { weight: 1, arbitrary: fc.tuple(argsOf(goodForAdding, 4), fc.constant(addFlags)) },
+  )
   const environment = fc.dictionary(
     fc.constantFrom(
       'PORT',
@@ -311,16 +420,18 @@ describe('a command line', () => {
       'CONNBOOK_DATA',
       'CONNBOOK_ACCESS_LOG',
       'CONNBOOK_TLS_KEY',
+      'CONNBOOK_TRUST_PROXY',
+      'CONNBOOK_READ_ONLY',
       'CONNBOOK_DATAX',
       'PATH',
     ),
-    fc.constantFrom('', '1', 'on', '80', 'x'),
+    fc.constantFrom('', '1', 'on', '80', 'x', '::1'),
     { maxKeys: 2, noNullPrototype: true },
   )
 
   it('is read as the table of options says, or refused as wrong usage, for any arguments', (t) => {
-    holdFor(t, fc.tuple(args, environment), ([some, variables]) => {
-      assert.deepEqual(parse(some, variables), expectedLine(some, variables))
+    holdFor(t, fc.tuple(lines, environment), ([[args, known], variables]) => {
+      assert.deepEqual(parse(args, variables, known), expectedLine(args, variables, known))
     })
   })
 })

@@ -94,7 +94,9 @@ describe('the query of the list', async () => {
     draft('aa', { hostname: 'H', port: 1, username: 'x' }),
   ]
   for (const each of drafts) await store.add(each)
-  const [list = assert.fail('there is no list')] = configurationRoutes(store, '/base')
+  // A list leaves no trail.
+  const audit = { record: () => assert.fail('nothing is to be told'), close: async () => {} }
+  const [list = assert.fail('there is no list')] = configurationRoutes(store, '/base', audit)
 
   /** The records of an answer, its `Link`, or the parameters at fault. */
   function ask(query: string): { names: string[]; link: string | undefined } | { faults: string[] } {

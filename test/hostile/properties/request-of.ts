@@ -1,13 +1,15 @@
-import type { Request } from '../../../src/http/message.ts'
+import type { Caller, Request } from '../../../src/http/message.ts'
+
+export const caller: Caller = { requestId: 'r1', address: '192.0.2.1', isSecure: false }
 
 /** A request as a handler gets it. */
 export function requestOf(headers: Request['headers'], body: Uint8Array | string = '', query = ''): Request {
   return {
+    ...caller,
     method: 'POST',
     path: '/',
     query,
     headers,
-    remoteAddress: '192.0.2.1',
     readBody: async () => Buffer.from(body),
   }
 }

@@ -44,6 +44,14 @@ export const headerText = fc.string({
   maxLength: 12,
 })
 
+/** Without the blanks and tabs around it, and no other white space (RFC 9110 section 5.6.3). */
+export function withoutBlanks(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && ' \t'.includes(text.charAt(start))) start += 1
+  while (end > start && ' \t'.includes(text.charAt(end - 1))) end -= 1
+  return text.slice(start, end)
+}
+
 const isName = (text: string) => !hasControlCharacter(text) && text !== '.' && text !== '..'
 
 /** A name of a record, of a few code points. */

@@ -3,24 +3,27 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { Authenticator, ClientCredentials } from '../../../src/auth/authenticator.ts'
 import type { Request } from '../../../src/http/message.ts'
-import { Problem } from '../../../src/http/problem.ts'
+import { Problem, problemOf } from '../../../src/http/problem.ts'
+import type { Scope } from '../../../src/http/scope.ts'
 import { tokenRoutes } from '../../../src/resources/token.ts'
 import { holdLaterFor } from './hold-property.ts'
 import { anySpellings, encodePercent } from './percent-encoding.ts'
 import { headersOf, requestOf } from './request-of.ts'
-import { anyEdit, anyText, applyEdit, codePoint, joined, treacherousNames } from './texts.ts'
+import { anyEdit, anyText, applyEdit, codePoint, joined, treacherousNames, withoutBlanks } from './texts.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 
 let asked: readonly ClientCredentials[] | undefined
+let askedScope: Scope | undefined
 const authenticator: Authenticator = {
   authenticate: () => undefined,
   remembering: undefined,
   logIn: async () => undefined,
   logOut: async () => undefined,
-  async issueToken(_address, spellings) {
+  async issueToken(_caller, spellings, wanted) {
     asked = spellings
-    return { access_token: 'a.b.c', token_type: 'Bearer', expires_in: 60 }
+    askedScope = wanted
+    return { access_token: 'a.b.c', token_type: 'Bearer', expires_in: 60, scope: wanted ?? 'read write' }
   },
 }
 const [route = assert.fail('there is no route')] = tokenRoutes(authenticator)
@@ -28,13 +31,15 @@ const [route = assert.fail('there is no route')] = tokenRoutes(authenticator)
 /** The spellings of credentials that a request leads to, or the problem that it meets. */
 async function ask(request: Request): Promise<readonly ClientCredentials[] | Problem> {
   asked = undefined
+  askedScope = undefined
   try {
     const { status } = await route.handle(request, '')
     assert.equal(status, 200)
     return asked ?? assert.fail('a token was given to nobody')
   } catch (error) {
     assert.equal(asked, undefined)
-    if (error instanceof Problem) return error
+    const problem = problemOf(error)
+    if (problem !== undefined) return problem
     throw error
   }
 }
@@ -45,7 +50,7 @@ const id = fc.oneof(
 )
 const secret = fc.oneof(id, fc.constantFrom('s3c+r%t/=:~x é', ':', 'a:b'))
 const extras = fc.dictionary(
-  fc.constantFrom('scope', 'audience', '__proto__', 'x'),
+  fc.constantFrom('scopes', 'audience', '__proto__', 'x'),
   fc.constantFrom('', 'x', 'client_secret'),
   { maxKeys: 2 },
 )
@@ -53,6 +58,53 @@ const grants = fc.constantFrom<Record<string, string>[]>({}, { grant_type: 'clie
 const inAnyOrder = (members: Record<string, string>) => {
   const entries = Object.entries(members)
   return fc.shuffledSubarray(entries, { minLength: entries.length })
+}
+
+/** Of RFC 6749 section 3.3, good ones and others. */
+const scopeText = fc.oneof(
+  { weight: 2, arbitrary: fc.constant(undefined) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(
+        fc.array(fc.constantFrom('read', 'write'), { maxLength: 3 }),
+        fc.constantFrom(' ', ' ', ' ', ' ', '\t', '\u00a0', '  ', ','),
+      )
+      .map(([some, gap]) => some.join(gap)),
+  },
+  {
+    weight: 1,
+    arbitrary: joined(['read', 'write', 'read', 'write', ' ', ' ', '\t', '\u00a0', 'admin', ','], anyText, 4),
+  },
+)
+
+/** What is asked for; undefined for everything, `invalid` for what no client may. */
+function expectedScope(text: string | undefined): Scope | 'invalid' | undefined {
+  if (text === undefined || text === '') return undefined
+  const wanted = new Set(text.split(' '))
+  const mayWrite = wanted.delete('write')
+  const mayRead = wanted.delete('read')
+  if (wanted.size > 0 || !(mayRead || mayWrite)) return 'invalid'
+  return mayWrite ? 'read write' : 'read'
+}
+
+/** What the client is told of a problem (RFC 6749 section 5.2). */
+function toldOf(problem: Problem): { error: string; error_description: string } {
+  const reply = route.problemReply?.(problem) ?? assert.fail('there is no reply')
+  return JSON.parse(String(reply.body))
+}
+
+/** Holds what came of a request to its credentials and scope. */
+async function checkMeaning(request: Request, shown: ClientCredentials, scope: string | undefined) {
+  const found = await ask(request)
+  const expected = expectedScope(scope)
+  if (expected === 'invalid') {
+    assert.ok(found instanceof Problem)
+    assert.deepEqual([found.status, found.code, toldOf(found).error], [400, 'invalid_scope', 'invalid_scope'])
+    return
+  }
+  assert.deepEqual(found, [shown])
+  assert.equal(askedScope, expected)
 }
 
 const credentials = fc.record({ id, secret }, { noNullPrototype: true })
@@ -68,18 +120,23 @@ describe('a token request', () => {
       FORM,
       'application/x+json; charset=UTF-8',
     )
-    const values = fc.tuple(credentials, extras, grants, types).chain(([shown, others, grant, type]) => {
-      const members = { ...others, ...grant, client_id: shown.id, client_secret: shown.secret }
-      return inAnyOrder(members).map((entries) => ({ shown, type, entries }))
-    })
-    await holdLaterFor(t, values, async ({ shown, type, entries }) => {
+    const values = fc
+      .tuple(credentials, extras, grants, types, scopeText)
+      .chain(([shown, others, grant, type, scope]) => {
+        const given = scope === undefined ? {} : { scope }
+        const members = { ...others, ...given, ...grant, client_id: shown.id, client_secret: shown.secret }
+        return inAnyOrder(members).map((entries) => ({ shown, type, scope, entries }))
+      })
+    await holdLaterFor(t, values, async ({ shown, type, scope, entries }) => {
       const text = `{${entries.map((pair) => pair.map((part) => JSON.stringify(part)).join(':')).join(',')}}`
-      assert.deepEqual(await ask(requestOf(headersOf({ 'content-type': type }), text)), [shown])
+      await checkMeaning(requestOf(headersOf({ 'content-type': type }), text), shown, scope)
     })
   })
 
   it('in a form means the client that it names, in whatever order and encoding', async (t) => {
     const types = fc.constantFrom(FORM, FORM.toUpperCase(), `${FORM};charset=utf-8`)
+    // A form has no way to send a lone surrogate.
+    const formScopeText = scopeText.filter((text) => text?.isWellFormed() ?? true)
     const writers = fc.oneof(
       fc.constant((entries: string[][]) => new URLSearchParams(entries as [string, string][]).toString()),
       anySpellings.map((spellings) => (entries: string[][]) => {
@@ -88,18 +145,19 @@ describe('a token request', () => {
       }),
     )
     const values = fc
-      .tuple(credentials, extras, grants, types, writers)
-      .chain(([shown, others, grant, type, write]) => {
-        const members = { ...others, ...grant, client_id: shown.id, client_secret: shown.secret }
-        return inAnyOrder(members).map((entries) => ({ shown, type, text: write(entries) }))
+      .tuple(credentials, extras, grants, types, writers, formScopeText)
+      .chain(([shown, others, grant, type, write, scope]) => {
+        const given = scope === undefined ? {} : { scope }
+        const members = { ...others, ...given, ...grant, client_id: shown.id, client_secret: shown.secret }
+        return inAnyOrder(members).map((entries) => ({ shown, type, scope, text: write(entries) }))
       })
-    await holdLaterFor(t, values, async ({ shown, type, text }) => {
-      assert.deepEqual(await ask(requestOf({ 'content-type': type }, text)), [shown])
+    await holdLaterFor(t, values, async ({ shown, type, scope, text }) => {
+      await checkMeaning(requestOf({ 'content-type': type }, text), shown, scope)
     })
   })
 
   it('with Basic means the client that it names, first as it stands, then decoded', async (t) => {
-    const schemes = fc.constantFrom('Basic ', 'basic ', 'BASIC  ')
+    const schemes = fc.constantFrom('Basic ', 'basic ', 'BASIC  ', 'Basic \t')
     await holdLaterFor(
       t,
       fc.tuple(forBasic, schemes, anySpellings, fc.boolean()),
@@ -129,6 +187,10 @@ describe('a token request', () => {
       'a null': ({ id }) => json({ client_id: id, client_secret: null }),
       'no id': ({ secret }) => json({ client_secret: secret }),
       'no secret': ({ id }) => json({ client_id: id }),
+      'a scope that is no text': (shown) => json({ ...body(shown), scope: ['read'] }),
+      'a scope of nothing that there is': (shown) =>
+        json({ ...body(shown), scope: 'read all' }, 'invalid_scope'),
+      'a scope twice': (shown) => form(`${new URLSearchParams(body(shown))}&scope=read&scope=read`),
       'another grant': (shown) => json({ ...body(shown), grant_type: 'password' }, 'unsupported_grant_type'),
       'members of a prototype': (shown) => ({
         request: requestOf({}, `{"__proto__":${JSON.stringify(body(shown))}}`),
@@ -150,6 +212,7 @@ describe('a token request', () => {
         form('', `Basic ${Buffer.concat([Buffer.from(id), Buffer.from([0xff, 0x3a])]).toString('base64')}`),
       'Basic in base64url': ({ id }) =>
         form('', `Basic ${Buffer.from(`${id}:\u00ff\u07ff\uffff`).toString('base64')}-_`),
+      'Basic with a no-break space': (shown) => form('', `${basicOf(shown)}\u00a0`),
       'Basic with a blank': (shown) => form('', basicOf(shown).replace(/.$/, ' $&')),
     }
     const body = ({ id, secret }: ClientCredentials) => ({ client_id: id, client_secret: secret })
@@ -176,7 +239,7 @@ describe('a token request', () => {
         const { request, status, code } = faults[name]?.(parts) ?? assert.fail(name)
         const problem = await ask(request)
         assert.ok(problem instanceof Problem, name)
-        assert.deepEqual([problem.status, problem.code], [status, code], name)
+        assert.deepEqual([problem.status, problem.code, toldOf(problem).error], [status, code, code], name)
       },
     )
   })
@@ -187,6 +250,8 @@ describe('a token request', () => {
       'client_secret',
       'grant_type',
       'client_credentials',
+      'scope',
+      'read',
       '=',
       '&',
       '{',
@@ -216,7 +281,7 @@ describe('a token request', () => {
         .tuple(
           fc.constantFrom('Basic ', 'basic', 'Bearer ', 'Basic'),
           credentials,
-          anyEdit(fc.constantFrom('=', '-', ' ', '*', 'A', '')),
+          anyEdit(fc.constantFrom('=', '-', ' ', '\t', '\u00a0', '*', 'A', '')),
         )
         .map(
           ([scheme, { id, secret }, edit]) =>
@@ -239,7 +304,7 @@ describe('a token request', () => {
         for (const { id, secret } of found) assert.deepEqual([typeof id, typeof secret], ['string', 'string'])
         if (authorization !== undefined && /^basic /i.test(authorization)) {
           const [raw] = found
-          const shown = authorization.slice(5).trim().replace(/=+$/, '')
+          const shown = withoutBlanks(authorization.slice(5)).replace(/=+$/, '')
           const again = Buffer.from(`${raw?.id}:${raw?.secret}`).toString('base64').replace(/=+$/, '')
           // The last character may hold bits that are no part of a byte.
           assert.equal(again.slice(0, -1), shown.slice(0, again.length - 1))
@@ -248,9 +313,8 @@ describe('a token request', () => {
         return
       }
       assert.ok([400, 415].includes(found.status))
-      const reply = route.problemReply?.(found) ?? assert.fail('there is no reply')
-      const { error, error_description } = JSON.parse(String(reply.body))
-      assert.ok(['invalid_request', 'unsupported_grant_type'].includes(error))
+      const { error, error_description } = toldOf(found)
+      assert.ok(['invalid_request', 'unsupported_grant_type', 'invalid_scope'].includes(error))
       assert.match(error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
     })
   })

@@ -4,9 +4,9 @@ import { after, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { readBearer } from '../../../src/auth/authenticator.ts'
 import { type Claims, createSigningKey, signToken, verifyToken } from '../../../src/auth/signed-token.ts'
-import { request, setUpAuthenticator } from '../../support/authenticator.ts'
+import { caller, client, request, setUpAuthenticator } from '../../support/authenticator.ts'
 import { holdFor } from './hold-property.ts'
-import { anyEdit, anyText, applyEdit, joined, treacherousNames } from './texts.ts'
+import { anyEdit, anyText, applyEdit, joined, treacherousNames, withoutBlanks } from './texts.ts'
 
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
@@ -25,8 +25,9 @@ const claims: fc.Arbitrary<Claims> = fc.record(
     exp: seconds,
     jti: anyText,
     gen: fc.nat(),
+    scope: fc.constantFrom('read', 'read write'),
   },
-  { noNullPrototype: true },
+  { requiredKeys: ['iss', 'sub', 'aud', 'iat', 'exp', 'jti', 'gen'], noNullPrototype: true },
 )
 
 /** A token of any header and payload, made by RFC 7515 with the test's own HMAC. */
@@ -69,9 +70,9 @@ describe('a signed token', () => {
   it('is a JWT that anybody can make who has the secret, of a header that never changes', (t) => {
     const header = Buffer.from('{"alg":"HS256","typ":"JWT","kid":"k1"}').toString('base64url')
     holdFor(t, claims, (said) => {
-      const { iss, sub, aud, iat, exp, jti, gen } = said
-      const payload = JSON.stringify({ iss, sub, aud, iat, exp, jti, gen })
-      assert.equal(signToken({ iss, sub, aud, iat, exp, jti, gen }, key), sealed(header, payload))
+      const { iss, sub, aud, iat, exp, jti, gen, scope } = said
+      const ordered = { iss, sub, aud, iat, exp, jti, gen, ...(scope === undefined ? {} : { scope }) }
+      assert.equal(signToken(ordered, key), sealed(header, JSON.stringify(ordered)))
     })
   })
 
@@ -151,14 +152,20 @@ describe('a signed token', () => {
   it('says nothing when what was signed are no claims', (t) => {
     const odd = fc.oneof(
       fc.jsonValue({ maxDepth: 1 }),
-      fc.constantFrom<unknown>('session', 'api', 1.5, -1, null),
+      fc.constantFrom<unknown>('session', 'api', 'read', 'write', 'read write', 'write read', 1.5, -1, null),
     )
     const payloads = fc
       .tuple(
         claims,
-        fc.array(fc.tuple(fc.constantFrom('iss', 'sub', 'aud', 'iat', 'exp', 'jti', 'gen', 'x'), odd), {
-          maxLength: 3,
-        }),
+        fc.array(
+          fc.tuple(
+            fc.constantFrom('iss', 'sub', 'aud', 'iat', 'exp', 'jti', 'gen', 'scope', 'scope', 'x'),
+            odd,
+          ),
+          {
+            maxLength: 3,
+          },
+        ),
       )
       .map(([said, changes]) => JSON.stringify({ ...said, ...Object.fromEntries(changes) }))
     const texts = fc.oneof(
@@ -191,9 +198,11 @@ function expectedClaims(payload: string): unknown {
   if (input === null || Array.isArray(input)) return undefined
   if (texts.some(([, text]) => typeof text !== 'string')) return undefined
   if (numbers.some(([, number]) => typeof number !== 'number')) return undefined
-  return aud === 'session' || aud === 'api'
-    ? { ...Object.fromEntries([...texts, ...numbers]), aud }
-    : undefined
+  if (aud !== 'session' && aud !== 'api') return undefined
+  const said = { ...Object.fromEntries([...texts, ...numbers]), aud }
+  if (!Object.hasOwn(input, 'scope')) return said
+  const scope = own('scope')
+  return scope === 'read' || scope === 'read write' ? { ...said, scope } : undefined
 }
 
 describe('a bearer header', () => {
@@ -205,7 +214,8 @@ describe('a bearer header', () => {
         .map((letter, i) => (capitals[i] ? letter.toUpperCase() : letter))
         .join(''),
     )
-  const blanks = (minLength: number) => fc.string({ unit: fc.constant(' '), minLength, maxLength: 4 })
+  const blanks = (minLength: number) =>
+    fc.string({ unit: fc.constantFrom(' ', ' ', '\t'), minLength, maxLength: 4 })
 
   it('gives the token, whatever the scheme looks like', (t) => {
     const token = fc.string({
@@ -213,8 +223,8 @@ describe('a bearer header', () => {
       minLength: 1,
       maxLength: 40,
     })
-    holdFor(t, fc.tuple(scheme, blanks(1), token, blanks(0)), ([name, before, text, behind]) => {
-      assert.equal(readBearer(name + before + text + behind), text)
+    holdFor(t, fc.tuple(scheme, blanks(0), token, blanks(0)), ([name, before, text, behind]) => {
+      assert.equal(readBearer(`${name} ${before}${text}${behind}`), text)
     })
   })
 
@@ -223,6 +233,8 @@ describe('a bearer header', () => {
       'Basic ',
       'Bearer',
       'Bearer\t',
+      'Bearer\u00a0',
+      'Bearer \u00a0',
       'Bearer:',
       'Bearertoken ',
       'xBearer ',
@@ -230,12 +242,14 @@ describe('a bearer header', () => {
       'BearerBearer ',
       '',
     )
-    holdFor(t, fc.tuple(other, joined(['Bearer', 'e30.e30.e30', '='], anyText)), ([name, rest]) => {
+    const rests = joined(['Bearer', 'e30.e30.e30', '=', ' ', '\t', '\u00a0'], anyText)
+    holdFor(t, fc.tuple(other, rests), ([name, rest]) => {
       const header = name + rest
-      assert.equal(readBearer(header), /^bearer +[^ ]/i.test(header) ? header.slice(7).trim() : undefined)
+      const shown = /^bearer /i.test(header) ? withoutBlanks(header.slice(7)) : ''
+      assert.equal(readBearer(header), shown === '' ? undefined : shown)
     })
-    holdFor(t, fc.tuple(scheme, blanks(0)), ([name, behind]) =>
-      assert.equal(readBearer(name + behind), undefined),
+    holdFor(t, fc.tuple(scheme, fc.constantFrom('', ' '), blanks(0)), ([name, space, behind]) =>
+      assert.equal(readBearer(name + space + behind), undefined),
     )
   })
 })
@@ -244,6 +258,8 @@ describe('a credential', async () => {
   const { authenticator, logIn, getToken, sign } = await setUpAuthenticator({ after })
   const session = await logIn()
   const token = await getToken()
+  const narrow = await authenticator.issueToken(caller, [{ id: client.name, secret: client.secret }], 'read')
+  const readToken = narrow?.access_token ?? assert.fail('no token')
   const useless = [
     sign({ sub: 'nobody' }),
     sign({ gen: 99 }),
@@ -255,7 +271,7 @@ describe('a credential', async () => {
   ]
 
   const text = fc.oneof(
-    { weight: 2, arbitrary: fc.constantFrom(session, token) },
+    { weight: 2, arbitrary: fc.constantFrom(session, token, readToken) },
     fc.constantFrom('', ...useless),
   )
   const bearer = fc.tuple(fc.constantFrom('Bearer ', 'bearer  ', 'Basic ', 'Bearer', ''), text)
@@ -277,23 +293,27 @@ describe('a credential', async () => {
     const values = fc.record({
       bearer: fc.option(bearer, { nil: undefined }),
       cookies: fc.option(cookies, { nil: undefined }),
+      isSecure: fc.boolean(),
     })
     holdFor(t, values, (shown) => {
-      const found = authenticator.authenticate(
-        request({
-          ...(shown.bearer ? { authorization: shown.bearer.join('') } : {}),
-          ...(shown.cookies ? { cookie: shown.cookies.map((pair) => pair.join('=')).join('; ') } : {}),
-        }),
-      )
+      const headers = {
+        ...(shown.bearer ? { authorization: shown.bearer.join('') } : {}),
+        ...(shown.cookies ? { cookie: shown.cookies.map((pair) => pair.join('=')).join('; ') } : {}),
+      }
+      const found = authenticator.authenticate({ ...request(headers), isSecure: shown.isSecure })
       if (shown.bearer !== undefined) {
         const [name, shownToken] = shown.bearer
-        const isGood = name.toLowerCase().startsWith('bearer ') && shownToken === token
-        const expected = { carrier: 'bearer', principal: { kind: 'client', name: 'script' } }
+        const isGood =
+          name.toLowerCase().startsWith('bearer ') && (shownToken === token || shownToken === readToken)
+        const scope = shownToken === readToken ? 'read' : 'read write'
+        const expected = { carrier: 'bearer', principal: { kind: 'client', name: 'script', scope } }
         assert.deepEqual(found, isGood ? expected : undefined)
         return
       }
-      const [, first] = shown.cookies?.find(([name]) => name === 'connbook_session') ?? []
-      const expected = { carrier: 'cookie', principal: { kind: 'user', name: 'admin' } }
+      const cookie = shown.isSecure ? '__Host-connbook_session' : 'connbook_session'
+      const [, first] = shown.cookies?.find(([name]) => name === cookie) ?? []
+      const principal = { kind: 'user', name: 'admin', scope: 'read write' }
+      const expected = { carrier: 'cookie', principal }
       assert.deepEqual(found, first === session ? expected : undefined)
     })
   })
