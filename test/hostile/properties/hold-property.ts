@@ -20,7 +20,7 @@ export function holdFor<Value>(
     predicate(value)
     assertPrototypesUntouched()
   })
-  fc.assert(property, { seed: showSeed(t), numRuns: CASES })
+  void fc.assert(property, { seed: showSeed(t), numRuns: CASES })
 }
 
 /** The same for what takes its time. */

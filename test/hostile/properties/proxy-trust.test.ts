@@ -131,7 +131,7 @@ const scheme = fc.oneof(
 )
 const isSecure = fc.boolean()
 
-/** What one hop names, by what stands around an address. */
+/** What one hop names, by what stands around an address, which must have no zone. */
 function hopOf(text: string): string | undefined {
   let address = withoutBlanks(text)
   const colon = address.lastIndexOf(':')
@@ -140,7 +140,7 @@ function hopOf(text: string): string | undefined {
   const before = hasPort ? address.slice(0, colon) : address
   if (before.startsWith('[') && before.endsWith(']')) address = before.slice(1, -1)
   else if (isIPv4Address(before)) address = before
-  if (numberOf(address) === undefined) return undefined
+  if (numberOf(address) === undefined || address.includes('%')) return undefined
   const dotted = address.slice('::ffff:'.length)
   return address.toLowerCase().startsWith('::ffff:') && isIPv4Address(dotted) ? dotted : address
 }
