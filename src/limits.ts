@@ -96,6 +96,7 @@ export const KEY_TAKE_UP_SECONDS = 60
 export const DURATION_SECONDS_MAX = 400 * 24 * 60 * 60
 
 /** How often a running server looks for changed accounts and keys. */
-export const ACCOUNTS_POLL_MS = 500
+export const CREDENTIALS_POLL_MS = 500
 /** How long a command waits for another command that changes accounts or keys. */
-export const ACCOUNTS_LOCK_WAIT_MS = 5_000
+export const CREDENTIALS_LOCK_WAIT_MS = 5_000
+export const CREDENTIALS_LOCK_PAUSE_MS = 20

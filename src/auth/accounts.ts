@@ -1,13 +1,19 @@
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { ConnbookError, DamagedFileError, InvalidInputError, RESTORE_ADVICE } from '../errors.ts'
 import { sweepTemporaryFiles } from '../files/atomic-file.ts'
 import { checkNotRestoring, type DataPaths, dataFiles, takeLock } from '../files/data-folder.ts'
+import type { FileLock } from '../files/file-lock.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
 import type { Principal } from '../http/message.ts'
 import { FULL_SCOPE, isScope, type Scope } from '../http/scope.ts'
 import { isObject } from '../json.ts'
-import { ACCOUNT_NAME_CHARACTERS_MAX, ACCOUNTS_LOCK_WAIT_MS } from '../limits.ts'
+import {
+  ACCOUNT_NAME_CHARACTERS_MAX,
+  CREDENTIALS_LOCK_PAUSE_MS,
+  CREDENTIALS_LOCK_WAIT_MS,
+} from '../limits.ts'
 import { checkText } from '../text.ts'
 import { isPasswordHash } from './password.ts'
 
@@ -67,17 +73,15 @@ const lockedFiles = [dataFiles.accounts, dataFiles.initialCredentials, dataFiles
 /**
  * Runs an action while no other process changes accounts or keys; a running server reads them all the same.
  *
- * @throws {ConnbookError} if another process does not finish within ACCOUNTS_LOCK_WAIT_MS.
+ * @throws {ConnbookError} if another process does not finish within CREDENTIALS_LOCK_WAIT_MS.
  * @throws {FolderRefusedError} if the folder cannot be written, its lock file is none, or a restore is not complete.
  */
-export async function withAccountsLock<T>(
+export async function withCredentialsLock<T>(
   folder: string,
   action: () => Promise<T>,
   files: FileSystem = realFileSystem,
 ): Promise<T> {
-  const lock = await takeLock(folder, dataFiles.accountsLock, files, ACCOUNTS_LOCK_WAIT_MS)
-  if (lock === undefined)
-    throw new AccountsBusyError(`Cannot change accounts or keys in "${folder}": another command is doing so`)
+  const lock = await waitForLock(folder, files)
   try {
     await checkNotRestoring(folder, files)
     await sweepTemporaryFiles(folder, lockedFiles, files)
@@ -85,6 +89,16 @@ export async function withAccountsLock<T>(
   } finally {
     lock.release()
   }
+}
+
+async function waitForLock(folder: string, files: FileSystem): Promise<FileLock> {
+  const end = performance.now() + CREDENTIALS_LOCK_WAIT_MS
+  do {
+    const lock = await takeLock(folder, dataFiles.accountsLock, files)
+    if (lock !== undefined) return lock
+    await setTimeout(CREDENTIALS_LOCK_PAUSE_MS)
+  } while (performance.now() < end)
+  throw new AccountsBusyError(`Cannot change accounts or keys in "${folder}": another command is doing so`)
 }
 
 class AccountsBusyError extends ConnbookError {

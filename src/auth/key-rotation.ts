@@ -2,7 +2,7 @@ import { ConnbookError } from '../errors.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { DURATION_SECONDS_MAX, KEY_TAKE_UP_SECONDS, KEYS_MAX } from '../limits.ts'
-import { withAccountsLock } from './accounts.ts'
+import { withCredentialsLock } from './accounts.ts'
 import { createKey, keysDocument, readKeys, type StoredKey } from './keys.ts'
 
 // Until when a superseded key verifies is said by the command that supersedes it, and seen by a server, each by a clock
@@ -94,7 +94,7 @@ type KeysEdit = (keys: readonly StoredKey[]) => readonly StoredKey[] | Promise<r
  *
  * @param isInUse As for `readKeys`.
  * @returns The keys before and after; these are on disk.
- * @throws {DamagedFileError} as `readKeys` does. Also what `withAccountsLock` and `edit` throw; then nothing has changed.
+ * @throws {DamagedFileError} as `readKeys` does. Also what `withCredentialsLock` and `edit` throw; then nothing has changed.
  */
 export async function changeKeys(
   folder: DataPaths,
@@ -108,7 +108,7 @@ export async function changeKeys(
     if (after !== before) await keysDocument(folder, files).write([...after])
     return { before, after }
   }
-  return withAccountsLock(folder.path, change, files)
+  return withCredentialsLock(folder.path, change, files)
 }
 
 /**

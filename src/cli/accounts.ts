@@ -13,7 +13,7 @@ import {
   removeAccount,
   scopeOf,
   UnknownAccountError,
-  withAccountsLock,
+  withCredentialsLock,
 } from '../auth/accounts.ts'
 import { forgetInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
@@ -153,7 +153,7 @@ async function change(
   edit: (accounts: Accounts) => Accounts,
   afterwards?: () => Promise<void>,
 ) {
-  await withAccountsLock(folder, async () => {
+  await withCredentialsLock(folder, async () => {
     await accountsDocument(folder).write(edit(await readAccounts(folder)))
     await afterwards?.()
   })

@@ -4,7 +4,7 @@ import { describeMoment, hasEnded, secondsOf } from '../auth/key-rotation.ts'
 import { readKeys, type StoredKey } from '../auth/keys.ts'
 import { openRevocationsFile, readRevocations, revocationsMissing } from '../auth/revocations-file.ts'
 import { DamagedFileError, RESTORE_ADVICE, systemCode } from '../errors.ts'
-import { type DataPaths, dataFileNames, dataFiles } from '../files/data-folder.ts'
+import { auditFiles, type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { parseChange } from '../store/change.ts'
 import { openJournalFile } from '../store/journal-file.ts'
@@ -29,6 +29,8 @@ export interface Examination {
   readonly state: StoredState | undefined
 }
 
+const names: readonly string[] = Object.values(dataFiles)
+
 const firstStartPending: Finding = {
   name: dataFiles.accounts,
   words: 'not yet there: a first start did not come to its end, and the next one begins anew',
@@ -46,7 +48,7 @@ export async function examineFolder(folder: DataPaths, files: FileSystem): Promi
   const hasRecords = state === undefined || state.index.revision > 0
   const ofSecrets = isInUse || hasRecords ? await examineSecrets(folder, files) : [firstStartPending]
   const others = entries
-    .filter((entry) => !dataFileNames.includes(entry) || entry === dataFiles.initialCredentials)
+    .filter((entry) => entry === dataFiles.initialCredentials || !names.includes(entry))
     .map((name) => ({ name, words: describeOther(name), isDamage: false }))
   return { findings: [...ofSecrets, ...ofStore, ...others], state }
 }
@@ -168,6 +170,7 @@ function describeTail({ tornBytes }: JournalEnd): string {
 }
 
 function describeOther(name: string): string {
+  if (auditFiles.some((file) => file === name)) return 'who did what; not examined'
   if (name === dataFiles.initialCredentials)
     return 'secrets of the first start, in the clear; each goes when it is changed'
   if (/\.torn-\d+-[0-9a-f]+$/.test(name)) return 'a half-written end that a crash left, cut off and kept'

@@ -5,7 +5,7 @@ import {
   addAccount,
   checkAccountName,
   noAccounts,
-  withAccountsLock,
+  withCredentialsLock,
 } from '../auth/accounts.ts'
 import { type InitialCredentials, writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
@@ -72,7 +72,7 @@ export async function createFirstAccounts(
     await writeInitialCredentials(folder.path, madeUp, files)
     await accountsDocument(folder.path, files).write(accounts)
   }
-  await withAccountsLock(folder.path, write, files)
+  await withCredentialsLock(folder.path, write, files)
   return { accounts, madeUp }
 }
 

@@ -76,8 +76,8 @@ async function revokeAll(folder: DataPaths): Promise<string[]> {
   await recordCommand(folder.path, 'keys_revoked', 'keys revoke-all', { key: after[0]?.id })
   return [
     `Replaced the keys in ${folder.path}`,
-    `Key ${after[0]?.id} signs from now on`,
-    'Every session and token has ended',
+    `Key ${after[0]?.id} is the only one from now on`,
+    'Every session and token ends: a running server takes this up within a second',
   ]
 }
 

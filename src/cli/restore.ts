@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import { accountsDocument, withAccountsLock } from '../auth/accounts.ts'
+import { accountsDocument, withCredentialsLock } from '../auth/accounts.ts'
 import { createKeys } from '../auth/keys.ts'
 import { createRevocations } from '../auth/revocations-file.ts'
 import { ConnbookError, systemCode, UsageError } from '../errors.ts'
@@ -50,7 +50,7 @@ export async function runRestoreCommand(
   const folder = await openDataFolder(resolve(options.data))
   let aside: string | undefined
   try {
-    aside = await withAccountsLock(folder.path, () => replaceState(folder.path, backup))
+    aside = await withCredentialsLock(folder.path, () => replaceState(folder.path, backup))
     await recordCommand(folder.path, 'restored', 'restore', { as_of: backup.createdAt })
   } finally {
     folder.release()

@@ -170,7 +170,6 @@ async function closeIfEmpty(path: string, files: FileSystem): Promise<void> {
 /**
  * Takes one of the locks of a folder.
  *
- * @param waitMs How long to wait for another holder; this blocks the process.
  * @returns undefined when somebody else holds it.
  * @throws {FolderRefusedError} if the folder cannot be written, or the file is none that can be locked.
  */
@@ -178,14 +177,13 @@ export async function takeLock(
   folder: string,
   name: typeof dataFiles.lock | typeof dataFiles.accountsLock,
   files: FileSystem = realFileSystem,
-  waitMs = 0,
 ): Promise<FileLock | undefined> {
   await files
     .access(folder, constants.W_OK | constants.X_OK)
     .catch((error: unknown) => throwExplained(error, files))
   const path = join(folder, name)
   try {
-    return lockFile(path, waitMs)
+    return lockFile(path)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     const found = await files.lstat(path).catch(() => undefined)

@@ -19,12 +19,11 @@ const held = new Set<DatabaseSync>()
  * The lock is SQLite's own, through an exclusive transaction that is never committed: it works across containers and
  * needs no clean-up. The process must not open the file in any other way, because closing it would drop the lock.
  *
- * @param waitMs How long to wait for another holder; this blocks the process.
  * @returns undefined when another process, or this one, holds it.
  */
-export function lockFile(path: string, waitMs = 0): FileLock | undefined {
+export function lockFile(path: string): FileLock | undefined {
   makeFile(path)
-  const database = new DatabaseSync(path, { timeout: waitMs })
+  const database = new DatabaseSync(path)
   try {
     // The write, which is never committed, fails on a file that can only be read: two readers would both get in.
     database.exec('PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version=1')

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { DamagedFileError, systemCode } from '../errors.ts'
-import { ACCOUNTS_POLL_MS } from '../limits.ts'
+import { CREDENTIALS_POLL_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { syncFolder } from './atomic-file.ts'
 import type { FileSystem } from './file-system.ts'
@@ -21,7 +21,7 @@ export interface FollowOptions<Content> {
 }
 
 /**
- * Follows a file that other processes replace: a change is taken up within ACCOUNTS_POLL_MS. A file that cannot be read
+ * Follows a file that other processes replace: a change is taken up within CREDENTIALS_POLL_MS. A file that cannot be read
  * changes nothing and is logged; one that is damaged or missing only once.
  *
  * @returns Ends the following.
@@ -35,7 +35,7 @@ export function followDocument<Content>(options: FollowOptions<Content>): () => 
   let isClosed = false
   let toldReason: string | undefined
 
-  const timer = setInterval(look, ACCOUNTS_POLL_MS)
+  const timer = setInterval(look, CREDENTIALS_POLL_MS)
   timer.unref()
 
   async function look() {

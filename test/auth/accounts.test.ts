@@ -15,12 +15,14 @@ import {
   removeAccount,
   scopeOf,
   UnknownAccountError,
-  withAccountsLock,
+  withCredentialsLock,
 } from '../../src/auth/accounts.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { DamagedFileError, InvalidInputError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
+import { lockFile } from '../../src/files/file-lock.ts'
 import { createJsonDocument } from '../../src/files/json-document.ts'
+import { createFailingFiles } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const one = addAccount(noAccounts, 'user', 'admin', digestSecret('1'))
@@ -168,7 +170,7 @@ describe('accountsDocument', () => {
   })
 })
 
-describe('withAccountsLock', () => {
+describe('withCredentialsLock', () => {
   it('sweeps what a killed command left behind, and nothing else', async (t) => {
     const folder = await temporaryFolder(t)
     const names = [
@@ -178,7 +180,7 @@ describe('withAccountsLock', () => {
       '.other.0123456789ab.tmp',
     ]
     for (const name of names) await writeFile(join(folder, name), '')
-    await withAccountsLock(folder, async () => {})
+    await withCredentialsLock(folder, async () => {})
     for (const name of names.slice(0, 2))
       await assert.rejects(readFile(join(folder, name)), { code: 'ENOENT' })
     for (const name of names.slice(2)) await readFile(join(folder, name))
@@ -186,7 +188,25 @@ describe('withAccountsLock', () => {
 
   it('gives the lock back when the action fails', async (t) => {
     const folder = await temporaryFolder(t)
-    await assert.rejects(withAccountsLock(folder, () => Promise.reject(new Error('made by the test'))))
-    assert.equal(await withAccountsLock(folder, async () => 'done'), 'done')
+    await assert.rejects(withCredentialsLock(folder, () => Promise.reject(new Error('made by the test'))))
+    assert.equal(await withCredentialsLock(folder, async () => 'done'), 'done')
+  })
+
+  it('waits for another holder, and lets the process go on meanwhile', async (t) => {
+    const folder = await temporaryFolder(t)
+    const other = lockFile(join(folder, dataFiles.accountsLock))
+    const files = createFailingFiles()
+    const { promise: triedAgain, resolve } = Promise.withResolvers<void>()
+    let tries = 0
+    files.before = (operation) => {
+      if (operation === 'access' && ++tries === 2) resolve()
+    }
+    const done: string[] = []
+    const waiting = withCredentialsLock(folder, async () => done.push('this'), files)
+    await triedAgain
+    done.push('other')
+    other?.release()
+    await waiting
+    assert.deepEqual(done, ['other', 'this'])
   })
 })

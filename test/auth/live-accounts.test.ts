@@ -16,7 +16,7 @@ import { dummyHash } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { writeAtomicFile } from '../../src/files/atomic-file.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
-import { ACCOUNTS_POLL_MS } from '../../src/limits.ts'
+import { CREDENTIALS_POLL_MS } from '../../src/limits.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { openedFolder } from '../support/opened-folder.ts'
@@ -48,7 +48,7 @@ async function setUp(t: TestContext, known: Accounts = one) {
     /** Lets time pass until a look at the file has begun and ended: only then the next begins. */
     async look() {
       for (const before = looks(); looks() < before + 2; await nextTurn())
-        t.mock.timers.tick(ACCOUNTS_POLL_MS)
+        t.mock.timers.tick(CREDENTIALS_POLL_MS)
     },
   }
 }
@@ -60,7 +60,7 @@ async function replaceBy(path: string, make: () => void): Promise<void> {
 }
 
 describe('followAccounts', () => {
-  it('looks at least once a second', () => assert.ok(ACCOUNTS_POLL_MS < 1000))
+  it('looks at least once a second', () => assert.ok(CREDENTIALS_POLL_MS < 1000))
 
   it('takes a change up, tells it once and logs it', async (t) => {
     const { document, log, look, names, changes } = await setUp(t)
@@ -138,7 +138,7 @@ describe('followAccounts', () => {
   it('stops looking when it is closed', async (t) => {
     const { files, live } = await setUp(t)
     live.close()
-    t.mock.timers.tick(10 * ACCOUNTS_POLL_MS)
+    t.mock.timers.tick(10 * CREDENTIALS_POLL_MS)
     assert.deepEqual(files.calls, [])
   })
 })

@@ -6,7 +6,7 @@ import { changeKeys, prepareKeys, replaceKeys, rotateKeys, secondsOf } from '../
 import { keysDocument, readKeys, type StoredKey, toSigningKey } from '../../src/auth/keys.ts'
 import { followKeys } from '../../src/auth/live-keys.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
-import { ACCOUNTS_POLL_MS, KEY_TAKE_UP_SECONDS } from '../../src/limits.ts'
+import { CREDENTIALS_POLL_MS, KEY_TAKE_UP_SECONDS } from '../../src/limits.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -40,7 +40,7 @@ async function setUp(t: TestContext) {
     /** Lets time pass until a look at the file has begun and ended: only then the next begins. */
     async look() {
       for (const before = looks(); looks() < before + 2; await nextTurn())
-        t.mock.timers.tick(ACCOUNTS_POLL_MS)
+        t.mock.timers.tick(CREDENTIALS_POLL_MS)
     },
   }
 }

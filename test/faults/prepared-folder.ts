@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { accountsDocument, addAccount, withAccountsLock } from '../../src/auth/accounts.ts'
+import { accountsDocument, addAccount, withCredentialsLock } from '../../src/auth/accounts.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
 import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
@@ -240,7 +240,7 @@ async function compact(
 
 async function addClient(folder: string): Promise<void> {
   const document = accountsDocument(folder)
-  await withAccountsLock(folder, async () => {
+  await withCredentialsLock(folder, async () => {
     const accounts = (await document.read()) ?? assert.fail('no accounts')
     await document.write(addAccount(accounts, 'client', 'second', digestSecret(generateSecret())))
   })
