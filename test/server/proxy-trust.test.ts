@@ -22,7 +22,7 @@ describe('findOrigin', () => {
     ['nothing but proxies', '127.0.0.1', '10.1.2.3, 10.9.9.9', '10.1.2.3'],
     ['ports', '127.0.0.1', '[2001:db8::1]:443, 10.0.0.1:80', '2001:db8::1'],
     ['a mapped address', '127.0.0.1', '::ffff:192.0.2.1', '192.0.2.1'],
-    ['a mapped address with a zone', '127.0.0.1', '::ffff:192.0.2.1%eth0', '::ffff:192.0.2.1%eth0'],
+    ['a mapped address with a zone', '127.0.0.1', '::ffff:192.0.2.1%eth0', '127.0.0.1'],
     ['no header', '127.0.0.1', undefined, '127.0.0.1'],
     ['an empty header', '127.0.0.1', '', '127.0.0.1'],
     ['no address', '127.0.0.1', 'unknown', '127.0.0.1'],
