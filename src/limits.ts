@@ -18,6 +18,9 @@ export const TIMEOUT_CHECK_MS = 2_000
 /** How long a refused body is still read, so that the client sees the refusal and not a reset. */
 export const LINGER_MS = 1_000
 
+/** A start that takes longer says in the log that it is under way, and lets no request wait for its end. */
+export const LONG_START_MS = 1_000
+
 /** A file with a certificate chain or a private key. */
 export const PEM_FILE_BYTES_MAX = 1024 * 1024
 /** A certificate that ends sooner than this is warned of. */

@@ -14,12 +14,13 @@ import { checkRevocations } from '../auth/revocations-file.ts'
 import { ConnbookError, systemCode } from '../errors.ts'
 import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { configurationRoutes } from '../resources/configurations.ts'
 import { healthRoutes } from '../resources/health.ts'
 import { sessionRoutes } from '../resources/session.ts'
 import { tokenRoutes } from '../resources/token.ts'
-import { createApp } from '../server/app.ts'
+import { type App, createApp, createStartingApp } from '../server/app.ts'
 import { createListener, type Listener, type TlsTexts } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { openConfigurationStore } from '../store/configuration-store.ts'
@@ -60,7 +61,8 @@ export class ListenError extends ConnbookError {
 }
 
 /**
- * Takes the data folder over, reads it and listens.
+ * Takes the data folder over, listens, and reads the folder. Until that is done, `/healthz` answers 200 and `/readyz` 503;
+ * everything else waits, and is answered 503 from LONG_START_MS on.
  *
  * @throws {UsageError} {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ListenError} when it cannot start;
  *   then nothing is left running.
@@ -91,6 +93,27 @@ async function start(
   cleanUps.push(() => folder.release())
   if (folder.completedRestore !== undefined)
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
+  const { basePath } = options
+  const opening = Promise.withResolvers<App | undefined>()
+  const health = healthRoutes(() => 'The records are still being read')
+  let app = createStartingApp(health, basePath, opening.promise)
+  const listener: Listener = createListener({
+    app: (request) => app(request),
+    log,
+    hasAccessLog: options.accessLog,
+    trustedProxies: options.trustProxy && createTrust(options.trustProxy),
+    tls,
+  })
+  const { address, port } = await listen(listener, options)
+  // For a start that fails; otherwise what is in flight is answered below, before anything is put away.
+  cleanUps.push(() => listener.drain(0))
+  const url = `${tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}${basePath}`
+  const notice = setTimeout(() => {
+    log.info('reading', { url, data: folder.path })
+    opening.resolve(undefined)
+  }, LONG_START_MS)
+  cleanUps.push(() => clearTimeout(notice))
+
   const audit = await openAuditTrail(folder, log, { files })
   cleanUps.push(() => audit.close())
   let isStarted = false
@@ -129,7 +152,6 @@ async function start(
   const liveKeys = followKeys(folder, keys, revocations.clock, log, files)
   cleanUps.push(() => liveKeys.close())
 
-  const { basePath } = options
   const authenticator = createAuthenticator({
     accounts: liveAccounts,
     keys: liveKeys,
@@ -150,22 +172,15 @@ async function start(
     ...configurationRoutes(store, basePath, audit),
     ...healthRoutes(whyNotReady),
   ]
-  const app = createApp(routes, basePath, authenticator, log)
-  const listener: Listener = createListener({
-    app,
-    log,
-    hasAccessLog: options.accessLog,
-    trustedProxies: options.trustProxy && createTrust(options.trustProxy),
-    tls,
-  })
   isStarted = true
   if (folder.completedRestore !== undefined)
     await audit.record('restored', undefined, { completed: folder.completedRestore })
   if (madeUp !== undefined) await audit.record('first_started', undefined, namesOf(accounts))
   await audit.record('started', undefined, { version, pid: process.pid })
-  const { address, port } = await listen(listener, options)
+  clearTimeout(notice)
+  app = createApp(routes, basePath, authenticator, log)
+  opening.resolve(app)
   cleanUps.push(() => listener.drain(options.shutdownTimeoutSeconds * 1000))
-  const url = `${tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}${basePath}`
   const { useCertificate } = listener
   return { url, address, folder, records: store.count, madeUp, useCertificate, stop }
 }

@@ -99,6 +99,36 @@ export function createApp(
   }
 }
 
+/**
+ * Answers while the records are still being read.
+ *
+ * @param routes Public ones, which need nothing that is still being read.
+ * @param next What is to answer everything else, as soon as it is there; undefined when that takes long: then it is 503.
+ */
+export function createStartingApp(
+  routes: readonly Route[],
+  basePath: string,
+  next: Promise<App | undefined>,
+): App {
+  const router = createRouter(routes, basePath)
+
+  return (request) => {
+    const match = router.match(request.method, request.path)
+    const route = match === 'malformed' ? undefined : match?.route
+    try {
+      if (route !== undefined) return route.handle(request, '')
+    } catch (error) {
+      if (error instanceof Problem) return problemReply(error)
+      throw error
+    }
+    return next.then((app) => (app === undefined ? problemReply(stillStarting()) : app(request)))
+  }
+}
+
+function stillStarting(): Problem {
+  return new Problem(503, 'starting', 'The records are still being read', { headers: { 'Retry-After': '1' } })
+}
+
 export function problemReply(problem: Problem): Reply {
   return {
     status: problem.status,

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { missing } from '../support/debian.ts'
 import { eventually } from '../support/eventually.ts'
+import { freePort } from '../support/free-port.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 
 /** For the `skip` of a test. */
@@ -114,13 +115,4 @@ function canConnect(port: number): Promise<boolean> {
   const socket = connect({ host: '127.0.0.1', port })
   socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
   return promise.finally(() => socket.destroy())
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : assert.fail('no port')
 }
