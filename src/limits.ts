@@ -2,8 +2,16 @@
 export const BODY_BYTES_MAX = 64 * 1024
 /** Request line and header fields together; beyond it the answer is 431. */
 export const HEADER_BYTES_MAX = 16 * 1024
-/** Open connections; one more is closed at once. */
+/** A longer body is made something of when nothing else waits. */
+export const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
+/** Pieces of a body that are kept apart while more come. */
+export const BODY_PIECES_HELD_MAX = 64
+/** Open connections, fewer where the limit on open files is low; for one more, the one longest quiet is closed. */
 export const CONNECTIONS_MAX = 10_000
+/** Descriptors kept for files, which come and go with snapshots, accounts and certificates. */
+export const DESCRIPTORS_RESERVED = 16
+/** How often at most the log tells that connections are cut off. */
+export const CUT_OFF_LOG_PAUSE_MS = 60_000
 
 /** From the first byte of a request to the end of its header. */
 export const HEADERS_TIMEOUT_MS = 10_000
@@ -11,10 +19,12 @@ export const HEADERS_TIMEOUT_MS = 10_000
 export const REQUEST_TIMEOUT_MS = 30_000
 /** An idle connection is kept longer than any common proxy keeps it (60 s), so that the proxy closes first. */
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000
-/** A connection on which nothing moves, a client that does not read its answer included. */
+/** A connection on which nothing moves; once more as long where an answer is left untaken. */
 export const SOCKET_TIMEOUT_MS = 90_000
 /** How often the time-outs above are looked at. */
 export const TIMEOUT_CHECK_MS = 2_000
+/** What a client waits for who is told to come back later. */
+export const REFUSAL_PAUSE_MS = 200
 /** How long a refused body is still read, so that the client sees the refusal and not a reset. */
 export const LINGER_MS = 1_000
 

@@ -43,13 +43,14 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string,
     if (page !== undefined) {
       return envelope(store.list(page.page * page.perPage, page.perPage, sort), headers)
     }
-    const records = store.list(0, store.count, sort)
-    return records.length <= UNSTREAMED_RECORDS_MAX ? envelope(records, headers) : streamed(records, headers)
+    return store.count <= UNSTREAMED_RECORDS_MAX
+      ? envelope(store.list(0, store.count, sort), headers)
+      : streamed(store.freeze(sort), headers)
   }
 
   /** The records are those of this moment, however long the client takes. */
-  function streamed(records: readonly Configuration[], headers: Record<string, string>): Reply {
-    const bytes = OPEN.length + store.jsonBytes + records.length - 1 + CLOSE.length
+  function streamed(records: Iterable<Configuration>, headers: Record<string, string>): Reply {
+    const bytes = OPEN.length + store.jsonBytes + store.count - 1 + CLOSE.length
     return {
       status: 200,
       headers: { 'Content-Type': JSON_TYPE, 'Content-Length': String(bytes), ...headers },
@@ -113,12 +114,17 @@ function envelope(records: readonly Configuration[], headers: Record<string, str
 }
 
 /** The envelope in pieces, without keeping the text of every record. */
-function* pieces(records: readonly Configuration[]): Generator<string> {
-  for (let first = 0; first < records.length; first += STREAM_SLICE_RECORDS) {
-    const some = records.slice(first, first + STREAM_SLICE_RECORDS).map((record) => JSON.stringify(record))
-    yield (first === 0 ? OPEN : ',') + some.join(',')
+function* pieces(records: Iterable<Configuration>): Generator<string> {
+  let piece = OPEN
+  let count = 0
+  for (const record of records) {
+    piece += (count === 0 ? '' : ',') + JSON.stringify(record)
+    count += 1
+    if (count % STREAM_SLICE_RECORDS > 0) continue
+    yield piece
+    piece = ''
   }
-  yield CLOSE
+  yield piece + CLOSE
 }
 
 /** @throws {Problem} 412: a condition holds for reads as it does for changes (RFC 9110 section 13.1.1). */

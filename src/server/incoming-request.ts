@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller, Principal, Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { BODY_BYTES_MAX } from '../limits.ts'
+import { BODY_AT_ONCE_BYTES_MAX, BODY_BYTES_MAX, BODY_PIECES_HELD_MAX } from '../limits.ts'
+import type { Turns } from './turns.ts'
 
 /** A request as Node has parsed it. */
 export class IncomingRequest implements Request {
@@ -16,11 +17,18 @@ export class IncomingRequest implements Request {
   checkAgain?: () => Promise<void>
   readonly #incoming: IncomingMessage
   readonly #response: ServerResponse
+  readonly #turns: Turns
   #isContinued = false
   #breakage: Problem | undefined
   #refuseBody: ((problem: Problem) => void) | undefined
 
-  constructor(incoming: IncomingMessage, response: ServerResponse, { requestId, address, isSecure }: Caller) {
+  /** @param turns For bodies that take long to read. */
+  constructor(
+    incoming: IncomingMessage,
+    response: ServerResponse,
+    { requestId, address, isSecure }: Caller,
+    turns: Turns,
+  ) {
     const target = incoming.url ?? ''
     const mark = target.indexOf('?')
     this.method = incoming.method ?? ''
@@ -32,6 +40,7 @@ export class IncomingRequest implements Request {
     this.isSecure = isSecure
     this.#incoming = incoming
     this.#response = response
+    this.#turns = turns
   }
 
   /**
@@ -47,6 +56,7 @@ export class IncomingRequest implements Request {
 
   async readBody(): Promise<Buffer> {
     const body = await this.#collectBody()
+    if (body.length > BODY_AT_ONCE_BYTES_MAX) await new Promise<void>(this.#turns)
     await this.checkAgain?.()
     return body
   }
@@ -91,11 +101,13 @@ function collect(
   resolve: (body: Buffer) => void,
   reject: (problem: Problem) => void,
 ): void {
-  const chunks: Buffer[] = []
+  let chunks: Buffer[] = []
   let bytes = 0
   const onData = (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes <= BODY_BYTES_MAX) {
+      // A body of one-byte chunks would otherwise take hundreds of times its length.
+      if (chunks.length === BODY_PIECES_HELD_MAX) chunks = [Buffer.concat(chunks)]
       chunks.push(chunk)
       return
     }

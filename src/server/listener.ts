@@ -9,27 +9,30 @@ import {
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, BlockList, Socket } from 'node:net'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { SecureContextOptions } from 'node:tls'
 import type { Caller, Reply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import {
-  CONNECTIONS_MAX,
+  CUT_OFF_LOG_PAUSE_MS,
   HEADER_BYTES_MAX,
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_TIMEOUT_MS,
   LINGER_MS,
+  REFUSAL_PAUSE_MS,
   REQUEST_TIMEOUT_MS,
   SOCKET_TIMEOUT_MS,
   TIMEOUT_CHECK_MS,
 } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type App, problemReply } from './app.ts'
+import { Connections } from './connections.ts'
+import { findConnectionsLimit } from './descriptors.ts'
 import { findFramingFault, headerTooLarge } from './framing.ts'
 import { IncomingRequest } from './incoming-request.ts'
 import { findOrigin, unmapped } from './proxy-trust.ts'
 import { createRequestIds } from './request-id.ts'
+import { createTurns, type Turns } from './turns.ts'
 
 /** A certificate chain and its key, as PEM texts. */
 export interface TlsTexts {
@@ -80,7 +83,10 @@ interface Exchange {
 /** Turns sockets into requests and replies into bytes; nothing else touches a socket. */
 export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: ListenerOptions): Listener {
   const nameRequest = createRequestIds()
-  const sockets = new Set<Socket>()
+  const turns = createTurns()
+  const limit = findConnectionsLimit()
+  const connections = new Connections(limit.connections, onGiveWay)
+  let cutOffLogged = Number.NEGATIVE_INFINITY
   /** The last exchange that has come in on a socket: whatever follows has to wait for its end. */
   const lastExchanges = new WeakMap<Socket, Exchange>()
   /** Sockets on which nothing more is taken: what follows a request that cannot be trusted may be smuggled. */
@@ -104,17 +110,14 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   const server: Server = tlsServer ?? createServer(options, receive)
   const fixedHeaders = { ...PROTECTIVE_HEADERS, ...(tls === undefined ? {} : TLS_HEADERS) }
   server.timeout = SOCKET_TIMEOUT_MS
-  server.maxConnections = CONNECTIONS_MAX
   // Header fields are bounded by their bytes; a bound on their number would drop some in silence.
   server.maxHeadersCount = 0
   // A client that closes its half after the request still gets the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('checkContinue', receive satisfies RequestListener)
   server.on('checkExpectation', receive satisfies RequestListener)
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
+  server.on('connection', (socket: Socket) => connections.add(socket))
+  tlsServer?.on('secureConnection', (socket: Socket) => connections.join(socket))
   server.on('connect', (_: IncomingMessage, socket: Socket) => refuseAfterLast(socket, targetProblem))
   server.on('clientError', onClientError)
 
@@ -124,6 +127,9 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     },
     listen(port, host) {
       const { promise, resolve, reject } = Promise.withResolvers<AddressInfo>()
+      if (limit.openFiles !== undefined) {
+        log.warn('connections_limited', { connections: limit.connections, open_files: limit.openFiles })
+      }
       server.once('error', reject)
       server.listen({ port, host }, () => {
         server.off('error', reject)
@@ -138,9 +144,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     async drain(timeoutMs) {
       isDraining = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      const deadline = setTimeout(() => {
-        for (const socket of sockets) socket.destroy()
-      }, timeoutMs)
+      const deadline = setTimeout(() => connections.destroyAll(), timeoutMs)
       await closed
       clearTimeout(deadline)
     },
@@ -154,17 +158,37 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       socket.destroy()
       return
     }
+    connections.touch(socket)
     const last = lastExchanges.get(socket)
-    const exchange = { request: new IncomingRequest(incoming, response, callerOf(incoming)), response }
+    const exchange = {
+      request: new IncomingRequest(incoming, response, callerOf(incoming), turns),
+      response,
+    }
     lastExchanges.set(socket, exchange)
     if (last === undefined || last.response.closed) {
       answer(incoming, exchange)
       return
     }
     socket.pause()
+    stopDirectReading(socket)
     last.response.once('close', () => {
-      if (lastExchanges.get(socket) === exchange) socket.resume()
-      answer(incoming, exchange)
+      // Node has resumed it when it had sent something.
+      socket.pause()
+      // A read can bring thousands of requests.
+      turns(() => {
+        if (lastExchanges.get(socket) === exchange) socket.resume()
+        answer(incoming, exchange)
+      })
+    })
+  }
+
+  function onGiveWay({ remoteAddress }: Socket) {
+    const now = performance.now()
+    if (now - cutOffLogged < CUT_OFF_LOG_PAUSE_MS) return
+    cutOffLogged = now
+    log.warn('connection_cut_off', {
+      address: remoteAddress && unmapped(remoteAddress),
+      reason: `there are more than ${limit.connections} connections, and it was quiet for longest`,
     })
   }
 
@@ -184,8 +208,15 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     if (fault !== undefined || !response.shouldKeepAlive) closing.add(socket)
     if (fault !== undefined) return send(request, response, problemReply(fault), true)
     const reply = app(request)
-    if (reply instanceof Promise) void reply.then((value) => send(request, response, value))
+    if (request.principal !== undefined) connections.trust(socket)
+    if (reply instanceof Promise) void reply.then((value) => sendLater(request, response, value))
     else send(request, response, reply)
+  }
+
+  /** Whoever is told to come back later would otherwise be back at once, and keep the server busy with refusing. */
+  function sendLater(request: IncomingRequest, response: ServerResponse, reply: Reply) {
+    if (reply.headers['Retry-After'] === undefined) send(request, response, reply)
+    else setTimeout(() => send(request, response, reply), REFUSAL_PAUSE_MS)
   }
 
   /** A reply that cannot be sent costs its connection and nothing else. */
@@ -204,7 +235,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   function write(request: IncomingRequest, response: ServerResponse, reply: Reply, isLast: boolean) {
     const { isBodyRefused } = request
     const { socket } = response.req
-    if (isBodyRefused) lingerOnClose(socket)
+    if (isBodyRefused) lingerOnClose(socket, turns)
     if (isBodyRefused || isLast) closing.add(socket)
     const { status, body } = reply
     const headers: OutgoingHttpHeaders = {
@@ -217,7 +248,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     response.writeHead(status, reply.reason ?? STATUS_CODES[status], headers)
     if (request.method === 'HEAD' || body === undefined) response.end()
     else if (typeof body === 'string') response.end(body)
-    else pipeline(Readable.from(body), response).catch(() => response.destroy())
+    else pipeline(inTurns(body, turns), response).catch(() => response.destroy())
   }
 
   function onClientError(error: NodeJS.ErrnoException, socket: Socket) {
@@ -239,7 +270,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   function refuseAfterLast(socket: Socket, problem: Problem) {
     const last = lastExchanges.get(socket)
     const refuse = () =>
-      refuseRaw(socket, problem, { ...fixedHeaders, 'X-Request-Id': nameRequest(undefined) })
+      refuseRaw(socket, problem, { ...fixedHeaders, 'X-Request-Id': nameRequest(undefined) }, turns)
     if (last === undefined || last.response.closed) refuse()
     else last.response.once('close', refuse)
   }
@@ -272,13 +303,38 @@ function contextOf({ cert, key }: TlsTexts): SecureContextOptions {
 /**
  * Makes the end of a connection gentle: a socket that is closed with bytes unread resets the connection, and the
  * client may lose the answer that is on its way. So the sending half is closed first, and what still comes is read
- * and dropped for LINGER_MS (RFC 9112 section 9.6).
+ * and dropped for LINGER_MS (RFC 9112 section 9.6), no faster than others have their turn.
  */
-function lingerOnClose(socket: Socket) {
+function lingerOnClose(socket: Socket, turns: Turns) {
+  stopDirectReading(socket)
+  socket.removeAllListeners('data')
+  socket.on('data', () => {
+    socket.pause()
+    turns(() => socket.resume())
+  })
+  socket.resume()
   socket.destroySoon = () => {
     socket.end()
     const timer = setTimeout(() => socket.destroy(), LINGER_MS)
     socket.once('close', () => clearTimeout(timer))
+  }
+}
+
+/**
+ * Makes `pause` hold: Node's parser reads past the stream, and goes on after each answer, until somebody listens for
+ * the data.
+ */
+function stopDirectReading(socket: Socket) {
+  const listener = () => {}
+  socket.on('data', listener).off('data', listener)
+}
+
+/** As much of an answer as the client takes, while others have their turn. */
+async function* inTurns(pieces: Iterable<string>, turns: Turns): AsyncGenerator<string> {
+  await new Promise<void>(turns)
+  for (const piece of pieces) {
+    yield piece
+    await new Promise<void>(turns)
   }
 }
 
@@ -301,7 +357,7 @@ function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): P
 }
 
 /** Answers where there is no request to answer to, and closes. */
-function refuseRaw(socket: Socket, problem: Problem, fixedHeaders: Reply['headers']) {
+function refuseRaw(socket: Socket, problem: Problem, fixedHeaders: Reply['headers'], turns: Turns) {
   // Whoever had to wait for an answer before it may have gone meanwhile.
   if (!socket.writable) return
   const { status, headers, body } = problemReply(problem)
@@ -309,8 +365,7 @@ function refuseRaw(socket: Socket, problem: Problem, fixedHeaders: Reply['header
   const length = Buffer.byteLength(String(body))
   const fields = { ...headers, ...fixedHeaders, 'Content-Length': length, Connection: 'close' }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
-  lingerOnClose(socket)
+  lingerOnClose(socket, turns)
   socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`)
-  socket.resume()
   socket.destroySoon()
 }

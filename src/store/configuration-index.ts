@@ -49,9 +49,9 @@ export class ConfigurationIndex {
     return this.#orderedBy(sort).slice(offset, limit)
   }
 
-  /** All records by rising id as they are now, whatever changes later. */
-  freeze(): Iterable<Configuration> {
-    return this.#byId.freeze()
+  /** All records in order as they are now, whatever changes later; without `sort` by rising id. */
+  freeze(sort?: Sort): Iterable<Configuration> {
+    return this.#orderedBy(sort).freeze()
   }
 
   /** Begins with the records of a snapshot, in place of whatever was there. */

@@ -112,6 +112,11 @@ export class ConfigurationStore {
     return this.#index.slice(offset, limit, sort)
   }
 
+  /** All records as they are now, whatever changes later and however long they are held; can be read once. */
+  freeze(sort?: Sort): Iterable<Configuration> {
+    return this.#index.freeze(sort)
+  }
+
   /**
    * Adds a configuration and resolves once it is on disk.
    *

@@ -8,6 +8,7 @@ import { Problem } from '../../../src/http/problem.ts'
 import { BODY_BYTES_MAX } from '../../../src/limits.ts'
 import { findFramingFault } from '../../../src/server/framing.ts'
 import { IncomingRequest } from '../../../src/server/incoming-request.ts'
+import { createTurns } from '../../../src/server/turns.ts'
 import { holdFor, holdLaterFor } from './hold-property.ts'
 import { caller, headersOf, requestOf } from './request-of.ts'
 import { anyEdit, applyEdit, headerText, joined } from './texts.ts'
@@ -192,7 +193,7 @@ describe('the framing of a request', () => {
 describe('a request', () => {
   it('has its target cut at the first question mark', (t) => {
     holdFor(t, joined(['/', 'a', '?', '??', '%3f', '&', '='], headerText), (url) => {
-      const { path, query } = new IncomingRequest(incomingOf({ url }), noResponse, caller)
+      const { path, query } = new IncomingRequest(incomingOf({ url }), noResponse, caller, createTurns())
       assert.equal(path.includes('?'), false)
       assert.equal(path + (url.includes('?') ? '?' : '') + query, url)
     })
@@ -207,13 +208,16 @@ describe('a request', () => {
     )
     const bodies = fc.record({
       size,
-      cuts: fc.array(fc.nat(), { maxLength: 5 }),
+      cuts: fc.oneof(
+        { weight: 9, arbitrary: fc.array(fc.nat(), { maxLength: 5 }) },
+        { weight: 1, arbitrary: fc.array(fc.nat(), { minLength: 60, maxLength: 200 }) },
+      ),
       isLengthGiven: fc.boolean(),
     })
     await holdLaterFor(t, bodies, async ({ size, cuts, isLengthGiven }) => {
       const length: [string, string] = ['Content-Length', String(size)]
       const incoming = incomingOf({ fields: isLengthGiven ? [['Host', 'a'], length] : [['Host', 'a']] })
-      const reading = new IncomingRequest(incoming, noResponse, caller).readBody()
+      const reading = new IncomingRequest(incoming, noResponse, caller, createTurns()).readBody()
       const borders = [0, ...cuts.map((cut) => cut % (size + 1)), size].sort((a, b) => a - b)
       borders.forEach((border, i) => {
         if (i > 0) incoming.emit('data', source.subarray(borders[i - 1], border))

@@ -1,0 +1,76 @@
+import type { Socket } from 'node:net'
+
+/**
+ * The open connections, in the order in which one gives way when there are too many: first those that have never shown
+ * a good credential, then the others, and among each the one that has been quiet for longest.
+ */
+export class Connections {
+  readonly #max: number
+  readonly #onGiveWay: (socket: Socket) => void
+  readonly #strangers = new Set<Socket>()
+  readonly #known = new Set<Socket>()
+  /** TCP connections that carry none of TLS yet, by their ends. */
+  readonly #bare = new Map<string, Socket>()
+  /** What a TLS connection runs over. */
+  readonly #carriers = new WeakMap<Socket, Socket>()
+
+  /** @param onGiveWay Is told of each socket that is destroyed to make room. */
+  constructor(max: number, onGiveWay: (socket: Socket) => void) {
+    this.#max = max
+    this.#onGiveWay = onGiveWay
+  }
+
+  /** Takes a new TCP connection in; another gives way to it when there are `max` already. */
+  add(socket: Socket): void {
+    if (this.#strangers.size + this.#known.size >= this.#max) this.#makeRoom()
+    const ends = endsOf(socket)
+    this.#strangers.add(socket)
+    this.#bare.set(ends, socket)
+    socket.once('close', () => {
+      this.#remove(socket)
+      if (this.#bare.get(ends) === socket) this.#bare.delete(ends)
+    })
+  }
+
+  /** TLS is there: what happens on `secured` counts for the connection that carries it. */
+  join(secured: Socket): void {
+    const carrier = this.#bare.get(endsOf(secured))
+    if (carrier !== undefined) this.#carriers.set(secured, carrier)
+  }
+
+  /** A request has begun to come in. */
+  touch(socket: Socket): void {
+    const carrier = this.#carriers.get(socket) ?? socket
+    const group = this.#known.has(carrier) ? this.#known : this.#strangers
+    if (group.delete(carrier)) group.add(carrier)
+  }
+
+  /** A request on it has shown a good credential. */
+  trust(socket: Socket): void {
+    const carrier = this.#carriers.get(socket) ?? socket
+    if (this.#strangers.delete(carrier)) this.#known.add(carrier)
+  }
+
+  destroyAll(): void {
+    for (const socket of [...this.#strangers, ...this.#known]) socket.destroy()
+  }
+
+  #makeRoom() {
+    const [quietest] = this.#strangers.size > 0 ? this.#strangers : this.#known
+    if (quietest === undefined) return
+    // Its place is free at once, but it is told of only later.
+    this.#remove(quietest)
+    this.#onGiveWay(quietest)
+    quietest.destroy()
+  }
+
+  #remove(socket: Socket) {
+    this.#strangers.delete(socket)
+    this.#known.delete(socket)
+  }
+}
+
+/** Node does not tell what a TLS socket runs over, but both have the same ends. */
+function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress}`
+}

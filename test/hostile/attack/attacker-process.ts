@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { AttackName, Tally, Target } from './attacks.ts'
+
+const entry = fileURLToPath(new URL('attacker.ts', import.meta.url))
+
+export interface RunningAttack {
+  /** What has come of it so far. */
+  tally(): Promise<Tally>
+  /** Ends it at once, and with it all its connections; tells what came of it. */
+  stop(): Promise<Tally>
+}
+
+/** Starts an attack in a process of its own and waits until it is at its full strength; it ends with the test. */
+export async function startAttack(t: TestContext, name: AttackName, target: Target): Promise<RunningAttack> {
+  const child = fork(entry, [JSON.stringify({ name, target })], { execArgv: ['--import', 'tsx'] })
+  t.after(() => child.kill('SIGKILL'))
+  const exited = once(child, 'exit')
+  const failed = exited.then(() => assert.fail(`the attack ${name} ended by itself`))
+  failed.catch(() => {})
+  const told = () => Promise.race([once(child, 'message') as Promise<[{ tally?: Tally }]>, failed])
+  await told()
+  const tally = async () => {
+    const answer = told()
+    child.send('tally')
+    return (await answer)[0].tally ?? {}
+  }
+  return {
+    tally,
+    async stop() {
+      const last = await tally()
+      child.kill('SIGKILL')
+      await exited
+      return last
+    },
+  }
+}

@@ -1,0 +1,222 @@
+import { Agent, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { BODY_BYTES_MAX } from '../../../src/limits.ts'
+import { formatRequest } from '../../support/raw-http.ts'
+import { admin, client } from '../../support/service.ts'
+
+export interface Target {
+  readonly host: string
+  readonly port: number
+  /** The `Authorization` header of somebody who has an account. */
+  readonly bearer: string
+  /** How many connections the attack uses at once. */
+  readonly connections: number
+}
+
+/** What came of an attack, for a test to see that it took place: how often each thing happened. */
+export type Tally = Record<string, number>
+
+/** Begins an attack that goes on until the process ends; resolves once it is at its full strength. */
+type Attack = (target: Target, tally: Tally) => Promise<void>
+
+const REOPEN_PAUSE_MS = 20
+/** New connections, some thousands a second: what a busy machine has time for beside those who are to answer. */
+const OPENED_AT_ONCE = 4
+const DRIBBLE_MS = 250
+const PIPELINED_LISTS = 20
+const PIPELINED_REQUESTS = 10_000
+const SHORTEST_REQUEST = 'GET / HTTP/1.1\r\nHost:a\r\n\r\n'
+const CHUNK = `4000\r\n${' '.repeat(0x4000)}\r\n`
+
+/** A full body of spaces around a record whose name is taken: as dear to read as any, and it leaves nothing behind. */
+const takenName = JSON.stringify({ name: 'record-1', hostname: 'h', port: 1, username: 'u' })
+const validBody = takenName.padEnd(BODY_BYTES_MAX)
+const oversizedBody = takenName.padEnd(2 * BODY_BYTES_MAX)
+/** Everything in it is wrong, and each thing takes a line to say so. */
+const wrongBody = JSON.stringify(Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`x${i}`, i])))
+
+export const attacks = {
+  idle: (target, tally) => hold(target, tally, () => {}),
+
+  slowHeaders: (target, tally) =>
+    hold(target, tally, (socket) => dribble(socket, 'GET /healthz HTTP/1.1\r\nHost: a\r\n', 'x')),
+
+  slowBodies: (target, tally) =>
+    hold(target, tally, (socket) =>
+      dribble(socket, formatRequest('POST /login', { 'Content-Length': '60000' }), 'x'),
+    ),
+
+  neverReading: (target, tally) =>
+    hold(target, tally, (socket) => {
+      socket.pause()
+      const lists = formatRequest('GET /configurations/', { Authorization: target.bearer })
+      socket.write(lists.repeat(PIPELINED_LISTS))
+    }),
+
+  pipelines: (target, tally) =>
+    hold(target, tally, (socket) => {
+      socket.pause()
+      socket.write(SHORTEST_REQUEST.repeat(PIPELINED_REQUESTS))
+    }),
+
+  tinyChunks: (target, tally) =>
+    hold(target, tally, (socket) => {
+      socket.write(formatRequest('POST /login', { 'Transfer-Encoding': 'chunked' }))
+      socket.write('1\r\n \r\n'.repeat(BODY_BYTES_MAX - 1))
+    }),
+
+  endlessBodies: (target, tally) =>
+    hold(target, tally, (socket) => {
+      socket.write(
+        formatRequest('POST /configurations/', {
+          Authorization: target.bearer,
+          'Transfer-Encoding': 'chunked',
+        }),
+      )
+      const more = () => {
+        while (socket.writable && socket.write(CHUNK));
+      }
+      socket.on('drain', more)
+      more()
+    }),
+
+  /** More connections than the server takes: each one over the limit makes another give way. */
+  connections: async (target, tally) => {
+    const full = Promise.withResolvers<void>()
+    let alive = 0
+    void repeat(async () => {
+      for (let i = 0; i < OPENED_AT_ONCE && alive < target.connections; i += 1) {
+        alive += 1
+        open(target, tally).once('close', () => (alive -= 1))
+      }
+      await pause(1)
+      if ((tally.opened ?? 0) >= target.connections) full.resolve()
+    })
+    await full.promise
+  },
+
+  logins: (target, tally) =>
+    ask(target, tally, (turn) => ({
+      path: '/login',
+      body: JSON.stringify(
+        [
+          { username: `stranger-${turn}`, password: 'x' },
+          { username: admin.username, password: `guess ${turn}` },
+          admin,
+        ][turn % 3],
+      ),
+    })),
+
+  tokens: (target, tally) =>
+    ask(target, tally, (turn) => ({
+      path: '/v1/auth/token',
+      body: JSON.stringify(
+        [
+          { client_id: `stranger-${turn}`, client_secret: 'x' },
+          { client_id: client.client_id, client_secret: `guess ${turn}` },
+          client,
+        ][turn % 3],
+      ),
+    })),
+
+  lists: (target, tally) =>
+    ask(target, tally, () => ({ path: '/configurations/', headers: { Authorization: target.bearer } })),
+
+  bodies: (target, tally) =>
+    ask(target, tally, (turn) => ({
+      path: '/configurations/',
+      headers: { Authorization: target.bearer },
+      body: [validBody, wrongBody, oversizedBody][turn % 3] ?? '',
+    })),
+} satisfies Record<string, Attack>
+
+export type AttackName = keyof typeof attacks
+
+/** Keeps the connections open and does with each what the attack does; whichever the server closes is opened anew. */
+async function hold(target: Target, tally: Tally, begin: (socket: Socket) => void): Promise<void> {
+  const opened: Promise<void>[] = []
+  for (let i = 0; i < target.connections; i += 1) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    opened.push(promise)
+    void repeat(async () => {
+      const socket = open(target, tally)
+      socket.once('connect', () => {
+        resolve()
+        begin(socket)
+      })
+      await new Promise((closed) => socket.once('close', closed))
+      await pause(REOPEN_PAUSE_MS)
+    })
+  }
+  await Promise.all(opened)
+}
+
+function open({ host, port }: Target, tally: Tally): Socket {
+  const socket = connect({ host, port })
+  socket.on('error', () => {})
+  socket.once('connect', () => {
+    count(tally, 'opened')
+    count(tally, 'open')
+  })
+  socket.once('close', () => {
+    if (socket.bytesRead > 0) count(tally, 'answered')
+    count(tally, 'closed')
+    count(tally, 'open', -1)
+  })
+  socket.resume()
+  return socket
+}
+
+/** Sends the first bytes at once, then one more each DRIBBLE_MS. */
+function dribble(socket: Socket, first: string, more: string) {
+  socket.write(first)
+  const timer = setInterval(() => socket.write(more), DRIBBLE_MS)
+  socket.once('close', () => clearInterval(timer))
+}
+
+interface Question {
+  readonly path: string
+  readonly headers?: Record<string, string>
+  /** A GET without it, else a POST. */
+  readonly body?: string
+}
+
+/** Asks on all connections at once, each as fast as it is answered. */
+async function ask(target: Target, tally: Tally, question: (turn: number) => Question): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: target.connections })
+  const first: Promise<void>[] = []
+  let turn = 0
+  for (let i = 0; i < target.connections; i += 1) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    first.push(promise)
+    void repeat(async () => {
+      count(tally, String(await send(target, agent, question(turn++)).catch(() => 'failed')))
+      resolve()
+    })
+  }
+  // Whoever waits for a password hash is not answered first; that all have asked is enough.
+  await Promise.race([Promise.all(first), pause(500)])
+}
+
+function send({ host, port }: Target, agent: Agent, { path, headers, body }: Question): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }
+  const method = body === undefined ? 'GET' : 'POST'
+  const outgoing = request({ host, port, agent, method, path, headers: { ...headers, ...length } })
+  outgoing.on('error', reject)
+  outgoing.on('response', (incoming) => {
+    incoming.resume()
+    incoming.once('close', () => resolve(incoming.statusCode ?? 0))
+  })
+  outgoing.end(body)
+  return promise
+}
+
+async function repeat(work: () => Promise<void>): Promise<never> {
+  for (;;) await work()
+}
+
+function count(tally: Tally, what: string, by = 1) {
+  tally[what] = (tally[what] ?? 0) + by
+}

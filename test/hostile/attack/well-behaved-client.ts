@@ -1,0 +1,115 @@
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import { quantile } from '../../bench/statistics.ts'
+import { draft } from '../../support/store.ts'
+
+/** How a client fared that asks for little, one thing after the other. */
+export interface Experience {
+  readonly requests: number
+  readonly p50: number
+  readonly p99: number
+  readonly max: number
+  /** What went wrong, a line for each request. */
+  readonly failures: readonly string[]
+  /** Delay of the client's own event loop, which is part of what it measures. */
+  readonly ownDelayP99: number
+}
+
+const PACE_MS = 2
+/** One request in so many goes over a connection of its own. */
+const FRESH_EACH = 10
+const ANSWER_TIMEOUT_MS = 10_000
+
+/**
+ * Reads a record, reads a page of the list and adds a record, in turn, at a steady pace over one connection, and now
+ * and then over a new one. Times are in milliseconds, from before the connection is there to the last byte.
+ *
+ * @param prefix Of the names that it adds.
+ */
+export class WellBehavedClient {
+  readonly #url: URL
+  readonly #bearer: string
+  readonly #prefix: string
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  #added = 0
+  #connections = 0
+
+  constructor(url: string, bearer: string, prefix: string) {
+    this.#url = new URL(url)
+    this.#bearer = bearer
+    this.#prefix = prefix
+  }
+
+  /** Connections that it used for what goes over the one that is kept: 1, unless the server closed it. */
+  get keptConnections(): number {
+    return this.#connections
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  /** @param onlyKept Whether to leave new connections out. */
+  async work(requests: number, { onlyKept = false } = {}): Promise<Experience> {
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    delay.enable()
+    const times: number[] = []
+    const failures: string[] = []
+    for (let turn = 0; turn < requests; turn += 1) {
+      const isFresh = !onlyKept && turn % FRESH_EACH === 0
+      const begin = performance.now()
+      try {
+        await this.#ask(turn, isFresh ? false : this.#agent)
+      } catch (error) {
+        failures.push(
+          `${isFresh ? 'fresh ' : ''}request ${turn}: ${error instanceof Error ? error.message : error}`,
+        )
+      }
+      times.push(performance.now() - begin)
+      await pause(PACE_MS)
+    }
+    delay.disable()
+    return {
+      requests,
+      p50: quantile(times, 0.5),
+      p99: quantile(times, 0.99),
+      max: quantile(times, 1),
+      failures,
+      ownDelayP99: delay.percentile(99) / 1e6,
+    }
+  }
+
+  async #ask(turn: number, agent: Agent | false): Promise<void> {
+    // Three and ten have no factor in common: fresh connections get each kind of request.
+    const kind = turn % 3
+    if (kind === 0) return this.#expect200(agent, 'GET', '/configurations/record-1')
+    if (kind === 1) return this.#expect200(agent, 'GET', '/configurations/?sort=name&page=0&per_page=20')
+    const body = JSON.stringify(draft(`${this.#prefix}-${this.#added++}`))
+    return this.#expect200(agent, 'POST', '/configurations/', body)
+  }
+
+  async #expect200(agent: Agent | false, method: string, path: string, body = ''): Promise<void> {
+    const { hostname, port } = this.#url
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    const outgoing = request({
+      hostname,
+      port,
+      agent,
+      method,
+      path,
+      headers: {
+        Authorization: this.#bearer,
+        ...(body === '' ? {} : { 'Content-Type': 'application/json', 'Content-Length': body.length }),
+      },
+      signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+    })
+    outgoing.on('error', reject)
+    outgoing.on('response', resolve)
+    outgoing.end(body)
+    const incoming = await promise
+    if (agent !== false && !outgoing.reusedSocket) this.#connections += 1
+    const text = Buffer.concat(await incoming.toArray()).toString()
+    if (incoming.statusCode !== 200) throw new Error(`${method} ${path}: ${incoming.statusCode} ${text}`)
+  }
+}
