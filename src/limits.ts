@@ -19,7 +19,7 @@ export const HEADERS_TIMEOUT_MS = 10_000
 export const REQUEST_TIMEOUT_MS = 30_000
 /** An idle connection is kept longer than any common proxy keeps it (60 s), so that the proxy closes first. */
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000
-/** A connection on which nothing moves; once more as long where an answer is left untaken. */
+/** A connection on which nothing moves, and a piece of a long answer that the client does not take. */
 export const SOCKET_TIMEOUT_MS = 90_000
 /** How often the time-outs above are looked at. */
 export const TIMEOUT_CHECK_MS = 2_000

@@ -170,10 +170,9 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       return
     }
     socket.pause()
-    stopDirectReading(socket)
     last.response.once('close', () => {
-      // Node has resumed it when it had sent something.
-      socket.pause()
+      // Node resumes it when it has sent something.
+      process.nextTick(() => socket.pause())
       // A read can bring thousands of requests.
       turns(() => {
         if (lastExchanges.get(socket) === exchange) socket.resume()
@@ -248,7 +247,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     response.writeHead(status, reply.reason ?? STATUS_CODES[status], headers)
     if (request.method === 'HEAD' || body === undefined) response.end()
     else if (typeof body === 'string') response.end(body)
-    else pipeline(inTurns(body, turns), response).catch(() => response.destroy())
+    else pipeline(inTurns(body, turns, socket), response).catch(() => response.destroy())
   }
 
   function onClientError(error: NodeJS.ErrnoException, socket: Socket) {
@@ -306,7 +305,8 @@ function contextOf({ cert, key }: TlsTexts): SecureContextOptions {
  * and dropped for LINGER_MS (RFC 9112 section 9.6), no faster than others have their turn.
  */
 function lingerOnClose(socket: Socket, turns: Turns) {
-  stopDirectReading(socket)
+  // Node's parser reads past the stream until somebody listens for the data.
+  socket.on('data', () => {})
   socket.removeAllListeners('data')
   socket.on('data', () => {
     socket.pause()
@@ -321,19 +321,18 @@ function lingerOnClose(socket: Socket, turns: Turns) {
 }
 
 /**
- * Makes `pause` hold: Node's parser reads past the stream, and goes on after each answer, until somebody listens for
- * the data.
+ * An answer piece by piece as the client takes it, while others have their turn. Node's own time-out begins anew with
+ * whatever the client sends.
  */
-function stopDirectReading(socket: Socket) {
-  const listener = () => {}
-  socket.on('data', listener).off('data', listener)
-}
-
-/** As much of an answer as the client takes, while others have their turn. */
-async function* inTurns(pieces: Iterable<string>, turns: Turns): AsyncGenerator<string> {
+async function* inTurns(pieces: Iterable<string>, turns: Turns, socket: Socket): AsyncGenerator<string> {
   await new Promise<void>(turns)
   for (const piece of pieces) {
-    yield piece
+    const timer = setTimeout(() => socket.destroy(), SOCKET_TIMEOUT_MS)
+    try {
+      yield piece
+    } finally {
+      clearTimeout(timer)
+    }
     await new Promise<void>(turns)
   }
 }

@@ -88,7 +88,7 @@ function assertBetween(milliseconds: number, min: number) {
 
 const isFull = extent({ quick: false, full: true })
 
-describe('time-outs', { concurrency: true, skip: !isFull, timeout: 400_000 }, () => {
+describe('time-outs', { concurrency: true, skip: !isFull, timeout: 200_000 }, () => {
   const health = formatRequest('GET /healthz')
 
   it('answer headers that dribble with 408 after 10 s', async (t) => {

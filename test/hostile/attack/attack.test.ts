@@ -8,7 +8,7 @@ const REQUESTS = extent({ quick: 100, full: 1_000 })
 /** In the quick extent other tests run at the same time, on the same two cores. */
 const P99_MS_MAX = extent({ quick: 250, full: 50 })
 /** The program, 100,000 records, garbage, and what clients do not take. */
-const MEMORY_MIB_MAX = 700
+const MEMORY_MIB_MAX = 900
 
 interface Scenario {
   readonly attack: AttackName
