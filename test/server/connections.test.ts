@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { Socket } from 'node:net'
-import { describe, it } from 'node:test'
+import { once } from 'node:events'
+import { type AddressInfo, Socket } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { Connections } from '../../src/server/connections.ts'
+import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
 
 const MAX = 3
 
@@ -49,4 +52,48 @@ describe('open connections', () => {
     add(3)
     assert.deepEqual(gaveWay, [])
   })
+
+  it('give way with the TLS connection that they carry, which is what is looked at', {
+    skip: noOpenSsl,
+  }, async (t) => {
+    const { ask, connections } = await serveTls(t)
+    const [first, second] = [await ask(), await ask()]
+    connections.touch(first.served)
+    const gone = once(second.client, 'close')
+    const third = await ask()
+    await gone
+    connections.trust(first.served)
+    const goneToo = once(third.client, 'close')
+    await ask()
+    await ask()
+    await goneToo
+    assert.equal(first.client.destroyed, false)
+  })
 })
+
+/** A server with room for two; `ask` connects to it and gives both ends. */
+async function serveTls(t: TestContext) {
+  const { cert, key } = await makeCertificate(t)
+  const connections = new Connections(2, () => {})
+  const server = createTlsServer({ cert, key })
+  server.on('connection', (socket: Socket) => connections.add(socket))
+  server.on('secureConnection', (socket) => {
+    connections.join(socket)
+    socket.on('error', () => {})
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    connections.destroyAll()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const ask = async () => {
+    const served = once(server, 'secureConnection') as Promise<[TLSSocket]>
+    const client = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    t.after(() => void client.destroy())
+    client.on('error', () => {})
+    return { client: client.resume(), served: (await served)[0] }
+  }
+  return { connections, ask }
+}
