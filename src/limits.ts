@@ -6,6 +6,10 @@ export const HEADER_BYTES_MAX = 16 * 1024
 export const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
 /** Pieces of a body that are kept apart while more come. */
 export const BODY_PIECES_HELD_MAX = 64
+/** What a request takes up, about, that waits for the answer to one before it on its connection. */
+export const WAITING_REQUEST_BYTES = 8 * 1024
+/** What all such requests may take of the memory that Node allows itself; one more costs its connection. */
+export const WAITING_REQUESTS_HEAP_SHARE = 0.25
 /** Open connections, fewer where the limit on open files is low; for one more, the one longest quiet is closed. */
 export const CONNECTIONS_MAX = 10_000
 /** Descriptors kept for files, which come and go with snapshots, accounts and certificates. */

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
  */
 export class Connections {
   readonly #max: number
-  readonly #onGiveWay: (socket: Socket) => void
+  readonly #giveWay: (socket: Socket) => void
   readonly #strangers = new Set<Socket>()
   readonly #known = new Set<Socket>()
   /** TCP connections that carry none of TLS yet, by their ends. */
@@ -14,10 +14,10 @@ export class Connections {
   /** What a TLS connection runs over. */
   readonly #carriers = new WeakMap<Socket, Socket>()
 
-  /** @param onGiveWay Is told of each socket that is destroyed to make room. */
-  constructor(max: number, onGiveWay: (socket: Socket) => void) {
+  /** @param giveWay Closes a connection to make room for another. */
+  constructor(max: number, giveWay: (socket: Socket) => void) {
     this.#max = max
-    this.#onGiveWay = onGiveWay
+    this.#giveWay = giveWay
   }
 
   /** Takes a new TCP connection in; another gives way to it when there are `max` already. */
@@ -51,6 +51,18 @@ export class Connections {
     if (this.#strangers.delete(carrier)) this.#known.add(carrier)
   }
 
+  /**
+   * Reads nothing more from any of them until the function that this returns is called; what was paused already stays
+   * so.
+   */
+  hold(): () => void {
+    const held = [...this.#strangers, ...this.#known].filter((socket) => !socket.isPaused())
+    for (const socket of held) socket.pause()
+    return () => {
+      for (const socket of held) socket.resume()
+    }
+  }
+
   destroyAll(): void {
     for (const socket of [...this.#strangers, ...this.#known]) socket.destroy()
   }
@@ -60,8 +72,7 @@ export class Connections {
     if (quietest === undefined) return
     // Its place is free at once, but it is told of only later.
     this.#remove(quietest)
-    this.#onGiveWay(quietest)
-    quietest.destroy()
+    this.#giveWay(quietest)
   }
 
   #remove(socket: Socket) {

@@ -11,6 +11,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, BlockList, Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import type { SecureContextOptions } from 'node:tls'
+import { getHeapStatistics } from 'node:v8'
 import type { Caller, Reply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import {
@@ -23,6 +24,8 @@ import {
   REQUEST_TIMEOUT_MS,
   SOCKET_TIMEOUT_MS,
   TIMEOUT_CHECK_MS,
+  WAITING_REQUEST_BYTES,
+  WAITING_REQUESTS_HEAP_SHARE,
 } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type App, problemReply } from './app.ts'
@@ -33,6 +36,7 @@ import { IncomingRequest } from './incoming-request.ts'
 import { findOrigin, unmapped } from './proxy-trust.ts'
 import { createRequestIds } from './request-id.ts'
 import { createTurns, type Turns } from './turns.ts'
+import { WaitingRequests } from './waiting-requests.ts'
 
 /** A certificate chain and its key, as PEM texts. */
 export interface TlsTexts {
@@ -85,7 +89,13 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   const nameRequest = createRequestIds()
   const turns = createTurns()
   const limit = findConnectionsLimit()
-  const connections = new Connections(limit.connections, onGiveWay)
+  const connections = new Connections(limit.connections, (quietest) =>
+    cutOff(quietest, `there are ${limit.connections} connections, and it was quiet for longest`),
+  )
+  const waiting = new WaitingRequests(
+    (getHeapStatistics().heap_size_limit * WAITING_REQUESTS_HEAP_SHARE) / WAITING_REQUEST_BYTES,
+  )
+  let isHolding = false
   let cutOffLogged = Number.NEGATIVE_INFINITY
   /** The last exchange that has come in on a socket: whatever follows has to wait for its end. */
   const lastExchanges = new WeakMap<Socket, Exchange>()
@@ -153,8 +163,8 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   /** Pipelined requests are carried out one after the other (RFC 9112 section 9.3.2), and so in their order. */
   function receive(incoming: IncomingMessage, response: ServerResponse) {
     const { socket } = incoming
-    // It has been reset: nobody is there to be answered, or to be held to account.
-    if (socket.remoteAddress === undefined) {
+    // Nobody is there any more to be answered, or to be held to account; the parser goes on with what it has.
+    if (socket.destroyed || socket.remoteAddress === undefined) {
       socket.destroy()
       return
     }
@@ -169,26 +179,45 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       answer(incoming, exchange)
       return
     }
+    if (!waiting.add(socket)) {
+      cutOff(socket, `${waiting.count} requests wait for the answer to one before them`)
+      holdUntilFreed()
+      return
+    }
     socket.pause()
     last.response.once('close', () => {
+      if (socket.destroyed) return
       // Node resumes it when it has sent something.
       process.nextTick(() => socket.pause())
       // A read can bring thousands of requests.
       turns(() => {
+        waiting.remove(socket)
         if (lastExchanges.get(socket) === exchange) socket.resume()
         answer(incoming, exchange)
       })
     })
   }
 
-  function onGiveWay({ remoteAddress }: Socket) {
+  /** What a connection took up is free only when the event loop has come round; until then no more may come in. */
+  function holdUntilFreed() {
+    if (isHolding) return
+    isHolding = true
+    const goOn = connections.hold()
+    setImmediate(() =>
+      setImmediate(() => {
+        isHolding = false
+        goOn()
+      }),
+    )
+  }
+
+  function cutOff(socket: Socket, reason: string) {
+    const { remoteAddress } = socket
+    socket.destroy()
     const now = performance.now()
     if (now - cutOffLogged < CUT_OFF_LOG_PAUSE_MS) return
     cutOffLogged = now
-    log.warn('connection_cut_off', {
-      address: remoteAddress && unmapped(remoteAddress),
-      reason: `there are more than ${limit.connections} connections, and it was quiet for longest`,
-    })
+    log.warn('connection_cut_off', { address: remoteAddress && unmapped(remoteAddress), reason })
   }
 
   function callerOf({ socket, headers }: IncomingMessage): Caller {

@@ -25,9 +25,20 @@ describe('open connections', () => {
     connections.touch(at(0))
     add(3)
     assert.deepEqual(gaveWay, [1])
-    assert.ok(at(1).destroyed)
     add(4)
     assert.deepEqual(gaveWay, [1, 2])
+  })
+
+  it('are held, save those that were paused before, and go on', () => {
+    const { connections, at, add } = setUp()
+    add(0, 1, 2)
+    connections.trust(at(0))
+    at(1).pause()
+    const goOn = connections.hold()
+    const paused = () => [0, 1, 2].map((position) => at(position).isPaused())
+    assert.deepEqual(paused(), [true, true, true])
+    goOn()
+    assert.deepEqual(paused(), [false, true, false])
   })
 
   it('give way only to one of their own kind when they have shown a good credential', () => {
@@ -74,7 +85,7 @@ describe('open connections', () => {
 /** A server with room for two; `ask` connects to it and gives both ends. */
 async function serveTls(t: TestContext) {
   const { cert, key } = await makeCertificate(t)
-  const connections = new Connections(2, () => {})
+  const connections = new Connections(2, (socket) => socket.destroy())
   const server = createTlsServer({ cert, key })
   server.on('connection', (socket: Socket) => connections.add(socket))
   server.on('secureConnection', (socket) => {

@@ -54,7 +54,7 @@ const scenarios: Record<string, Scenario> = {
   },
   'pipelines of 10,000 requests that nobody reads the answers of': {
     attack: 'pipelines',
-    connections: extent({ quick: 16, full: 64 }),
+    connections: extent({ quick: 16, full: 32 }),
     holds: ({ opened = 0 }) => opened >= 16,
   },
   '64 logins at once, without end': {

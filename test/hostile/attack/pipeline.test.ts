@@ -10,6 +10,8 @@ import { type AttackedServer, startAttacked } from './attacked-server.ts'
 const RECORDS = 500
 const PIPELINED = 10_000
 const GROWTH_MIB_MAX = 100
+/** More than a quarter of the 4 GiB that Node takes at most, and what it takes besides. */
+const MEMORY_MIB_MAX = 2_000
 
 async function open(t: TestContext, { url }: AttackedServer): Promise<Socket> {
   const { hostname, port } = new URL(url)
@@ -19,6 +21,24 @@ async function open(t: TestContext, { url }: AttackedServer): Promise<Socket> {
   await once(socket, 'connect')
   return socket
 }
+
+describe('500 connections', { skip: extent({ quick: true, full: false }) }, () => {
+  it('cannot fill the memory with requests whose turn has not come, and all is well when they are gone', async (t) => {
+    const server = await startAttacked(t, { records: RECORDS })
+    const running = await server.attack('pipelines', 500)
+    let most = 0
+    const end = performance.now() + 20_000
+    while (performance.now() < end) {
+      most = Math.max(most, server.memory())
+      await pause(100)
+    }
+    t.diagnostic(`${most.toFixed()} MiB, ${JSON.stringify(await running.stop())}`)
+    assert.ok(most < MEMORY_MIB_MAX, `${most} MiB`)
+    assert.match(server.stderr(), /connection_cut_off/)
+    const { failures } = await server.client('good').work(100)
+    assert.deepEqual(failures, [])
+  })
+})
 
 describe('a single connection', () => {
   it('gets 10,000 pipelined requests answered in their order', async (t) => {

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { Socket } from 'node:net'
+import { describe, it } from 'node:test'
+import { WaitingRequests } from '../../src/server/waiting-requests.ts'
+
+describe('requests that wait', () => {
+  it('are counted over all connections, up to the most there may be', () => {
+    const waiting = new WaitingRequests(3)
+    const [one, other] = [new Socket(), new Socket()]
+    assert.deepEqual(
+      [one, one, other, other].map((socket) => waiting.add(socket)),
+      [true, true, true, false],
+    )
+    waiting.remove(one)
+    assert.equal(waiting.add(other), true)
+    assert.equal(waiting.add(one), false)
+    assert.equal(waiting.count, 3)
+  })
+
+  it('are gone with their connection, once', () => {
+    const waiting = new WaitingRequests(10)
+    const [one, other] = [new Socket(), new Socket()]
+    for (const socket of [one, one, one, other]) waiting.add(socket)
+    waiting.remove(one)
+    one.emit('close')
+    assert.equal(waiting.count, 1)
+    waiting.remove(one)
+    assert.equal(waiting.count, 1)
+  })
+
+  it('of a connection that waits again after an answer are counted once', () => {
+    const waiting = new WaitingRequests(10)
+    const socket = new Socket()
+    waiting.add(socket)
+    waiting.remove(socket)
+    waiting.add(socket)
+    socket.emit('close')
+    assert.equal(waiting.count, 0)
+  })
+})
