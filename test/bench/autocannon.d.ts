@@ -1,25 +1,35 @@
 declare module 'autocannon' {
-  interface Options {
-    readonly url: string
-    readonly method: string
-    readonly headers: Readonly<Record<string, string>>
-    readonly body?: string
-    readonly connections: number
-    /** Requests in all. */
-    readonly amount: number
-    /** Puts a new id in the place of every `[<id>]`. */
-    readonly idReplacement: boolean
-    /** Milliseconds between two looks at whether the run is over. */
-    readonly sampleInt: number
-    readonly setupClient: (client: NodeJS.EventEmitter) => void
+  namespace autocannon {
+    interface Request {
+      readonly method: string
+      readonly path: string
+      readonly headers: Readonly<Record<string, string>>
+      readonly body?: string | undefined
+      /** Called before each request is sent. */
+      readonly setupRequest?: (request: Request) => Request
+    }
+
+    interface Options {
+      readonly url: string
+      /** Sent in turn. */
+      readonly requests: readonly Request[]
+      readonly connections: number
+      /** Seconds. */
+      readonly duration: number
+      /** Milliseconds between two looks at whether the run is over. */
+      readonly sampleInt: number
+    }
+
+    interface Result {
+      /** Seconds. */
+      readonly duration: number
+      readonly errors: number
+      readonly statusCodeStats: Readonly<Record<string, { readonly count: number }>>
+      /** Milliseconds. */
+      readonly latency: { readonly p50: number; readonly p99: number }
+    }
   }
 
-  interface Result {
-    readonly '2xx': number
-    readonly errors: number
-    readonly statusCodeStats: Readonly<Record<string, { readonly count: number }>>
-  }
-
-  function autocannon(options: Options): Promise<Result>
+  function autocannon(options: autocannon.Options): Promise<autocannon.Result>
   export = autocannon
 }

@@ -7,34 +7,35 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000
 /** Node adds these by itself. */
 const OWN_FIELDS = ['Connection', 'Keep-Alive']
 
-const [mode = '', ...rest] = process.argv.slice(2)
+const [port = '0', mode = '', ...rest] = process.argv.slice(2)
 const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, await createAnswerer())
-server.listen(0, '127.0.0.1', () => {
+server.listen(Number(port), '127.0.0.1', () => {
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   console.error(JSON.stringify({ event: 'listening', url: `http://127.0.0.1:${port}` }))
 })
 process.on('SIGTERM', () => process.exit())
 
 function createAnswerer() {
-  const [first = '', second = ''] = rest
-  if (mode === 'answer') return answerAlways(first, second)
+  const [first = '', second = '', third = ''] = rest
+  if (mode === 'answer') return answerAlways(Number(first), second, third)
   if (mode === 'commit') return commitInGroups(first)
   throw new Error(`Unknown mode "${mode}"; use answer or commit`)
 }
 
 /**
- * Answers every request with the same header fields and bytes.
+ * Answers every request with the same status, header fields and bytes.
  *
+ * @param {number} status
  * @param {string} fieldsJson
  * @param {string} body
  * @returns {import('node:http').RequestListener}
  */
-function answerAlways(fieldsJson, body) {
+function answerAlways(status, fieldsJson, body) {
   /** @type {[string, string][]} */
   const fields = JSON.parse(fieldsJson)
   const headers = Object.fromEntries(fields.filter(([name]) => !OWN_FIELDS.includes(name)))
   return (_request, response) => {
-    response.writeHead(200, headers)
+    response.writeHead(status, headers)
     response.end(body)
   }
 }

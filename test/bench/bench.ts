@@ -3,10 +3,23 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { arch, availableParallelism, cpus, loadavg, release, type } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compareAdds } from './adds.ts'
 import { compareCompaction } from './compaction.ts'
-import { type Result, runComparison } from './comparison.ts'
-import { createComparisons } from './comparisons.ts'
-import { renderLegend, renderResult, toJson } from './report.ts'
+import { missingEtcd } from './etcd.ts'
+import { measureIdleMemory, measureMemoryPerRecord } from './idle-memory.ts'
+import { generator } from './measure-load.ts'
+import { comparePages } from './pages.ts'
+import { renderPlot } from './plot.ts'
+import { prepareFolders } from './prepared-folders.ts'
+import { compareReads } from './reads.ts'
+import { describeDisturbance, describeMeasurement, toJson } from './report.ts'
+import type { Section } from './row.ts'
+import { startConnbookOnCopy } from './servers.ts'
+import { measureStarts } from './starts.ts'
+import { renderMarkdown, renderText } from './tables.ts'
+import { measureTokens } from './tokens.ts'
+import { measureWholeList } from './whole-list.ts'
+import { compareWriteCost } from './write-cost.ts'
 
 /** In the repository and not among the temporary files of the machine, which may be in memory. */
 const folder = fileURLToPath(new URL('../../bench/', import.meta.url))
@@ -15,6 +28,7 @@ const folder = fileURLToPath(new URL('../../bench/', import.meta.url))
 process.once('SIGINT', () => process.exit(130))
 process.once('SIGTERM', () => process.exit(143))
 
+const begin = performance.now()
 const machine = {
   cpu: cpus()[0]?.model,
   cores: availableParallelism(),
@@ -23,21 +37,47 @@ const machine = {
   loadAverage: loadavg()[0],
 }
 console.log(
-  `${machine.cores} × ${machine.cpu}, ${machine.system}, Node ${machine.node}, load average ${machine.loadAverage?.toFixed(2)}\n`,
+  `${machine.cores} × ${machine.cpu}, ${machine.system}, Node ${machine.node}, load average ${machine.loadAverage?.toFixed(2)}`,
 )
+if (missingEtcd) console.log(`Nothing is compared with etcd: ${missingEtcd}`)
 
 await mkdir(folder, { recursive: true })
 const workshop = await mkdtemp(join(folder, 'run-'))
 process.once('exit', () => rmSync(workshop, { recursive: true, force: true }))
 
-const results: Result[] = []
-for (const comparison of await createComparisons(workshop)) show(await runComparison(comparison))
-for (const result of await compareCompaction(workshop)) show(result)
-console.log(renderLegend(results))
-const report = { date: new Date().toISOString(), machine, results: results.map(toJson) }
-await writeFile(join(folder, 'results.json'), `${JSON.stringify(report, null, 2)}\n`)
+const sections: Section[] = []
+await measureEverything()
+console.log(`${describeMeasurement(generator)}\n${describeDisturbance(sections)}`)
 
-function show(result: Result) {
-  results.push(result)
-  console.log(`${renderResult(result)}\n`)
+const seconds = Math.round((performance.now() - begin) / 1000)
+const report = { date: new Date().toISOString(), machine, generator, seconds, sections: sections.map(toJson) }
+await writeFile(join(folder, 'bench.json'), `${JSON.stringify(report, null, 2)}\n`)
+await writeFile(join(folder, 'bench.md'), `${renderMarkdown(sections)}\n`)
+await writeFile(join(folder, 'bench.svg'), await renderPlot(sections))
+console.log(`\n${seconds} s; written: bench/bench.json, bench/bench.md, bench/bench.svg`)
+
+async function measureEverything() {
+  const folders = await prepareFolders(workshop)
+  show(await measureIdleMemory(workshop))
+  show(await measureStarts(folders, workshop))
+  {
+    await using few = await startConnbookOnCopy(folders.few, workshop)
+    await using many = await startConnbookOnCopy(folders.many, workshop)
+    await using most = await startConnbookOnCopy(folders.most, workshop)
+    show(await measureMemoryPerRecord(few, most))
+    show(await compareReads(few, workshop))
+    show(await comparePages({ few, many, most }, workshop))
+    show(await measureWholeList(many))
+    show(await measureTokens(few))
+    show(await compareWriteCost(folders.few, most, workshop))
+  }
+  show(await compareAdds(folders.few, workshop))
+  show(await compareCompaction(folders.most, workshop))
+}
+
+function show(section: Section) {
+  sections.push(section)
+  const elapsed = ((performance.now() - begin) / 1000).toFixed(0)
+  console.log(`\n${renderText(section)}`)
+  console.error(`  (${elapsed} s)`)
 }

@@ -35,25 +35,23 @@ export function fieldsOf(id: number): NewConfiguration {
   return { name: `record-${id}`, hostname: `host-${id}.example`, port, username }
 }
 
-/** What the journal behind a snapshot of this size is to hold. */
-export type MakeChanges = (snapshotBytes: number) => readonly Change[]
-
 /** Puts records named `record-1` and so on in the place of those in a folder that has had its first start. */
-export async function fillFolder(
-  path: string,
-  count: number,
-  makeChanges: MakeChanges = () => [],
-): Promise<void> {
+export async function fillFolder(path: string, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => new Configuration(i + 1, fieldsOf(i + 1)))
   const folder = await openDataFolder(path)
   try {
     const header = { store: STORE, revision: count, lastId: count, count }
-    const bytes = await writeSnapshot(folder.file(dataFiles.snapshot), header, records, realFileSystem)
-    const journal = encodeJournalStart({ store: STORE, after: count }, makeChanges(bytes))
-    await writeFile(folder.file(dataFiles.journal), journal.bytes, { mode: 0o600 })
+    await writeSnapshot(folder.file(dataFiles.snapshot), header, records, realFileSystem)
   } finally {
     folder.release()
   }
+  await writeJournal(path, count, [])
+}
+
+/** Makes these the changes since the snapshot of a filled folder with `count` records. */
+export async function writeJournal(path: string, count: number, changes: readonly Change[]): Promise<void> {
+  const { bytes } = encodeJournalStart({ store: STORE, after: count }, changes)
+  await writeFile(join(path, dataFiles.journal), bytes, { mode: 0o600 })
 }
 
 async function syncFile(path: string): Promise<void> {

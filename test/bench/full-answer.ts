@@ -6,6 +6,7 @@ type Fields = [name: string, value: string][]
 
 /** An answer as it came, but for the date. */
 export interface FullAnswer {
+  readonly status: number
   readonly fields: Fields
   readonly body: string
 }
@@ -20,9 +21,13 @@ export async function readAnswer(
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     get(url, { agent, headers }, resolve).on('error', reject)
     const response = await promise
-    const { rawHeaders } = response
+    const { rawHeaders, statusCode = 0 } = response
     const fields = rawHeaders.flatMap((name, i): Fields => (i % 2 ? [] : [[name, rawHeaders[i + 1] ?? '']]))
-    return { fields: fields.filter(([name]) => name !== 'Date'), body: await text(response) }
+    return {
+      status: statusCode,
+      fields: fields.filter(([name]) => name !== 'Date'),
+      body: await text(response),
+    }
   } finally {
     agent.destroy()
   }

@@ -2,10 +2,6 @@ import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { encodeFrame } from '../../src/store/frame.ts'
 import { fieldsOf } from './data-folders.ts'
-import type { Write } from './steady-writes.ts'
-
-/** Shares no factor with a power of ten, so that no record comes twice before all have come once. */
-const STRIDE = 37
 
 /**
  * Modifications for a journal after which this many steady writes bring the next snapshot about.
@@ -21,24 +17,6 @@ export function changesBeforeSnapshot(snapshotBytes: number, records: number, wr
     bytes += JSON.stringify(change).length + 1
   }
   return changes
-}
-
-/** Steady writes, one in two an add and one in two a modification, each of another record. */
-export function writeOf(index: number, records: number): Write {
-  const { name, username } = outcomeOf(index, records)
-  if (index % 2 === 0)
-    return { method: 'PATCH', path: `/configurations/${name}`, body: JSON.stringify({ username }) }
-  return {
-    method: 'POST',
-    path: '/configurations/',
-    body: JSON.stringify({ ...fieldsOf(index), name, username }),
-  }
-}
-
-/** What must be there once a write is acknowledged. */
-export function outcomeOf(index: number, records: number) {
-  const name = index % 2 === 0 ? `record-${1 + ((index * STRIDE) % records)}` : `new-${index}`
-  return { name, username: `writer-${index}` }
 }
 
 function modificationOf(id: number, username: string): Change {

@@ -1,57 +1,96 @@
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { getToken } from '../support/api.ts'
+import type { InitialCredentials } from '../../src/auth/initial-credentials.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { getToken, logIn } from '../support/api.ts'
 import { executable } from '../support/executable.ts'
-import { fillFolder, type MakeChanges, newPath } from './data-folders.ts'
-import type { FullAnswer } from './full-answer.ts'
-import { type ServerProcess, startServer } from './server-process.ts'
+import { copyOf, newPath } from './data-folders.ts'
+import { checkAnswer, type FullAnswer } from './full-answer.ts'
+import { type ServerProcess, startServer, startServerOnFreePort } from './server-process.ts'
 import type { Period } from './shared-clock.ts'
 
 /** The same Node that is in the executable. */
-const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
+export const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
 const bareSnapshot = fileURLToPath(new URL('bare-snapshot.mjs', import.meta.url))
 const bareServer = fileURLToPath(new URL('bare-server.mjs', import.meta.url))
-const client = { client_id: 'bench', client_secret: 'battery staple' }
 
-/** Starts the executable. */
-export function startConnbook(folder: string, environment: NodeJS.ProcessEnv = {}): Promise<ServerProcess> {
-  return startServer(executable, ['--host', '127.0.0.1', '--port', '0', '--data', folder], environment)
+/** A running connbook on a data folder, with what its first start made up. */
+export interface Connbook extends ServerProcess {
+  readonly folder: string
+  readonly credentials: InitialCredentials
+}
+
+/** Starts the executable, or a copy of it, and waits until it is ready. */
+export async function startConnbook(
+  folder: string,
+  { environment = {}, program = executable }: { environment?: NodeJS.ProcessEnv; program?: string } = {},
+): Promise<Connbook> {
+  const server = await startServer(program, argsOf(folder, 0), { environment })
+  await server.untilAnswered('/readyz')
+  const text = await readFile(join(folder, dataFiles.initialCredentials), 'utf8')
+  return { ...server, folder, credentials: JSON.parse(text) }
+}
+
+/** Starts the executable on a copy of a prepared folder. */
+export async function startConnbookOnCopy(prepared: string, workshop: string): Promise<Connbook> {
+  return startConnbook(await copyOf(prepared, workshop))
+}
+
+/** Starts the executable and does not wait until it listens. */
+export function spawnConnbook(folder: string): Promise<ServerProcess> {
+  return startServerOnFreePort(executable, (port) => argsOf(folder, port))
+}
+
+function argsOf(folder: string, port: number): string[] {
+  return ['--host', '127.0.0.1', '--port', String(port), '--data', folder]
+}
+
+/** Gets a token, as an `Authorization` header. */
+export function getBearer({ url, credentials }: Connbook): Promise<{ Authorization: string }> {
+  const { client_id, client_secret } = credentials
+  return getToken(url, { client_id, client_secret })
+}
+
+/** Begins a session, as a `Cookie` header. */
+export function getCookie({ url, credentials }: Connbook): Promise<{ Cookie: string }> {
+  const { username, password } = credentials
+  return logIn(url, { username, password })
 }
 
 /**
- * Makes a data folder with `count` records, for servers to start on copies of it.
+ * Starts a bare `node:http` that gives one answer to every request.
  *
- * @param makeChanges As `fillFolder` has it.
+ * @throws {AssertionError} when what it answers differs in one byte.
  */
-export async function prepareFolder(
-  workshop: string,
-  count: number,
-  makeChanges?: MakeChanges,
-): Promise<string> {
-  const folder = await newPath(workshop)
-  {
-    const environment = { CONNBOOK_CLIENT_ID: client.client_id, CONNBOOK_CLIENT_SECRET: client.client_secret }
-    await using _firstStart = await startConnbook(folder, environment)
-  }
-  await fillFolder(folder, count, makeChanges)
-  return folder
+export async function startBareAnswer(answer: FullAnswer): Promise<ServerProcess> {
+  const { status, fields, body } = answer
+  const server = await startServer(node, [
+    bareServer,
+    '0',
+    'answer',
+    String(status),
+    JSON.stringify(fields),
+    body,
+  ])
+  await checkAnswer(server.url, answer)
+  return server
 }
 
-/** Gets a token from a server on a prepared folder, as an `Authorization` header. */
-export function getBearer({ url }: ServerProcess): Promise<{ Authorization: string }> {
-  return getToken(url, client)
-}
-
-/** Starts a bare `node:http` that gives one answer to every request. */
-export function startBareAnswer({ fields, body }: FullAnswer): Promise<ServerProcess> {
-  return startServer(node, [bareServer, 'answer', JSON.stringify(fields), body])
+/**
+ * Starts a bare `node:http` that answers with nothing, and does not wait until it listens.
+ *
+ * @param program Node, or a copy of it.
+ */
+export function spawnBareAnswer(program = node): Promise<ServerProcess> {
+  return startServerOnFreePort(program, (port) => [bareServer, String(port), 'answer', '200', '[]', ''])
 }
 
 /** Starts a bare `node:http` that appends what is posted to a file, durably. */
 export async function startBareCommit(workshop: string): Promise<ServerProcess> {
-  return startServer(node, [bareServer, 'commit', await newPath(workshop)])
+  return startServer(node, [bareServer, '0', 'commit', await newPath(workshop)])
 }
 
 /** Does to the disk what a snapshot of this size does, in a process of its own; tells from when to when. */

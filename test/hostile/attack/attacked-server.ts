@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
-import { fillFolder, type MakeChanges } from '../../bench/data-folders.ts'
+import type { Change } from '../../../src/store/change.ts'
+import { fillFolder, writeJournal } from '../../bench/data-folders.ts'
 import { getToken } from '../../support/api.ts'
 import { type RunningServer, startExecutable } from '../../support/executable.ts'
 import { client, firstStartEnvironment } from '../../support/service.ts'
@@ -26,17 +27,22 @@ export interface AttackedServer extends RunningServer {
 
 /**
  * @param records How many, named `record-1` and so on.
- * @param makeChanges Changes that are in the journal already.
+ * @param changes Those that are in the journal already.
  * @param through As in `startExecutable`.
  */
 export async function startAttacked(
   t: TestContext,
-  { records, makeChanges, through = [] }: { records: number; makeChanges?: MakeChanges; through?: string[] },
+  {
+    records,
+    changes = [],
+    through = [],
+  }: { records: number; changes?: readonly Change[]; through?: string[] },
 ): Promise<AttackedServer> {
   const folder = await temporaryFolder(t)
   const first = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
   await first.stop()
-  await fillFolder(folder, records, makeChanges)
+  await fillFolder(folder, records)
+  await writeJournal(folder, records, changes)
   const server = await startExecutable(t, ['--data', folder], { through })
   const { Authorization: bearer } = await getToken(server.url, client)
   const { hostname: host, port } = new URL(server.url)

@@ -30,7 +30,7 @@ function almostDue() {
 
 function startWithFewDescriptors(t: TestContext) {
   const through = ['prlimit', `--nofile=${OPEN_FILES_MAX}:${OPEN_FILES_MAX}`]
-  return startAttacked(t, { records: RECORDS, makeChanges: almostDue, through })
+  return startAttacked(t, { records: RECORDS, changes: almostDue(), through })
 }
 
 async function open(t: TestContext, url: string): Promise<Socket> {

@@ -1,0 +1,100 @@
+import { readAnswer } from './full-answer.ts'
+import { startJsonServer } from './json-server.ts'
+import { CONNECTIONS, type Load } from './load.ts'
+import { loadContender } from './load-contender.ts'
+import { FEW, MANY, MOST } from './prepared-folders.ts'
+import { type Contender, measureInTurn } from './rounds.ts'
+import { ratioAtMost, rowsOf, type Section } from './row.ts'
+import { type Connbook, getBearer, startBareAnswer } from './servers.ts'
+import { startSteadyRequests } from './steady-requests.ts'
+import { writeOf } from './writes.ts'
+
+const PER_PAGE = 50
+const PAGES = 10
+const WRITES_PER_SECOND = 100
+
+/** Sorted pages out of the middle of lists of three sizes. */
+export async function comparePages(
+  servers: { readonly few: Connbook; readonly many: Connbook; readonly most: Connbook },
+  workshop: string,
+): Promise<Section> {
+  const few = await pagesOf(servers.few, FEW)
+  const many = await pagesOf(servers.many, MANY)
+  const most = await pagesOf(servers.most, MOST)
+
+  const answer = await readAnswer(servers.most.url + most.load.paths[0], most.load.headers)
+  await using bareServer = await startBareAnswer(answer)
+  await using jsonServer = await startJsonServer(workshop, FEW)
+  const paths = pathsFor(FEW, (page) => `/configurations?_sort=name&_page=${page + 1}&_limit=${PER_PAGE}`)
+
+  const [ofFew, ofMany, ofMost, ofChanging, bare, other] = await measureInTurn([
+    loadContender(`${FEW}`, servers.few, few.load),
+    loadContender(`${MANY}`, servers.many, many.load),
+    loadContender(`${MOST}`, servers.most, most.load),
+    whileWriting(
+      loadContender(`${MOST}, changing`, servers.most, most.load),
+      servers.most,
+      most.load.headers,
+    ),
+    loadContender('bare node:http', bareServer, most.load),
+    loadContender('json-server', jsonServer, { paths }),
+  ])
+  const others = { perSecond: undefined, latencyP50: undefined, latencyP99: undefined }
+  const byBare = { cpuMicroseconds: ratioAtMost(2), ...others }
+  const byFew = { cpuMicroseconds: ratioAtMost(1.3), latencyP99: undefined }
+  const first = (series: typeof few.first) =>
+    rowsOf('the first page after the start', series, undefined, { lastByteMilliseconds: undefined })
+  return {
+    title: `Sorted page of ${PER_PAGE} from the middle, ${CONNECTIONS} connections; the bare server answers the same bytes`,
+    rows: [
+      ...rowsOf(`page of ${FEW}`, ofFew, bare, byBare),
+      ...rowsOf(`page of ${MANY}`, ofMany, bare, byBare),
+      ...rowsOf(`page of ${MOST}`, ofMost, bare, byBare),
+      ...rowsOf(`page of ${MOST}`, ofMost, ofFew, byFew),
+      ...rowsOf(`page of ${MOST}, ${WRITES_PER_SECOND} writes/s`, ofChanging, ofFew, byFew),
+      ...rowsOf(`page of ${FEW}`, ofFew, other, { cpuMicroseconds: undefined, ...others }),
+      ...[few, many, most].flatMap((size) => first(size.first)),
+    ],
+  }
+}
+
+/** Asks for the first page, for which the order is made, and describes the load of the next ones. */
+async function pagesOf(server: Connbook, records: number) {
+  const headers = await getBearer(server)
+  const paths = pathsFor(records, (page) => `/configurations/?sort=name&page=${page}&per_page=${PER_PAGE}`)
+  const begin = performance.now()
+  const { status } = await readAnswer(server.url + paths[0], headers)
+  if (status !== 200) throw new Error(`GET ${paths[0]}: ${status}`)
+  const lastByteMilliseconds = performance.now() - begin
+  return {
+    load: { paths, headers } satisfies Load,
+    first: { name: `${records}`, samples: [{ lastByteMilliseconds }] },
+  }
+}
+
+/** So many that the answer to the last request is of no use for the next. */
+function pathsFor(records: number, pathOf: (page: number) => string): [string, ...string[]] {
+  const middle = records / PER_PAGE / 2
+  const others = Array.from({ length: PAGES - 1 }, (_, i) => pathOf(middle + 1 + i))
+  return [pathOf(middle), ...others]
+}
+
+function whileWriting(
+  contender: Contender,
+  server: Connbook,
+  headers: Readonly<Record<string, string>>,
+): Contender {
+  // Goes on from round to round, for each record is added once.
+  let index = 0
+  return {
+    ...contender,
+    async measure() {
+      const writes = startSteadyRequests(server.url, headers, WRITES_PER_SECOND, () => writeOf(index++, MOST))
+      try {
+        return await Promise.race([contender.measure(), writes.failed])
+      } finally {
+        writes.stop()
+      }
+    },
+  }
+}

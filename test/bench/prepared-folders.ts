@@ -1,0 +1,31 @@
+import { fillFolder, newPath } from './data-folders.ts'
+import { startConnbook } from './servers.ts'
+
+export const FEW = 1_000
+export const MANY = 100_000
+export const MOST = 1_000_000
+
+/** Data folders of three sizes, for servers to start on copies of them. */
+export interface PreparedFolders {
+  readonly few: string
+  readonly many: string
+  readonly most: string
+}
+
+/** @param workshop A folder for data folders, on the disk that is to be measured. */
+export async function prepareFolders(workshop: string): Promise<PreparedFolders> {
+  return {
+    few: await prepareFolder(workshop, FEW),
+    many: await prepareFolder(workshop, MANY),
+    most: await prepareFolder(workshop, MOST),
+  }
+}
+
+async function prepareFolder(workshop: string, count: number): Promise<string> {
+  const folder = await newPath(workshop)
+  {
+    await using _firstStart = await startConnbook(folder)
+  }
+  await fillFolder(folder, count)
+  return folder
+}

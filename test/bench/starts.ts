@@ -1,0 +1,41 @@
+import { copyOf, newPath } from './data-folders.ts'
+import type { Sample } from './figure.ts'
+import { MANY, MOST, type PreparedFolders } from './prepared-folders.ts'
+import { measureInTurn } from './rounds.ts'
+import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
+import { spawnBareAnswer, spawnConnbook } from './servers.ts'
+
+/** From when the process is started to the first answers. */
+export async function measureStarts({ many, most }: PreparedFolders, workshop: string): Promise<Section> {
+  const ofMany = await copyOf(many, workshop)
+  const ofMost = await copyOf(most, workshop)
+  const [first, bare, startMany, startMost] = await measureInTurn([
+    { name: 'connbook', measure: async () => timeStart(spawnConnbook(await newPath(workshop))) },
+    { name: 'bare node:http', measure: () => timeStart(spawnBareAnswer()) },
+    { name: 'connbook', measure: () => timeStart(spawnConnbook(ofMany)) },
+    { name: 'connbook', measure: () => timeStart(spawnConnbook(ofMost)) },
+  ])
+  return {
+    title: 'Start, from spawn to the first answers; the first one makes folder and accounts',
+    rows: [
+      ...rowsOf('start in an empty folder', first, bare, { healthyMilliseconds: ratioAtMost(3) }),
+      ...rowsOf(`start with ${MANY} records`, startMany, undefined, {
+        healthyMilliseconds: undefined,
+        readyMilliseconds: valueAtMost(1_000),
+      }),
+      ...rowsOf(`start with ${MOST} records`, startMost, undefined, {
+        healthyMilliseconds: undefined,
+        readyMilliseconds: valueAtMost(6_000),
+      }),
+    ],
+  }
+}
+
+async function timeStart(spawning: ReturnType<typeof spawnConnbook>): Promise<Sample> {
+  const begin = performance.now()
+  await using server = await spawning
+  await server.untilAnswered('/healthz')
+  const healthyMilliseconds = performance.now() - begin
+  await server.untilAnswered('/readyz')
+  return { healthyMilliseconds, readyMilliseconds: performance.now() - begin }
+}
