@@ -1,8 +1,6 @@
-import { rmSync } from 'node:fs'
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { arch, availableParallelism, cpus, loadavg, release, type } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { compareAdds } from './adds.ts'
 import { compareCompaction } from './compaction.ts'
 import { missingEtcd } from './etcd.ts'
@@ -19,14 +17,8 @@ import { measureStarts } from './starts.ts'
 import { renderMarkdown, renderText } from './tables.ts'
 import { measureTokens } from './tokens.ts'
 import { measureWholeList } from './whole-list.ts'
+import { makeWorkshop, resultsFolder } from './workshop.ts'
 import { compareWriteCost } from './write-cost.ts'
-
-/** In the repository and not among the temporary files of the machine, which may be in memory. */
-const folder = fileURLToPath(new URL('../../bench/', import.meta.url))
-
-// An interrupted benchmark leaves neither servers nor folders: both go on exit.
-process.once('SIGINT', () => process.exit(130))
-process.once('SIGTERM', () => process.exit(143))
 
 const begin = performance.now()
 const machine = {
@@ -41,19 +33,16 @@ console.log(
 )
 if (missingEtcd) console.log(`Nothing is compared with etcd: ${missingEtcd}`)
 
-await mkdir(folder, { recursive: true })
-const workshop = await mkdtemp(join(folder, 'run-'))
-process.once('exit', () => rmSync(workshop, { recursive: true, force: true }))
-
+const workshop = await makeWorkshop()
 const sections: Section[] = []
 await measureEverything()
 console.log(`${describeMeasurement(generator)}\n${describeDisturbance(sections)}`)
 
 const seconds = Math.round((performance.now() - begin) / 1000)
 const report = { date: new Date().toISOString(), machine, generator, seconds, sections: sections.map(toJson) }
-await writeFile(join(folder, 'bench.json'), `${JSON.stringify(report, null, 2)}\n`)
-await writeFile(join(folder, 'bench.md'), `${renderMarkdown(sections)}\n`)
-await writeFile(join(folder, 'bench.svg'), await renderPlot(sections))
+await writeFile(join(resultsFolder, 'bench.json'), `${JSON.stringify(report, null, 2)}\n`)
+await writeFile(join(resultsFolder, 'bench.md'), `${renderMarkdown(sections)}\n`)
+await writeFile(join(resultsFolder, 'bench.svg'), await renderPlot(sections))
 console.log(`\n${seconds} s; written: bench/bench.json, bench/bench.md, bench/bench.svg`)
 
 async function measureEverything() {

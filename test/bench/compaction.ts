@@ -5,7 +5,7 @@ import { measureBareSnapshot, measureSnapshot, WARM_UP_MS, WRITES_PER_SECOND } f
 import { copyOf, writeJournal } from './data-folders.ts'
 import type { Sample } from './figure.ts'
 import { changesBeforeSnapshot } from './prepared-compaction.ts'
-import { MOST } from './prepared-folders.ts'
+import { countText, MOST } from './prepared-folders.ts'
 import { ROUNDS } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
 
@@ -27,13 +27,13 @@ export async function compareCompaction(most: string, workshop: string): Promise
     bareSamples.push(await measureBareSnapshot(workshop, size, MOST))
   }
   const during = { name: 'during', samples: rounds.map((round) => round.during) }
-  const before = { name: 'before', samples: rounds.map((round) => round.before) }
+  const before = { name: 'before it', samples: rounds.map((round) => round.before) }
   const connbook = { name: 'connbook', samples: during.samples }
   const bare = { name: 'bare node:http', samples: bareSamples }
   const long = { name: 'connbook', samples: rounds.map((round) => round.startWithLongJournal) }
   const short = { name: 'short journal', samples: rounds.map((round) => round.startWithShortJournal) }
   return {
-    title: `While a snapshot of ${MOST} records is written, with ${WRITES_PER_SECOND} durable writes a second; the bare
+    title: `While a snapshot of ${countText(MOST)} records is written, with ${countText(WRITES_PER_SECOND)} durable writes a second; the bare
 server writes and another program writes and syncs as much`,
     rows: [
       ...rowsOf('during a snapshot', during, before, {

@@ -3,7 +3,7 @@ import { executable } from '../support/executable.ts'
 import { newPath } from './data-folders.ts'
 import type { Sample } from './figure.ts'
 import { type Memory, settledMemory } from './memory.ts'
-import { FEW, MOST } from './prepared-folders.ts'
+import { countText, FEW, MOST } from './prepared-folders.ts'
 import { measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
 import { type Connbook, node, spawnBareAnswer, startConnbook } from './servers.ts'
@@ -52,7 +52,7 @@ export async function measureMemoryPerRecord(few: Connbook, most: Connbook): Pro
   const samples = [{ ...sampleOf(ofMost), bytesPerRecord }]
   return {
     title: 'Memory with records, some seconds after the start',
-    rows: rowsOf(`${MOST} records`, { name: 'connbook', samples }, undefined, {
+    rows: rowsOf(`${countText(MOST)} records`, { name: 'connbook', samples }, undefined, {
       bytesPerRecord: valueAtMost(400),
       residentMebibytes: undefined,
     }),

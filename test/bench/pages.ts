@@ -2,7 +2,7 @@ import { readAnswer } from './full-answer.ts'
 import { startJsonServer } from './json-server.ts'
 import { CONNECTIONS, type Load } from './load.ts'
 import { loadContender } from './load-contender.ts'
-import { FEW, MANY, MOST } from './prepared-folders.ts'
+import { countText, FEW, MANY, MOST } from './prepared-folders.ts'
 import { type Contender, measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section } from './row.ts'
 import { type Connbook, getBearer, startBareAnswer } from './servers.ts'
@@ -28,11 +28,11 @@ export async function comparePages(
   const paths = pathsFor(FEW, (page) => `/configurations?_sort=name&_page=${page + 1}&_limit=${PER_PAGE}`)
 
   const [ofFew, ofMany, ofMost, ofChanging, bare, other] = await measureInTurn([
-    loadContender(`${FEW}`, servers.few, few.load),
-    loadContender(`${MANY}`, servers.many, many.load),
-    loadContender(`${MOST}`, servers.most, most.load),
+    loadContender(`${countText(FEW)} records`, servers.few, few.load),
+    loadContender(`${countText(MANY)} records`, servers.many, many.load),
+    loadContender(`${countText(MOST)} records`, servers.most, most.load),
     whileWriting(
-      loadContender(`${MOST}, changing`, servers.most, most.load),
+      loadContender(`${countText(MOST)} records, changing`, servers.most, most.load),
       servers.most,
       most.load.headers,
     ),
@@ -43,16 +43,26 @@ export async function comparePages(
   const byBare = { cpuMicroseconds: ratioAtMost(2), ...others }
   const byFew = { cpuMicroseconds: ratioAtMost(1.3), latencyP99: undefined }
   const first = (series: typeof few.first) =>
-    rowsOf('the first page after the start', series, undefined, { lastByteMilliseconds: undefined })
+    rowsOf(`first page after the start, ${series.name} records`, series, undefined, {
+      lastByteMilliseconds: undefined,
+    })
   return {
     title: `Sorted page of ${PER_PAGE} from the middle, ${CONNECTIONS} connections; the bare server answers the same bytes`,
     rows: [
-      ...rowsOf(`page of ${FEW}`, ofFew, bare, byBare),
-      ...rowsOf(`page of ${MANY}`, ofMany, bare, byBare),
-      ...rowsOf(`page of ${MOST}`, ofMost, bare, byBare),
-      ...rowsOf(`page of ${MOST}`, ofMost, ofFew, byFew),
-      ...rowsOf(`page of ${MOST}, ${WRITES_PER_SECOND} writes/s`, ofChanging, ofFew, byFew),
-      ...rowsOf(`page of ${FEW}`, ofFew, other, { cpuMicroseconds: undefined, ...others }),
+      ...rowsOf(`page of ${PER_PAGE} from ${countText(FEW)}`, ofFew, bare, byBare),
+      ...rowsOf(`page of ${PER_PAGE} from ${countText(MANY)}`, ofMany, bare, byBare),
+      ...rowsOf(`page of ${PER_PAGE} from ${countText(MOST)}`, ofMost, bare, byBare),
+      ...rowsOf(`page of ${PER_PAGE} from ${countText(MOST)}`, ofMost, ofFew, byFew),
+      ...rowsOf(
+        `page of ${PER_PAGE} from ${countText(MOST)}, ${WRITES_PER_SECOND} writes/s`,
+        ofChanging,
+        ofFew,
+        byFew,
+      ),
+      ...rowsOf(`page of ${PER_PAGE} from ${countText(FEW)}`, ofFew, other, {
+        cpuMicroseconds: undefined,
+        ...others,
+      }),
       ...[few, many, most].flatMap((size) => first(size.first)),
     ],
   }
@@ -68,7 +78,7 @@ async function pagesOf(server: Connbook, records: number) {
   const lastByteMilliseconds = performance.now() - begin
   return {
     load: { paths, headers } satisfies Load,
-    first: { name: `${records}`, samples: [{ lastByteMilliseconds }] },
+    first: { name: countText(records), samples: [{ lastByteMilliseconds }] },
   }
 }
 

@@ -5,6 +5,11 @@ export const FEW = 1_000
 export const MANY = 100_000
 export const MOST = 1_000_000
 
+/** As people write it: 1,000,000. */
+export function countText(count: number): string {
+  return count.toLocaleString('en')
+}
+
 /** Data folders of three sizes, for servers to start on copies of them. */
 export interface PreparedFolders {
   readonly few: string
@@ -21,7 +26,8 @@ export async function prepareFolders(workshop: string): Promise<PreparedFolders>
   }
 }
 
-async function prepareFolder(workshop: string, count: number): Promise<string> {
+/** One data folder with `record-1` and so on. */
+export async function prepareFolder(workshop: string, count: number): Promise<string> {
   const folder = await newPath(workshop)
   {
     await using _firstStart = await startConnbook(folder)

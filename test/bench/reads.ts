@@ -2,7 +2,7 @@ import { readAnswer } from './full-answer.ts'
 import { startJsonServer } from './json-server.ts'
 import { CONNECTIONS } from './load.ts'
 import { loadContender } from './load-contender.ts'
-import { FEW } from './prepared-folders.ts'
+import { countText, FEW } from './prepared-folders.ts'
 import { measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section } from './row.ts'
 import { type Connbook, getBearer, getCookie, startBareAnswer } from './servers.ts'
@@ -32,7 +32,7 @@ export async function compareReads(few: Connbook, workshop: string): Promise<Sec
   ])
   const others = { perSecond: undefined, latencyP50: undefined, latencyP99: undefined }
   return {
-    title: `GET one record of ${FEW}, ${CONNECTIONS} connections; the bare server answers the same bytes`,
+    title: `GET one record of ${countText(FEW)}, ${CONNECTIONS} connections; the bare server answers the same bytes`,
     rows: [
       ...rowsOf('GET one record, bearer', byBearer, bare, { cpuMicroseconds: ratioAtMost(1.1), ...others }),
       ...rowsOf('GET one record, session cookie', byCookie, bare, {

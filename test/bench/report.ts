@@ -15,6 +15,9 @@ export interface Cells {
   readonly ratio: string
   readonly target: string
   readonly verdict: string
+  /** What a table without values needs: the name, and the ratio, or the value where no ratio is asked for. */
+  readonly comparedWith: string
+  readonly result: string
 }
 
 /** What the numbers need to be understood. */
@@ -30,24 +33,28 @@ export function describeDisturbance(sections: readonly Section[]): string {
   const series = sections.flatMap(({ rows }) => rows.map(({ subject }) => subject))
   const cores = series.flatMap((each) => valuesOf(each, 'otherCores')).filter((value) => value >= 0)
   const summary = summarize(cores)
-  const text = `${summary.median.toFixed(2)} cores (${spread(summary, 2)})`
+  const text = `${numberText(summary.median, 2)} cores (${spread(summary, 2)})`
   return `Everything else on the machine used ${text} meanwhile; near 0 the rates can be trusted.`
 }
 
 export function cellsOf(row: Row): Cells {
   const { work, figure, subject, baseline, target } = row
   const { value, baselineValue, ratio, isMet } = assess(row)
+  const own = valueText(figure, subject, value, ratio)
+  const ratioAndSpread = ratio ? `${numberText(ratio.median, 2)} (${spread(ratio, 2)})` : ''
   return {
     work,
     figure: figures[figure].label,
-    value: valueText(figure, subject, value, ratio),
+    value: own,
     baseline:
       baseline && baselineValue
         ? `${valueText(figure, baseline, baselineValue, ratio)} ${baseline.name}`
         : '',
-    ratio: ratio ? `${ratio.median.toFixed(2)} (${spread(ratio, 2)})` : '',
+    ratio: ratioAndSpread,
     target: target ? targetText(target) : '',
     verdict: isMet === undefined ? '' : isMet ? 'met' : 'missed',
+    comparedWith: target?.of === 'ratio' ? (baseline?.name ?? '') : '',
+    result: target?.of === 'ratio' ? `${ratioAndSpread} ×` : own,
   }
 }
 
@@ -56,19 +63,24 @@ export function toJson({ title, rows }: Section) {
   return { title, rows: rows.map((row) => ({ ...row, ...assess(row) })) }
 }
 
+export function numberText(value: number, digits: number): string {
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+}
+
 /** Without a ratio, its own spread is told. */
 function valueText(figure: Figure, series: Series, value: Summary, ratio: Assessment['ratio']): string {
   const { digits } = figures[figure]
   const isGenerators =
     figure === 'perSecond' && summarize(valuesOf(series, 'generatorCores')).median > GENERATOR_CORES_MAX
   const own = ratio || series.samples.length === 1 ? '' : ` (${spread(value, digits)})`
-  return `${value.median.toFixed(digits)}${isGenerators ? '*' : ''}${own}`
+  return `${numberText(value.median, digits)}${isGenerators ? '*' : ''}${own}`
 }
 
-function targetText({ of, bound, limit }: Target): string {
-  return `${bound === 'at most' ? '≤' : '≥'} ${limit}${of === 'ratio' ? ' ×' : ''}`
+/** What is asked for, in short. */
+export function targetText({ of, bound, limit }: Target): string {
+  return `${bound === 'at most' ? '≤' : '≥'} ${limit.toLocaleString('en')}${of === 'ratio' ? ' ×' : ''}`
 }
 
 function spread({ min, max }: Summary, digits: number): string {
-  return `${min.toFixed(digits)}–${max.toFixed(digits)}`
+  return `${numberText(min, digits)}–${numberText(max, digits)}`
 }

@@ -1,6 +1,6 @@
 import { copyOf, newPath } from './data-folders.ts'
 import type { Sample } from './figure.ts'
-import { MANY, MOST, type PreparedFolders } from './prepared-folders.ts'
+import { countText, MANY, MOST, type PreparedFolders } from './prepared-folders.ts'
 import { measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
 import { spawnBareAnswer, spawnConnbook } from './servers.ts'
@@ -19,11 +19,11 @@ export async function measureStarts({ many, most }: PreparedFolders, workshop: s
     title: 'Start, from spawn to the first answers; the first one makes folder and accounts',
     rows: [
       ...rowsOf('start in an empty folder', first, bare, { healthyMilliseconds: ratioAtMost(3) }),
-      ...rowsOf(`start with ${MANY} records`, startMany, undefined, {
+      ...rowsOf(`start with ${countText(MANY)} records`, startMany, undefined, {
         healthyMilliseconds: undefined,
         readyMilliseconds: valueAtMost(1_000),
       }),
-      ...rowsOf(`start with ${MOST} records`, startMost, undefined, {
+      ...rowsOf(`start with ${countText(MOST)} records`, startMost, undefined, {
         healthyMilliseconds: undefined,
         readyMilliseconds: valueAtMost(6_000),
       }),

@@ -1,39 +1,48 @@
 import { type Cells, cellsOf } from './report.ts'
-import type { Row, Section } from './row.ts'
+import type { Section } from './row.ts'
 
-const headings: Cells = {
-  work: 'work',
-  figure: 'figure',
-  value: 'connbook',
-  baseline: 'compared with',
-  ratio: 'ratio',
-  target: 'target',
-  verdict: '',
-}
+type Columns = readonly (readonly [name: keyof Cells, heading: string])[]
 
-/** For a terminal; the work stands above its figures. */
+const textColumns: Columns = [
+  ['figure', 'figure'],
+  ['value', 'connbook'],
+  ['baseline', 'compared with'],
+  ['ratio', 'ratio'],
+  ['target', 'target'],
+  ['verdict', ''],
+]
+
+const markdownColumns: Columns = [
+  ['work', 'work'],
+  ['figure', 'figure'],
+  ['comparedWith', 'compared with'],
+  ['result', 'median (lowest–highest)'],
+  ['target', 'target'],
+  ['verdict', ''],
+]
+
+/** Everything, for a terminal; the work stands above its figures. */
 export function renderText({ title, rows }: Section): string {
   const cells = rows.map(cellsOf)
-  const { work: _work, ...columns } = headings
-  const names = Object.keys(columns) as (keyof typeof columns)[]
-  const widths = names.map((name) => Math.max(...[headings, ...cells].map((each) => each[name].length)))
-  const lineOf = (each: Cells) =>
-    `  ${names.map((name, i) => each[name].padEnd(widths[i] ?? 0)).join('  ')}`.trimEnd()
+  const widths = textColumns.map(([name, heading]) =>
+    Math.max(heading.length, ...cells.map((each) => each[name].length)),
+  )
+  const lineOf = (texts: readonly string[]) =>
+    `  ${texts.map((text, i) => text.padEnd(widths[i] ?? 0)).join('  ')}`.trimEnd()
   const lines = cells.flatMap((each, i) => {
-    const isFirst = each.work !== cells[i - 1]?.work
-    return isFirst ? [each.work, lineOf(each)] : [lineOf(each)]
+    const line = lineOf(textColumns.map(([name]) => each[name]))
+    return each.work === cells[i - 1]?.work ? [line] : [each.work, line]
   })
-  return [title, lineOf(headings), ...lines].join('\n')
+  return [title, lineOf(textColumns.map(([, heading]) => heading)), ...lines].join('\n')
 }
 
-/** For the README: the rows that have a target. */
+/** The rows that have a target, without the values of what is compared with, for the README. */
 export function renderMarkdown(sections: readonly Section[]): string {
-  const rows = sections.flatMap((section) => section.rows).filter(({ target }: Row) => target !== undefined)
-  const names = Object.keys(headings) as (keyof Cells)[]
-  const lineOf = (cells: Cells) => `| ${names.map((name) => cells[name]).join(' | ')} |`
+  const rows = sections.flatMap((section) => section.rows).filter(({ target }) => target !== undefined)
+  const lineOf = (texts: readonly string[]) => `| ${texts.join(' | ')} |`
   return [
-    lineOf(headings),
-    `|${'---|'.repeat(names.length)}`,
-    ...rows.map((row) => lineOf(cellsOf(row))),
+    lineOf(markdownColumns.map(([, heading]) => heading)),
+    `|${'---|'.repeat(markdownColumns.length)}`,
+    ...rows.map(cellsOf).map((cells) => lineOf(markdownColumns.map(([name]) => cells[name]))),
   ].join('\n')
 }

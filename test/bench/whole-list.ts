@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import { Agent, get, type IncomingMessage } from 'node:http'
+import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Sample } from './figure.ts'
 import { measureLoad } from './measure-load.ts'
 import { followMemory } from './memory.ts'
-import { MANY } from './prepared-folders.ts'
+import { countText, MANY } from './prepared-folders.ts'
 import { measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
 import { type Connbook, getBearer } from './servers.ts'
@@ -31,13 +31,13 @@ export async function measureWholeList(server: Connbook): Promise<Section> {
     { name: 'otherwise', measure: () => readBeside(() => pause(MEASURED_MS)) },
   ])
   return {
-    title: `Whole list of ${MANY} records; meanwhile others read ${READS_PER_SECOND} records a second`,
+    title: `Whole list of ${countText(MANY)} records; meanwhile others read ${READS_PER_SECOND} records a second`,
     rows: [
-      ...rowsOf('whole list', alone, undefined, {
+      ...rowsOf(`whole list of ${countText(MANY)}`, alone, undefined, {
         firstByteMilliseconds: valueAtMost(20),
         lastByteMilliseconds: undefined,
       }),
-      ...rowsOf('others, while lists are read', beside, without, {
+      ...rowsOf('others, while whole lists are read', beside, without, {
         latencyP50: undefined,
         latencyP99: valueAtMost(20),
         latencyMax: undefined,
@@ -81,7 +81,7 @@ async function timeLists(url: string, headers: Readonly<Record<string, string>>)
 async function timeList(url: string, headers: Readonly<Record<string, string>>) {
   const begin = performance.now()
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  get(url + path, { headers, agent: new Agent() }, resolve).on('error', reject)
+  get(url + path, { headers, agent: false }, resolve).on('error', reject)
   const response = await promise
   const firstByte = performance.now() - begin
   if (response.statusCode !== 200) throw new Error(`GET ${path}: ${response.statusCode}`)

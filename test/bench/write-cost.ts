@@ -2,7 +2,7 @@ import { add } from './adds.ts'
 import { readAnswer } from './full-answer.ts'
 import { CONNECTIONS } from './load.ts'
 import { measureLoad } from './measure-load.ts'
-import { FEW, MOST } from './prepared-folders.ts'
+import { countText, FEW, MOST } from './prepared-folders.ts'
 import { measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section } from './row.ts'
 import { type Connbook, getBearer, startConnbookOnCopy } from './servers.ts'
@@ -17,14 +17,18 @@ const sorted = '/configurations/?sort=name&page=0&per_page=50'
 export async function compareWriteCost(few: string, most: Connbook, workshop: string): Promise<Section> {
   const [ofMost, ofFew] = await measureInTurn(
     [
-      { name: `${MOST}`, warmUp: () => addFor(most, WARM_UP_MS), measure: () => addFor(most, MEASURED_MS) },
-      { name: `${FEW}`, measure: addToFew },
+      {
+        name: `${countText(MOST)} records`,
+        warmUp: () => addFor(most, WARM_UP_MS),
+        measure: () => addFor(most, MEASURED_MS),
+      },
+      { name: `${countText(FEW)} records`, measure: addToFew },
     ],
     ROUNDS,
   )
   return {
     title: `Durable add with many records present and with few, between two snapshots, ${CONNECTIONS} connections`,
-    rows: rowsOf(`add to ${MOST}`, ofMost, ofFew, {
+    rows: rowsOf(`durable add to ${countText(MOST)} records`, ofMost, ofFew, {
       cpuMicroseconds: ratioAtMost(1.3),
       perSecond: undefined,
       latencyP50: undefined,
