@@ -11,7 +11,7 @@ const paths = ['/configurations/'] as const
 const others = { latencyP50: undefined, latencyP99: undefined }
 
 /** One add of a record of its own in each request. */
-export const add: Load = {
+const add: Load = {
   method: 'POST',
   paths,
   body: JSON.stringify({ name: `new-${UNIQUE_DIGITS}`, hostname: 'new.example', port: 22, username: 'ops' }),

@@ -58,7 +58,7 @@ async function measureEverything() {
     show(await comparePages({ few, many, most }, workshop))
     show(await measureWholeList(many))
     show(await measureTokens(few))
-    show(await compareWriteCost(folders.few, most, workshop))
+    show(await compareWriteCost(few, most))
   }
   show(await compareAdds(folders.few, workshop))
   show(await compareCompaction(folders.most, workshop))

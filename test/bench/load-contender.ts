@@ -3,7 +3,7 @@ import { measureLoad } from './measure-load.ts'
 import type { Contender } from './rounds.ts'
 import type { ServerProcess } from './server-process.ts'
 
-const WARM_UP_MS = 1_000
+const WARM_UP_MS = 2_000
 const MEASURED_MS = 1_500
 
 /** A server that runs through all rounds, under one load. */

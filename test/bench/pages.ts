@@ -27,15 +27,17 @@ export async function comparePages(
   await using jsonServer = await startJsonServer(workshop, FEW)
   const paths = pathsFor(FEW, (page) => `/configurations?_sort=name&_page=${page + 1}&_limit=${PER_PAGE}`)
 
-  const [ofFew, ofMany, ofMost, ofChanging, bare, other] = await measureInTurn([
-    loadContender(`${countText(FEW)} records`, servers.few, few.load),
-    loadContender(`${countText(MANY)} records`, servers.many, many.load),
-    loadContender(`${countText(MOST)} records`, servers.most, most.load),
-    whileWriting(
-      loadContender(`${countText(MOST)} records, changing`, servers.most, most.load),
-      servers.most,
-      most.load.headers,
-    ),
+  const quiet = {
+    few: loadContender(`${countText(FEW)} records`, servers.few, few.load),
+    many: loadContender(`${countText(MANY)} records`, servers.many, many.load),
+    most: loadContender(`${countText(MOST)} records`, servers.most, most.load),
+  }
+  const [ofFew, ofMany, ofMost, ofChangingFew, ofChangingMost, bare, other] = await measureInTurn([
+    quiet.few,
+    quiet.many,
+    quiet.most,
+    whileWriting(quiet.few, servers.few, few.load.headers, FEW),
+    whileWriting(quiet.most, servers.most, most.load.headers, MOST),
     loadContender('bare node:http', bareServer, most.load),
     loadContender('json-server', jsonServer, { paths }),
   ])
@@ -54,9 +56,9 @@ export async function comparePages(
       ...rowsOf(`page of ${PER_PAGE} from ${countText(MOST)}`, ofMost, bare, byBare),
       ...rowsOf(`page of ${PER_PAGE} from ${countText(MOST)}`, ofMost, ofFew, byFew),
       ...rowsOf(
-        `page of ${PER_PAGE} from ${countText(MOST)}, ${WRITES_PER_SECOND} writes/s`,
-        ofChanging,
-        ofFew,
+        `page of ${PER_PAGE} from ${countText(MOST)}, both with ${WRITES_PER_SECOND} writes/s`,
+        ofChangingMost,
+        ofChangingFew,
         byFew,
       ),
       ...rowsOf(`page of ${PER_PAGE} from ${countText(FEW)}`, ofFew, other, {
@@ -93,13 +95,16 @@ function whileWriting(
   contender: Contender,
   server: Connbook,
   headers: Readonly<Record<string, string>>,
+  records: number,
 ): Contender {
   // Goes on from round to round, for each record is added once.
   let index = 0
   return {
-    ...contender,
+    name: contender.name,
     async measure() {
-      const writes = startSteadyRequests(server.url, headers, WRITES_PER_SECOND, () => writeOf(index++, MOST))
+      const writes = startSteadyRequests(server.url, headers, WRITES_PER_SECOND, () =>
+        writeOf(index++, records),
+      )
       try {
         return await Promise.race([contender.measure(), writes.failed])
       } finally {

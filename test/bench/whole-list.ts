@@ -20,6 +20,7 @@ const path = '/configurations/'
 /** All records in one answer, and what others notice of it. */
 export async function measureWholeList(server: Connbook): Promise<Section> {
   const headers = await getBearer(server)
+  const residentMebibytes = server.residentMebibytes()
   const listing = () => measureLoad(server, { paths: [path], headers, connections: 1 }, MEASURED_MS)
   const [alone, beside, without] = await measureInTurn([
     {
@@ -30,6 +31,7 @@ export async function measureWholeList(server: Connbook): Promise<Section> {
     { name: 'while listing', warmUp: listing, measure: () => readBeside(listing) },
     { name: 'otherwise', measure: () => readBeside(() => pause(MEASURED_MS)) },
   ])
+  const beforeFirst = { name: 'before the first', samples: beside.samples.map(() => ({ residentMebibytes })) }
   return {
     title: `Whole list of ${countText(MANY)} records; meanwhile others read ${READS_PER_SECOND} records a second`,
     rows: [
@@ -41,6 +43,8 @@ export async function measureWholeList(server: Connbook): Promise<Section> {
         latencyP50: undefined,
         latencyP99: valueAtMost(20),
         latencyMax: undefined,
+      }),
+      ...rowsOf('server, while whole lists are read', beside, beforeFirst, {
         residentMebibytes: ratioAtMost(1.25),
       }),
     ],
