@@ -7,7 +7,7 @@ const WARM_UP_MS = 2_000
 const MEASURED_MS = 1_500
 
 /** A server that runs through all rounds, under one load. */
-export function loadContender(name: string, server: ServerProcess, load: Load): Contender {
+export function loadContender(name: string, server: ServerProcess, load: Load): Required<Contender> {
   return {
     name,
     warmUp: () => measureLoad(server, load, WARM_UP_MS),

@@ -35,6 +35,15 @@ for (const { name, run, skip } of generators) {
       await assert.rejects(run(url, { paths: ['/'], status: 304 }, RUN_MS), /should be answered 304/)
     })
 
+    it('fails when a connection breaks', async (t) => {
+      let requests = 0
+      const url = await serve(t, (_request, response) => {
+        if (++requests === 20) response.destroy()
+        else response.end()
+      })
+      await assert.rejects(run(url, { paths: ['/'] }, RUN_MS), /should be answered 200/)
+    })
+
     it('fails when nobody answers', async (t) => {
       const url = await serve(t, () => {})
       await assert.rejects(run(url, { paths: ['/'] }, RUN_MS), /should be answered 200/)

@@ -92,24 +92,22 @@ function pathsFor(records: number, pathOf: (page: number) => string): [string, .
 }
 
 function whileWriting(
-  contender: Contender,
+  { name, warmUp, measure }: Required<Contender>,
   server: Connbook,
   headers: Readonly<Record<string, string>>,
   records: number,
 ): Contender {
   // Goes on from round to round, for each record is added once.
   let index = 0
-  return {
-    name: contender.name,
-    async measure() {
-      const writes = startSteadyRequests(server.url, headers, WRITES_PER_SECOND, () =>
-        writeOf(index++, records),
-      )
-      try {
-        return await Promise.race([contender.measure(), writes.failed])
-      } finally {
-        writes.stop()
-      }
-    },
+  const beside = async <T>(action: () => Promise<T>): Promise<T> => {
+    const writes = startSteadyRequests(server.url, headers, WRITES_PER_SECOND, () =>
+      writeOf(index++, records),
+    )
+    try {
+      return await Promise.race([action(), writes.failed])
+    } finally {
+      writes.stop()
+    }
   }
+  return { name, warmUp: () => beside(warmUp), measure: () => beside(measure) }
 }
