@@ -18,6 +18,7 @@ declare module 'autocannon' {
       readonly duration: number
       /** Milliseconds between two looks at whether the run is over. */
       readonly sampleInt: number
+      readonly setupClient: (client: NodeJS.EventEmitter) => void
     }
 
     interface Result {
