@@ -9,6 +9,8 @@ import { memoryOf, residentMebibytesOf, type WithMemory } from './memory.ts'
 /** Between two looks at whether a server answers: so exact is the time at which it did. */
 const LOOK_MS = 2
 const ANSWER_DEADLINE_MS = 60_000
+/** For the reason why a server has ended; it may log a line for each request. */
+const STDERR_CHARACTERS_KEPT = 4_096
 
 /** A server under measurement; it is stopped when it goes out of scope. */
 export interface ServerProcess extends AsyncDisposable, WithMemory {
@@ -43,11 +45,14 @@ export async function startServer(
   const { child, ended, asServer } = run(command, args, options)
   const { promise: listening, resolve } = Promise.withResolvers<string>()
   let stderr = ''
-  child.stderr.on('data', (text: string) => {
+  const lookForUrl = (text: string) => {
     stderr += text
     const url = /"event":"listening","url":"([^"]+)"/.exec(stderr)?.[1]
-    if (url !== undefined) resolve(url)
-  })
+    if (url === undefined) return
+    child.stderr.off('data', lookForUrl)
+    resolve(url)
+  }
+  child.stderr.on('data', lookForUrl)
   return asServer(await Promise.race([listening, ended]))
 }
 
@@ -94,7 +99,7 @@ function run(
   process.once('exit', killWithBench)
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text
+    stderr = (stderr + text).slice(-STDERR_CHARACTERS_KEPT)
   })
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
   const reason = closed.then(([code, signal]) => `${command} ended with ${code ?? signal}: ${stderr}`)

@@ -11,7 +11,7 @@ const PERIOD_MS = 20
 const PER_PAGE = 50
 /** Rounds of one worker between two whole lists, and between two logins. */
 const LIST_EVERY = 100
-const LOGIN_EVERY = 20
+const LOGIN_EVERY = 100
 /** Failures of which the reason is kept. */
 const REASONS_MAX = 20
 

@@ -49,7 +49,10 @@ function tellMinute(count: number) {
   for (const [kind, added] of minute.flatMap((stretch) => [...stretch.counts]))
     counts.set(kind, (counts.get(kind) ?? 0) + added)
   const memory = summarize(minute.map(({ mebibytes }) => mebibytes)).median
-  const kinds = [...counts].map(([kind, number]) => `${number} ${kind}`).join(', ')
+  const kinds = [...counts]
+    .toSorted()
+    .map(([kind, number]) => `${number} ${kind}`)
+    .join(', ')
   const times = `p50 ${quantile(latencies, 0.5).toFixed(2)} ms, p99 ${quantile(latencies, 0.99).toFixed(2)} ms`
   const minutes = (count / STRETCHES_PER_MINUTE).toFixed(1)
   console.log(
