@@ -1,5 +1,5 @@
 import { type Figure, figures, type Series, valuesOf } from './figure.ts'
-import { type Assessment, assess, type Row, type Section, type Target } from './row.ts'
+import { assess, type Row, type Section, type Target } from './row.ts'
 import { type Summary, summarize } from './statistics.ts'
 
 /** Above it the pace was the generator's and not the server's. */
@@ -40,21 +40,21 @@ export function describeDisturbance(sections: readonly Section[]): string {
 export function cellsOf(row: Row): Cells {
   const { work, figure, subject, baseline, target } = row
   const { value, baselineValue, ratio, isMet } = assess(row)
-  const own = valueText(figure, subject, value, ratio)
+  const own = valueText(figure, subject, value)
+  const hasSpread = subject.samples.length > 1
+  const ownAndSpread = hasSpread ? `${own} (${spread(value, figures[figure].digits)})` : own
   const ratioAndSpread = ratio ? `${numberText(ratio.median, 2)} (${spread(ratio, 2)})` : ''
   return {
     work,
     figure: figures[figure].label,
-    value: own,
+    value: ratio ? own : ownAndSpread,
     baseline:
-      baseline && baselineValue
-        ? `${valueText(figure, baseline, baselineValue, ratio)} ${baseline.name}`
-        : '',
+      baseline && baselineValue ? `${valueText(figure, baseline, baselineValue)} ${baseline.name}` : '',
     ratio: ratioAndSpread,
     target: target ? targetText(target) : '',
     verdict: isMet === undefined ? '' : isMet ? 'met' : 'missed',
     comparedWith: target?.of === 'ratio' ? (baseline?.name ?? '') : '',
-    result: target?.of === 'ratio' ? `${ratioAndSpread} ×` : own,
+    result: target?.of === 'ratio' ? `${ratioAndSpread} ×` : ownAndSpread,
   }
 }
 
@@ -67,13 +67,10 @@ export function numberText(value: number, digits: number): string {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 
-/** Without a ratio, its own spread is told. */
-function valueText(figure: Figure, series: Series, value: Summary, ratio: Assessment['ratio']): string {
-  const { digits } = figures[figure]
+function valueText(figure: Figure, series: Series, value: Summary): string {
   const isGenerators =
     figure === 'perSecond' && summarize(valuesOf(series, 'generatorCores')).median > GENERATOR_CORES_MAX
-  const own = ratio || series.samples.length === 1 ? '' : ` (${spread(value, digits)})`
-  return `${numberText(value.median, digits)}${isGenerators ? '*' : ''}${own}`
+  return `${numberText(value.median, figures[figure].digits)}${isGenerators ? '*' : ''}`
 }
 
 /** What is asked for, in short. */
