@@ -5,6 +5,9 @@ import { measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
 import { spawnBareAnswer, spawnConnbook } from './servers.ts'
 
+/** It answers from the first moment, so whatever there is to be read. */
+const HEALTHY_RATIO_MAX = 1.5
+
 /** From when the process is started to the first answers. */
 export async function measureStarts({ many, most }: PreparedFolders, workshop: string): Promise<Section> {
   const ofMany = await copyOf(many, workshop)
@@ -15,16 +18,21 @@ export async function measureStarts({ many, most }: PreparedFolders, workshop: s
     { name: 'connbook', measure: () => timeStart(spawnConnbook(ofMany)) },
     { name: 'connbook', measure: () => timeStart(spawnConnbook(ofMost)) },
   ])
+  const empty = { ...first, name: 'empty folder' }
   return {
     title: 'Start, from spawn to the first answers; the first one makes folder and accounts',
     rows: [
       ...rowsOf('start in an empty folder', first, bare, { healthyMilliseconds: ratioAtMost(3) }),
+      ...rowsOf(`start with ${countText(MANY)} records`, startMany, empty, {
+        healthyMilliseconds: ratioAtMost(HEALTHY_RATIO_MAX),
+      }),
       ...rowsOf(`start with ${countText(MANY)} records`, startMany, undefined, {
-        healthyMilliseconds: undefined,
         readyMilliseconds: valueAtMost(1_000),
       }),
+      ...rowsOf(`start with ${countText(MOST)} records`, startMost, empty, {
+        healthyMilliseconds: ratioAtMost(HEALTHY_RATIO_MAX),
+      }),
       ...rowsOf(`start with ${countText(MOST)} records`, startMost, undefined, {
-        healthyMilliseconds: undefined,
         readyMilliseconds: valueAtMost(6_000),
       }),
     ],
