@@ -69,7 +69,6 @@ async function bundleInto(bundlePath) {
       format: 'cjs',
       platform: 'node',
       target: 'node26',
-      keepNames: true,
     })
   } catch {
     throw new Error('Cannot bundle src/main.ts: mend what esbuild names above, then build again')

@@ -106,8 +106,8 @@ export interface AuthenticatorOptions {
   readonly log: Log
 }
 
-/** The scope is what token and account allow together. */
-type VerifiedClaims = Claims & { readonly scope: Scope }
+/** Whoever they are of may do what token and account allow together. */
+type VerifiedClaims = Claims & { readonly principal: Principal }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, audit, log } = options
@@ -126,8 +126,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const found = findToken(request)
       const claims = found && verify(found.token, found.carrier)
       if (found === undefined || claims === undefined) return undefined
-      const principal = { kind: kindOf(claims), name: claims.sub, scope: claims.scope }
-      return { carrier: found.carrier, principal }
+      return { carrier: found.carrier, principal: claims.principal }
     },
 
     get remembering() {
@@ -201,9 +200,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return undefined
     }
     if (remembered !== undefined) return remembered
-    const account = accounts.find(kindOf(claims), claims.sub)
+    const kind = kindOf(claims)
+    const account = accounts.find(kind, claims.sub)
     if (claims.iss !== ISSUER || account?.generation !== claims.gen) return undefined
-    const found = { ...claims, scope: narrower(claims.scope ?? FULL_SCOPE, scopeOf(account)) }
+    const scope = narrower(claims.scope ?? FULL_SCOPE, scopeOf(account))
+    const found = { ...claims, principal: { kind, name: claims.sub, scope } }
     remember(token, found)
     return found
   }

@@ -14,7 +14,7 @@ import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/ref
 
 const OPEN = '{"configurations":['
 const CLOSE = ']}'
-const PRIVATE = { 'Cache-Control': 'no-cache, private' }
+const CACHE_CONTROL = 'no-cache, private'
 
 /** @param basePath What stands before the paths that clients are given. */
 export function configurationRoutes(store: ConfigurationStore, basePath: string, audit: AuditTrail): Route[] {
@@ -100,12 +100,16 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string,
     } catch (error) {
       throw asProblem(error)
     }
-    return { status: 209, reason: 'Deleted', headers: { ...PRIVATE, 'Content-Length': '0' } }
+    return {
+      status: 209,
+      reason: 'Deleted',
+      headers: { 'Cache-Control': CACHE_CONTROL, 'Content-Length': '0' },
+    }
   }
 }
 
 function cacheHeaders(etag: string): Record<string, string> {
-  return { ...PRIVATE, ETag: etag }
+  return { 'Cache-Control': CACHE_CONTROL, ETag: etag }
 }
 
 function envelope(records: readonly Configuration[], headers: Record<string, string>, status = 200): Reply {
@@ -147,7 +151,8 @@ function changesBetween(before: Configuration, after: Configuration) {
 }
 
 function conflictOrThrow(error: unknown): Reply {
-  if (error instanceof NameTakenError) return envelope([error.holder], PRIVATE, 409)
+  if (error instanceof NameTakenError)
+    return envelope([error.holder], { 'Cache-Control': CACHE_CONTROL }, 409)
   throw asProblem(error)
 }
 

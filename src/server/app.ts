@@ -67,8 +67,11 @@ export function createApp(
     if (credential === undefined) return refuse(request)
     if (credential.carrier === 'cookie') checkSameSite(request)
     request.principal = credential.principal
-    request.checkAgain = async () => {
-      if (authenticator.authenticate(request) === undefined) await refuse(request)
+    // A body can take half a minute to come.
+    if (!SAFE_METHODS.has(request.method)) {
+      request.checkAgain = async () => {
+        if (authenticator.authenticate(request) === undefined) await refuse(request)
+      }
     }
     return undefined
   }

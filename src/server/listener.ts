@@ -271,11 +271,14 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       ...fixedHeaders,
       'X-Request-Id': request.requestId,
     }
-    if (typeof body === 'string') headers['Content-Length'] = Buffer.byteLength(body)
+    const bytes = typeof body === 'string' ? Buffer.byteLength(body) : undefined
+    // Which is quicker to write.
+    const isAscii = typeof body === 'string' && bytes === body.length
+    if (bytes !== undefined) headers['Content-Length'] = bytes
     if (isBodyRefused || isLast) headers.Connection = 'close'
     response.writeHead(status, reply.reason ?? STATUS_CODES[status], headers)
     if (request.method === 'HEAD' || body === undefined) response.end()
-    else if (typeof body === 'string') response.end(body)
+    else if (typeof body === 'string') response.end(body, isAscii ? 'latin1' : 'utf8')
     else pipeline(inTurns(body, turns, socket), response).catch(() => response.destroy())
   }
 

@@ -45,7 +45,7 @@ export function createTrust(networks: readonly Network[]): BlockList {
  * behind it, what were left would be no address.
  */
 export function unmapped(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.[\d.]+$)/i, '')
+  return address.startsWith('::') ? address.replace(/^::ffff:(?=\d+\.[\d.]+$)/i, '') : address
 }
 
 function findAddress(peer: string, hops: string | readonly string[] | undefined, trusted: BlockList): string {
