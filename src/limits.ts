@@ -2,6 +2,8 @@
 export const BODY_BYTES_MAX = 64 * 1024
 /** Request line and header fields together; beyond it the answer is 431. */
 export const HEADER_BYTES_MAX = 16 * 1024
+/** Header fields; beyond it the answer is 431. Each takes memory, however short it is. */
+export const HEADER_FIELDS_MAX = 200
 /** A longer body is made something of when nothing else waits. */
 export const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
 /** Pieces of a body that are kept apart while more come. */

@@ -71,10 +71,13 @@ export class AuditFile {
       if (systemCode(error) !== 'ENOENT') throw error
     })
     if (expected === undefined) return undefined
-    const file = await this.#files.open(path, 'a+', 0o600)
-    const found = await file.stat()
-    if (found.isFile() && found.ino === expected.ino && found.nlink === 1) return file
-    await file.close()
+    if (expected.isFile()) {
+      const file = await this.#files.open(path, 'a+', 0o600)
+      const found = await file.stat()
+      const isSame = found.ino === expected.ino && found.dev === expected.dev
+      if (isSame && found.isFile() && found.nlink === 1) return file
+      await file.close()
+    }
     throw new FolderRefusedError(`Cannot write "${path}": it is not a plain file of one name; move it away`)
   }
 
@@ -84,8 +87,8 @@ export class AuditFile {
    * @throws the system's error, or an Error when the file took only a part.
    */
   async append(lines: string): Promise<void> {
-    const bytes = Buffer.from(this.#isTorn ? `\n${lines}` : lines)
-    if (this.#file !== undefined && this.#bytes > 0 && this.#bytes + bytes.length > this.#bytesMax) {
+    const size = this.#bytes + Buffer.byteLength(lines)
+    if (this.#file !== undefined && this.#bytes > 0 && size > this.#bytesMax) {
       // A file that grows too large is better than a line that is lost.
       await this.#moveOn().catch((error: unknown) => {
         this.#log.error('audit_not_rotated', { reason: String(error) })
@@ -93,6 +96,7 @@ export class AuditFile {
     }
     if (this.#file === undefined) await this.open()
     if (this.#file === undefined) await this.#make()
+    const bytes = Buffer.from(this.#isTorn ? `\n${lines}` : lines)
     const { bytesWritten = 0 } = (await this.#file?.write(bytes, 0, bytes.length, null)) ?? {}
     this.#bytes += bytesWritten
     this.#isTorn = bytesWritten < bytes.length

@@ -79,6 +79,7 @@ export async function openAuditTrail(
   })
   let waiting: string[] = []
   let lost = 0
+  let isClosed = false
   let current: Promise<void> = Promise.resolve()
   /** The write that takes what is waiting, once the one before it has ended. */
   let next: Promise<void> | undefined
@@ -104,6 +105,8 @@ export async function openAuditTrail(
 
   return {
     record(event, actor, fields = {}) {
+      // A request that was cut off may come to its end when the folder is somebody else's already.
+      if (isClosed) return Promise.resolve()
       if (waiting.length >= AUDIT_WAITING_LINES_MAX) {
         lose(1, 'too many lines are waiting')
         return Promise.resolve()
@@ -121,6 +124,7 @@ export async function openAuditTrail(
         seen = current
         await seen
       }
+      isClosed = true
       if (lost > 0) await writeWaiting()
       await file.close()
     },

@@ -9,7 +9,7 @@ import { networkOf } from './throttle.ts'
 export interface AttemptBudget {
   /** Whether this attempt is to be listed; if not, it is counted. */
   take(address: string): boolean
-  /** How many were not listed, of the windows that have ended; then counts anew. */
+  /** How many were not listed since the last call. */
   settle(): number
 }
 
@@ -17,7 +17,6 @@ export function createAttemptBudget(clock: Clock): AttemptBudget {
   let windowEnd = 0
   let all = 0
   let unlisted = 0
-  let settled = 0
   const listed = new Map<string, number>()
 
   return {
@@ -25,8 +24,6 @@ export function createAttemptBudget(clock: Clock): AttemptBudget {
       const now = clock.elapsed()
       if (now >= windowEnd) {
         windowEnd = now + ATTEMPTS_WINDOW_MS
-        settled += unlisted
-        unlisted = 0
         all = 0
         listed.clear()
       }
@@ -41,8 +38,8 @@ export function createAttemptBudget(clock: Clock): AttemptBudget {
       return true
     },
     settle() {
-      const count = settled
-      settled = 0
+      const count = unlisted
+      unlisted = 0
       return count
     },
   }

@@ -5,7 +5,7 @@ import { formatCookie, readCookie } from '../http/cookie.ts'
 import type { Caller, Principal, Request } from '../http/message.ts'
 import { FULL_SCOPE, narrower, type Scope } from '../http/scope.ts'
 import { trimBlanks } from '../http/white-space.ts'
-import { VERIFIED_TOKENS_MAX } from '../limits.ts'
+import { ATTEMPTS_WINDOW_MS, VERIFIED_TOKENS_MAX } from '../limits.ts'
 import type { Log, LogFields } from '../log.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import { createAttemptBudget } from './attempt-budget.ts'
@@ -65,6 +65,8 @@ export interface Authenticator {
   authenticate(request: Request): Credential | undefined
   /** To be waited for before a credential is refused: that it has expired must outlive the process. Never rejects. */
   readonly remembering: Promise<void> | undefined
+  /** Tells how many attempts were not listed, which it otherwise does some time later. */
+  close(): Promise<void>
   /**
    * Checks a user's password and starts a session.
    *
@@ -114,6 +116,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { clock } = revocations
   // One for each kind: a flood of client ids, which are quick to check, must not push users out.
   const budget = createAttemptBudget(clock)
+  /** Runs while there are attempts of which only the number is to be told. */
+  let counting: NodeJS.Timeout | undefined
   const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
   /** Tokens whose signature and account were found good, with what both allow, oldest first. */
   const verified = new Map<string, VerifiedClaims>()
@@ -132,6 +136,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     get remembering() {
       return revocations.remembering
     },
+
+    close: tellCount,
 
     async logIn(caller, username, password) {
       const account = await check(caller, 'user', username, async (found) => {
@@ -241,13 +247,17 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   async function tellOfFailure(event: AuditEvent, caller: Caller, fields: LogFields) {
-    const isListed = budget.take(caller.address)
+    if (budget.take(caller.address)) await tell('warn', event, caller, fields)
+    else counting ??= setTimeout(tellCount, ATTEMPTS_WINDOW_MS).unref()
+  }
+
+  async function tellCount() {
+    clearTimeout(counting)
+    counting = undefined
     const count = budget.settle()
-    if (count > 0) {
-      log.warn('attempts_not_listed', { count })
-      await audit.record('attempts_not_listed', undefined, { count })
-    }
-    if (isListed) await tell('warn', event, caller, fields)
+    if (count === 0) return
+    log.warn('attempts_not_listed', { count })
+    await audit.record('attempts_not_listed', undefined, { count })
   }
 
   /** Runs the check of a secret between the two halves of the throttle. */

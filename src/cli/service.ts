@@ -162,6 +162,7 @@ async function start(
     audit,
     log,
   })
+  cleanUps.push(() => authenticator.close())
   const whyNotReady = () => {
     if (listener.isDraining) return 'The server is stopping'
     return store.isWritable && revocations.isWritable ? undefined : 'The disk failed, and changes are refused'

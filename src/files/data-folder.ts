@@ -5,7 +5,14 @@ import { quoteForShell } from '../shell.ts'
 import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
-import { findUnfinishedReplacement, finishReplacement, sweepReplacements } from './folder-replacement.ts'
+import {
+  asideName,
+  committedName,
+  findUnfinishedReplacement,
+  finishReplacement,
+  sweepReplacements,
+  unfinishedName,
+} from './folder-replacement.ts'
 
 /** Every file that the program keeps in a data folder. */
 export const dataFiles = {
@@ -41,7 +48,13 @@ export const dataFileNames: readonly string[] = [...Object.values(dataFiles), ..
 const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
 
 /** What crashes and restores leave in a folder; it holds what the files hold that it comes from. */
-const leftover = /\.torn-\d+-[0-9a-f]+$|^\..+\.[0-9a-f]{12}\.tmp$|^(?:before-|\.)?restore-/
+const leftovers = [
+  /^journal(?:\.old)?\.torn-\d+-[0-9a-f]+$/,
+  /^\..+\.[0-9a-f]{12}\.tmp$/,
+  asideName,
+  committedName,
+  unfinishedName,
+]
 
 /** Where the files of a data folder lie. */
 export interface DataPaths {
@@ -129,7 +142,7 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
   }
   for (const entry of entries) {
     const isData = dataFileNames.includes(entry)
-    if (!isData && !leftover.test(entry)) continue
+    if (!isData && !leftovers.some((name) => name.test(entry))) continue
     const entryPath = join(path, entry)
     const found = await files.lstat(entryPath).catch((error: unknown) => {
       // A server beside may have moved it meanwhile.

@@ -21,8 +21,10 @@ export interface Replacement {
 }
 
 const stampPattern = String.raw`\d{8}T\d{6}Z-[0-9a-f]{6}`
-const unfinishedName = new RegExp(`^\\.restore-${stampPattern}\\.tmp$`)
-const committedName = new RegExp(`^restore-(${stampPattern})\\.(begun|cleared)$`)
+export const unfinishedName = new RegExp(`^\\.restore-${stampPattern}\\.tmp$`)
+/** What was in the folder before, kept aside. */
+export const asideName = new RegExp(`^before-restore-${stampPattern}$`)
+export const committedName = new RegExp(`^restore-(${stampPattern})\\.(begun|cleared)$`)
 
 export async function prepareReplacement(
   folder: string,

@@ -9,8 +9,10 @@ export class Connections {
   readonly #giveWay: (socket: Socket) => void
   readonly #strangers = new Set<Socket>()
   readonly #known = new Set<Socket>()
-  /** TCP connections that carry none of TLS yet, by their ends. */
+  /** TCP connections by their ends, for one of TLS to find what it runs over. */
   readonly #bare = new Map<string, Socket>()
+  /** TLS connections by what they run over. */
+  readonly #secured = new WeakMap<Socket, Socket>()
   /** What a TLS connection runs over. */
   readonly #carriers = new WeakMap<Socket, Socket>()
 
@@ -35,7 +37,9 @@ export class Connections {
   /** TLS is there: what happens on `secured` counts for the connection that carries it. */
   join(secured: Socket): void {
     const carrier = this.#bare.get(endsOf(secured))
-    if (carrier !== undefined) this.#carriers.set(secured, carrier)
+    if (carrier === undefined) return
+    this.#carriers.set(secured, carrier)
+    this.#secured.set(carrier, secured)
   }
 
   /** A request has begun to come in. */
@@ -56,7 +60,9 @@ export class Connections {
    * so.
    */
   hold(): () => void {
-    const held = [...this.#strangers, ...this.#known].filter((socket) => !socket.isPaused())
+    // TLS reads past the connection that carries it.
+    const readers = [...this.#strangers, ...this.#known].map((socket) => this.#secured.get(socket) ?? socket)
+    const held = readers.filter((socket) => !socket.isPaused())
     for (const socket of held) socket.pause()
     return () => {
       for (const socket of held) socket.resume()

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../http/problem.ts'
-import { HEADER_BYTES_MAX } from '../limits.ts'
+import { HEADER_BYTES_MAX, HEADER_FIELDS_MAX } from '../limits.ts'
 
 /** Fields of which a second one would make the request mean two things. */
 const SINGLETONS = new Set([
@@ -53,7 +53,7 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
 
 /** Request line and header fields together are too long. */
 export function headerTooLarge(): Problem {
-  const message = `Request line and headers are longer than ${HEADER_BYTES_MAX} bytes`
+  const message = `Request line and headers are longer than ${HEADER_BYTES_MAX} bytes, or more than ${HEADER_FIELDS_MAX} fields`
   return new Problem(431, 'header_too_large', message)
 }
 

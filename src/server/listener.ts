@@ -17,6 +17,7 @@ import { Problem } from '../http/problem.ts'
 import {
   CUT_OFF_LOG_PAUSE_MS,
   HEADER_BYTES_MAX,
+  HEADER_FIELDS_MAX,
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_TIMEOUT_MS,
   LINGER_MS,
@@ -120,15 +121,18 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   const server: Server = tlsServer ?? createServer(options, receive)
   const fixedHeaders = { ...PROTECTIVE_HEADERS, ...(tls === undefined ? {} : TLS_HEADERS) }
   server.timeout = SOCKET_TIMEOUT_MS
-  // Header fields are bounded by their bytes; a bound on their number would drop some in silence.
-  server.maxHeadersCount = 0
+  server.maxHeadersCount = HEADER_FIELDS_MAX
   // A client that closes its half after the request still gets the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('checkContinue', receive satisfies RequestListener)
   server.on('checkExpectation', receive satisfies RequestListener)
   server.on('connection', (socket: Socket) => connections.add(socket))
   tlsServer?.on('secureConnection', (socket: Socket) => connections.join(socket))
-  server.on('connect', (_: IncomingMessage, socket: Socket) => refuseAfterLast(socket, targetProblem))
+  server.on('connect', (_: IncomingMessage, socket: Socket) => {
+    // Node has taken its own listeners away.
+    socket.on('error', () => socket.destroy())
+    refuseAfterLast(socket, targetProblem)
+  })
   server.on('clientError', onClientError)
 
   return {

@@ -8,6 +8,7 @@ export type Turns = (work: () => void) => void
 export function createTurns(): Turns {
   let last = Promise.resolve()
   return (work) => {
-    last = last.then(() => new Promise((resolve) => setImmediate(resolve))).then(work)
+    last = last.then(() => new Promise((resolve) => setImmediate(resolve)))
+    void last.then(work)
   }
 }

@@ -3,6 +3,7 @@ import { appendFile, readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { ATTEMPTS_LISTED_MAX } from '../../src/limits.ts'
 import { oneFileThread, underStrace } from '../faults/strace.ts'
 import { missing } from '../support/debian.ts'
 import { runExecutable } from '../support/executable.ts'
@@ -226,6 +227,24 @@ describe('a server', () => {
     assert.deepEqual([event, users, clients], ['first_started', ['admin'], ['script']])
     assert.deepEqual([lines[1]?.event, lines[1]?.pid], ['started', process.pid])
     assert.equal(lines.at(-1)?.event, 'stopped')
+  })
+
+  it('keeps how many attempts it did not list, at its stop at the latest', async (t) => {
+    const { folder, service } = await setUp(t)
+    const attempts = ATTEMPTS_LISTED_MAX + 15
+    const added = await addedBy(folder, async () => {
+      for (let i = 0; i < attempts; i += 1) {
+        const body = JSON.stringify({ client_id: 'script', client_secret: `guess ${i}` })
+        await service.call('/v1/auth/token', { method: 'POST', body })
+      }
+      await service.stop()
+    })
+    const listed = added.filter(({ event }) => /^token_(refused|throttled)$/.test(String(event)))
+    assert.equal(listed.length, ATTEMPTS_LISTED_MAX)
+    assert.deepEqual(added.slice(-2), [
+      { event: 'attempts_not_listed', count: 15 },
+      { event: 'stopped', pid: process.pid },
+    ])
   })
 
   it('keeps that it completed a restore which was interrupted', { skip: missing('strace') }, async (t) => {

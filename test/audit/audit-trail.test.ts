@@ -264,6 +264,15 @@ describe('the audit trail', () => {
     assert.equal(lines.find(({ event }) => event === 'lines_lost')?.count, 5)
   })
 
+  it('takes nothing once it is closed', async (t) => {
+    const { open, linesOf } = await setUp(t)
+    const trail = await open()
+    await add(trail, 1)
+    await trail.close()
+    await add(trail, 2)
+    assert.equal((await linesOf()).length, 1)
+  })
+
   it('writes what was lost to the last when it is closed', async (t) => {
     const { files, open, linesOf } = await setUp(t)
     const trail = await open()

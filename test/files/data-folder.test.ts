@@ -143,6 +143,15 @@ describe('a folder that is open to others', () => {
     })
   }
 
+  it('is used although something in it is that the program does not know', async (t) => {
+    const path = await temporaryFolder(t)
+    for (const name of ['restore-notes.txt', 'before-restore-friday', 'journal.torn-off', 'x.tmp']) {
+      await writeFile(join(path, name), '')
+      await chmod(join(path, name), 0o644)
+    }
+    await openUntilEnd(t, path)
+  })
+
   it('is refused, with the command that mends it, when something is in it', async (t) => {
     const path = await temporaryFolder(t)
     await writeFile(join(path, 'keys.json'), '')

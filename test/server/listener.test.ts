@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, describe, it } from 'node:test'
-import { BODY_BYTES_MAX, HEADER_BYTES_MAX } from '../../src/limits.ts'
+import { BODY_BYTES_MAX, HEADER_BYTES_MAX, HEADER_FIELDS_MAX } from '../../src/limits.ts'
 import { createFailingFiles, holdUp } from '../support/failing-files.ts'
 import { createClient, namesIn } from '../support/http-client.ts'
 import { formatRequest, parseAnswers, sendRaw } from '../support/raw-http.ts'
@@ -34,6 +34,26 @@ describe('the listener', async () => {
   }
   const isStored = async (name: string) => (await ask('GET', list + name)).status === 200
   const statuses = (received: string) => parseAnswers(received).map(({ status }) => status)
+
+  it('outlives a client that asks for a tunnel and resets the connection', async () => {
+    const { hostname, port } = new URL(service.url)
+    for (let i = 0; i < 5; i += 1) {
+      const socket = connect({ host: hostname, port: Number(port) })
+      socket.write(formatRequest('CONNECT a:1'))
+      await once(socket, 'data')
+      socket.resetAndDestroy()
+      await once(socket, 'close')
+      assert.equal((await ask('GET', '/healthz')).status, 200)
+    }
+  })
+
+  it('holds no more header fields than it takes while more come', async () => {
+    const fields = (count: number) => Array.from({ length: count }, (_, i) => `x${i}:\r\n`).join('')
+    const head = (count: number) => `GET /healthz HTTP/1.1\r\nHost: a\r\n${fields(count)}`
+    assert.deepEqual(statuses(await sendRaw(service.url, head(HEADER_FIELDS_MAX))), [431])
+    const enough = `${head(HEADER_FIELDS_MAX - 1)}\r\n`
+    assert.deepEqual(statuses(await sendRaw(service.url, enough, { halfClose: true })), [200])
+  })
 
   it('answers a client that closes its half, and stores its change', async () => {
     assert.deepEqual(statuses(await sendRaw(service.url, addition('half'), { halfClose: true })), [200])

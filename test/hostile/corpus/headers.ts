@@ -1,4 +1,4 @@
-import { HEADER_BYTES_MAX } from '../../../src/limits.ts'
+import { HEADER_BYTES_MAX, HEADER_FIELDS_MAX } from '../../../src/limits.ts'
 import { addition, configuration, deletion, list, nobody, sender, victim } from '../requests.ts'
 import { entriesFrom, type HostileRow, type Loot, prefixed, rows } from '../row.ts'
 
@@ -22,6 +22,11 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
     const rest = bytes - bare.length - lines.length
     const last = rest >= 5 ? `Y: ${'y'.repeat(rest - 5)}\r\n` : ''
     return bare.replace(/\r\n$/, `${lines}${last}\r\n`)
+  }
+
+  const withFields = (count: number, nameOf: (i: number) => string) => {
+    const fields = Array.from({ length: count }, (_, i) => `${nameOf(i)}: 1\r\n`).join('')
+    return send('GET /healthz').replace(/\r\n$/, `${fields}\r\n`)
   }
 
   return [
@@ -309,13 +314,13 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
     ),
     ...rows(
       {
-        '1,000 fields': send('GET /healthz').replace(/\r\n$/, `${'a: 1\r\n'.repeat(1_000)}\r\n`),
-        '1,000 fields of different names': send('GET /healthz').replace(
-          /\r\n$/,
-          `${Array.from({ length: 1_000 }, (_, i) => `a${i}: 1\r\n`).join('')}\r\n`,
+        'nearly as many fields as may be': withFields(HEADER_FIELDS_MAX - 10, () => 'a'),
+        'nearly as many fields as may be, of different names': withFields(
+          HEADER_FIELDS_MAX - 10,
+          (i) => `a${i}`,
         ),
         'one field up to the limit': ofBytes(HEADER_BYTES_MAX, ''),
-        'many fields up to the limit': ofBytes(HEADER_BYTES_MAX, 'X: xxxxxxxxxx\r\n'),
+        'many fields up to the limit': ofBytes(HEADER_BYTES_MAX, `X: ${'x'.repeat(100)}\r\n`),
       },
       200,
     ),
@@ -354,6 +359,8 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
     ),
     ...rows(
       {
+        'more fields than may be': withFields(HEADER_FIELDS_MAX + 1, () => 'a'),
+        'more fields than may be, of different names': withFields(HEADER_FIELDS_MAX + 1, (i) => `a${i}`),
         'a megabyte of fields': send('GET /healthz').replace(
           /\r\n$/,
           `${'X: xxxxxxxxxx\r\n'.repeat(70_000)}\r\n`,

@@ -18,6 +18,7 @@ let askedScope: Scope | undefined
 const authenticator: Authenticator = {
   authenticate: () => undefined,
   remembering: undefined,
+  close: async () => {},
   logIn: async () => undefined,
   logOut: async () => undefined,
   async issueToken(_caller, spellings, wanted) {
