@@ -20,7 +20,7 @@ import { contentsIn, photograph } from './photograph.ts'
 const used = await makeUsedFolder({ after })
 const backupText = await readFile(used.backup, 'utf8')
 
-const BROKEN_BACKUPS = extent({ quick: 12, full: 200 })
+const BROKEN_BACKUPS = extent({ quick: 8, full: 200 })
 
 async function copyUsed(t: TestContext): Promise<string> {
   const folder = join(await temporaryFolder(t), 'data')

@@ -25,7 +25,7 @@ const COPIES = extent({ quick: 3, full: 60 })
 const WRITERS = 6
 const CHANGES_BEFORE_COPY = 30
 /** Of a folder in which snapshots are made all the time. */
-const MIXED_COPIES = extent({ quick: 150, full: 3_000 })
+const MIXED_COPIES = extent({ quick: 80, full: 3_000 })
 const CHANGES = 60
 const SNAPSHOT_BYTES_MIN = 400
 /** How many system calls of the server may pass between the copying of two files. */

@@ -34,7 +34,7 @@ import {
 } from './folder-image.ts'
 import { type PreparedFolder, prepareFolders, type State, stateAt, stateOf } from './prepared-folder.ts'
 
-const OFFSETS = extent({ quick: 10, full: Number.POSITIVE_INFINITY })
+const OFFSETS = extent({ quick: 7, full: Number.POSITIVE_INFINITY })
 const SHIFTS = extent({ quick: 4, full: 40 })
 const WRONG_LINES = extent({ quick: 8, full: Number.POSITIVE_INFINITY })
 const SWAPS = extent({ quick: 12, full: Number.POSITIVE_INFINITY })

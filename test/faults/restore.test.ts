@@ -25,7 +25,7 @@ const old = await contentsIn(used.folder)
 
 const POWER_LOSSES_PER_STEP = extent({ quick: 1, full: 20 })
 const CONTROL_RUNS = 300
-const FAILING_CALLS_APART = extent({ quick: 9, full: 1 })
+const FAILING_CALLS_APART = extent({ quick: 16, full: 1 })
 const KIB = 1024
 
 async function copyUsed(t: TestContext): Promise<string> {

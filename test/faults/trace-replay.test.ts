@@ -25,7 +25,7 @@ async function recordRun(
   seed: number,
   through: readonly string[] = [],
 ) {
-  const changesEach = extent({ quick: 20, full: 50 })
+  const changesEach = extent({ quick: 12, full: 50 })
   return record(t, { folder, random: createRandom(seed), changesEach, through })
 }
 
@@ -66,7 +66,7 @@ describe('a power failure in a recorded run', { skip: missing('strace') }, () =>
     const { seed } = createRandom()
     t.diagnostic(`seed ${seed}`)
     const recording = await recordRun(t, await absentFolder(t), seed)
-    const crashes = extent({ quick: 15, full: ALL })
+    const crashes = extent({ quick: 8, full: ALL })
     const result = await replayRecording(t, recording, { seed, crashes, randomOutcomes: RANDOM_OUTCOMES })
     assert.ok(result.violations.length === 0, result.violations.slice(0, 3).join('\n\n'))
   })

@@ -31,7 +31,7 @@ type Contents = Readonly<Record<string, string>>
 /** Calls that may change something; before the others nothing differs. */
 const changes = new Set(['open', 'write', 'sync', 'rename', 'unlink', 'mkdir', 'rmdir', 'chown'])
 
-const IMAGES_OF_COMPLETION = extent({ quick: 12, full: Number.POSITIVE_INFINITY })
+const IMAGES_OF_COMPLETION = extent({ quick: 6, full: Number.POSITIVE_INFINITY })
 /** Whether what is swept away may be swept in several attempts. */
 const ALSO_WHEN_OLD = extent({ quick: false, full: true })
 

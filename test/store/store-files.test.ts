@@ -18,7 +18,7 @@ import { draft, until } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Between the beginning and the end of a compaction, of the reader's. */
-const CALLS_APART_MAX = extent({ quick: 7, full: Number.POSITIVE_INFINITY })
+const CALLS_APART_MAX = extent({ quick: 5, full: Number.POSITIVE_INFINITY })
 
 async function recordsBeside(folder: string, files = realFileSystem) {
   const { index } = await readStoreBeside(dataPaths(folder), true, files)
