@@ -1,23 +1,24 @@
 import { randomBytes } from 'node:crypto'
-import type { AuditEvent, AuditTrail } from '../audit/audit-trail.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
 import { InvalidScopeError, OverloadedError } from '../errors.ts'
 import { formatCookie, readCookie } from '../http/cookie.ts'
 import type { Caller, Principal, Request } from '../http/message.ts'
-import { FULL_SCOPE, narrower, type Scope } from '../http/scope.ts'
+import { narrower, type Scope } from '../http/scope.ts'
 import { trimBlanks } from '../http/white-space.ts'
-import { ATTEMPTS_WINDOW_MS, VERIFIED_TOKENS_MAX } from '../limits.ts'
-import type { Log, LogFields } from '../log.ts'
+import type { Log } from '../log.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
-import { createAttemptBudget } from './attempt-budget.ts'
+import { createAttemptLog } from './attempt-log.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
 import { dummyHash, verifyPassword } from './password.ts'
 import type { Revocations } from './revocations.ts'
 import { digestSecret, isSameText } from './secret.ts'
-import { type Claims, signToken, verifyToken } from './signed-token.ts'
+import { type Claims, signToken } from './signed-token.ts'
 import { type Attempt, createThrottle } from './throttle.ts'
+import { createTokenVerifier, ISSUER } from './token-verifier.ts'
 
-const ISSUER = 'connbook'
+/** What a token must have been issued for, to be carried so. */
+const AUDIENCES = { bearer: 'api', cookie: 'session' } as const
 
 /** What the log and the audit trail call the outcomes of checking a secret. */
 const checkEvents = {
@@ -108,27 +109,18 @@ export interface AuthenticatorOptions {
   readonly log: Log
 }
 
-/** Whoever they are of may do what token and account allow together. */
-type VerifiedClaims = Claims & { readonly principal: Principal }
-
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, audit, log } = options
   const { clock } = revocations
+  const attempts = createAttemptLog(clock, log, audit)
   // One for each kind: a flood of client ids, which are quick to check, must not push users out.
-  const budget = createAttemptBudget(clock)
-  /** Runs while there are attempts of which only the number is to be told. */
-  let counting: NodeJS.Timeout | undefined
   const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
-  /** Tokens whose signature and account were found good, with what both allow, oldest first. */
-  const verified = new Map<string, VerifiedClaims>()
-  /** The keys by which they were. */
-  let verifiedBy = keys.verifying
-  accounts.onChange(() => verified.clear())
+  const tokens = createTokenVerifier(accounts, keys, revocations)
 
   return {
     authenticate(request) {
       const found = findToken(request)
-      const claims = found && verify(found.token, found.carrier)
+      const claims = found && tokens.verify(found.token, AUDIENCES[found.carrier])
       if (found === undefined || claims === undefined) return undefined
       return { carrier: found.carrier, principal: claims.principal }
     },
@@ -137,7 +129,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return revocations.remembering
     },
 
-    close: tellCount,
+    close: attempts.close,
 
     async logIn(caller, username, password) {
       const account = await check(caller, 'user', username, async (found) => {
@@ -151,11 +143,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
     async logOut(request) {
       const found = findToken(request)
-      const claims = found && verify(found.token, found.carrier)
+      const claims = found && tokens.verify(found.token, AUDIENCES[found.carrier])
       if (found === undefined || claims === undefined) return undefined
       await revocations.add(claims.jti, claims.exp)
-      verified.delete(found.token)
-      await tell('info', 'logged_out', request, { kind: kindOf(claims), account: claims.sub })
+      await attempts.succeeded('logged_out', request, { kind: claims.principal.kind, account: claims.sub })
       if (found.carrier === 'bearer') return undefined
       return sessionCookie(request, '', 0)
     },
@@ -192,39 +183,6 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return formatCookie(nameCookie(path, isSecure), token, { path, isSecure, maxAgeSeconds })
   }
 
-  function verify(token: string, carrier: Credential['carrier']): VerifiedClaims | undefined {
-    const { verifying } = keys
-    if (verifying !== verifiedBy) verified.clear()
-    verifiedBy = verifying
-    const remembered = verified.get(token)
-    const claims = remembered ?? verifyToken(token, verifying)
-    if (claims === undefined || claims.aud !== (carrier === 'cookie' ? 'session' : 'api')) return undefined
-    const isExpired = claims.exp <= Math.floor(clock.now() / 1000)
-    if (isExpired) revocations.rememberExpired(claims.exp)
-    if (isExpired || revocations.has(claims.jti)) {
-      verified.delete(token)
-      return undefined
-    }
-    if (remembered !== undefined) return remembered
-    const kind = kindOf(claims)
-    const account = accounts.find(kind, claims.sub)
-    if (claims.iss !== ISSUER || account?.generation !== claims.gen) return undefined
-    const scope = narrower(claims.scope ?? FULL_SCOPE, scopeOf(account))
-    const found = { ...claims, principal: { kind, name: claims.sub, scope } }
-    remember(token, found)
-    return found
-  }
-
-  function remember(token: string, claims: VerifiedClaims) {
-    if (verified.size >= VERIFIED_TOKENS_MAX) {
-      for (const oldest of verified.keys()) {
-        verified.delete(oldest)
-        break
-      }
-    }
-    verified.set(token, claims)
-  }
-
   function sign(account: Account, aud: Claims['aud'], ttlSeconds: number, scope: Scope): string {
     const iat = Math.floor(clock.now() / 1000)
     const jti = randomBytes(12).toString('base64url')
@@ -239,25 +197,6 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       scope,
     }
     return signToken(claims, keys.signing)
-  }
-
-  function tell(level: 'info' | 'warn', event: AuditEvent, caller: Caller, fields: LogFields): Promise<void> {
-    log[level](event, { ...fields, address: caller.address, request_id: caller.requestId })
-    return audit.record(event, caller, fields)
-  }
-
-  async function tellOfFailure(event: AuditEvent, caller: Caller, fields: LogFields) {
-    if (budget.take(caller.address)) await tell('warn', event, caller, fields)
-    else counting ??= setTimeout(tellCount, ATTEMPTS_WINDOW_MS).unref()
-  }
-
-  async function tellCount() {
-    clearTimeout(counting)
-    counting = undefined
-    const count = budget.settle()
-    if (count === 0) return
-    log.warn('attempts_not_listed', { count })
-    await audit.record('attempts_not_listed', undefined, { count })
   }
 
   /** Runs the check of a secret between the two halves of the throttle. */
@@ -275,29 +214,29 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     try {
       attempt = throttles[kind].begin(caller.address, name)
     } catch (error) {
-      await tellOfFailure(events.throttled, caller, fields)
+      await attempts.failed(events.throttled, caller, fields)
       throw error
     }
     try {
       if (!(await isRight(account))) {
         attempt.fail()
-        await tellOfFailure(events.failed, caller, fields)
+        await attempts.failed(events.failed, caller, fields)
         return undefined
       }
     } catch (error) {
       attempt.cancel()
-      if (error instanceof OverloadedError) await tellOfFailure(events.notChecked, caller, fields)
+      if (error instanceof OverloadedError) await attempts.failed(events.notChecked, caller, fields)
       throw error
     }
     attempt.succeed()
-    await tell('info', events.succeeded, caller, fields)
+    await attempts.succeeded(events.succeeded, caller, fields)
     return account
   }
 
   /** @throws {InvalidScopeError} before the log says that a token was issued. */
   async function checkScope(client: Account, wanted: Scope | undefined, caller: Caller) {
     if (wanted === undefined || narrower(wanted, scopeOf(client)) === wanted) return
-    await tellOfFailure('token_scope_refused', caller, { account: client.name, scope: wanted })
+    await attempts.failed('token_scope_refused', caller, { account: client.name, scope: wanted })
     throw new InvalidScopeError(`This client may only ${scopeOf(client)}; ask for that, or leave scope out`)
   }
 
@@ -326,8 +265,4 @@ function nameCookie(path: string, isSecure: boolean): string {
   const name = 'connbook_session'
   if (!isSecure) return name
   return path === '/' ? `__Host-${name}` : `__Secure-${name}`
-}
-
-function kindOf(claims: Claims): AccountKind {
-  return claims.aud === 'session' ? 'user' : 'client'
 }

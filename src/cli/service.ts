@@ -20,7 +20,7 @@ import { configurationRoutes } from '../resources/configurations.ts'
 import { healthRoutes } from '../resources/health.ts'
 import { sessionRoutes } from '../resources/session.ts'
 import { tokenRoutes } from '../resources/token.ts'
-import { type App, createApp, createStartingApp } from '../server/app.ts'
+import { type App, createApp, createStartingApp, STILL_READING } from '../server/app.ts'
 import { createListener, type Listener, type TlsTexts } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { openConfigurationStore } from '../store/configuration-store.ts'
@@ -95,7 +95,7 @@ async function start(
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
   const { basePath } = options
   const opening = Promise.withResolvers<App | undefined>()
-  const health = healthRoutes(() => 'The records are still being read')
+  const health = healthRoutes(() => STILL_READING)
   let app = createStartingApp(health, basePath, opening.promise)
   const listener: Listener = createListener({
     app: (request) => app(request),

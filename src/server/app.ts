@@ -9,6 +9,9 @@ import type { Log } from '../log.ts'
 /** Turns a request into a reply; never throws, never rejects. */
 export type App = (request: Request) => Reply | Promise<Reply>
 
+/** Why a server that has just been started does not serve yet. */
+export const STILL_READING = 'The records are still being read'
+
 const REALM = 'Bearer realm="connbook"'
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -129,7 +132,7 @@ export function createStartingApp(
 }
 
 function stillStarting(): Problem {
-  return new Problem(503, 'starting', 'The records are still being read', { headers: { 'Retry-After': '1' } })
+  return new Problem(503, 'starting', STILL_READING, { headers: { 'Retry-After': '1' } })
 }
 
 export function problemReply(problem: Problem): Reply {

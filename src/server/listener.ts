@@ -13,14 +13,13 @@ import { pipeline } from 'node:stream/promises'
 import type { SecureContextOptions } from 'node:tls'
 import { getHeapStatistics } from 'node:v8'
 import type { Caller, Reply } from '../http/message.ts'
-import { Problem } from '../http/problem.ts'
+import type { Problem } from '../http/problem.ts'
 import {
   CUT_OFF_LOG_PAUSE_MS,
   HEADER_BYTES_MAX,
   HEADER_FIELDS_MAX,
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_TIMEOUT_MS,
-  LINGER_MS,
   REFUSAL_PAUSE_MS,
   REQUEST_TIMEOUT_MS,
   SOCKET_TIMEOUT_MS,
@@ -29,14 +28,18 @@ import {
   WAITING_REQUESTS_HEAP_SHARE,
 } from '../limits.ts'
 import type { Log } from '../log.ts'
+import { logWhenDone } from './access-log.ts'
 import { type App, problemReply } from './app.ts'
 import { Connections } from './connections.ts'
 import { findConnectionsLimit } from './descriptors.ts'
-import { findFramingFault, headerTooLarge } from './framing.ts'
+import { findFramingFault } from './framing.ts'
 import { IncomingRequest } from './incoming-request.ts'
+import { lingerOnClose } from './linger.ts'
 import { findOrigin, unmapped } from './proxy-trust.ts'
+import { clientProblem, refuseRaw, targetProblem } from './raw-refusal.ts'
 import { createRequestIds } from './request-id.ts'
-import { createTurns, type Turns } from './turns.ts'
+import { inTurns } from './streamed-body.ts'
+import { createTurns } from './turns.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 
 /** A certificate chain and its key, as PEM texts. */
@@ -235,7 +238,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   function answer(incoming: IncomingMessage, { request, response }: Exchange) {
     const { socket } = incoming
     if (closing.has(socket) || socket.destroyed) return
-    if (hasAccessLog) logWhenDone(request, response)
+    if (hasAccessLog) logWhenDone(request, response, log)
     const fault = findFramingFault(incoming)
     if (fault !== undefined || !response.shouldKeepAlive) closing.add(socket)
     if (fault !== undefined) return send(request, response, problemReply(fault), true)
@@ -309,22 +312,6 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     if (last === undefined || last.response.closed) refuse()
     else last.response.once('close', refuse)
   }
-
-  function logWhenDone(request: IncomingRequest, response: ServerResponse) {
-    const start = performance.now()
-    response.once('close', () => {
-      log.info('request', {
-        request_id: request.requestId,
-        method: request.method,
-        path: request.path,
-        status: response.statusCode,
-        ms: Math.round((performance.now() - start) * 10) / 10,
-        address: request.address,
-        account: request.principal?.name,
-        complete: response.writableFinished,
-      })
-    })
-  }
 }
 
 /** What every answer over our own TLS carries; over plain HTTP it would mean nothing (RFC 6797 section 7.2). */
@@ -333,74 +320,4 @@ const TLS_HEADERS = { 'Strict-Transport-Security': 'max-age=31536000' }
 /** Everything that a handshake goes by. */
 function contextOf({ cert, key }: TlsTexts): SecureContextOptions {
   return { cert, key, minVersion: 'TLSv1.2' }
-}
-
-/**
- * Makes the end of a connection gentle: a socket that is closed with bytes unread resets the connection, and the
- * client may lose the answer that is on its way. So the sending half is closed first, and what still comes is read
- * and dropped for LINGER_MS (RFC 9112 section 9.6), no faster than others have their turn.
- */
-function lingerOnClose(socket: Socket, turns: Turns) {
-  // Node's parser reads past the stream until somebody listens for the data.
-  socket.on('data', () => {})
-  socket.removeAllListeners('data')
-  socket.on('data', () => {
-    socket.pause()
-    turns(() => socket.resume())
-  })
-  socket.resume()
-  socket.destroySoon = () => {
-    socket.end()
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS)
-    socket.once('close', () => clearTimeout(timer))
-  }
-}
-
-/**
- * An answer piece by piece as the client takes it, while others have their turn. Node's own time-out begins anew with
- * whatever the client sends.
- */
-async function* inTurns(pieces: Iterable<string>, turns: Turns, socket: Socket): AsyncGenerator<string> {
-  await new Promise<void>(turns)
-  for (const piece of pieces) {
-    const timer = setTimeout(() => socket.destroy(), SOCKET_TIMEOUT_MS)
-    try {
-      yield piece
-    } finally {
-      clearTimeout(timer)
-    }
-    await new Promise<void>(turns)
-  }
-}
-
-const targetProblem = new Problem(400, 'malformed_target', 'The request target must be a path')
-
-function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): Problem {
-  switch (error.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      // Nothing but a request line can begin so and be so long (RFC 9112 section 3).
-      return /^[A-Z]+ \/[^\n]*$/.test(error.rawPacket?.subarray(0, HEADER_BYTES_MAX).toString('latin1') ?? '')
-        ? new Problem(414, 'target_too_long', `The request line is longer than ${HEADER_BYTES_MAX} bytes`)
-        : headerTooLarge()
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem(408, 'request_timeout', 'The request took too long to arrive')
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new Problem(413, 'body_too_large', 'The chunk extensions are too long')
-    default:
-      return new Problem(400, 'malformed_request', 'The request is not valid HTTP')
-  }
-}
-
-/** Answers where there is no request to answer to, and closes. */
-function refuseRaw(socket: Socket, problem: Problem, fixedHeaders: Reply['headers'], turns: Turns) {
-  // Whoever had to wait for an answer before it may have gone meanwhile.
-  if (!socket.writable) return
-  const { status, headers, body } = problemReply(problem)
-  const title = problem.toJSON().title
-  const length = Buffer.byteLength(String(body))
-  const fields = { ...headers, ...fixedHeaders, 'Content-Length': length, Connection: 'close' }
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
-  lingerOnClose(socket, turns)
-  socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`)
-  socket.destroySoon()
 }

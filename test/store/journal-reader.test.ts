@@ -6,7 +6,8 @@ import { DamagedFileError } from '../../src/errors.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { LINE_BYTES_MAX } from '../../src/limits.ts'
 import { encodeFrame } from '../../src/store/frame.ts'
-import { checkStore, encodeJournalStart, openJournalFile } from '../../src/store/journal-file.ts'
+import { checkStore, openJournalFile } from '../../src/store/journal-file.ts'
+import { encodeJournal } from '../support/encoded-journal.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -14,18 +15,6 @@ const batches = [['a'], ['b', 'ö "0badc0de 4 9 [1]"'], ['c'], ['d', 'e', 'f'], 
 const { header, frames } = encodeJournal('this store', batches)
 const last = frames.at(-1) ?? Buffer.alloc(0)
 const before = Buffer.concat([header, ...frames.slice(0, -1)])
-
-function encodeJournal(store: string, changes: readonly string[][]) {
-  const start = encodeJournalStart({ store, after: 0 }, [])
-  let { crc, revision } = start
-  const frames = changes.map((batch) => {
-    const frame = encodeFrame(crc, revision + 1, JSON.stringify(batch))
-    crc = frame.crc
-    revision += batch.length
-    return frame.bytes
-  })
-  return { header: start.bytes, frames }
-}
 
 async function journalFile(t: TestContext) {
   const folder = await temporaryFolder(t)

@@ -6,8 +6,8 @@ import { forEachLine } from '../../../src/files/lines.ts'
 import { type Change, parseChange } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { encodeFrame, parseFrame } from '../../../src/store/frame.ts'
-import { encodeJournalStart } from '../../../src/store/journal-file.ts'
 import { type JournalEnd, readJournal, readJournalHeader } from '../../../src/store/journal-reader.ts'
+import { encodeJournal } from '../../support/encoded-journal.ts'
 import { anyByteEdit, applyByteEdit } from './byte-edits.ts'
 import { holdFor, holdLaterFor } from './hold-property.ts'
 import { memoryFile } from './memory-file.ts'
@@ -86,15 +86,8 @@ const batches = fc.array(
 
 /** The header line and the frames of a journal. */
 function encodeLines(changes: readonly (readonly string[])[], store = STORE): Buffer[] {
-  const start = encodeJournalStart({ store, after: 0 }, [])
-  let { crc, revision } = start
-  const frames = changes.map((batch) => {
-    const frame = encodeFrame(crc, revision + 1, JSON.stringify(batch))
-    crc = frame.crc
-    revision += batch.length
-    return frame.bytes
-  })
-  return [start.bytes, ...frames]
+  const { header, frames } = encodeJournal(store, changes)
+  return [header, ...frames]
 }
 
 interface Found {

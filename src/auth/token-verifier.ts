@@ -1,0 +1,71 @@
+import type { Principal } from '../http/message.ts'
+import { FULL_SCOPE, narrower } from '../http/scope.ts'
+import { VERIFIED_TOKENS_MAX } from '../limits.ts'
+import { scopeOf } from './accounts.ts'
+import type { LiveAccounts } from './live-accounts.ts'
+import type { LiveKeys } from './live-keys.ts'
+import type { Revocations } from './revocations.ts'
+import { type Claims, verifyToken } from './signed-token.ts'
+
+/** Who issues tokens, as they say themselves. */
+export const ISSUER = 'connbook'
+
+/** Whoever they are of may do what token and account allow together. */
+export type VerifiedClaims = Claims & { readonly principal: Principal }
+
+/** Tells which tokens are good at this moment, and remembers those of which only time and revocations can change that. */
+export interface TokenVerifier {
+  /** @returns undefined for a token that is not good, or was issued for something else than `audience`. */
+  verify(token: string, audience: Claims['aud']): VerifiedClaims | undefined
+}
+
+export function createTokenVerifier(
+  accounts: LiveAccounts,
+  keys: Pick<LiveKeys, 'verifying'>,
+  revocations: Revocations,
+): TokenVerifier {
+  const { clock } = revocations
+  /** Tokens whose signature and account were found good, oldest first. */
+  const verified = new Map<string, VerifiedClaims>()
+  /** The keys by which they were. */
+  let verifiedBy = keys.verifying
+  accounts.onChange(() => verified.clear())
+
+  return {
+    verify(token, audience) {
+      const { verifying } = keys
+      if (verifying !== verifiedBy) verified.clear()
+      verifiedBy = verifying
+      const remembered = verified.get(token)
+      const claims = remembered ?? verifyToken(token, verifying)
+      if (claims?.aud !== audience) return undefined
+      const isExpired = claims.exp <= Math.floor(clock.now() / 1000)
+      if (isExpired) revocations.rememberExpired(claims.exp)
+      if (isExpired || revocations.has(claims.jti)) {
+        verified.delete(token)
+        return undefined
+      }
+      return remembered ?? admit(token, claims)
+    },
+  }
+
+  function admit(token: string, claims: Claims): VerifiedClaims | undefined {
+    const kind = claims.aud === 'session' ? 'user' : 'client'
+    const account = accounts.find(kind, claims.sub)
+    if (claims.iss !== ISSUER || account?.generation !== claims.gen) return undefined
+    const scope = narrower(claims.scope ?? FULL_SCOPE, scopeOf(account))
+    const found = { ...claims, principal: { kind, name: claims.sub, scope } } as const
+    remember(token, found)
+    return found
+  }
+
+  function remember(token: string, claims: VerifiedClaims) {
+    if (verified.size >= VERIFIED_TOKENS_MAX) {
+      for (const oldest of verified.keys()) {
+        verified.delete(oldest)
+        break
+      }
+    }
+    verified.set(token, claims)
+  }
+}
