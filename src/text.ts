@@ -16,6 +16,11 @@ export function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
+/** Owner and mode of a file, as error messages tell them. */
+export function describeOwner({ uid, mode }: { readonly uid: number; readonly mode: number }): string {
+  return `owner ${uid}, mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`
+}
+
 /** "1 record", "2 records". */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -16,6 +16,9 @@ export class TooManyKeysError extends ConnbookError {
   readonly code = 'too_many_keys'
 }
 
+/** What is told of a folder without a key. */
+export const NO_KEY = 'no key: the next start makes one, and every session and token ends'
+
 /** There is no key, because the next start is to begin with new ones. */
 export class NoKeyError extends ConnbookError {
   readonly code = 'no_key'

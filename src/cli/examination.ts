@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { accountsDocument, accountsMissing } from '../auth/accounts.ts'
-import { describeMoment, hasEnded, secondsOf } from '../auth/key-rotation.ts'
+import { describeMoment, hasEnded, NO_KEY, secondsOf } from '../auth/key-rotation.ts'
 import { readKeys, type StoredKey } from '../auth/keys.ts'
 import { openRevocationsFile, readRevocations, revocationsMissing } from '../auth/revocations-file.ts'
 import { DamagedFileError, RESTORE_ADVICE, systemCode } from '../errors.ts'
@@ -91,7 +91,7 @@ async function examineStore(folder: DataPaths, mustExist: boolean, files: FileSy
 
 /** @param now In seconds since 1970. */
 function describeKeys([signing, ...superseded]: readonly StoredKey[], now: number): string {
-  if (signing === undefined) return 'no key: the next start makes one, and every session and token ends'
+  if (signing === undefined) return NO_KEY
   const older = superseded.filter((key) => !hasEnded(key, now))
   if (older.length === 0) return '1 signing key'
   const ends = older.flatMap(({ until }) => until ?? [])

@@ -3,6 +3,7 @@ import {
   changeKeys,
   describeMoment,
   hasEnded,
+  NO_KEY,
   NoKeyError,
   replaceKeys,
   rotateKeys,
@@ -84,7 +85,7 @@ async function revokeAll(folder: DataPaths): Promise<string[]> {
 async function list(folder: DataPaths): Promise<string[]> {
   const keys = await readKeys(folder, true)
   const now = secondsOf(Date.now())
-  if (keys.length === 0) return ['no key: the next start makes one, and every session and token ends']
+  if (keys.length === 0) return [NO_KEY]
   return keys.map((key, i) => {
     const since =
       key.created === undefined ? 'made by an earlier version' : `since ${describeMoment(key.created)}`

@@ -4,6 +4,7 @@ import { createSecureContext } from 'node:tls'
 import { ConnbookError, systemCode, UsageError } from '../errors.ts'
 import { PEM_FILE_BYTES_MAX } from '../limits.ts'
 import { quoteForShell } from '../shell.ts'
+import { describeOwner } from '../text.ts'
 import type { Options } from './options.ts'
 
 /** Where certificate and key lie. */
@@ -92,7 +93,8 @@ function readPem(file: NamedFile, check: (file: NamedFile, found: Stats) => void
  * A key that root gives to a group is private enough: so Debian's ssl-cert hands keys to services, and so do fsGroup of
  * Kubernetes and `install -g`.
  */
-function checkPrivate(file: NamedFile, { mode, uid }: Stats) {
+function checkPrivate(file: NamedFile, found: Stats) {
+  const { mode, uid } = found
   const forOthers = mode & 0o077
   if (process.platform === 'win32' || forOthers === 0 || (uid === 0 && forOthers === 0o040)) return
   const path = quoteForShell(file.path)
@@ -102,9 +104,8 @@ function checkPrivate(file: NamedFile, { mode, uid }: Stats) {
     ownId === 0 || ownId === uid
       ? `run: chmod 600 ${path}`
       : `run as root: chown root:${process.getgid?.()} ${path} && chmod 640 ${path}`
-  const shownMode = (mode & 0o7777).toString(8).padStart(4, '0')
   throw new KeyExposedError(
-    `Cannot use ${file.flag} "${file.path}": others can get at it (owner ${uid}, mode ${shownMode}); ${command}`,
+    `Cannot use ${file.flag} "${file.path}": others can get at it (${describeOwner(found)}); ${command}`,
   )
 }
 

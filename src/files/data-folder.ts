@@ -2,6 +2,7 @@ import { constants, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { FolderInUseError, FolderRefusedError, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
+import { describeOwner } from '../text.ts'
 import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
@@ -42,7 +43,7 @@ export const auditFiles = [
   'audit.4.jsonl',
 ] as const
 
-export const dataFileNames: readonly string[] = [...Object.values(dataFiles), ...auditFiles]
+const dataFileNames: readonly string[] = [...Object.values(dataFiles), ...auditFiles]
 
 /** What may lie in a folder that is still nobody's. */
 const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
@@ -273,7 +274,6 @@ function isOpenToOthers(mode: number): boolean {
 }
 
 function refused(path: string, reason: string, found: Stats | undefined, advice: string) {
-  const mode = ((found?.mode ?? 0) & 0o7777).toString(8).padStart(4, '0')
-  const whose = found === undefined ? '' : ` (owner ${found.uid}, mode ${mode})`
+  const whose = found === undefined ? '' : ` (${describeOwner(found)})`
   return new FolderRefusedError(`Cannot use "${path}": ${reason}${whose}; ${advice}`)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { access, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { access, chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { type InitialCredentials, writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
@@ -165,6 +165,8 @@ describe('the variables of the first start', () => {
     it(`may be files: ${JSON.stringify(content)} holds ${JSON.stringify(password)}`, async (t) => {
       const file = join(await temporaryFolder(t), 'secret')
       await writeFile(file, content)
+      // As containers mount secrets.
+      await chmod(file, 0o444)
       const { url } = await start(t, {
         environment: { CONNBOOK_ADMIN_PASSWORD_FILE: file, CONNBOOK_CLIENT_SECRET_FILE: file },
       })
