@@ -25,8 +25,8 @@ export const HEADERS_TIMEOUT_MS = 10_000
 export const REQUEST_TIMEOUT_MS = 30_000
 /** An idle connection is kept longer than any common proxy keeps it (60 s), so that the proxy closes first. */
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000
-/** A connection on which nothing moves, and a piece of a long answer that the client does not take. */
-export const SOCKET_TIMEOUT_MS = 90_000
+/** From the writing of an answer, or a piece of a long one, until the client has taken it. */
+export const TAKING_TIMEOUT_MS = 90_000
 /** How often the time-outs above are looked at. */
 export const TIMEOUT_CHECK_MS = 2_000
 /** What a client waits for who is told to come back later. */

@@ -252,7 +252,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
 /** The token of a `Bearer` header (RFC 6750 section 2.1), scheme in any case; undefined for another scheme. */
 export function readBearer(authorization: string): string | undefined {
-  if (authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined
+  // Nearly always it is spelled so.
+  if (!authorization.startsWith('Bearer ') && !/^bearer /i.test(authorization)) return undefined
   const token = trimBlanks(authorization.slice(7))
   return token === '' ? undefined : token
 }

@@ -84,7 +84,7 @@ export function followKeys(
       return current.signing
     },
     get verifying() {
-      if (nextEnd <= secondsOf(clock.now())) put(stored)
+      if (nextEnd < Number.POSITIVE_INFINITY && nextEnd <= secondsOf(clock.now())) put(stored)
       return current.verifying
     },
     close() {

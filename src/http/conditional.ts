@@ -6,6 +6,8 @@ import { trimBlanks } from './white-space.ts'
  */
 export function isUnchanged(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
+  // As clients nearly always give it back.
+  if (ifNoneMatch === etag) return true
   return (
     trimBlanks(ifNoneMatch) === '*' || parseTags(ifNoneMatch).some((tag) => tag.replace(/^W\//, '') === etag)
   )

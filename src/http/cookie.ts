@@ -3,7 +3,10 @@ import { trimBlanks } from './white-space.ts'
 /** The value of the first cookie with a name in a `Cookie` header (RFC 6265 section 5.4); undefined without one. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   if (header === undefined) return undefined
-  for (const pair of header.split(';')) {
+  for (let start = 0, end = 0; start < header.length; start = end + 1) {
+    end = header.indexOf(';', start)
+    if (end === -1) end = header.length
+    const pair = header.slice(start, end)
     const equals = pair.indexOf('=')
     if (equals !== -1 && trimBlanks(pair.slice(0, equals)) === name) return trimBlanks(pair.slice(equals + 1))
   }

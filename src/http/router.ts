@@ -32,10 +32,15 @@ export interface Match {
 }
 
 interface Resource {
-  readonly segments: readonly string[]
-  readonly hasParameter: boolean
   readonly routes: Map<string, Route>
   allow: string
+}
+
+/** The resources whose paths differ in the last segment only. */
+interface Folder {
+  readonly byName: Map<string, Resource>
+  /** Where every other name leads. */
+  parameter?: Resource
 }
 
 export interface Router {
@@ -50,50 +55,63 @@ export interface Router {
 
 /** @param basePath What stands before every path: empty, or `/like/this`. */
 export function createRouter(routes: readonly Route[], basePath: string): Router {
-  const resources: Resource[] = []
+  const folders = new Map<string, Folder>()
   for (const route of routes) {
     addRoute(route, basePath + route.path)
     if (route.path.endsWith('/')) addRoute(route, basePath + route.path.slice(0, -1))
   }
   return {
     match(method, path) {
-      const segments = decodeSegments(path)
-      if (segments === undefined) return 'malformed'
-      const resource = resources.find((candidate) => isAt(candidate, segments))
+      const end = path.lastIndexOf('/')
+      const folderPath = decodeSegments(path.slice(0, Math.max(0, end)))
+      const name = decode(path.slice(end + 1))
+      if (folderPath === undefined || name === undefined) return 'malformed'
+      const folder = end === -1 ? undefined : folders.get(folderPath)
+      const named = folder?.byName.get(name)
+      const resource = named ?? (name === '' ? undefined : folder?.parameter)
       if (resource === undefined) return undefined
-      const route = resource.routes.get(method === 'HEAD' ? 'GET' : method)
-      return { route, allow: resource.allow, parameter: resource.hasParameter ? (segments.at(-1) ?? '') : '' }
+      return {
+        route: resource.routes.get(method === 'HEAD' ? 'GET' : method),
+        allow: resource.allow,
+        parameter: named === undefined ? name : '',
+      }
     },
   }
 
   function addRoute(route: Route, path: string) {
-    const segments = path.split('/')
-    let resource = resources.find((known) => known.segments.join('/') === path)
-    if (resource === undefined) {
-      const hasParameter = segments.at(-1)?.startsWith(':') ?? false
-      resource = { segments, hasParameter, routes: new Map(), allow: '' }
-      resources.push(resource)
-    }
+    const end = path.lastIndexOf('/')
+    const resource = resourceAt(path.slice(0, end), path.slice(end + 1))
     resource.routes.set(route.method, route)
     const methods = [...resource.routes.keys()].flatMap((method) =>
       method === 'GET' ? ['GET', 'HEAD'] : [method],
     )
     resource.allow = [...methods, 'OPTIONS'].join(', ')
   }
+
+  function resourceAt(folderPath: string, name: string): Resource {
+    const folder: Folder = folders.get(folderPath) ?? { byName: new Map() }
+    folders.set(folderPath, folder)
+    const isParameter = name.startsWith(':')
+    const known = isParameter ? folder.parameter : folder.byName.get(name)
+    const resource = known ?? { routes: new Map(), allow: '' }
+    if (isParameter) folder.parameter = resource
+    else folder.byName.set(name, resource)
+    return resource
+  }
 }
 
-function isAt(resource: Resource, segments: readonly string[]): boolean {
-  if (resource.segments.length !== segments.length) return false
-  const last = segments.length - 1
-  for (let i = 0; i < last; i++) if (resource.segments[i] !== segments[i]) return false
-  return resource.hasParameter ? segments[last] !== '' : resource.segments[last] === segments[last]
+/** A slash that was encoded separates nothing, and so stays encoded; undefined as for `decode`. */
+function decodeSegments(path: string): string | undefined {
+  if (!path.includes('%')) return path
+  const segments = path.split('/').map((segment) => decode(segment)?.replaceAll('/', '%2F'))
+  return segments.includes(undefined) ? undefined : segments.join('/')
 }
 
-function decodeSegments(path: string): string[] | undefined {
-  const segments = path.split('/')
-  if (!path.includes('%')) return segments
+/** Undefined for what is no percent-encoded UTF-8. */
+function decode(segment: string): string | undefined {
+  if (!segment.includes('%')) return segment
   try {
-    return segments.map(decodeURIComponent)
+    return decodeURIComponent(segment)
   } catch {
     return undefined
   }

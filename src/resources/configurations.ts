@@ -30,7 +30,8 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string,
   function list(request: Request): Reply {
     const { sort, page } = parseListQuery(request.query)
     const headers: Record<string, string> = {
-      ...cacheHeaders(`"${store.id.slice(0, 8)}-${store.revision}"`),
+      'Cache-Control': CACHE_CONTROL,
+      ETag: `"${store.id.slice(0, 8)}-${store.revision}"`,
       'X-Total-Count': String(store.count),
     }
     if (page !== undefined) {
@@ -61,10 +62,11 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string,
   function get(request: Request, name: string): Reply {
     const record = store.find(name)
     if (record === undefined) throw asProblem(new UnknownNameError(name))
-    const headers = cacheHeaders(record.etag)
-    checkIfMatch(request, record.etag)
-    if (isUnchanged(request.headers['if-none-match'], record.etag)) return { status: 304, headers }
-    return envelope([record], headers)
+    const { etag } = record
+    checkIfMatch(request, etag)
+    return isUnchanged(request.headers['if-none-match'], etag)
+      ? { status: 304, headers: { 'Cache-Control': CACHE_CONTROL, ETag: etag } }
+      : only(record)
   }
 
   async function add(request: Request): Promise<Reply> {
@@ -72,10 +74,7 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string,
     try {
       const added = await store.add(draft)
       await audit.record('configuration_added', request, { record: added })
-      return envelope([added], {
-        ...cacheHeaders(added.etag),
-        Location: collection + encodeURIComponent(added.name),
-      })
+      return only(added, { Location: collection + encodeURIComponent(added.name) })
     } catch (error) {
       return conflictOrThrow(error)
     }
@@ -87,7 +86,7 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string,
       const { before, after } = await store.modify(name, patch, expectation(request))
       if (after !== before)
         await audit.record('configuration_modified', request, changesBetween(before, after))
-      return envelope([after], cacheHeaders(after.etag))
+      return only(after)
     } catch (error) {
       return conflictOrThrow(error)
     }
@@ -108,8 +107,13 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string,
   }
 }
 
-function cacheHeaders(etag: string): Record<string, string> {
-  return { 'Cache-Control': CACHE_CONTROL, ETag: etag }
+/** One record as it is now. */
+function only(record: Configuration, headers?: Record<string, string>): Reply {
+  return {
+    status: 200,
+    headers: { 'Content-Type': JSON_TYPE, 'Cache-Control': CACHE_CONTROL, ETag: record.etag, ...headers },
+    body: OPEN + record.json + CLOSE,
+  }
 }
 
 function envelope(records: readonly Configuration[], headers: Record<string, string>, status = 200): Reply {

@@ -1,9 +1,9 @@
-import type { ServerResponse } from 'node:http'
 import type { Log } from '../log.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
 /** Writes a line once the answer has gone out, or its connection has been closed. */
-export function logWhenDone(request: IncomingRequest, response: ServerResponse, log: Log): void {
+export function logWhenDone(request: IncomingRequest, log: Log): void {
+  const { response } = request
   const start = performance.now()
   response.once('close', () => {
     log.info('request', {

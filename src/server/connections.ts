@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { Connection } from './connection.ts'
 
 /**
  * The open connections, in the order in which one gives way when there are too many: first those that have never shown
@@ -6,53 +7,58 @@ import type { Socket } from 'node:net'
  */
 export class Connections {
   readonly #max: number
-  readonly #giveWay: (socket: Socket) => void
-  readonly #strangers = new Set<Socket>()
-  readonly #known = new Set<Socket>()
-  /** TCP connections by their ends, for one of TLS to find what it runs over. */
-  readonly #bare = new Map<string, Socket>()
-  /** TLS connections by what they run over. */
-  readonly #secured = new WeakMap<Socket, Socket>()
-  /** What a TLS connection runs over. */
-  readonly #carriers = new WeakMap<Socket, Socket>()
+  readonly #giveWay: (connection: Connection) => void
+  readonly #strangers = new Group()
+  readonly #known = new Group()
+  /** By the socket of TCP, and also by that of TLS. */
+  readonly #bySocket = new WeakMap<Socket, Connection>()
+  /** By their ends, for one of TLS to find what it runs over. */
+  readonly #byEnds = new Map<string, Connection>()
+  #touches = 0
 
   /** @param giveWay Closes a connection to make room for another. */
-  constructor(max: number, giveWay: (socket: Socket) => void) {
+  constructor(max: number, giveWay: (connection: Connection) => void) {
     this.#max = max
     this.#giveWay = giveWay
   }
 
   /** Takes a new TCP connection in; another gives way to it when there are `max` already. */
   add(socket: Socket): void {
-    if (this.#strangers.size + this.#known.size >= this.#max) this.#makeRoom()
+    if (this.#strangers.members.size + this.#known.members.size >= this.#max) this.#makeRoom()
     const ends = endsOf(socket)
-    this.#strangers.add(socket)
-    this.#bare.set(ends, socket)
+    const connection = new Connection(socket, socket.remoteAddress ?? '')
+    this.touch(connection)
+    this.#strangers.members.add(connection)
+    this.#bySocket.set(socket, connection)
+    this.#byEnds.set(ends, connection)
     socket.once('close', () => {
-      this.#remove(socket)
-      if (this.#bare.get(ends) === socket) this.#bare.delete(ends)
+      this.#remove(connection)
+      if (this.#byEnds.get(ends) === connection) this.#byEnds.delete(ends)
     })
   }
 
-  /** TLS is there: what happens on `secured` counts for the connection that carries it. */
+  /** TLS is there: what happens on `secured` happens on the connection that carries it. */
   join(secured: Socket): void {
-    const carrier = this.#bare.get(endsOf(secured))
-    if (carrier === undefined) return
-    this.#carriers.set(secured, carrier)
-    this.#secured.set(carrier, secured)
+    const connection = this.#byEnds.get(endsOf(secured))
+    if (connection === undefined) return
+    connection.secure(secured)
+    this.#bySocket.set(secured, connection)
+  }
+
+  /** The connection that a socket is, or runs over; undefined when it was closed before one could see whose it is. */
+  of(socket: Socket): Connection | undefined {
+    return this.#bySocket.get(socket)
   }
 
   /** A request has begun to come in. */
-  touch(socket: Socket): void {
-    const carrier = this.#carriers.get(socket) ?? socket
-    const group = this.#known.has(carrier) ? this.#known : this.#strangers
-    if (group.delete(carrier)) group.add(carrier)
+  touch(connection: Connection): void {
+    this.#touches += 1
+    connection.touched = this.#touches
   }
 
   /** A request on it has shown a good credential. */
-  trust(socket: Socket): void {
-    const carrier = this.#carriers.get(socket) ?? socket
-    if (this.#strangers.delete(carrier)) this.#known.add(carrier)
+  trust(connection: Connection): void {
+    if (this.#strangers.members.delete(connection)) this.#known.members.add(connection)
   }
 
   /**
@@ -60,9 +66,9 @@ export class Connections {
    * so.
    */
   hold(): () => void {
-    // TLS reads past the connection that carries it.
-    const readers = [...this.#strangers, ...this.#known].map((socket) => this.#secured.get(socket) ?? socket)
-    const held = readers.filter((socket) => !socket.isPaused())
+    const held = this.#all()
+      .map(({ socket }) => socket)
+      .filter((socket) => !socket.isPaused())
     for (const socket of held) socket.pause()
     return () => {
       for (const socket of held) socket.resume()
@@ -70,20 +76,48 @@ export class Connections {
   }
 
   destroyAll(): void {
-    for (const socket of [...this.#strangers, ...this.#known]) socket.destroy()
+    for (const { socket } of this.#all()) socket.destroy()
+  }
+
+  #all(): Connection[] {
+    return [...this.#strangers.members, ...this.#known.members]
   }
 
   #makeRoom() {
-    const [quietest] = this.#strangers.size > 0 ? this.#strangers : this.#known
+    const quietest = this.#strangers.takeQuietest() ?? this.#known.takeQuietest()
     if (quietest === undefined) return
     // Its place is free at once, but it is told of only later.
     this.#remove(quietest)
     this.#giveWay(quietest)
   }
 
-  #remove(socket: Socket) {
-    this.#strangers.delete(socket)
-    this.#known.delete(socket)
+  #remove(connection: Connection) {
+    this.#strangers.members.delete(connection)
+    this.#known.members.delete(connection)
+  }
+}
+
+/** Connections of one kind. A request only leaves a number on its own; they are sorted when one must give way. */
+class Group {
+  readonly members = new Set<Connection>()
+  /** The quietest last, as it was when they were sorted; whoever is not among them has been touched since. */
+  #sorted: { readonly connection: Connection; readonly touched: number }[] = []
+
+  /** The caller is to remove it; undefined when there is none. */
+  takeQuietest(): Connection | undefined {
+    const quietest = this.#takeSorted()
+    if (quietest !== undefined) return quietest
+    this.#sorted = Array.from(this.members, (connection) => ({ connection, touched: connection.touched }))
+    this.#sorted.sort((a, b) => b.touched - a.touched)
+    return this.#takeSorted()
+  }
+
+  #takeSorted(): Connection | undefined {
+    for (let next = this.#sorted.pop(); next !== undefined; next = this.#sorted.pop()) {
+      const { connection, touched } = next
+      if (this.members.has(connection) && connection.touched === touched) return connection
+    }
+    return undefined
   }
 }
 

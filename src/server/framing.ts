@@ -20,10 +20,14 @@ const AUTHORITY = /^(?:\[[\da-fA-F:.]{2,}\]|(?:[\w.~!$&'()*+,;=-]|%[\da-fA-F]{2}
 /** Names and values. */
 const MANY_HEADERS = 200
 
+/** The last one that was found sound: nearly every request has the same. */
+let soundHost = ''
+
 /** What Node's parser lets through and a server must not (RFC 9112); undefined for a sound request. */
 export function findFramingFault(incoming: IncomingMessage): Problem | undefined {
-  if (incoming.httpVersion !== '1.1' && incoming.httpVersion !== '1.0') {
-    return malformed('unsupported_version', `HTTP ${incoming.httpVersion} is not spoken here; use HTTP/1.1`)
+  const { httpVersion } = incoming
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    return malformed('unsupported_version', `HTTP ${httpVersion} is not spoken here; use HTTP/1.1`)
   }
   const target = incoming.url ?? ''
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
@@ -33,13 +37,13 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
   const doubled = findDoubled(incoming)
   if (doubled !== undefined) return malformed('doubled_header', `The header ${doubled} is given twice`)
   const { host, expect, 'transfer-encoding': coding } = incoming.headers
-  if (host === undefined && incoming.httpVersion === '1.1') {
-    return malformed('missing_host', 'The header Host is missing')
+  if (host === undefined) {
+    if (httpVersion === '1.1') return malformed('missing_host', 'The header Host is missing')
+  } else if (host !== soundHost) {
+    if (!AUTHORITY.test(host)) return malformed('malformed_host', 'The header Host does not name a host')
+    soundHost = host
   }
-  if (host !== undefined && !AUTHORITY.test(host)) {
-    return malformed('malformed_host', 'The header Host does not name a host')
-  }
-  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || incoming.httpVersion === '1.0')) {
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
     return malformed(
       'unsupported_transfer_coding',
       'The only Transfer-Encoding taken is chunked, with HTTP/1.1',

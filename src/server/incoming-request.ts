@@ -1,8 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Caller, Principal, Request } from '../http/message.ts'
+import type { Principal, Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { BODY_AT_ONCE_BYTES_MAX, BODY_BYTES_MAX, BODY_PIECES_HELD_MAX } from '../limits.ts'
+import type { Origin } from './proxy-trust.ts'
 import type { Turns } from './turns.ts'
+
+const noBody = Buffer.alloc(0)
 
 /** A request as Node has parsed it. */
 export class IncomingRequest implements Request {
@@ -15,8 +18,8 @@ export class IncomingRequest implements Request {
   readonly isSecure: boolean
   principal?: Principal
   checkAgain?: () => Promise<void>
+  readonly response: ServerResponse
   readonly #incoming: IncomingMessage
-  readonly #response: ServerResponse
   readonly #turns: Turns
   #isContinued = false
   #breakage: Problem | undefined
@@ -26,7 +29,8 @@ export class IncomingRequest implements Request {
   constructor(
     incoming: IncomingMessage,
     response: ServerResponse,
-    { requestId, address, isSecure }: Caller,
+    origin: Origin,
+    requestId: string,
     turns: Turns,
   ) {
     const target = incoming.url ?? ''
@@ -36,10 +40,10 @@ export class IncomingRequest implements Request {
     this.query = mark === -1 ? '' : target.slice(mark + 1)
     this.headers = incoming.headers
     this.requestId = requestId
-    this.address = address
-    this.isSecure = isSecure
+    this.address = origin.address
+    this.isSecure = origin.isSecure
+    this.response = response
     this.#incoming = incoming
-    this.#response = response
     this.#turns = turns
   }
 
@@ -49,7 +53,7 @@ export class IncomingRequest implements Request {
    */
   get isBodyRefused(): boolean {
     if (this.#breakage !== undefined) return true
-    if (this.#incoming.complete || !this.#hasBody) return false
+    if (!this.#hasBody || this.#incoming.complete) return false
     const { 'content-length': length, 'transfer-encoding': coding } = this.headers
     return coding !== undefined || Number(length) > BODY_BYTES_MAX || this.#isHeldBack
   }
@@ -62,10 +66,12 @@ export class IncomingRequest implements Request {
   }
 
   #collectBody(): Promise<Buffer> {
+    // Node tells of no end where nothing can come.
+    if (!this.#hasBody) return Promise.resolve(noBody)
     if (Number(this.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return Promise.reject(tooLarge())
     if (this.#isHeldBack) {
       this.#isContinued = true
-      this.#response.writeContinue()
+      this.response.writeContinue()
     }
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
     this.#refuseBody = reject

@@ -1,18 +1,15 @@
 import {
   createServer,
   type IncomingMessage,
-  type OutgoingHttpHeaders,
   type RequestListener,
   type Server,
   type ServerResponse,
-  STATUS_CODES,
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, BlockList, Socket } from 'node:net'
-import { pipeline } from 'node:stream/promises'
 import type { SecureContextOptions } from 'node:tls'
 import { getHeapStatistics } from 'node:v8'
-import type { Caller, Reply } from '../http/message.ts'
+import type { Reply } from '../http/message.ts'
 import type { Problem } from '../http/problem.ts'
 import {
   CUT_OFF_LOG_PAUSE_MS,
@@ -22,7 +19,6 @@ import {
   KEEP_ALIVE_TIMEOUT_MS,
   REFUSAL_PAUSE_MS,
   REQUEST_TIMEOUT_MS,
-  SOCKET_TIMEOUT_MS,
   TIMEOUT_CHECK_MS,
   WAITING_REQUEST_BYTES,
   WAITING_REQUESTS_HEAP_SHARE,
@@ -30,17 +26,18 @@ import {
 import type { Log } from '../log.ts'
 import { logWhenDone } from './access-log.ts'
 import { type App, problemReply } from './app.ts'
+import type { Connection } from './connection.ts'
 import { Connections } from './connections.ts'
 import { findConnectionsLimit } from './descriptors.ts'
 import { findFramingFault } from './framing.ts'
 import { IncomingRequest } from './incoming-request.ts'
 import { lingerOnClose } from './linger.ts'
-import { findOrigin, unmapped } from './proxy-trust.ts'
+import { findOrigin } from './proxy-trust.ts'
 import { clientProblem, refuseRaw, targetProblem } from './raw-refusal.ts'
 import { createRequestIds } from './request-id.ts'
-import { inTurns } from './streamed-body.ts'
 import { createTurns } from './turns.ts'
 import { WaitingRequests } from './waiting-requests.ts'
+import { writeReply } from './write-reply.ts'
 
 /** A certificate chain and its key, as PEM texts. */
 export interface TlsTexts {
@@ -77,16 +74,11 @@ export interface Listener {
 }
 
 /** An answer is data, whatever a browser would make of it: nothing in it runs, is framed, or tells where it came from. */
-const PROTECTIVE_HEADERS = {
-  'X-Content-Type-Options': 'nosniff',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-  'Referrer-Policy': 'no-referrer',
-} as const
-
-interface Exchange {
-  readonly request: IncomingRequest
-  readonly response: ServerResponse
-}
+const PROTECTIVE_HEADERS = [
+  ...['X-Content-Type-Options', 'nosniff'],
+  ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+  ...['Referrer-Policy', 'no-referrer'],
+]
 
 /** Turns sockets into requests and replies into bytes; nothing else touches a socket. */
 export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: ListenerOptions): Listener {
@@ -101,12 +93,6 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   )
   let isHolding = false
   let cutOffLogged = Number.NEGATIVE_INFINITY
-  /** The last exchange that has come in on a socket: whatever follows has to wait for its end. */
-  const lastExchanges = new WeakMap<Socket, Exchange>()
-  /** Sockets on which nothing more is taken: what follows a request that cannot be trusted may be smuggled. */
-  const closing = new WeakSet<Socket>()
-  /** Sockets that the parser has given up; it says so again with every further byte. */
-  const broken = new WeakSet<Socket>()
   let isDraining = false
 
   const options = {
@@ -118,12 +104,13 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     noDelay: true,
     // A missing Host is answered like any other fault of framing.
     requireHostHeader: false,
+    // Most requests have no body, and are worth no stream.
+    optimizeEmptyRequests: true,
   }
   const tlsServer =
     tls && createTlsServer({ ...options, ...contextOf(tls), handshakeTimeout: HEADERS_TIMEOUT_MS }, receive)
   const server: Server = tlsServer ?? createServer(options, receive)
-  const fixedHeaders = { ...PROTECTIVE_HEADERS, ...(tls === undefined ? {} : TLS_HEADERS) }
-  server.timeout = SOCKET_TIMEOUT_MS
+  const fixedHeaders = [...PROTECTIVE_HEADERS, ...(tls === undefined ? [] : TLS_HEADERS)]
   server.maxHeadersCount = HEADER_FIELDS_MAX
   // A client that closes its half after the request still gets the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
@@ -170,24 +157,29 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   /** Pipelined requests are carried out one after the other (RFC 9112 section 9.3.2), and so in their order. */
   function receive(incoming: IncomingMessage, response: ServerResponse) {
     const { socket } = incoming
+    const connection = connections.of(socket)
     // Nobody is there any more to be answered, or to be held to account; the parser goes on with what it has.
-    if (socket.destroyed || socket.remoteAddress === undefined) {
+    if (connection === undefined || socket.destroyed) {
       socket.destroy()
       return
     }
-    connections.touch(socket)
-    const last = lastExchanges.get(socket)
-    const exchange = {
-      request: new IncomingRequest(incoming, response, callerOf(incoming), turns),
+    connections.touch(connection)
+    const { last, origin } = connection
+    const { headers } = incoming
+    const request = new IncomingRequest(
+      incoming,
       response,
-    }
-    lastExchanges.set(socket, exchange)
+      trustedProxies === undefined ? origin : findOrigin(origin, headers, trustedProxies),
+      nameRequest(headers['x-request-id']),
+      turns,
+    )
+    connection.last = request
     if (last === undefined || last.response.closed) {
-      answer(incoming, exchange)
+      answer(incoming, request, connection)
       return
     }
     if (!waiting.add(socket)) {
-      cutOff(socket, `${waiting.count} requests wait for the answer to one before them`)
+      cutOff(connection, `${waiting.count} requests wait for the answer to one before them`)
       holdUntilFreed()
       return
     }
@@ -199,8 +191,8 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       // A read can bring thousands of requests.
       turns(() => {
         waiting.remove(socket)
-        if (lastExchanges.get(socket) === exchange) socket.resume()
-        answer(incoming, exchange)
+        if (connection.last === request) socket.resume()
+        answer(incoming, request, connection)
       })
     })
   }
@@ -218,104 +210,77 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     )
   }
 
-  function cutOff(socket: Socket, reason: string) {
-    const { remoteAddress } = socket
+  function cutOff({ socket, origin }: Connection, reason: string) {
     socket.destroy()
     const now = performance.now()
     if (now - cutOffLogged < CUT_OFF_LOG_PAUSE_MS) return
     cutOffLogged = now
-    log.warn('connection_cut_off', { address: remoteAddress && unmapped(remoteAddress), reason })
+    log.warn('connection_cut_off', { address: origin.address, reason })
   }
 
-  function callerOf({ socket, headers }: IncomingMessage): Caller {
-    const peer = { address: unmapped(socket.remoteAddress ?? ''), isSecure: tls !== undefined }
-    return {
-      ...findOrigin(peer, headers, trustedProxies),
-      requestId: nameRequest(headers['x-request-id']),
-    }
-  }
-
-  function answer(incoming: IncomingMessage, { request, response }: Exchange) {
-    const { socket } = incoming
-    if (closing.has(socket) || socket.destroyed) return
-    if (hasAccessLog) logWhenDone(request, response, log)
+  function answer(incoming: IncomingMessage, request: IncomingRequest, connection: Connection) {
+    if (connection.isClosing || connection.socket.destroyed) return
+    const { response } = request
+    if (hasAccessLog) logWhenDone(request, log)
     const fault = findFramingFault(incoming)
-    if (fault !== undefined || !response.shouldKeepAlive) closing.add(socket)
-    if (fault !== undefined) return send(request, response, problemReply(fault), true)
+    if (fault !== undefined || !response.shouldKeepAlive) connection.isClosing = true
+    if (fault !== undefined) return send(request, connection, problemReply(fault), true)
     const reply = app(request)
-    if (request.principal !== undefined) connections.trust(socket)
-    if (reply instanceof Promise) void reply.then((value) => sendLater(request, response, value))
-    else send(request, response, reply)
+    if (request.principal !== undefined) connections.trust(connection)
+    if (reply instanceof Promise) void reply.then((value) => sendLater(request, connection, value))
+    else send(request, connection, reply)
   }
 
   /** Whoever is told to come back later would otherwise be back at once, and keep the server busy with refusing. */
-  function sendLater(request: IncomingRequest, response: ServerResponse, reply: Reply) {
-    if (reply.headers['Retry-After'] === undefined) send(request, response, reply)
-    else setTimeout(() => send(request, response, reply), REFUSAL_PAUSE_MS)
+  function sendLater(request: IncomingRequest, connection: Connection, reply: Reply) {
+    if (reply.headers['Retry-After'] === undefined) send(request, connection, reply)
+    else setTimeout(() => send(request, connection, reply), REFUSAL_PAUSE_MS)
   }
 
   /** A reply that cannot be sent costs its connection and nothing else. */
-  function send(request: IncomingRequest, response: ServerResponse, reply: Reply, isLast = isDraining) {
+  function send(request: IncomingRequest, connection: Connection, reply: Reply, isLast = isDraining) {
     try {
-      write(request, response, reply, isLast)
+      const { isBodyRefused } = request
+      if (isBodyRefused) lingerOnClose(connection.socket, turns)
+      if (isBodyRefused || isLast) connection.isClosing = true
+      writeReply(request, reply, fixedHeaders, isBodyRefused || isLast, turns)
     } catch (error) {
       log.error('reply_failed', {
         request_id: request.requestId,
         reason: error instanceof Error ? error.stack : String(error),
       })
-      response.destroy()
+      request.response.destroy()
     }
-  }
-
-  function write(request: IncomingRequest, response: ServerResponse, reply: Reply, isLast: boolean) {
-    const { isBodyRefused } = request
-    const { socket } = response.req
-    if (isBodyRefused) lingerOnClose(socket, turns)
-    if (isBodyRefused || isLast) closing.add(socket)
-    const { status, body } = reply
-    const headers: OutgoingHttpHeaders = {
-      ...reply.headers,
-      ...fixedHeaders,
-      'X-Request-Id': request.requestId,
-    }
-    const bytes = typeof body === 'string' ? Buffer.byteLength(body) : undefined
-    // Which is quicker to write.
-    const isAscii = typeof body === 'string' && bytes === body.length
-    if (bytes !== undefined) headers['Content-Length'] = bytes
-    if (isBodyRefused || isLast) headers.Connection = 'close'
-    response.writeHead(status, reply.reason ?? STATUS_CODES[status], headers)
-    if (request.method === 'HEAD' || body === undefined) response.end()
-    else if (typeof body === 'string') response.end(body, isAscii ? 'latin1' : 'utf8')
-    else pipeline(inTurns(body, turns, socket), response).catch(() => response.destroy())
   }
 
   function onClientError(error: NodeJS.ErrnoException, socket: Socket) {
+    const connection = connections.of(socket)
     // More of what was refused; it is read and dropped.
-    if (broken.has(socket) && error.code !== 'ECONNRESET') return
-    if (!socket.writable || error.code === 'ECONNRESET') {
+    if (connection?.isBroken && error.code !== 'ECONNRESET') return
+    if (connection === undefined || !socket.writable || error.code === 'ECONNRESET') {
       socket.destroy()
       return
     }
-    broken.add(socket)
+    connection.isBroken = true
     const problem = clientProblem(error)
-    const last = lastExchanges.get(socket)
-    if (last === undefined || last.request.isComplete) refuseAfterLast(socket, problem)
+    const { last } = connection
+    if (last === undefined || last.isComplete) refuseAfterLast(socket, problem)
     else if (last.response.closed) socket.destroy()
-    else last.request.breakOff(problem)
+    else last.breakOff(problem)
   }
 
   /** Says something more on a socket without overtaking the answer that is on its way. */
   function refuseAfterLast(socket: Socket, problem: Problem) {
-    const last = lastExchanges.get(socket)
+    const last = connections.of(socket)?.last
     const refuse = () =>
-      refuseRaw(socket, problem, { ...fixedHeaders, 'X-Request-Id': nameRequest(undefined) }, turns)
+      refuseRaw(socket, problem, ['X-Request-Id', nameRequest(undefined), ...fixedHeaders], turns)
     if (last === undefined || last.response.closed) refuse()
     else last.response.once('close', refuse)
   }
 }
 
 /** What every answer over our own TLS carries; over plain HTTP it would mean nothing (RFC 6797 section 7.2). */
-const TLS_HEADERS = { 'Strict-Transport-Security': 'max-age=31536000' }
+const TLS_HEADERS = ['Strict-Transport-Security', 'max-age=31536000']
 
 /** Everything that a handshake goes by. */
 function contextOf({ cert, key }: TlsTexts): SecureContextOptions {

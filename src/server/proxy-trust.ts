@@ -9,7 +9,8 @@ export interface Network {
   readonly bits: number
 }
 
-type Origin = Pick<Caller, 'address' | 'isSecure'>
+/** Where a request comes from, and how. */
+export type Origin = Pick<Caller, 'address' | 'isSecure'>
 
 /**
  * Finds the caller behind proxies.

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import type { Reply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { HEADER_BYTES_MAX } from '../limits.ts'
 import { problemReply } from './app.ts'
@@ -27,14 +26,16 @@ export function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffe
 }
 
 /** Answers where there is no request to answer to, and closes. */
-export function refuseRaw(socket: Socket, problem: Problem, fixedHeaders: Reply['headers'], turns: Turns) {
+export function refuseRaw(socket: Socket, problem: Problem, fixedHeaders: readonly string[], turns: Turns) {
   // Whoever had to wait for an answer before it may have gone meanwhile.
   if (!socket.writable) return
   const { status, headers, body } = problemReply(problem)
   const title = problem.toJSON().title
   const length = Buffer.byteLength(String(body))
-  const fields = { ...headers, ...fixedHeaders, 'Content-Length': length, Connection: 'close' }
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  const fields = { ...headers, 'Content-Length': length, Connection: 'close' }
+  const lines = [...fixedHeaders, ...Object.entries(fields).flat()].map((text, i) =>
+    i % 2 === 0 ? `${text}: ` : `${text}\r\n`,
+  )
   lingerOnClose(socket, turns)
   socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`)
   socket.destroySoon()

@@ -12,6 +12,6 @@ export function createRequestIds(): (header: string | readonly string[] | undefi
   return (header) => {
     if (typeof header === 'string' && SANE.test(header)) return header
     count += 1
-    return `${prefix}-${count.toString(36)}`
+    return `${prefix}-${count}`
   }
 }

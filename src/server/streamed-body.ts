@@ -1,11 +1,8 @@
 import type { Socket } from 'node:net'
-import { SOCKET_TIMEOUT_MS } from '../limits.ts'
+import { limitTaking } from './taking-time-out.ts'
 import type { Turns } from './turns.ts'
 
-/**
- * An answer piece by piece as the client takes it, while others have their turn. Node's own time-out begins anew with
- * whatever the client sends.
- */
+/** An answer piece by piece as the client takes it, while others have their turn. */
 export async function* inTurns(
   pieces: Iterable<string>,
   turns: Turns,
@@ -13,11 +10,11 @@ export async function* inTurns(
 ): AsyncGenerator<string> {
   await new Promise<void>(turns)
   for (const piece of pieces) {
-    const timer = setTimeout(() => socket.destroy(), SOCKET_TIMEOUT_MS)
+    const taken = limitTaking(socket)
     try {
       yield piece
     } finally {
-      clearTimeout(timer)
+      taken()
     }
     await new Promise<void>(turns)
   }

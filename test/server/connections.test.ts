@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import fc from 'fast-check'
 import { Connections } from '../../src/server/connections.ts'
 import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
 
@@ -11,18 +12,19 @@ const MAX = 3
 function setUp() {
   const sockets = Array.from({ length: 8 }, () => new Socket())
   const gaveWay: number[] = []
-  const connections = new Connections(MAX, (socket) => gaveWay.push(sockets.indexOf(socket)))
+  const connections = new Connections(MAX, ({ socket }) => gaveWay.push(sockets.indexOf(socket)))
   const at = (position: number) => sockets[position] ?? assert.fail('there are only 8')
+  const of = (position: number) => connections.of(at(position)) ?? assert.fail('it was never added')
   const add = (...positions: number[]) => positions.forEach((position) => void connections.add(at(position)))
-  return { connections, at, add, gaveWay }
+  return { connections, at, of, add, gaveWay }
 }
 
 describe('open connections', () => {
   it('give way, the one that has been quiet for longest, when there is one too many', () => {
-    const { connections, at, add, gaveWay } = setUp()
+    const { connections, of, add, gaveWay } = setUp()
     add(0, 1, 2)
     assert.deepEqual(gaveWay, [])
-    connections.touch(at(0))
+    connections.touch(of(0))
     add(3)
     assert.deepEqual(gaveWay, [1])
     add(4)
@@ -30,9 +32,9 @@ describe('open connections', () => {
   })
 
   it('are held, save those that were paused before, and go on', () => {
-    const { connections, at, add } = setUp()
+    const { connections, at, of, add } = setUp()
     add(0, 1, 2)
-    connections.trust(at(0))
+    connections.trust(of(0))
     at(1).pause()
     const goOn = connections.hold()
     const paused = () => [0, 1, 2].map((position) => at(position).isPaused())
@@ -42,16 +44,66 @@ describe('open connections', () => {
   })
 
   it('give way only to one of their own kind when they have shown a good credential', () => {
-    const { connections, at, add, gaveWay } = setUp()
+    const { connections, of, add, gaveWay } = setUp()
     add(0, 1)
-    connections.trust(at(0))
-    connections.trust(at(1))
+    connections.trust(of(0))
+    connections.trust(of(1))
     add(2, 3, 4)
     assert.deepEqual(gaveWay, [2, 3])
-    connections.trust(at(4))
-    connections.touch(at(0))
+    connections.trust(of(4))
+    connections.touch(of(0))
     add(5)
     assert.deepEqual(gaveWay, [2, 3, 1])
+  })
+
+  it('give way in their order, whatever they did before', () => {
+    const actions = fc.array(
+      fc.record({ act: fc.constantFrom('add', 'add', 'touch', 'trust', 'end'), which: fc.nat(3) }),
+      { maxLength: 60 },
+    )
+    fc.assert(
+      fc.property(actions, (some) => {
+        const sockets: Socket[] = []
+        const gaveWay: Socket[] = []
+        const connections = new Connections(MAX, ({ socket }) => gaveWay.push(socket))
+        /** The next to give way first, of each kind. */
+        const strangers: Socket[] = []
+        const known: Socket[] = []
+        const expected: Socket[] = []
+        for (const { act, which } of some) {
+          if (act === 'add') {
+            const socket = new Socket()
+            if (strangers.length + known.length === MAX) {
+              const quietest = (strangers.length > 0 ? strangers : known).shift()
+              if (quietest !== undefined) expected.push(quietest)
+            }
+            strangers.push(socket)
+            sockets.push(socket)
+            connections.add(socket)
+            continue
+          }
+          const socket = sockets.at(-1 - which)
+          const group = [strangers, known].find((one) => socket !== undefined && one.includes(socket))
+          if (socket === undefined || group === undefined) continue
+          const connection = connections.of(socket) ?? assert.fail('it was never added')
+          group.splice(group.indexOf(socket), 1)
+          if (act === 'end') socket.emit('close')
+          else if (act === 'touch') {
+            group.push(socket)
+            connections.touch(connection)
+          } else {
+            known.push(socket)
+            connections.touch(connection)
+            connections.trust(connection)
+          }
+        }
+        assert.deepEqual(
+          gaveWay.map((socket) => sockets.indexOf(socket)),
+          expected.map((socket) => sockets.indexOf(socket)),
+        )
+      }),
+      { numRuns: 2_000 },
+    )
   })
 
   it('leave their place when they end', async () => {
@@ -69,11 +121,11 @@ describe('open connections', () => {
   }, async (t) => {
     const { ask, connections } = await serveTls(t)
     const [first, second] = [await ask(), await ask()]
-    connections.touch(first.served)
+    connections.touch(first.connection)
     const gone = once(second.client, 'close')
     const third = await ask()
     await gone
-    connections.trust(first.served)
+    connections.trust(first.connection)
     const goneToo = once(third.client, 'close')
     await ask()
     await ask()
@@ -85,7 +137,7 @@ describe('open connections', () => {
 /** A server with room for two; `ask` connects to it and gives both ends. */
 async function serveTls(t: TestContext) {
   const { cert, key } = await makeCertificate(t)
-  const connections = new Connections(2, (socket) => socket.destroy())
+  const connections = new Connections(2, ({ socket }) => socket.destroy())
   const server = createTlsServer({ cert, key })
   server.on('connection', (socket: Socket) => connections.add(socket))
   server.on('secureConnection', (socket) => {
@@ -104,7 +156,11 @@ async function serveTls(t: TestContext) {
     const client = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
     t.after(() => void client.destroy())
     client.on('error', () => {})
-    return { client: client.resume(), served: (await served)[0] }
+    const [socket] = await served
+    return {
+      client: client.resume(),
+      connection: connections.of(socket) ?? assert.fail('it was never joined'),
+    }
   }
   return { connections, ask }
 }

@@ -193,7 +193,13 @@ describe('the framing of a request', () => {
 describe('a request', () => {
   it('has its target cut at the first question mark', (t) => {
     holdFor(t, joined(['/', 'a', '?', '??', '%3f', '&', '='], headerText), (url) => {
-      const { path, query } = new IncomingRequest(incomingOf({ url }), noResponse, caller, createTurns())
+      const { path, query } = new IncomingRequest(
+        incomingOf({ url }),
+        noResponse,
+        caller,
+        caller.requestId,
+        createTurns(),
+      )
       assert.equal(path.includes('?'), false)
       assert.equal(path + (url.includes('?') ? '?' : '') + query, url)
     })
@@ -216,8 +222,15 @@ describe('a request', () => {
     })
     await holdLaterFor(t, bodies, async ({ size, cuts, isLengthGiven }) => {
       const length: [string, string] = ['Content-Length', String(size)]
-      const incoming = incomingOf({ fields: isLengthGiven ? [['Host', 'a'], length] : [['Host', 'a']] })
-      const reading = new IncomingRequest(incoming, noResponse, caller, createTurns()).readBody()
+      const chunked: [string, string] = ['Transfer-Encoding', 'chunked']
+      const incoming = incomingOf({ fields: [['Host', 'a'], isLengthGiven ? length : chunked] })
+      const reading = new IncomingRequest(
+        incoming,
+        noResponse,
+        caller,
+        caller.requestId,
+        createTurns(),
+      ).readBody()
       const borders = [0, ...cuts.map((cut) => cut % (size + 1)), size].sort((a, b) => a - b)
       borders.forEach((border, i) => {
         if (i > 0) incoming.emit('data', source.subarray(borders[i - 1], border))
