@@ -3,11 +3,17 @@ export function isObject(input: unknown): input is Record<string, unknown> {
   return typeof input === 'object' && input !== null && !Array.isArray(input)
 }
 
-/**
- * A value as one line of JSON for logs. JSON leaves some characters as they are that steer terminals or turn text around.
- */
+/** A value as one line of JSON for logs. */
 export function printableJson(value: unknown): string {
-  return JSON.stringify(value).replace(/[\u007f-\u009f\u2028\u2029\p{Cf}]/gu, (character) =>
+  return printable(JSON.stringify(value))
+}
+
+/**
+ * Compact JSON with everything escaped that steers terminals or turns text around, of which JSON itself leaves some as
+ * it is.
+ */
+export function printable(json: string): string {
+  return json.replace(/[\u007f-\u009f\u2028\u2029\p{Cf}]/gu, (character) =>
     Array.from({ length: character.length }, (_, i) => {
       return `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
     }).join(''),

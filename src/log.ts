@@ -1,4 +1,5 @@
 import { printableJson } from './json.ts'
+import { timestamp } from './timestamp.ts'
 
 export type LogFormat = 'text' | 'json'
 export type LogFields = Record<string, string | number | boolean | undefined>
@@ -23,7 +24,7 @@ export function createLog(format: LogFormat, write: (line: string) => void = sta
   const log =
     (level: Level) =>
     (event: string, fields: LogFields = {}) =>
-      write(`${render(new Date().toISOString(), level, event, fields)}\n`)
+      write(`${render(timestamp(), level, event, fields)}\n`)
   return { info: log('info'), warn: log('warn'), error: log('error') }
 }
 

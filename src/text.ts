@@ -1,9 +1,11 @@
+const CONTROL_CHARACTER = /\p{Cc}/u
+
 /** What is wrong with a text of 1 to `charactersMax` code points; undefined when nothing is. */
 export function checkText(value: unknown, charactersMax: number): string | undefined {
   if (typeof value !== 'string') return `must be a string, not ${kindOf(value)}`
   if (value === '') return 'must not be empty'
   if (!value.isWellFormed()) return 'must not hold a lone surrogate'
-  if (/\p{Cc}/u.test(value)) return 'must not hold control characters'
+  if (CONTROL_CHARACTER.test(value)) return 'must not hold control characters'
   const isTooLong =
     value.length > charactersMax && (value.length > 2 * charactersMax || [...value].length > charactersMax)
   return isTooLong ? `must not be longer than ${charactersMax} characters` : undefined

@@ -16,6 +16,7 @@ const floors = [
     'src/json.ts',
     'src/shell.ts',
     'src/text.ts',
+    'src/timestamp.ts',
     'src/version.ts',
     'package.json',
   ],

@@ -2,9 +2,10 @@ import { FolderRefusedError, systemCode } from '../errors.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import type { Caller } from '../http/message.ts'
-import { printableJson } from '../json.ts'
+import { printable } from '../json.ts'
 import { AUDIT_FILE_BYTES_MAX, AUDIT_WAITING_LINES_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
+import { timestamp } from '../timestamp.ts'
 import { AuditFile } from './audit-file.ts'
 
 /** What is worth knowing years later. */
@@ -56,8 +57,14 @@ export interface AuditTrail {
    * the last half minute. Never rejects: a line that cannot be written is counted, and the count written later.
    *
    * @param actor undefined for what the server does by itself.
+   * @param record The record that it was done to.
    */
-  record(event: AuditEvent, actor: Actor | undefined, fields?: AuditFields): Promise<void>
+  record(
+    event: AuditEvent,
+    actor: Actor | undefined,
+    fields?: AuditFields,
+    record?: { readonly json: string },
+  ): Promise<void>
   /** Writes what is waiting and closes the file. */
   close(): Promise<void>
 }
@@ -104,14 +111,14 @@ export async function openAuditTrail(
   }
 
   return {
-    record(event, actor, fields = {}) {
+    record(event, actor, fields, record) {
       // A request that was cut off may come to its end when the folder is somebody else's already.
       if (isClosed) return Promise.resolve()
       if (waiting.length >= AUDIT_WAITING_LINES_MAX) {
         lose(1, 'too many lines are waiting')
         return Promise.resolve()
       }
-      waiting.push(formatLine(event, actor, fields))
+      waiting.push(formatLine(event, actor, fields, record))
       if (next === undefined) {
         next = current.then(writeWaiting)
         current = next
@@ -132,13 +139,19 @@ export async function openAuditTrail(
 }
 
 /** What an attacker can choose stands behind everything else, and is escaped. */
-function formatLine(event: AuditEvent | 'lines_lost', actor: Actor | undefined, fields: AuditFields): string {
-  return `${printableJson({ time: new Date().toISOString(), event, ...describe(actor), ...fields })}\n`
+function formatLine(
+  event: AuditEvent | 'lines_lost',
+  actor: Actor | undefined,
+  fields?: AuditFields,
+  record?: { readonly json: string },
+): string {
+  const line = JSON.stringify(Object.assign(startLine(timestamp(), event, actor), fields))
+  return `${printable(record === undefined ? line : `${line.slice(0, -1)},"record":${record.json}}`)}\n`
 }
 
-function describe(actor: Actor | undefined) {
-  if (actor === undefined) return {}
-  if ('command' in actor) return actor
+function startLine(time: string, event: AuditEvent | 'lines_lost', actor: Actor | undefined): AuditFields {
+  if (actor === undefined) return { time, event }
+  if ('command' in actor) return { time, event, ...actor }
   const { address, principal, requestId } = actor
-  return { address, kind: principal?.kind, by: principal?.name, request_id: requestId }
+  return { time, event, address, kind: principal?.kind, by: principal?.name, request_id: requestId }
 }

@@ -45,6 +45,7 @@ export class Revocations {
     this.#passed = passed
     this.#log = log
     const owner = {
+      encode: (change: RevocationChange) => JSON.stringify(change),
       apply: (change: RevocationChange) => this.#apply(change),
       refuse: () => {},
       recover: () => this.#rewrite(),

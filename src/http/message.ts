@@ -32,8 +32,12 @@ export interface Request extends Caller {
   /** What stands behind the first `?`; empty without one. */
   readonly query: string
   readonly headers: IncomingHttpHeaders
-  /** To be called when the body has come, which may be long after the head: rejects when the caller may not go on. */
-  checkAgain?: () => Promise<void>
+  /**
+   * To be called when the body has come, which may be long after the head.
+   *
+   * @returns What rejects, when the caller may not go on.
+   */
+  checkAgain?: () => Promise<never> | undefined
   /**
    * The whole body.
    *
@@ -55,6 +59,7 @@ export interface Reply {
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 const CURL_ADVICE = "send JSON, for example with curl --json '{…}' (or -H 'Content-Type: application/json')"
+const jsonMediaType: MediaType = { essence: 'application/json', charset: undefined }
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
 export function textReply(status: number, text: string, headers: Reply['headers'] = {}): Reply {
@@ -72,6 +77,7 @@ export interface MediaType {
 }
 
 export function parseMediaType(header: string | undefined): MediaType | undefined {
+  if (header === 'application/json') return jsonMediaType
   if (header === undefined || trimBlanks(header) === '') return undefined
   const [essence = '', ...parameters] = header.split(';').map(trimBlanks)
   const charset = parameters

@@ -73,7 +73,7 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string,
     const draft = parseNewConfiguration(await readJsonObject(request))
     try {
       const added = await store.add(draft)
-      await audit.record('configuration_added', request, { record: added })
+      await audit.record('configuration_added', request, undefined, added)
       return only(added, { Location: collection + encodeURIComponent(added.name) })
     } catch (error) {
       return conflictOrThrow(error)
@@ -95,7 +95,7 @@ export function configurationRoutes(store: ConfigurationStore, basePath: string,
   async function remove(request: Request, name: string): Promise<Reply> {
     try {
       const record = await store.remove(name, expectation(request))
-      await audit.record('configuration_deleted', request, { record })
+      await audit.record('configuration_deleted', request, undefined, record)
     } catch (error) {
       throw asProblem(error)
     }

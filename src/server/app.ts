@@ -72,9 +72,8 @@ export function createApp(
     request.principal = credential.principal
     // A body can take half a minute to come.
     if (!SAFE_METHODS.has(request.method)) {
-      request.checkAgain = async () => {
-        if (authenticator.authenticate(request) === undefined) await refuse(request)
-      }
+      request.checkAgain = () =>
+        authenticator.authenticate(request) === undefined ? refuse(request) : undefined
     }
     return undefined
   }

@@ -17,7 +17,7 @@ export class IncomingRequest implements Request {
   readonly address: string
   readonly isSecure: boolean
   principal?: Principal
-  checkAgain?: () => Promise<void>
+  checkAgain?: () => Promise<never> | undefined
   readonly response: ServerResponse
   readonly #incoming: IncomingMessage
   readonly #turns: Turns
@@ -61,7 +61,8 @@ export class IncomingRequest implements Request {
   async readBody(): Promise<Buffer> {
     const body = await this.#collectBody()
     if (body.length > BODY_AT_ONCE_BYTES_MAX) await new Promise<void>(this.#turns)
-    await this.checkAgain?.()
+    const refusal = this.checkAgain?.()
+    if (refusal !== undefined) await refusal
     return body
   }
 
@@ -121,7 +122,7 @@ function collect(
     reject(tooLarge())
   }
   incoming.on('data', onData)
-  incoming.once('end', () => resolve(Buffer.concat(chunks)))
+  incoming.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
   // Nobody will see this answer: the connection ended before the body did.
   incoming.once('error', () => reject(new Problem(400, 'incomplete_body', 'The body ended before its time')))
 }

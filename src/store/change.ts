@@ -8,6 +8,13 @@ export type Change =
   | { readonly modify: Configuration; readonly name: string }
   | { readonly remove: string }
 
+/** A change as compact JSON. */
+export function encodeChange(change: Change): string {
+  if ('add' in change) return `{"add":${change.add.json}}`
+  if ('modify' in change) return `{"modify":${change.modify.json},"name":${JSON.stringify(change.name)}}`
+  return JSON.stringify(change)
+}
+
 /**
  * Reads a change back from a journal.
  *

@@ -3,7 +3,7 @@ import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
-import type { Change } from './change.ts'
+import { type Change, encodeChange } from './change.ts'
 import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import { Journal } from './journal.ts'
@@ -64,6 +64,7 @@ export class ConfigurationStore {
     // An old journal tells of a snapshot that did not come to its end.
     this.#snapshotDueBytes = recovered.hasOldJournal ? 0 : Math.max(snapshotBytesMin, recovered.snapshotBytes)
     const owner = {
+      encode: encodeChange,
       apply: (change: Change, revision: number) => this.#apply(change, revision),
       refuse: () => this.#staged.clear(),
       recover: () => this.#recover(),

@@ -64,6 +64,7 @@ const fieldChecks = {
   port: checkPort,
   username: checkUsername,
 } satisfies Record<keyof NewConfiguration, (value: unknown) => string | undefined>
+const fieldCheckEntries = Object.entries(fieldChecks)
 
 /**
  * Checks the body of an add: all four fields and nothing else, save `id`, which is ignored.
@@ -86,7 +87,7 @@ export function parseConfigurationPatch(input: Record<string, unknown>): Configu
 function parseFields(input: Record<string, unknown>, presence: 'required' | 'optional'): ConfigurationPatch {
   const faults: Fault[] = []
   const fields: Record<string, unknown> = {}
-  for (const [field, check] of Object.entries(fieldChecks)) {
+  for (const [field, check] of fieldCheckEntries) {
     if (!Object.hasOwn(input, field)) {
       if (presence === 'required') faults.push({ field, detail: 'is missing' })
       continue
@@ -95,7 +96,7 @@ function parseFields(input: Record<string, unknown>, presence: 'required' | 'opt
     if (detail === undefined) fields[field] = input[field]
     else faults.push({ field, detail })
   }
-  for (const field of Object.keys(input)) {
+  for (const field in input) {
     if (field !== 'id' && !Object.hasOwn(fieldChecks, field)) {
       faults.push({ field, detail: 'is not a member of a configuration: name, hostname, port or username' })
     }

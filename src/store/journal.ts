@@ -18,6 +18,8 @@ const FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 /** How the state that a journal keeps takes part in its life. */
 export interface JournalOwner<Change> {
+  /** A change as compact JSON. */
+  encode(change: Change): string
   /** Puts a change, now durable, into the state. Called in the order of revisions. */
   apply(change: Change, revision: number): void
   /** Every change that was appended and not yet applied is refused. Called before their promises reject. */
@@ -145,7 +147,7 @@ export class Journal<Change> {
 
   async #commit(batch: Waiting<Change>[]) {
     const { file, size, crc, revision } = this.#position
-    const json = JSON.stringify(batch.map((waiting) => waiting.change))
+    const json = `[${batch.map(({ change }) => this.#owner.encode(change)).join(',')}]`
     const frame = encodeFrame(crc, revision + 1, json)
     try {
       await writeAll(file, frame.bytes, size)

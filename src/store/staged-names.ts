@@ -6,8 +6,8 @@ interface StagedName {
   holder: Configuration | undefined
   /** How many changes on their way touch the name. */
   changes: number
-  /** Tells, when it is decided, whether the last of them has become durable. */
-  isDurable: Promise<boolean>
+  /** Resolves when the last of them is durable, rejects when it is refused. */
+  durable: Promise<void>
 }
 
 /** The names that changes on their way to the disk take or free. */
@@ -21,13 +21,9 @@ export class StagedNames {
 
   /** @param durable Resolves when the change is durable, rejects when it is refused. */
   add(change: Change, durable: Promise<void>): void {
-    const isDurable = durable.then(
-      () => true,
-      () => false,
-    )
     for (const [name, holder] of touchedNames(change)) {
       const changes = (this.#names.get(name)?.changes ?? 0) + 1
-      this.#names.set(name, { holder, changes, isDurable })
+      this.#names.set(name, { holder, changes, durable })
     }
   }
 
@@ -48,8 +44,8 @@ export class StagedNames {
 
   /** Waits for the changes that touch any of the names; false when one of them is refused. */
   async areDurable(names: readonly string[]): Promise<boolean> {
-    const outcomes = await Promise.all(names.map((name) => this.#names.get(name)?.isDurable))
-    return !outcomes.includes(false)
+    const outcomes = await Promise.allSettled(names.map((name) => this.#names.get(name)?.durable))
+    return outcomes.every(({ status }) => status === 'fulfilled')
   }
 }
 

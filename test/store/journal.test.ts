@@ -27,6 +27,7 @@ async function openJournal(t: TestContext) {
   const { position } = await read(path, files)
   const applied: string[] = []
   const owner = {
+    encode: (change: string) => JSON.stringify(change),
     apply: (change: string, revision: number) => applied.push(`${revision} ${change}`),
     refuse: () => {},
     recover: () => journal.restart(() => ['recovered']),
