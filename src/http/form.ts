@@ -20,6 +20,7 @@ export function parseForm(text: string): [name: string, value: string][] | undef
 
 /** Decodes one name or value; undefined when it is no percent-encoded UTF-8. */
 export function decodeForm(text: string): string | undefined {
+  if (!/[+%]/.test(text)) return text
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {

@@ -117,8 +117,17 @@ function only(record: Configuration, headers?: Record<string, string>): Reply {
 }
 
 function envelope(records: readonly Configuration[], headers: Record<string, string>, status = 200): Reply {
-  const body = OPEN + records.map((record) => record.json).join(',') + CLOSE
-  return { status, headers: { 'Content-Type': JSON_TYPE, ...headers }, body }
+  return { status, headers: { 'Content-Type': JSON_TYPE, ...headers }, body: bodyOf(records) }
+}
+
+/** Put together in one go: a text that is put together from long ones is copied once more before it is sent. */
+function bodyOf(records: readonly Configuration[]): string {
+  const last = records.length - 1
+  if (last === -1) return OPEN + CLOSE
+  const pieces = records.map(({ json }) => json)
+  pieces[0] = OPEN + pieces[0]
+  pieces[last] += CLOSE
+  return pieces.join(',')
 }
 
 /** The envelope in pieces, without keeping the text of every record. */

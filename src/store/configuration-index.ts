@@ -73,10 +73,7 @@ export class ConfigurationIndex {
       this.#put(change.add)
       this.#lastId = change.add.id
     } else if ('modify' in change) {
-      const old = this.#take(change.name)
-      if (old.id !== change.modify.id)
-        throw new Error(`"${change.name}" has id ${old.id}, not ${change.modify.id}`)
-      this.#put(change.modify)
+      this.#replace(change.name, change.modify)
     } else {
       this.#take(change.remove)
     }
@@ -84,21 +81,42 @@ export class ConfigurationIndex {
   }
 
   #put(record: Configuration) {
-    if (this.#byName.has(record.name)) throw new Error(`the name "${record.name}" is taken`)
+    this.#checkFree(record.name)
     this.#byName.set(record.name, record)
     this.#jsonBytes += record.jsonBytes
     this.#byId.insert(record)
     for (const index of this.#sorted.values()) index.insert(record)
   }
 
-  #take(name: string): Configuration {
-    const record = this.#byName.get(name)
-    if (record === undefined) throw new Error(`there is no "${name}"`)
+  #replace(name: string, record: Configuration) {
+    const old = this.#get(name)
+    if (old.id !== record.id) throw new Error(`"${name}" has id ${old.id}, not ${record.id}`)
+    if (record.name !== name) {
+      this.#checkFree(record.name)
+      this.#byName.delete(name)
+    }
+    this.#byName.set(record.name, record)
+    this.#jsonBytes += record.jsonBytes - old.jsonBytes
+    this.#byId.replace(old, record)
+    for (const index of this.#sorted.values()) index.replace(old, record)
+  }
+
+  #take(name: string) {
+    const record = this.#get(name)
     this.#byName.delete(name)
     this.#jsonBytes -= record.jsonBytes
     this.#byId.remove(record)
     for (const index of this.#sorted.values()) index.remove(record)
+  }
+
+  #get(name: string): Configuration {
+    const record = this.#byName.get(name)
+    if (record === undefined) throw new Error(`there is no "${name}"`)
     return record
+  }
+
+  #checkFree(name: string) {
+    if (this.#byName.has(name)) throw new Error(`the name "${name}" is taken`)
   }
 
   #orderedBy(sort: Sort | undefined): SortedIndex<Configuration> {

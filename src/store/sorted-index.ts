@@ -21,7 +21,7 @@ export class SortedIndex<Item> {
   #root: Node<Item> | undefined
 
   /**
-   * @param compare A total order: 0 only for the same item.
+   * @param compare A total order: 0 only for the same item, or one that may stand in its place.
    * @param sorted Items to begin with, already in order.
    */
   constructor(compare: (a: Item, b: Item) => number, sorted: readonly Item[] = []) {
@@ -49,6 +49,15 @@ export class SortedIndex<Item> {
     this.#removeBelow(this.#root, item)
     while (this.#root?.children?.length === 1) this.#root = this.#root.children[0]
     if (this.#root?.size === 0) this.#root = undefined
+  }
+
+  /** Puts an item in the place of one that is there, or where it belongs when that is another place. */
+  replace(old: Item, item: Item): void {
+    if (this.#compare(old, item) === 0) this.#replaceBelow(this.#root, old, item)
+    else {
+      this.remove(old)
+      this.insert(item)
+    }
   }
 
   /** Up to `limit` items from `offset` on; fewer, or none, at the end. */
@@ -99,6 +108,18 @@ export class SortedIndex<Item> {
     if (child.size === 0) children.splice(position, 1)
     else joinIfSmall(children, position)
     if (node.size > 0) node.last = at(children, children.length - 1).last
+  }
+
+  #replaceBelow(node: Node<Item> | undefined, old: Item, item: Item): void {
+    if (node === undefined) return
+    if (node.last === old) node.last = item
+    if (node.items !== undefined) {
+      const items = ownItems(node)
+      items[this.#search(items, old)] = item
+      return
+    }
+    const children = node.children ?? []
+    this.#replaceBelow(at(children, this.#childFor(children, old)), old, item)
   }
 
   /** The first position whose item is not before `item`. */

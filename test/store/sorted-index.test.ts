@@ -73,6 +73,30 @@ describe('a sorted index', () => {
     })
   }
 
+  it('takes an item for another, in its place or in the one where it belongs, whoever is still reading', (t) => {
+    const random = seededRandom(t)
+    interface Item {
+      readonly key: number
+      readonly text: string
+    }
+    let model: Item[] = Array.from({ length: 1_000 }, (_, key) => ({ key: 10 * key, text: 'old' }))
+    const index = new SortedIndex<Item>((a, b) => a.key - b.key, model)
+    for (let step = 0; step < 3_000; step++) {
+      const old = model[random.integer(0, model.length - 1)] ?? assert.fail('there are 1,000')
+      // One in three goes elsewhere.
+      let key = old.key
+      if (step % 3 === 0) while (model.some((item) => item.key === key)) key = random.integer(0, 20_000)
+      const item = { key, text: `step ${step}` }
+      const frozen = step % 100 === 0 ? { before: model, items: index.freeze() } : undefined
+      index.replace(old, item)
+      model = model.map((each) => (each === old ? item : each)).sort((a, b) => a.key - b.key)
+      if (frozen !== undefined) assert.deepEqual([...frozen.items], frozen.before)
+    }
+    assert.deepEqual(index.slice(0, model.length + 1), model)
+    for (const item of model) index.remove(item)
+    assert.equal(index.size, 0)
+  })
+
   for (const [name, next] of Object.entries({
     front: () => 0,
     back: (size: number) => size - 1,
