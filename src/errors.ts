@@ -2,6 +2,10 @@
 export interface Fault {
   readonly field: string
   readonly detail: string
+  /** Line of the input, from 1, where that has many records. */
+  readonly line?: number
+  /** The stored record that is at fault, where there are many. */
+  readonly name?: string
 }
 
 /**

@@ -2,6 +2,7 @@ import { fstatSync, writeSync } from 'node:fs'
 import { runAccountsCommand } from './cli/accounts.ts'
 import { runBackupCommand } from './cli/backup.ts'
 import { DamageFoundError, runCheckCommand } from './cli/check.ts'
+import { runExportCommand } from './cli/export.ts'
 import { help } from './cli/help.ts'
 import { runKeysCommand } from './cli/keys.ts'
 import { OutputError } from './cli/output.ts'
@@ -33,6 +34,7 @@ async function main(words: readonly string[]): Promise<void> {
   } else if (command === 'keys') await runKeysCommand(args, process.env, print)
   else if (command === 'backup') await runBackupCommand(args, process.env, print)
   else if (command === 'check') await runCheckCommand(args, process.env, print)
+  else if (command === 'export') await runExportCommand(args, process.env, print)
   else if (command === 'restore') await runRestoreCommand(args, process.env, print)
   else if (command === 'serve') await serve(args, process.env)
   else if (command === undefined || command.startsWith('-')) await serve(words, process.env)

@@ -23,6 +23,7 @@ const floors = [
   ['src/files/'],
   ['src/http/'],
   ['src/store/'],
+  ['src/exchange/'],
   ['src/audit/'],
   ['src/auth/'],
   ['src/resources/'],

@@ -19,6 +19,8 @@ export function help(): string {
   connbook backup FILE           keep records and accounts in one file; - is standard output
   connbook restore FILE          put a backup in the place of what the folder holds
   connbook check [FILE]          tell what the folder, or a backup, holds, and whether it is sound
+  connbook export --format FORMAT
+                                 write all records for another tool
   connbook help | --help
   connbook --version
 
@@ -27,6 +29,9 @@ does not.
 
 user add and client add also take:
 ${optionsHelp(['readOnly'])}
+
+export also takes:
+${optionsHelp(['format', 'skip'])}
 
 Flags, and the variables that they beat:
 ${optionsHelp()}

@@ -1,8 +1,10 @@
 import { isIP, isIPv6 } from 'node:net'
 import { UsageError } from '../errors.ts'
+import { type ExportFormatName, exportFormatNames } from '../exchange/export-formats.ts'
 import { DURATION_SECONDS_MAX } from '../limits.ts'
 import type { LogFormat } from '../log.ts'
 import type { Network } from '../server/proxy-trust.ts'
+import { type ImportMode, importModes } from '../store/import-plan.ts'
 
 /** Everything that can be set, parsed. */
 export interface Options {
@@ -24,6 +26,14 @@ export interface Options {
   readonly shutdownTimeoutSeconds: number
   /** Only where an account is added. */
   readonly readOnly: boolean
+  /** Only where records are exported or imported; undefined: by the name of the file. */
+  readonly format: ExportFormatName | undefined
+  /** Only where records are exported. */
+  readonly skip: boolean
+  /** Only where records are imported. */
+  readonly mode: ImportMode
+  /** Only where records are imported. */
+  readonly dryRun: boolean
 }
 
 /** One line of the table from which flags, environment, defaults and help are made. */
@@ -125,6 +135,33 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
   readOnly: {
     flag: '--read-only',
     help: 'the account can read, and change no record',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
+  format: {
+    flag: '--format',
+    placeholder: 'FORMAT',
+    help: exportFormatNames.join(', '),
+    isOfCommand: true,
+    parse: (text) => parseChoice(text, exportFormatNames),
+  },
+  skip: {
+    flag: '--skip',
+    help: 'leave out, and name, records that the format cannot express',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
+  mode: {
+    flag: '--mode',
+    placeholder: importModes.join('|'),
+    help: 'replace also removes what is not in the file',
+    default: 'merge',
+    isOfCommand: true,
+    parse: (text) => parseChoice(text, importModes),
+  },
+  dryRun: {
+    flag: '--dry-run',
+    help: 'tell what would change, and change nothing',
     isOfCommand: true,
     parse: parseSwitch,
   },
@@ -288,6 +325,12 @@ function parseDuration(text: string): number {
 function parseLogFormat(text: string): LogFormat {
   if (text !== 'text' && text !== 'json') throw new RangeError('text or json')
   return text
+}
+
+function parseChoice<Choice extends string>(text: string, choices: readonly Choice[]): Choice {
+  const choice = choices.find((known) => known === text)
+  if (choice === undefined) throw new RangeError(`one of ${choices.join(', ')}`)
+  return choice
 }
 
 function parseSwitch(text: string): boolean {

@@ -17,6 +17,7 @@ import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { configurationRoutes } from '../resources/configurations.ts'
+import { exportRoutes } from '../resources/export.ts'
 import { healthRoutes } from '../resources/health.ts'
 import { sessionRoutes } from '../resources/session.ts'
 import { tokenRoutes } from '../resources/token.ts'
@@ -171,6 +172,7 @@ async function start(
     ...sessionRoutes(authenticator),
     ...tokenRoutes(authenticator),
     ...configurationRoutes(store, basePath, audit),
+    ...exportRoutes(store),
     ...healthRoutes(whyNotReady),
   ]
   isStarted = true

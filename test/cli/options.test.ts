@@ -15,7 +15,9 @@ interface Row {
 const badDurations = ['0s', '12', '1.5h', '-1s', '1 h', '1H', '1w', 'h', '401d', '9999999999s', '']
 const switches = { true: true, 1: true, yes: true, on: true, false: false, 0: false, no: false, off: false }
 
-const rows: { readonly [Name in Exclude<keyof Options, 'readOnly'>]: Row } = {
+const rows: {
+  readonly [Name in Exclude<keyof Options, 'readOnly' | 'format' | 'skip' | 'mode' | 'dryRun'>]: Row
+} = {
   port: {
     flag: '--port',
     variable: 'CONNBOOK_PORT',
@@ -285,6 +287,37 @@ describe('parseCommandLine', () => {
     const environment = { CONNBOOK_READ_ONLY: 'true', undefined: 'true' }
     assert.equal(parseCommandLine([], environment, ['readOnly']).options.readOnly, false)
     assert.equal(parse([], environment).readOnly, false)
+  })
+
+  it('takes the flags of export and import only for them, and from no variable', () => {
+    const flags = ['format', 'skip', 'mode', 'dryRun'] as const
+    const { options } = parseCommandLine([], { CONNBOOK_FORMAT: 'csv', CONNBOOK_MODE: 'replace' }, flags)
+    assert.deepEqual(
+      flags.map((flag) => options[flag]),
+      [undefined, false, 'merge', false],
+    )
+    const given = parseCommandLine(
+      ['--format', 'ssh-config', '--skip', '--mode=replace', '--dry-run'],
+      {},
+      flags,
+    ).options
+    assert.deepEqual(
+      flags.map((flag) => given[flag]),
+      ['ssh-config', true, 'replace', true],
+    )
+    for (const arg of ['--format=csv', '--skip', '--mode=merge', '--dry-run'])
+      assert.match(
+        complaint(() => parse([arg])),
+        /^Unknown flag/,
+      )
+    assert.equal(
+      complaint(() => parseCommandLine(['--format', 'xml'], {}, flags)),
+      'Cannot use --format "xml": it must be one of json, csv, ssh-config, ansible, pg-service, env',
+    )
+    assert.equal(
+      complaint(() => parseCommandLine(['--mode', 'Merge'], {}, flags)),
+      'Cannot use --mode "Merge": it must be one of merge, replace',
+    )
   })
 
   it('does not take the word behind a switch for its value', () => {

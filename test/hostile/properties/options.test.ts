@@ -83,6 +83,13 @@ const onOrOff: Pick<Row, 'isSwitch' | 'fallback' | 'texts' | 'meaningOf'> = {
   meaningOf: (text) => (Object.hasOwn(switches, text) ? switches[text] : undefined),
 }
 
+function choiceOf(...choices: string[]): Pick<Row, 'texts' | 'meaningOf'> {
+  return {
+    texts: fc.constantFrom(...choices, 'JSON', '', ' csv', ...treacherousNames),
+    meaningOf: (text) => (choices.includes(text) ? text : undefined),
+  }
+}
+
 /** An address, or one with the number of bits that count. */
 const networkText = fc.oneof(
   {
@@ -235,14 +242,30 @@ const rows: { readonly [Name in keyof Options]: Row } = {
     ...time,
   },
   readOnly: { flag: '--read-only', variable: 'CONNBOOK_READ_ONLY', isOfCommand: true, ...onOrOff },
+  format: {
+    flag: '--format',
+    variable: 'CONNBOOK_FORMAT',
+    isOfCommand: true,
+    fallback: undefined,
+    ...choiceOf('json', 'csv', 'ssh-config', 'ansible', 'pg-service', 'env'),
+  },
+  skip: { flag: '--skip', variable: 'CONNBOOK_SKIP', isOfCommand: true, ...onOrOff },
+  mode: {
+    flag: '--mode',
+    variable: 'CONNBOOK_MODE',
+    isOfCommand: true,
+    fallback: 'merge',
+    ...choiceOf('merge', 'replace'),
+  },
+  dryRun: { flag: '--dry-run', variable: 'CONNBOOK_DRY_RUN', isOfCommand: true, ...onOrOff },
 }
 const names = Object.keys(rows) as (keyof Options)[]
 const defaults = Object.fromEntries(names.map((name) => [name, rows[name].fallback]))
 
 type Flags = readonly (keyof Options)[]
 const serverFlags: Flags = names.filter((name) => !rows[name].isOfCommand)
-/** Of the commands that add an account. */
-const addFlags: Flags = ['data', 'readOnly']
+/** As if one command took all of those. */
+const addFlags: Flags = ['data', ...names.filter((name) => rows[name].isOfCommand)]
 const flagsFor = (name: keyof Options) => (rows[name].isOfCommand ? addFlags : serverFlags)
 
 /** The parsed command line; undefined when it is refused. */

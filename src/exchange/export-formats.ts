@@ -1,0 +1,27 @@
+import { ansibleFormat } from './ansible-format.ts'
+import { csvFormat } from './csv-format.ts'
+import { envFormat } from './env-format.ts'
+import type { ExportFormat } from './export-format.ts'
+import { jsonFormat } from './json-format.ts'
+import { pgServiceFormat } from './pg-service-format.ts'
+import { sshConfigFormat } from './ssh-config-format.ts'
+
+const exportFormats = {
+  json: jsonFormat,
+  csv: csvFormat,
+  'ssh-config': sshConfigFormat,
+  ansible: ansibleFormat,
+  'pg-service': pgServiceFormat,
+  env: envFormat,
+} satisfies Record<string, ExportFormat>
+
+export type ExportFormatName = keyof typeof exportFormats
+
+export const exportFormatNames = Object.keys(exportFormats) as ExportFormatName[]
+
+/** Undefined for a name that is none. */
+export function findExportFormat(name: string): ExportFormat | undefined {
+  return exportFormatNames.some((known) => known === name)
+    ? exportFormats[name as ExportFormatName]
+    : undefined
+}

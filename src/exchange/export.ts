@@ -1,0 +1,101 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { STREAM_SLICE_RECORDS } from '../limits.ts'
+import type { Configuration } from '../store/configuration.ts'
+import type { ExportFormat } from './export-format.ts'
+
+/** A record that a format cannot express, and why, as the end of the sentence "The record …". */
+export interface Obstacle {
+  readonly name: string
+  readonly reason: string
+}
+
+/** What an export will be. */
+export interface Export {
+  /** Bytes of all pieces together. */
+  readonly bytes: number
+  /** Records that it holds. */
+  readonly count: number
+  /** Records that it does not hold, because the format cannot express them. */
+  readonly leftOut: number
+  /** The first of those. */
+  readonly obstacles: readonly Obstacle[]
+  /** The text, piece by piece; can be read once. */
+  readonly pieces: Iterable<string>
+}
+
+/**
+ * Prepares an export: finds out what the format cannot express, and how long the text will be. Lets others run between
+ * slices of records.
+ *
+ * @param freeze Gives the same records each time that it is called before this first waits.
+ * @param obstaclesMax How many of the records are named that the format cannot express.
+ */
+export async function prepareExport(
+  format: ExportFormat,
+  freeze: () => Iterable<Configuration>,
+  obstaclesMax: number,
+): Promise<Export> {
+  const [forKeys, forBytes, forPieces] = [freeze(), freeze(), freeze()]
+  const clashes = await findClashes(format, forKeys)
+  const obstacles: Obstacle[] = []
+  let [bytes, count, leftOut] = [Buffer.byteLength(format.start + format.end), 0, 0]
+  const betweenBytes = Buffer.byteLength(format.between)
+  await inSlices(forBytes, (record) => {
+    const reason = obstacleOf(record)
+    if (reason === undefined) {
+      bytes += Buffer.byteLength(format.encode(record)) + (count === 0 ? 0 : betweenBytes)
+      count += 1
+      return
+    }
+    leftOut += 1
+    if (obstacles.length < obstaclesMax) obstacles.push({ name: record.name, reason })
+  })
+  return { bytes, count, leftOut, obstacles, pieces: pieces(format, forPieces, obstacleOf) }
+
+  function obstacleOf(record: Configuration): string | undefined {
+    const key = format.keyOf?.(record)
+    const isClash = key !== undefined && clashes.has(key)
+    return format.obstacle(record) ?? (isClash ? `would be ${key} like another one` : undefined)
+  }
+}
+
+/** The keys that more than one record has. */
+async function findClashes(format: ExportFormat, records: Iterable<Configuration>): Promise<Set<string>> {
+  const clashes = new Set<string>()
+  if (format.keyOf === undefined) return clashes
+  const seen = new Set<string>()
+  await inSlices(records, (record) => {
+    const key = format.keyOf?.(record) ?? ''
+    if (seen.has(key)) clashes.add(key)
+    seen.add(key)
+  })
+  return clashes
+}
+
+async function inSlices(records: Iterable<Configuration>, visit: (record: Configuration) => void) {
+  let visited = 0
+  for (const record of records) {
+    visit(record)
+    visited += 1
+    if (visited % STREAM_SLICE_RECORDS === 0) await nextTurn()
+  }
+}
+
+function* pieces(
+  format: ExportFormat,
+  records: Iterable<Configuration>,
+  obstacleOf: (record: Configuration) => string | undefined,
+): Generator<string> {
+  let piece = format.start
+  let count = 0
+  for (const record of records) {
+    if (obstacleOf(record) === undefined) {
+      piece += (count === 0 ? '' : format.between) + format.encode(record)
+      count += 1
+      if (count % STREAM_SLICE_RECORDS > 0) continue
+      yield piece
+      piece = ''
+    }
+  }
+  yield piece + format.end
+}

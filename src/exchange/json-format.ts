@@ -1,0 +1,12 @@
+import type { ExportFormat } from './export-format.ts'
+
+/** The envelope that the list of configurations has. */
+export const jsonFormat: ExportFormat = {
+  mediaType: 'application/json; charset=utf-8',
+  fileName: 'configurations.json',
+  start: '{"configurations":[',
+  between: ',',
+  end: ']}\n',
+  encode: (record) => JSON.stringify(record),
+  obstacle: () => undefined,
+}

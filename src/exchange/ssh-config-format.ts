@@ -1,0 +1,35 @@
+import { bareHostname, type ExportFormat } from './export-format.ts'
+
+/**
+ * A file for `ssh -F` (ssh_config(5)), of OpenSSH 8.7 or later, which reads `\"` and `\\` inside quotes.
+ *
+ * A record can be expressed when `ssh NAME` finds it: ssh takes no name with a space, a comma or a character that means
+ * something to a shell, takes one with `@` or the start `ssh://` apart, and knows no way to write `*` and `?` that
+ * match only themselves.
+ */
+export const sshConfigFormat: ExportFormat = {
+  mediaType: 'text/plain; charset=utf-8',
+  fileName: 'ssh_config',
+  start: '',
+  between: '',
+  end: '',
+  encode: ({ name, hostname, port, username }) =>
+    `Host ${quote(name)}\n  HostName ${quote(bareHostname(hostname).replaceAll('%', '%%'))}\n` +
+    `  Port ${port}\n  User ${quote(username)}\n`,
+  obstacle({ name, username }) {
+    if (name.startsWith('-')) return 'has a name that begins with "-", which ssh takes for an option'
+    if (/[*?]/.test(name) || name.startsWith('!')) return 'has a name that is a pattern to ssh'
+    if (name.includes('@')) return 'has a name with "@", before which ssh looks for a user'
+    if (/^ssh:\/\//i.test(name)) return 'has a name that ssh takes for a URI'
+    if (/[ ,'"`$\\;&<>|(){}]/.test(name))
+      return 'has a name with a space, a comma or a character of the shell, which ssh refuses'
+    // Versions from 10 on expand both, earlier ones do not, so that neither spelling suits all.
+    if (/%|\$\{/.test(username)) return 'has a username with "%" or "${", which ssh may expand'
+    return undefined
+  },
+}
+
+/** White space, quotes, and `#`, behind which a comment would begin, need quotes around them. */
+function quote(text: string): string {
+  return /^[\w./:%+~@-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`
+}

@@ -1,0 +1,48 @@
+import { InvalidInputError } from '../errors.ts'
+import { prepareExport } from '../exchange/export.ts'
+import { exportFormatNames, findExportFormat } from '../exchange/export-formats.ts'
+import type { Reply, Request } from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
+import type { Route } from '../http/router.ts'
+import { FAULTS_MAX } from '../limits.ts'
+import type { ConfigurationStore } from '../store/configuration-store.ts'
+import { counted } from '../text.ts'
+import { parseChoices } from './query.ts'
+
+const MUST_BE = `must be one of ${exportFormatNames.join(', ')}`
+
+/** All records, written down for other tools. */
+export function exportRoutes(store: ConfigurationStore): Route[] {
+  return [{ method: 'GET', path: '/v1/export', access: 'read', handle: exportAll }]
+
+  async function exportAll(request: Request): Promise<Reply> {
+    const query = parseChoices(request.query, { format: exportFormatNames, skip: ['0', '1'] })
+    const format = query.format === undefined ? undefined : findExportFormat(query.format)
+    if (format === undefined) {
+      throw new InvalidInputError('The query is not valid', [{ field: 'format', detail: MUST_BE }])
+    }
+    const { count: records } = store
+    const prepared = await prepareExport(format, () => store.freeze(), FAULTS_MAX)
+    if (prepared.leftOut > 0 && query.skip !== '1') {
+      const faults = prepared.obstacles.map(({ name, reason }) => ({ field: 'name', name, detail: reason }))
+      throw new Problem(
+        422,
+        'not_expressible',
+        `Cannot express ${prepared.leftOut} of ${counted(records, 'record')} as ${query.format}; rename or change them, or leave them out with skip=1`,
+        { faults },
+      )
+    }
+    return {
+      status: 200,
+      headers: {
+        'Content-Type': format.mediaType,
+        'Content-Length': String(prepared.bytes),
+        'Content-Disposition': `attachment; filename="${format.fileName}"`,
+        'Cache-Control': 'no-cache, private',
+        'X-Total-Count': String(prepared.count),
+        'X-Left-Out': String(prepared.leftOut),
+      },
+      body: prepared.pieces,
+    }
+  }
+}

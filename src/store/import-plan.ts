@@ -1,0 +1,59 @@
+import type { Change } from './change.ts'
+import { Configuration, type NewConfiguration } from './configuration.ts'
+
+/** What an import does to records that are not in it: `merge` leaves them, `replace` removes them. */
+export type ImportMode = 'merge' | 'replace'
+
+export const importModes: readonly ImportMode[] = ['merge', 'replace']
+
+/** What an import would do, or did. */
+export interface ImportPlan {
+  readonly added: readonly Configuration[]
+  readonly modified: readonly { readonly before: Configuration; readonly after: Configuration }[]
+  readonly removed: readonly Configuration[]
+  /** How many records are in it as they are stored. */
+  readonly unchanged: number
+}
+
+/**
+ * Compares records with those that are stored.
+ *
+ * @param drafts No two with the same name.
+ * @param stored All stored records; read only where the mode is `replace`.
+ * @param find The stored record of a name.
+ * @param lastId The highest id ever given.
+ */
+export function planImport(
+  drafts: readonly NewConfiguration[],
+  mode: ImportMode,
+  stored: Iterable<Configuration>,
+  find: (name: string) => Configuration | undefined,
+  lastId: number,
+): ImportPlan {
+  const added: Configuration[] = []
+  const modified: { before: Configuration; after: Configuration }[] = []
+  let unchanged = 0
+  for (const draft of drafts) {
+    const before = find(draft.name)
+    if (before === undefined) added.push(new Configuration(lastId + added.length + 1, draft))
+    else if (isSame(before, draft)) unchanged += 1
+    else modified.push({ before, after: new Configuration(before.id, draft) })
+  }
+  if (mode === 'merge') return { added, modified, removed: [], unchanged }
+  const kept = new Set(drafts.map(({ name }) => name))
+  const removed = [...stored].filter(({ name }) => !kept.has(name))
+  return { added, modified, removed, unchanged }
+}
+
+/** The changes of a plan, in an order in which each fits the records that the ones before it leave. */
+export function changesOf({ added, modified, removed }: ImportPlan): Change[] {
+  return [
+    ...removed.map(({ name }) => ({ remove: name })),
+    ...modified.map(({ before, after }) => ({ modify: after, name: before.name })),
+    ...added.map((record) => ({ add: record })),
+  ]
+}
+
+function isSame(record: Configuration, { hostname, port, username }: NewConfiguration): boolean {
+  return record.hostname === hostname && record.port === port && record.username === username
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { noNamespaces } from '../faults/namespace.ts'
+import { getToken } from '../support/api.ts'
+import { runExecutable, startExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { createClient } from '../support/http-client.ts'
+import { client, firstStartEnvironment, start } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { makeUsedFolder } from './kept-state.ts'
+import { photograph } from './photograph.ts'
+
+const { folder, current } = await makeUsedFolder({ after })
+
+function runExport(args: readonly string[], data = folder, through: readonly string[] = []) {
+  return runExecutable(['export', ...args, '--data', data], { through })
+}
+
+describe('connbook export', { timeout: 60_000 }, () => {
+  it('writes all records to standard output, and changes nothing', async () => {
+    const before = await photograph(folder)
+    const { code, stdout, stderr } = await runExport(['--format', 'json'])
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.deepEqual(JSON.parse(stdout), { configurations: current.records })
+    assert.deepEqual(await photograph(folder), before)
+  })
+
+  it('writes the same as a running server gives, beside it', async (t) => {
+    const data = join(await temporaryFolder(t), 'data')
+    const server = await startExecutable(t, ['--data', data], { environment: firstStartEnvironment })
+    const ask = createClient(server.url, await getToken(server.url, client))
+    for (const name of ['web1', 'db/main']) await ask('POST', '/configurations/', { body: draft(name) })
+    for (const format of ['json', 'csv', 'ssh-config', 'ansible', 'pg-service', 'env']) {
+      const { code, stdout, stderr } = await runExport(['--format', format], data)
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.equal(stdout, (await ask('GET', `/v1/export?format=${format}`)).text)
+    }
+  })
+
+  it('writes nothing, and names every record in the way, when the format cannot express them', async () => {
+    const { code, stdout, stderr } = await runExport(['--format', 'ssh-config'])
+    assert.deepEqual([code, stdout], [1, ''])
+    const [first, ...rest] = stderr.trimEnd().split('\n')
+    assert.equal(first, 'connbook: Cannot export 8 of 8 records as ssh-config:')
+    assert.equal(rest.length, 8 + 1)
+    assert.match(rest[0] ?? '', /^ {2}"kept 2" has a name with a space/)
+    assert.equal(rest.at(-1), 'Nothing was written; rename or change them, or leave them out with --skip')
+  })
+
+  it('leaves them out with --skip, and names them all the same', async () => {
+    const { code, stdout, stderr } = await runExport(['--format', 'ssh-config', '--skip'])
+    assert.deepEqual([code, stdout], [0, ''])
+    assert.match(stderr, /^connbook: Left out 8 of 8 records as ssh-config:\n {2}"kept 2" has/)
+  })
+
+  it('shows no character of a name to the terminal that would steer it', async (t) => {
+    const service = await start(t)
+    const ask = createClient(service.url, await getToken(service.url, client))
+    await ask('POST', '/configurations/', { body: draft('a b\u202e\u2028c') })
+    await service.stop()
+    const { stderr } = await runExport(['--format', 'ssh-config'], service.folder.path)
+    assert.ok(stderr.includes('"a b\\u202e\\u2028c"'), stderr)
+  })
+
+  const bad: Record<string, readonly string[]> = {
+    'without a format': [],
+    'with another word': ['--format', 'csv', 'x'],
+  }
+  for (const [what, args] of Object.entries(bad)) {
+    it(`is not understood ${what}`, async () => {
+      const { code, stdout, stderr } = await runExport(args)
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, /^connbook: Write it as: connbook export --format FORMAT, one of json, csv/)
+    })
+  }
+
+  it('does not make a folder of a mistyped path', async (t) => {
+    const data = join(await temporaryFolder(t), 'absent')
+    const { code, stderr } = await runExport(['--format', 'csv'], data)
+    assert.equal(code, 1)
+    assert.match(stderr, /Cannot find anything of connbook in/)
+  })
+
+  it('fails when standard output is full, or nobody reads it', async () => {
+    for (const through of [toFullDevice, toNobody]) {
+      const { code, stderr } = await runExport(['--format', 'csv'], folder, through)
+      assert.equal(code, 1)
+      assert.match(stderr, /^connbook: Cannot write the export to standard output \((ENOSPC|EPIPE)\)/)
+    }
+  })
+  it('fails when the disk is full before the file is whole', { skip: noNamespaces }, async (t) => {
+    const service = await start(t)
+    const ask = createClient(service.url, await getToken(service.url, client))
+    for (let i = 0; i < 40; i++) {
+      const body = draft(String(i).padStart(250, 'x'))
+      assert.equal((await ask('POST', '/configurations/', { body })).status, 200)
+    }
+    await service.stop()
+    const script = 'mount -t tmpfs -o size=4k none "$0" && exec "$@" > "$0/export.csv"'
+    const place = await temporaryFolder(t)
+    const through = ['unshare', '--map-root-user', '--mount', '/bin/sh', '-c', script, place]
+    const { code, stderr } = await runExport(['--format', 'csv'], service.folder.path, through)
+    assert.equal(code, 1)
+    assert.match(stderr, /^connbook: Cannot write the export to standard output \(ENOSPC\); .* not whole$/m)
+  })
+})

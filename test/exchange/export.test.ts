@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { exportFormatNames, findExportFormat } from '../../src/exchange/export-formats.ts'
+import { draft } from '../support/store.ts'
+import { exported, named, recordsOf } from './records.ts'
+
+const two = recordsOf([
+  { name: 'db/main', hostname: '[2001:db8::7]', port: 5432, username: 'it\'s "me"' },
+  { name: 'web 1', hostname: 'web.example', port: 22, username: 'ops, night' },
+])
+
+describe('an export', () => {
+  const texts: Record<string, string> = {
+    json:
+      '{"configurations":[' +
+      '{"id":1,"name":"db/main","hostname":"[2001:db8::7]","port":5432,"username":"it\'s \\"me\\""},' +
+      '{"id":2,"name":"web 1","hostname":"web.example","port":22,"username":"ops, night"}]}\n',
+    csv:
+      'name,hostname,port,username\r\n' +
+      'db/main,[2001:db8::7],5432,"it\'s ""me"""\r\nweb 1,web.example,22,"ops, night"\r\n',
+    'ssh-config': 'Host db/main\n  HostName 2001:db8::7\n  Port 5432\n  User "it\'s \\"me\\""\n',
+    ansible:
+      'all:\n  hosts:\n' +
+      '    "db/main":\n      ansible_host: "2001:db8::7"\n      ansible_port: 5432\n      ansible_user: "it\'s \\"me\\""\n' +
+      '    "web 1":\n      ansible_host: "web.example"\n      ansible_port: 22\n      ansible_user: "ops, night"\n',
+    'pg-service':
+      '[db/main]\nhost=2001:db8::7\nport=5432\nuser=it\'s "me"\n\n' +
+      '[web 1]\nhost=web.example\nport=22\nuser=ops, night\n',
+    env:
+      "CONNBOOK_DB_MAIN_NAME='db/main'\nCONNBOOK_DB_MAIN_HOSTNAME='[2001:db8::7]'\n" +
+      "CONNBOOK_DB_MAIN_PORT=5432\nCONNBOOK_DB_MAIN_USERNAME='it'\\''s \"me\"'\n" +
+      "CONNBOOK_WEB_1_NAME='web 1'\nCONNBOOK_WEB_1_HOSTNAME='web.example'\n" +
+      "CONNBOOK_WEB_1_PORT=22\nCONNBOOK_WEB_1_USERNAME='ops, night'\n",
+  }
+  for (const format of exportFormatNames) {
+    it(`writes ${format} as it is known`, async () => {
+      assert.equal((await exported(format, two)).text, texts[format])
+    })
+
+    it(`writes ${format} of no records, and of more than one piece`, async () => {
+      const none = await exported(format, [])
+      assert.deepEqual([none.names, none.obstacles], [[], {}])
+      const many = await exported(format, named(...Array.from({ length: 1201 }, (_, i) => `n${i}`)))
+      assert.equal(many.names.length, 1201)
+      assert.equal(many.text.match(/n1200/gi)?.length, format === 'env' ? 4 + 1 : 1)
+    })
+  }
+
+  const obstacles: Record<string, Record<string, RegExp>> = {
+    'ssh-config': {
+      '-x': /begins with "-"/,
+      'a*': /pattern/,
+      'a?': /pattern/,
+      '!a': /pattern/,
+      'a@b': /"@"/,
+      'SSH://a': /URI/,
+      'a b': /a space/,
+      "a'b": /character of the shell/,
+      'a,b': /comma/,
+    },
+    ansible: {
+      'a[1:3]': /range/,
+      'a:22': /port/,
+      all: /group/,
+      ungrouped: /group/,
+      '{{ x }}': /template/,
+      '{% x %}': /template/,
+      '{# x #}': /template/,
+    },
+    'pg-service': { 'a]b': /"]"/, ['\u{1f5c4}'.repeat(255)]: /too long/ },
+    env: { 日本: /without a letter/, 'a-b': /would be CONNBOOK_A_B like another/, 'A b': /would be/ },
+  }
+  for (const [format, names] of Object.entries(obstacles)) {
+    it(`names what ${format} cannot express, and writes the rest`, async () => {
+      const found = await exported(format, named('before', ...Object.keys(names), 'behind'))
+      assert.deepEqual(Object.keys(found.obstacles), Object.keys(names))
+      for (const [name, reason] of Object.entries(names)) assert.match(found.obstacles[name] ?? '', reason)
+      assert.deepEqual(found.names, ['before', 'behind'])
+      assert.equal(found.text, (await exported(format, named('before', 'behind'))).text)
+    })
+  }
+
+  const usernames: Record<string, readonly string[]> = {
+    'ssh-config': ['50%', '$' + '{USER}'],
+    ansible: ['{{ x }}', 'a{%b'],
+    'pg-service': ['ops ', '\u{1f5c4}'.repeat(255)],
+  }
+  for (const [format, some] of Object.entries(usernames)) {
+    it(`names a record with a username that ${format} cannot express`, async () => {
+      const records = recordsOf(some.map((username, i) => draft(`n${i}`, { username })))
+      const { obstacles, names } = await exported(format, records)
+      assert.deepEqual(names, [])
+      for (const reason of Object.values(obstacles)) assert.match(reason, /^has a username /)
+    })
+  }
+
+  it('knows no format but those, and no member of an object', () => {
+    for (const name of ['', 'xml', 'JSON', '__proto__', 'constructor', 'toString'])
+      assert.equal(findExportFormat(name), undefined)
+  })
+})

@@ -1,0 +1,144 @@
+import * as fc from 'fast-check'
+import { prepareExport } from '../../src/exchange/export.ts'
+import { findExportFormat } from '../../src/exchange/export-formats.ts'
+import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
+import { hasControlCharacter, recordName } from '../hostile/properties/texts.ts'
+import { draft } from '../support/store.ts'
+
+/** Records with rising ids. */
+export function recordsOf(drafts: readonly NewConfiguration[]): Configuration[] {
+  return drafts.map((fields, i) => new Configuration(i + 1, fields))
+}
+
+/** Records that differ in their names alone. */
+export function named(...names: string[]): Configuration[] {
+  return recordsOf(names.map((name) => draft(name)))
+}
+
+export interface Exported {
+  readonly text: string
+  /** Why records were left out, by name. */
+  readonly obstacles: Record<string, string>
+  /** The names of the others. */
+  readonly names: string[]
+}
+
+/** Exports records as a whole. */
+export async function exported(format: string, records: readonly Configuration[]): Promise<Exported> {
+  const found = findExportFormat(format)
+  if (found === undefined) throw new Error(`there is no format ${format}`)
+  const { bytes, count, leftOut, obstacles, pieces } = await prepareExport(
+    found,
+    () => records,
+    Number.POSITIVE_INFINITY,
+  )
+  const text = [...pieces].join('')
+  const reasons = Object.fromEntries(obstacles.map(({ name, reason }) => [name, reason]))
+  const names = records.map(({ name }) => name).filter((name) => !Object.hasOwn(reasons, name))
+  if (bytes !== Buffer.byteLength(text)) throw new Error(`${bytes} bytes announced, but not given`)
+  if (leftOut !== obstacles.length || count !== names.length) throw new Error('wrong counts')
+  return { text, obstacles: reasons, names }
+}
+
+/** Names and usernames that mean something to one tool or another. */
+export const meaningful = [
+  'web 1',
+  ' a ',
+  'a"b',
+  "it's",
+  'a/b',
+  'a\\b',
+  'a\\',
+  '日本',
+  'é\u2028ü',
+  'a\u00a0',
+  '\ufeffbom',
+  '\uffff',
+  '#a',
+  'a#b',
+  'a #b',
+  'a=b',
+  '=',
+  'a,b',
+  'a;b',
+  'a:22',
+  'a:b',
+  '::1',
+  'fe80::1',
+  '[::1]',
+  '[a:c]',
+  'a[1:3]',
+  ']',
+  'a]',
+  '*',
+  'a?',
+  '!a',
+  '-a',
+  '-oProxyCommand=touch x',
+  'a@b',
+  'ssh://a',
+  '%h',
+  '100%',
+  '$(touch x)',
+  '`touch x`',
+  '$' + '{HOME}',
+  '$HOME',
+  '{{ 7 * 7 }}',
+  '{% raw %}',
+  '{# x #}',
+  "{{ lookup('pipe', 'touch x') }}",
+  '!unsafe x',
+  '&a',
+  '*a',
+  '? a',
+  '- a',
+  '<<',
+  'null',
+  'true',
+  '1',
+  '1e3',
+  '~',
+  'all',
+  'ungrouped',
+  'localhost',
+  'host',
+  'ldap://x',
+  "'; touch x; '",
+  '__proto__',
+  'constructor',
+  'Web',
+  'web',
+] as const
+
+/** Any texts that the interface takes for a name and a username. */
+export const nameAndUsername = fc.tuple(
+  fc.oneof(fc.constantFrom(...meaningful), recordName),
+  fc.oneof(
+    fc.constantFrom(...meaningful),
+    recordName.filter((text) => !hasControlCharacter(text)),
+  ),
+)
+
+/** Records with any names, no two alike. */
+export function anyRecords(maxLength: number, hostnames: readonly string[]): fc.Arbitrary<Configuration[]> {
+  const one = fc
+    .tuple(nameAndUsername, fc.constantFrom(...hostnames), fc.integer({ min: 1, max: 65535 }))
+    .map(([[name, username], hostname, port]) => ({ name, hostname, port, username }))
+  return fc.uniqueArray(one, { selector: ({ name }) => name, maxLength }).map(recordsOf)
+}
+
+/** Of every kind, as the interface takes them. */
+export const hostnames = [
+  'host.example',
+  '192.0.2.7',
+  '2001:db8::1',
+  '[2001:db8::2]',
+  'fe80::1%eth0',
+  'bücher.example',
+  'UPPER.example.',
+]
+
+/** As tools want an address: without the brackets of a URL. */
+export function bare(hostname: string): string {
+  return hostname.replaceAll(/[[\]]/g, '')
+}

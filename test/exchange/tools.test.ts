@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import type { Configuration } from '../../src/store/configuration.ts'
+import { holdLaterFor } from '../hostile/properties/hold-property.ts'
+import { missing } from '../support/debian.ts'
+import { extent } from '../support/extent.ts'
+import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { anyRecords, bare, exported, hostnames, meaningful, recordsOf } from './records.ts'
+
+const run = promisify(execFile)
+
+/** What a tool makes of a record. */
+type Seen = Pick<Configuration, 'hostname' | 'port' | 'username'>
+
+/** Each text as a name, and as a username. */
+const meaningfulRecords = recordsOf([
+  ...meaningful.map((name, i) =>
+    draft(name, { hostname: hostnames[i % hostnames.length] ?? '', port: 1 + i }),
+  ),
+  ...meaningful.map((username, i) => draft(`u${i}`, { username, port: 1000 + i })),
+])
+
+function expected({ hostname, port, username }: Configuration): Seen {
+  return { hostname: bare(hostname), port, username }
+}
+
+/** Exports records, and asks a tool for each that the format can express. */
+async function assertSeen(
+  t: TestContext,
+  format: string,
+  records: readonly Configuration[],
+  look: (file: string, names: readonly string[]) => Promise<(Seen | undefined)[]>,
+) {
+  const { text, names } = await exported(format, records)
+  const file = join(await temporaryFolder(t), 'export')
+  await writeFile(file, text)
+  const seen = await look(file, names)
+  const wanted = records.filter(({ name }) => names.includes(name))
+  for (const [i, record] of wanted.entries())
+    assert.deepEqual(
+      seen[i] && inSmallLetters(seen[i]),
+      inSmallLetters(expected(record)),
+      `${JSON.stringify(record)} in ${JSON.stringify(text)}`,
+    )
+}
+
+/** Host names mean the same in capitals, and ssh shows some of them without. */
+function inSmallLetters(seen: Seen): Seen {
+  return { ...seen, hostname: seen.hostname.toLowerCase() }
+}
+
+async function askSsh(file: string, names: readonly string[]): Promise<Seen[]> {
+  const seen: Seen[] = []
+  for (const name of names) {
+    const { stdout } = await run('ssh', ['-G', '-F', file, '--', name])
+    const value = (keyword: string) => new RegExp(`^${keyword} ([^\n]*)$`, 'm').exec(stdout)?.[1] ?? ''
+    seen.push({ hostname: value('hostname'), port: Number(value('port')), username: value('user') })
+  }
+  return seen
+}
+
+async function askAnsible(file: string, names: readonly string[]): Promise<(Seen | undefined)[]> {
+  const { stdout, stderr } = await run('ansible-inventory', ['-i', file, '--list'], {
+    env: {
+      PATH: process.env.PATH,
+      HOME: join(file, '..'),
+      LC_ALL: 'C.UTF-8',
+      ANSIBLE_LOCALHOST_WARNING: 'false',
+    },
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  assert.equal(stderr, '')
+  // A plain object would take `__proto__` for something else.
+  const listed = JSON.parse(stdout, (key, value) =>
+    key === 'hostvars' ? new Map(Object.entries(value as object)) : value,
+  ) as { _meta: { hostvars: Map<string, Record<string, unknown>> } }
+  const { hostvars } = listed._meta
+  assert.equal(hostvars.size, names.length, stdout)
+  return names.map((name) => {
+    const vars = hostvars.get(name)
+    return (
+      vars && {
+        hostname: String(vars.ansible_host),
+        port: Number(vars.ansible_port),
+        username: String(vars.ansible_user),
+      }
+    )
+  })
+}
+
+async function askShell(file: string, names: readonly string[]): Promise<(Seen | undefined)[]> {
+  const { stdout } = await run('env', ['-i', 'sh', '-c', '. "$0" && set', file], {
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  // What a shell prints with `set` is quoted so that a shell reads it.
+  const script = 'for v in "$@"; do eval "printf \'%s\\0\' \\"\\$$v\\""; done'
+  const variables = [...stdout.matchAll(/^(CONNBOOK_[A-Z0-9_]*)_NAME=/gm)].map(([, prefix]) => prefix ?? '')
+  assert.equal(variables.length, names.length)
+  const wanted = variables.flatMap((prefix) =>
+    ['NAME', 'HOSTNAME', 'PORT', 'USERNAME'].map((field) => `${prefix}_${field}`),
+  )
+  const values = await run('sh', ['-c', `. "$0"; ${script}`, file, ...wanted])
+  const fields = values.stdout.split('\0')
+  const byName = new Map<string, Seen>()
+  for (let i = 0; i + 3 < fields.length; i += 4) {
+    const [name = '', hostname = '', port, username = ''] = fields.slice(i, i + 4)
+    byName.set(name, { hostname: bare(hostname), port: Number(port), username })
+  }
+  return names.map((name) => byName.get(name))
+}
+
+/** A PostgreSQL that reads who wants what, and refuses. */
+async function listenAsPostgres(t: TestContext) {
+  const seen: { address: string; username: string }[] = []
+  const server = createServer((socket: Socket) => {
+    socket.on('error', () => {})
+    socket.on('data', (bytes: Buffer) => {
+      const text = bytes.toString('utf8', 8).split('\0')
+      const username = text[text.indexOf('user') + 1] ?? ''
+      seen.push({ address: (socket.localAddress ?? '').replace('::ffff:', ''), username })
+      const fields = Buffer.from('SFATAL\0VFATAL\0C28000\0Mrefused\0\0')
+      const head = Buffer.from([0x45, 0, 0, 0, fields.length + 4])
+      socket.end(Buffer.concat([head, fields]))
+    })
+  })
+  server.listen(0)
+  await once(server, 'listening')
+  t.after(() => void server.close())
+  return { seen, port: (server.address() as AddressInfo).port }
+}
+
+async function askPsql(
+  file: string,
+  names: readonly string[],
+  port: number,
+  seen: { address: string; username: string }[],
+) {
+  const found: Seen[] = []
+  for (const name of names) {
+    const quoted = name.replaceAll(/['\\]/g, '\\$&')
+    const environment = {
+      PATH: process.env.PATH,
+      PGSERVICEFILE: file,
+      PGSSLMODE: 'disable',
+      PGGSSENCMODE: 'disable',
+      PGCONNECT_TIMEOUT: '5',
+      LC_ALL: 'C.UTF-8',
+    }
+    const before = seen.length
+    await assert.rejects(run('psql', ['-w', `service='${quoted}' dbname=x`], { env: environment }), /refused/)
+    assert.equal(seen.length, before + 1)
+    const { address = '', username = '' } = seen.at(-1) ?? {}
+    found.push({ hostname: address, port, username })
+  }
+  return found
+}
+
+describe('an ssh-config export', { skip: missing('ssh', 'openssh-client'), timeout: 120_000 }, () => {
+  it('is read by ssh as it was meant, with names of every kind', (t) =>
+    assertSeen(t, 'ssh-config', meaningfulRecords, askSsh))
+
+  it('is so for any names', async (t) => {
+    const cases = extent({ quick: 10, full: 500 })
+    await holdLaterFor(
+      t,
+      anyRecords(12, hostnames),
+      (records) => assertSeen(t, 'ssh-config', records, askSsh),
+      cases,
+    )
+  })
+
+  it('leaves out only names that ssh does not take or would not find', async (t) => {
+    const { obstacles } = await exported('ssh-config', meaningfulRecords)
+    const file = join(await temporaryFolder(t), 'config')
+    for (const record of meaningfulRecords) {
+      if (!Object.hasOwn(obstacles, record.name) || !/name/.test(obstacles[record.name] ?? '')) continue
+      if (/username|pattern/.test(obstacles[record.name] ?? '')) continue
+      const name = record.name.replaceAll(/["\\]/g, '\\$&')
+      await writeFile(file, `Host "${name}"\n  HostName found.example\n`)
+      const { stdout } = await run('ssh', ['-G', '-F', file, record.name]).catch(() => ({ stdout: '' }))
+      assert.ok(!stdout.includes('\nhostname found.example\n'), record.name)
+    }
+  })
+})
+
+describe('an ansible export', {
+  skip: missing('ansible-inventory', 'ansible-core'),
+  timeout: 300_000,
+}, () => {
+  it('is read by ansible-inventory as it was meant, with names of every kind', (t) =>
+    assertSeen(t, 'ansible', meaningfulRecords, askAnsible))
+
+  it('is so for any names', async (t) => {
+    const cases = extent({ quick: 2, full: 50 })
+    await holdLaterFor(
+      t,
+      anyRecords(100, hostnames),
+      (records) => assertSeen(t, 'ansible', records, askAnsible),
+      cases,
+    )
+  })
+
+  it('is so for the longest names, and for none at all', async (t) => {
+    await assertSeen(
+      t,
+      'ansible',
+      recordsOf([draft('\u2028'.repeat(255)), draft('"'.repeat(255))]),
+      askAnsible,
+    )
+    await assertSeen(t, 'ansible', [], askAnsible)
+  })
+})
+
+describe('a pg-service export', { skip: missing('psql', 'postgresql-client'), timeout: 120_000 }, () => {
+  const check = async (t: TestContext, texts: readonly [name: string, username: string][]) => {
+    const { seen, port } = await listenAsPostgres(t)
+    const local = ['127.0.0.1', '127.0.0.2', '127.3.4.5']
+    const records = recordsOf(
+      texts.map(([name, username], i) => ({ name, username, port, hostname: local[i % local.length] ?? '' })),
+    )
+    await assertSeen(t, 'pg-service', records, (file, names) => askPsql(file, names, port, seen))
+  }
+
+  it('is read by psql as it was meant, with names of every kind', (t) =>
+    check(
+      t,
+      extent({
+        quick: meaningful.map((name, i) => [name, meaningful[(i + 7) % meaningful.length] ?? '']),
+        full: [
+          ...meaningful.map((name): [string, string] => [name, 'ops']),
+          ...meaningful.map((username, i): [string, string] => [`u${i}`, username]),
+        ],
+      }),
+    ))
+
+  it('is so for any names, up to the longest', async (t) => {
+    const cases = extent({ quick: 3, full: 60 })
+    await holdLaterFor(
+      t,
+      anyRecords(8, ['x']),
+      (records) =>
+        check(
+          t,
+          records.map(({ name, username }) => [name, username]),
+        ),
+      cases,
+    )
+    await check(t, [
+      ['\u{1f5c4}'.repeat(254), 'a'.repeat(255)],
+      ['a', '\u{1f5c4}'.repeat(254)],
+      ['\u{1f5c4}'.repeat(255), 'too long'],
+      ['b', '\u{1f5c4}'.repeat(255)],
+    ])
+  })
+})
+
+describe('an env export', () => {
+  it('is read by a shell as it was meant, with names of every kind', (t) =>
+    assertSeen(t, 'env', meaningfulRecords, askShell))
+
+  it('is so for any names', async (t) => {
+    const cases = extent({ quick: 20, full: 500 })
+    await holdLaterFor(
+      t,
+      anyRecords(12, hostnames),
+      (records) => assertSeen(t, 'env', records, askShell),
+      cases,
+    )
+  })
+})

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { getToken, pathOf } from '../support/api.ts'
+import { createClient } from '../support/http-client.ts'
+import { client, start } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+
+const RECORDS = 1100
+
+const service = await start({ after }, { flags: ['--base-path', '/book'] })
+const ask = createClient(service.url, await getToken(service.url, client))
+const names = ['web 1', 'db/main', ...Array.from({ length: RECORDS - 2 }, (_, i) => `n${i}`)]
+await Promise.all(names.map((name) => ask('POST', '/configurations/', { body: draft(name) })))
+
+describe('GET /v1/export', () => {
+  const files: Record<string, readonly [type: string, fileName: string]> = {
+    json: ['application/json; charset=utf-8', 'configurations.json'],
+    csv: ['text/csv; charset=utf-8; header=present', 'configurations.csv'],
+    ansible: ['application/yaml; charset=utf-8', 'inventory.yml'],
+    'pg-service': ['text/plain; charset=utf-8', 'pg_service.conf'],
+    env: ['text/plain; charset=utf-8', 'connbook.env'],
+  }
+  for (const [format, [type, fileName]] of Object.entries(files)) {
+    it(`gives all records as ${format}, as a file to be saved`, async () => {
+      const { status, headers, text } = await ask('GET', `/v1/export?format=${format}`)
+      assert.equal(status, 200)
+      assert.equal(headers['content-type'], type)
+      assert.equal(headers['content-disposition'], `attachment; filename="${fileName}"`)
+      assert.equal(headers['cache-control'], 'no-cache, private')
+      assert.equal(headers['content-length'], String(Buffer.byteLength(text)))
+      assert.deepEqual([headers['x-total-count'], headers['x-left-out']], [String(RECORDS), '0'])
+      assert.ok(text.includes('host.example'))
+    })
+  }
+
+  it('gives as json what the list gives', async () => {
+    const list = await ask('GET', '/configurations/')
+    assert.equal((await ask('GET', '/v1/export?format=json')).text, `${list.text}\n`)
+  })
+
+  it('answers HEAD alike, without the body', async () => {
+    const [get, head] = [
+      await ask('GET', '/v1/export?format=csv'),
+      await ask('HEAD', '/v1/export?format=csv'),
+    ]
+    assert.deepEqual([head.status, head.text], [200, ''])
+    for (const name of ['content-type', 'content-length', 'content-disposition'])
+      assert.equal(head.headers[name], get.headers[name])
+  })
+
+  it('gives nothing, and names what is in the way, when the format cannot express a record', async () => {
+    const { status, headers, json } = await ask('GET', '/v1/export?format=ssh-config')
+    assert.deepEqual([status, headers['content-type']], [422, 'application/problem+json'])
+    const problem = json<{ type: string; detail: string; errors: unknown }>()
+    assert.equal(problem.type, 'urn:connbook:problem:not_expressible')
+    assert.match(problem.detail, /^Cannot express 1 of 1100 records as ssh-config; .*skip=1$/)
+    assert.deepEqual(problem.errors, [
+      {
+        field: 'name',
+        name: 'web 1',
+        detail: 'has a name with a space, a comma or a character of the shell, which ssh refuses',
+      },
+    ])
+  })
+
+  it('leaves such records out when it may, and says how many', async () => {
+    const { status, headers, text } = await ask('GET', '/v1/export?format=ssh-config&skip=1')
+    assert.equal(status, 200)
+    assert.deepEqual([headers['x-total-count'], headers['x-left-out']], [String(RECORDS - 1), '1'])
+    assert.equal(headers['content-disposition'], 'attachment; filename="ssh_config"')
+    assert.ok(!text.includes('web 1') && text.startsWith('Host '))
+    assert.equal(text.match(/^Host /gm)?.length, RECORDS - 1)
+  })
+
+  const queries: Record<string, [field: string, detail: RegExp]> = {
+    '': ['format', /^must be one of json, csv, ssh-config, ansible, pg-service, env$/],
+    '?skip=1': ['format', /^must be one of/],
+    '?format=': ['format', /^must be/],
+    '?format=xml': ['format', /^must be/],
+    '?format=__proto__': ['format', /^must be/],
+    '?format=csv&format=csv': ['format', /^is given twice$/],
+    '?format=csv&skip=yes': ['skip', /^must be 0 or 1$/],
+    '?format=csv&sort=name': ['sort', /^is not a parameter/],
+    '?format=csv&constructor=1': ['constructor', /^is not a parameter/],
+  }
+  for (const [query, [field, detail]] of Object.entries(queries)) {
+    it(`answers 400 to the query "${query}", and names the parameter`, async () => {
+      const { status, json } = await ask('GET', `/v1/export${query}`)
+      assert.equal(status, 400)
+      const [fault] = json<{ errors: { field: string; detail: string }[] }>().errors
+      assert.equal(fault?.field, field)
+      assert.match(fault?.detail ?? '', detail)
+    })
+  }
+
+  it('is for whoever may read, and for nobody else', async () => {
+    assert.equal((await createClient(service.url)('GET', '/v1/export?format=csv')).status, 403)
+    const { headers } = await ask('OPTIONS', '/v1/export')
+    assert.equal(headers.allow, 'GET, HEAD, OPTIONS')
+    assert.equal((await ask('PUT', '/v1/export?format=csv')).status, 405)
+  })
+
+  it('shows the records of one moment, whatever changes while it is prepared', async () => {
+    const [answer, removed] = await Promise.all([
+      ask('GET', '/v1/export?format=csv'),
+      ask('DELETE', pathOf('n7')),
+    ])
+    assert.deepEqual([answer.status, removed.status], [200, 209])
+    const lines = answer.text.split('\r\n').length - 2
+    assert.equal(String(lines), answer.headers['x-total-count'])
+  })
+})
