@@ -4,6 +4,14 @@ export const BODY_BYTES_MAX = 64 * 1024
 export const HEADER_BYTES_MAX = 16 * 1024
 /** Header fields; beyond it the answer is 431. Each takes memory, however short it is. */
 export const HEADER_FIELDS_MAX = 200
+/** What an import brings in one go; beyond it the answer is 413. */
+export const IMPORT_BYTES_MAX = 32 * 1024 * 1024
+/** What one row of an import takes; a longer one is no record, and nothing behind it is read. */
+export const IMPORT_ROW_CHARACTERS_MAX = 16 * 1024
+/** Names of each kind that the answer to an import that was only tried lists. */
+export const IMPORT_NAMES_LISTED_MAX = 1_000
+/** An import of more records is one line of the audit trail; a smaller one, a line more for each record. */
+export const IMPORT_AUDITED_RECORDS_MAX = 1_000
 /** A longer body is made something of when nothing else waits. */
 export const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
 /** Pieces of a body that are kept apart while more come. */
@@ -59,8 +67,8 @@ export const USERNAME_CHARACTERS_MAX = 255
 export const WAITING_CHANGES_MAX = 10_000
 /** Changes in one journal frame, so in one `fdatasync`. */
 export const FRAME_CHANGES_MAX = 1_000
-/** A line of a data file; none that the program writes comes near it. */
-export const LINE_BYTES_MAX = 16 * 1024 * 1024
+/** A line of a data file. Only an import, which is one frame of a journal, comes near it; a longer one is refused. */
+export const LINE_BYTES_MAX = 64 * 1024 * 1024
 /** A journal smaller than this is not worth a snapshot. */
 export const SNAPSHOT_JOURNAL_BYTES_MIN = 4 * 1024 * 1024
 /** Records that a snapshot turns into text before it lets others run. */

@@ -27,6 +27,7 @@ export type AuditEvent =
   | 'configuration_added'
   | 'configuration_modified'
   | 'configuration_deleted'
+  | 'configurations_imported'
   | 'user_added'
   | 'user_password_changed'
   | 'user_removed'

@@ -19,6 +19,7 @@ import type { Log } from '../log.ts'
 import { configurationRoutes } from '../resources/configurations.ts'
 import { exportRoutes } from '../resources/export.ts'
 import { healthRoutes } from '../resources/health.ts'
+import { importRoutes } from '../resources/import.ts'
 import { sessionRoutes } from '../resources/session.ts'
 import { tokenRoutes } from '../resources/token.ts'
 import { type App, createApp, createStartingApp, STILL_READING } from '../server/app.ts'
@@ -173,6 +174,7 @@ async function start(
     ...tokenRoutes(authenticator),
     ...configurationRoutes(store, basePath, audit),
     ...exportRoutes(store),
+    ...importRoutes(store, audit),
     ...healthRoutes(whyNotReady),
   ]
   isStarted = true

@@ -44,6 +44,14 @@ export interface Request extends Caller {
    * @throws {Problem} 413 if it is longer than BODY_BYTES_MAX, from its Content-Length where there is one.
    */
   readBody(): Promise<Buffer>
+  /**
+   * Hands over a body that is too long to be kept, piece by piece, while others have their turn.
+   *
+   * @param take Called in turn; what it throws ends the reading. Its piece is only valid during the call.
+   * @throws {Problem} 413 if the body is longer than `bytesMax`, from its Content-Length where there is one, before
+   *   anything is handed over.
+   */
+  readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void>
 }
 
 /** What goes back. A value: only the listener touches a socket. */

@@ -1,4 +1,5 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
+import { changesBetween } from '../audit/changed-records.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { isExpected, isUnchanged } from '../http/conditional.ts'
 import { parseForm } from '../http/form.ts'
@@ -154,13 +155,6 @@ function expectation({ headers }: Request): Expectation | undefined {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
   if (ifMatch === undefined && ifNoneMatch === undefined) return undefined
   return ({ etag }) => isExpected(ifMatch, etag) && !isUnchanged(ifNoneMatch, etag)
-}
-
-/** What the audit trail keeps of a modification: the fields that are others now, with both values. */
-function changesBetween(before: Configuration, after: Configuration) {
-  const fields = sortFields.filter((field) => before[field] !== after[field])
-  const changed = fields.map((field) => [field, { before: before[field], after: after[field] }])
-  return { id: after.id, name: before.name, changed: Object.fromEntries(changed) }
 }
 
 function conflictOrThrow(error: unknown): Reply {

@@ -66,14 +66,32 @@ export class IncomingRequest implements Request {
     return body
   }
 
+  async readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void> {
+    if (this.#hasBody) {
+      if (Number(this.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax)
+      this.#askForBody()
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      this.#refuseBody = reject
+      if (this.#breakage === undefined) handOver(this.#incoming, bytesMax, take, this.#turns, resolve, reject)
+      else reject(this.#breakage)
+      await promise
+    }
+    const refusal = this.checkAgain?.()
+    if (refusal !== undefined) await refusal
+  }
+
+  #askForBody() {
+    if (!this.#isHeldBack) return
+    this.#isContinued = true
+    this.response.writeContinue()
+  }
+
   #collectBody(): Promise<Buffer> {
     // Node tells of no end where nothing can come.
     if (!this.#hasBody) return Promise.resolve(noBody)
-    if (Number(this.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return Promise.reject(tooLarge())
-    if (this.#isHeldBack) {
-      this.#isContinued = true
-      this.response.writeContinue()
-    }
+    if (Number(this.headers['content-length'] ?? 0) > BODY_BYTES_MAX)
+      return Promise.reject(tooLarge(BODY_BYTES_MAX))
+    this.#askForBody()
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
     this.#refuseBody = reject
     if (this.#breakage === undefined) collect(this.#incoming, resolve, reject)
@@ -119,14 +137,48 @@ function collect(
       return
     }
     incoming.off('data', onData)
-    reject(tooLarge())
+    reject(tooLarge(BODY_BYTES_MAX))
   }
   incoming.on('data', onData)
   incoming.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
-  // Nobody will see this answer: the connection ended before the body did.
-  incoming.once('error', () => reject(new Problem(400, 'incomplete_body', 'The body ended before its time')))
+  incoming.once('error', () => reject(incompleteBody()))
 }
 
-function tooLarge(): Problem {
-  return new Problem(413, 'body_too_large', `The body is longer than ${BODY_BYTES_MAX} bytes`)
+/** No more comes in than is taken. */
+function handOver(
+  incoming: IncomingMessage,
+  bytesMax: number,
+  take: (piece: Buffer) => void,
+  turns: Turns,
+  resolve: () => void,
+  reject: (error: unknown) => void,
+): void {
+  let bytes = 0
+  const onData = (chunk: Buffer) => {
+    bytes += chunk.length
+    incoming.pause()
+    turns(() => {
+      try {
+        if (bytes > bytesMax) throw tooLarge(bytesMax)
+        take(chunk)
+      } catch (error) {
+        incoming.off('data', onData)
+        reject(error)
+      }
+      incoming.resume()
+    })
+  }
+  incoming.on('data', onData)
+  // The end may be told before the last piece has had its turn.
+  incoming.once('end', () => turns(resolve))
+  incoming.once('error', () => reject(incompleteBody()))
+}
+
+function tooLarge(bytesMax: number): Problem {
+  return new Problem(413, 'body_too_large', `The body is longer than ${bytesMax} bytes`)
+}
+
+/** Nobody will see this answer: the connection ended before the body did. */
+function incompleteBody(): Problem {
+  return new Problem(400, 'incomplete_body', 'The body ended before its time')
 }

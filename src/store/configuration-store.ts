@@ -6,6 +6,7 @@ import type { Log } from '../log.ts'
 import { type Change, encodeChange } from './change.ts'
 import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
+import { changesOf, type ImportMode, type ImportPlan, planImport } from './import-plan.ts'
 import { Journal } from './journal.ts'
 import { type Recovered, recoverStore } from './recovery.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
@@ -171,6 +172,32 @@ export class ConfigurationStore {
     }))
   }
 
+  /** What `importAll` would do now; changes on their way count as done. */
+  planImport(drafts: readonly NewConfiguration[], mode: ImportMode): ImportPlan {
+    const stored = mode === 'replace' ? this.#allLatest() : []
+    return planImport(drafts, mode, stored, (name) => this.#latest(name), this.#lastId)
+  }
+
+  /**
+   * Adds and modifies records, and removes those that are not named where the mode says so; all at once or not at all,
+   * whatever ends the process. Resolves once everything is on disk.
+   *
+   * @param drafts No two with the same name.
+   * @throws {FrameTooLongError} if it is too much for one change; nothing has changed. Also what `add` throws.
+   */
+  async importAll(drafts: readonly NewConfiguration[], mode: ImportMode): Promise<ImportPlan> {
+    for (;;) {
+      const plan = this.planImport(drafts, mode)
+      const changes = changesOf(plan)
+      if (changes.length > 0) {
+        await this.#stageTogether(changes)
+        return plan
+      }
+      // As in `#change`: a crash must not make it untrue that there was nothing to do.
+      if (await this.#staged.areDurable(this.#staged.names())) return plan
+    }
+  }
+
   /** Waits for what is on its way to the disk and closes the files. */
   async close(): Promise<void> {
     await this.#journal.close()
@@ -202,9 +229,19 @@ export class ConfigurationStore {
 
   #stage(change: Change): Promise<void> {
     const durable = this.#journal.append(change)
+    this.#note(change, durable)
+    return durable
+  }
+
+  #stageTogether(changes: readonly Change[]): Promise<void> {
+    const durable = this.#journal.appendTogether(changes)
+    for (const change of changes) this.#note(change, durable)
+    return durable
+  }
+
+  #note(change: Change, durable: Promise<void>) {
     if ('add' in change) this.#lastId = change.add.id
     this.#staged.add(change, durable)
-    return durable
   }
 
   #apply(change: Change, revision: number) {
@@ -216,6 +253,14 @@ export class ConfigurationStore {
   #latest(name: string): Configuration | undefined {
     const staged = this.#staged.find(name)
     return staged === undefined ? this.#index.find(name) : staged.holder
+  }
+
+  /** Every record as it will be once what is on its way is durable. */
+  *#allLatest(): Iterable<Configuration> {
+    for (const record of this.#index.freeze()) {
+      if (this.#staged.find(record.name) === undefined) yield record
+    }
+    yield* this.#staged.holders()
   }
 
   #checkFree(name: string) {

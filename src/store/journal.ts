@@ -1,10 +1,17 @@
 import { dirname } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
-import { OverloadedError, StorageFullError, StorageUnavailableError, systemCode } from '../errors.ts'
+import {
+  ConnbookError,
+  OverloadedError,
+  StorageFullError,
+  StorageUnavailableError,
+  systemCode,
+} from '../errors.ts'
 import { openTemporaryFile, removeIfPresent, syncFolder, writeAll } from '../files/atomic-file.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import {
   FRAME_CHANGES_MAX,
+  LINE_BYTES_MAX,
   RECOVERY_PAUSE_MS_MAX,
   RECOVERY_PAUSE_MS_MIN,
   WAITING_CHANGES_MAX,
@@ -15,6 +22,18 @@ import { encodeJournalStart, type JournalPosition } from './journal-file.ts'
 
 /** Errors that pass when somebody makes room. */
 const FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+/** What stands in a frame around its changes: checksum, length, revision and brackets. */
+const FRAME_START_BYTES_MAX = 40
+
+/** Changes that belong together do not fit into one frame. */
+export class FrameTooLongError extends ConnbookError {
+  readonly code = 'too_many_changes'
+
+  constructor(bytes: number) {
+    super(`Cannot store ${bytes} bytes of changes at once; the limit is ${LINE_BYTES_MAX}; make it several`)
+  }
+}
 
 /** How the state that a journal keeps takes part in its life. */
 export interface JournalOwner<Change> {
@@ -29,7 +48,8 @@ export interface JournalOwner<Change> {
 }
 
 interface Waiting<Change> {
-  readonly change: Change
+  /** More than one share a frame with nothing else. */
+  readonly changes: readonly Change[]
   resolve(): void
   reject(error: Error): void
 }
@@ -95,12 +115,31 @@ export class Journal<Change> {
    * @throws {OverloadedError} at once if WAITING_CHANGES_MAX changes are waiting already.
    */
   append(change: Change): Promise<void> {
+    return this.#enqueue([change])
+  }
+
+  /**
+   * The same for changes that are stored all or not at all: they become one frame, whatever ends the process.
+   *
+   * @param changes At least one.
+   * @throws {FrameTooLongError} at once if the frame would be too long to be read again. Also what `append` throws.
+   */
+  appendTogether(changes: readonly Change[]): Promise<void> {
+    const bytes = changes.reduce(
+      (sum, change) => sum + Buffer.byteLength(this.#owner.encode(change)) + 1,
+      FRAME_START_BYTES_MAX,
+    )
+    if (bytes > LINE_BYTES_MAX) throw new FrameTooLongError(bytes)
+    return this.#enqueue(changes)
+  }
+
+  #enqueue(changes: readonly Change[]): Promise<void> {
     if (!this.isWritable) throw unavailable()
     if (this.#waiting.length >= WAITING_CHANGES_MAX) {
       throw new OverloadedError('Cannot take another change: too many wait for the disk')
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#waiting.push({ change, resolve, reject })
+    this.#waiting.push({ changes, resolve, reject })
     this.#run()
     return promise
   }
@@ -138,16 +177,24 @@ export class Journal<Change> {
     for (;;) {
       const restart = this.#restarts.shift()
       if (restart !== undefined) await restart()
-      else if (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, FRAME_CHANGES_MAX))
+      else if (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, this.#nextFrame()))
       else break
     }
     // Together with the last look at the queue: what is appended from now on needs another run.
     this.#running = undefined
   }
 
+  /** How many of those that wait go into the next frame. */
+  #nextFrame(): number {
+    if ((this.#waiting[0]?.changes.length ?? 0) > 1) return 1
+    const end = this.#waiting.findIndex(({ changes }, i) => i === FRAME_CHANGES_MAX || changes.length > 1)
+    return end === -1 ? this.#waiting.length : end
+  }
+
   async #commit(batch: Waiting<Change>[]) {
     const { file, size, crc, revision } = this.#position
-    const json = `[${batch.map(({ change }) => this.#owner.encode(change)).join(',')}]`
+    const changes = batch.length === 1 ? (batch[0]?.changes ?? []) : batch.flatMap(({ changes }) => changes)
+    const json = `[${changes.map((change) => this.#owner.encode(change)).join(',')}]`
     const frame = encodeFrame(crc, revision + 1, json)
     try {
       await writeAll(file, frame.bytes, size)
@@ -167,11 +214,11 @@ export class Journal<Change> {
       file,
       size: size + frame.bytes.length,
       crc: frame.crc,
-      revision: revision + batch.length,
+      revision: revision + changes.length,
     }
     if (this.#isRefusing) this.#log.info('changes_taken_again', { file: this.path })
     this.#isRefusing = false
-    for (const [index, { change }] of batch.entries()) this.#owner.apply(change, revision + 1 + index)
+    for (const [index, change] of changes.entries()) this.#owner.apply(change, revision + 1 + index)
     for (const waiting of batch) waiting.resolve()
   }
 

@@ -19,6 +19,16 @@ export class StagedNames {
     return this.#names.get(name)
   }
 
+  /** The names of which changes on their way decide. */
+  names(): string[] {
+    return [...this.#names.keys()]
+  }
+
+  /** The records that will have those names. */
+  holders(): Configuration[] {
+    return [...this.#names.values()].flatMap(({ holder }) => holder ?? [])
+  }
+
   /** @param durable Resolves when the change is durable, rejects when it is refused. */
   add(change: Change, durable: Promise<void>): void {
     for (const [name, holder] of touchedNames(change)) {

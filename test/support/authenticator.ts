@@ -42,7 +42,7 @@ export const caller: Caller = { requestId: 'r1', address: ADDRESS, isSecure: fal
 /** As much of a request as authentication looks at. */
 export function request(headers: Request['headers']): Request {
   const readBody = () => assert.fail('nobody reads the body')
-  return { ...caller, method: 'GET', path: '/', query: '', headers, readBody }
+  return { ...caller, method: 'GET', path: '/', query: '', headers, readBody, readPieces: readBody }
 }
 
 export const asCookie = (token: string) => request({ cookie: `connbook_session=${token}` })

@@ -11,6 +11,7 @@ export function requestOf(headers: Request['headers'], body: Uint8Array | string
     query,
     headers,
     readBody: async () => Buffer.from(body),
+    readPieces: async (_, take) => take(Buffer.from(body)),
   }
 }
 

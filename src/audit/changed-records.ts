@@ -1,0 +1,33 @@
+import { IMPORT_AUDITED_RECORDS_MAX } from '../limits.ts'
+import type { Configuration } from '../store/configuration.ts'
+import { sortFields } from '../store/configuration-index.ts'
+import type { ImportMode, ImportPlan } from '../store/import-plan.ts'
+import type { Actor, AuditTrail } from './audit-trail.ts'
+
+/** What the trail keeps of a modification: the fields that are others now, with both values. */
+export function changesBetween(before: Configuration, after: Configuration) {
+  const fields = sortFields.filter((field) => before[field] !== after[field])
+  const changed = fields.map((field) => [field, { before: before[field], after: after[field] }])
+  return { id: after.id, name: before.name, changed: Object.fromEntries(changed) }
+}
+
+/**
+ * Adds a line about an import to the trail, and, unless there are more than IMPORT_AUDITED_RECORDS_MAX, a line about each
+ * record that it changed.
+ */
+export async function recordImport(
+  audit: AuditTrail,
+  actor: Actor,
+  mode: ImportMode,
+  { added, modified, removed, unchanged }: ImportPlan,
+): Promise<void> {
+  const counts = { added: added.length, modified: modified.length, removed: removed.length, unchanged }
+  const lines = [audit.record('configurations_imported', actor, { mode, ...counts })]
+  if (added.length + modified.length + removed.length <= IMPORT_AUDITED_RECORDS_MAX) {
+    for (const record of removed) lines.push(audit.record('configuration_deleted', actor, undefined, record))
+    for (const { before, after } of modified)
+      lines.push(audit.record('configuration_modified', actor, changesBetween(before, after)))
+    for (const record of added) lines.push(audit.record('configuration_added', actor, undefined, record))
+  }
+  await Promise.all(lines)
+}

@@ -1,0 +1,154 @@
+import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
+import { countNewlines, faultyRow, portOf, type Row, type RowReader, tooLongRow } from './row.ts'
+
+const required = ['name', 'hostname', 'port', 'username']
+const known = [...required, 'id']
+const ADVICE = `; write it as: ${required.join(',')}`
+
+/**
+ * Reads RFC 4180 with a header line, which names the columns in any order; `id` is let pass. Lines may end in LF or CR
+ * alone, and a byte order mark may stand at the start, as spreadsheets write it.
+ */
+export function createCsvReader(): RowReader {
+  return new CsvReader()
+}
+
+class CsvReader implements RowReader {
+  #columns: readonly string[] | undefined
+  #line = 1
+  /** Of the record that is being read: its first line, its length so far, its fields, and what is wrong with it. */
+  #first = 1
+  #characters = 0
+  #fields: string[] = []
+  #fault: string | undefined
+  #field = ''
+  /** `closing`: behind a quote inside quotes, which ends them or stands for itself. */
+  #state: 'start' | 'plain' | 'quoted' | 'closing' = 'start'
+  #isAfterReturn = false
+  #isBegun = false
+  #isOver = false
+  #rows: Row[] = []
+
+  read(piece: string): Row[] {
+    if (!this.#isBegun && piece !== '') {
+      this.#isBegun = true
+      if (piece.startsWith('\ufeff')) return this.read(piece.slice(1))
+    }
+    for (let at = 0; at < piece.length && !this.#isOver; ) at = this.#takeSome(piece, at)
+    return this.#rows.splice(0)
+  }
+
+  end(): Row[] {
+    if (this.#state === 'quoted') this.#fault ??= 'has a quote without an end'
+    if (!this.#isOver && this.#characters > 0) this.#endRecord()
+    if (this.#columns === undefined && this.#rows.length === 0 && !this.#isOver)
+      this.#rows.push(faultyRow(1, `is missing${ADVICE}`, 'header'))
+    return this.#rows.splice(0)
+  }
+
+  /** Takes what stands before the next character that means something, and that; returns where to go on. */
+  #takeSome(piece: string, at: number): number {
+    const isQuoted = this.#state === 'quoted'
+    const end = isQuoted ? indexOrEnd(piece, '"', at) : nextSpecial(piece, at)
+    const text = piece.slice(at, end)
+    const special = piece.charAt(end)
+    this.#characters += text.length + (special === '\n' || special === '\r' ? 0 : special.length)
+    if (this.#characters > IMPORT_ROW_CHARACTERS_MAX) {
+      this.#isOver = true
+      this.#rows.push(tooLongRow(this.#first))
+      return piece.length
+    }
+    if (text !== '') {
+      this.#isAfterReturn = false
+      if (this.#state === 'closing') this.#fault ??= 'has something behind a quoted field'
+      if (!isQuoted) this.#state = 'plain'
+      else this.#line += countNewlines(text)
+      this.#field += text
+    }
+    if (special !== '') this.#takeSpecial(special)
+    return end + 1
+  }
+
+  #takeSpecial(special: string) {
+    const isLineEnded = special === '\n' && this.#isAfterReturn
+    this.#isAfterReturn = special === '\r'
+    if (special === '"') this.#takeQuote()
+    else if (special === ',') this.#endField()
+    else if (!isLineEnded) {
+      this.#line += 1
+      this.#endRecord()
+    } else this.#first = this.#line
+  }
+
+  #takeQuote() {
+    if (this.#state === 'quoted') this.#state = 'closing'
+    else {
+      if (this.#state === 'closing') this.#field += '"'
+      if (this.#state === 'plain') this.#fault ??= 'has a quote inside a field without quotes'
+      // What is wrong with one line should not swallow the next.
+      if (this.#state !== 'plain') this.#state = 'quoted'
+    }
+  }
+
+  #endField() {
+    this.#fields.push(this.#field)
+    this.#field = ''
+    this.#state = 'start'
+  }
+
+  #endRecord() {
+    const isBlank = this.#characters === 0
+    this.#endField()
+    const line = this.#first
+    const fields = this.#fields
+    const fault = this.#fault
+    this.#first = this.#line
+    this.#characters = 0
+    this.#fields = []
+    this.#fault = undefined
+    if (isBlank) return
+    if (fault !== undefined) this.#rows.push(faultyRow(line, fault))
+    else if (this.#columns === undefined) this.#takeHeader(line, fields)
+    else this.#rows.push(rowOf(line, this.#columns, fields))
+  }
+
+  /** Without a header nothing that follows has a meaning. */
+  #takeHeader(line: number, columns: readonly string[]) {
+    this.#columns = columns
+    const fault = faultOfHeader(columns)
+    if (fault === undefined) return
+    this.#isOver = true
+    this.#rows.push(faultyRow(line, fault + ADVICE, 'header'))
+  }
+}
+
+function rowOf(line: number, columns: readonly string[], values: readonly string[]): Row {
+  if (values.length !== columns.length)
+    return faultyRow(line, `has ${values.length} fields, and the header has ${columns.length}`)
+  const fields: Record<string, unknown> = {}
+  for (const [i, column] of columns.entries()) {
+    const value = values[i] ?? ''
+    fields[column] = column === 'port' ? portOf(value) : value
+  }
+  return { line, fields }
+}
+
+function faultOfHeader(columns: readonly string[]): string | undefined {
+  const unknown = columns.find((column) => !known.includes(column))
+  if (unknown !== undefined) return `names ${JSON.stringify(unknown)}, which is no field`
+  const missing = required.find((column) => !columns.includes(column))
+  if (missing !== undefined) return `does not name ${missing}`
+  return new Set(columns).size < columns.length ? 'names a field twice' : undefined
+}
+
+function indexOrEnd(text: string, character: string, from: number): number {
+  const index = text.indexOf(character, from)
+  return index === -1 ? text.length : index
+}
+
+const specials = /[",\r\n]/g
+
+function nextSpecial(text: string, from: number): number {
+  specials.lastIndex = from
+  return specials.exec(text)?.index ?? text.length
+}

@@ -1,0 +1,80 @@
+import { type Fault, InvalidInputError } from '../errors.ts'
+import { type NewConfiguration, parseNewConfiguration } from '../store/configuration.ts'
+import { createRowReader, type ImportFormatName } from './import-formats.ts'
+import type { Row } from './row.ts'
+
+/** What was read of a file. */
+export interface ImportedRecords {
+  /** In the order of the file, no two with the same name; of no use when there are faults. */
+  readonly drafts: readonly NewConfiguration[]
+  /** The faults that were found first, by line. */
+  readonly faults: readonly Fault[]
+  /** How many there are in all. */
+  readonly faultCount: number
+}
+
+/** Reads records from bytes that come piece by piece. */
+export interface ImportReader {
+  /** @throws {InvalidInputError} if the bytes are no UTF-8; then nothing more can be read. */
+  read(bytes: Uint8Array): void
+  /** Also throws what `read` does. */
+  end(): ImportedRecords
+}
+
+/** @param faultsMax How many faults are kept; those beyond are counted. */
+export function createImportReader(format: ImportFormatName, faultsMax: number): ImportReader {
+  const reader = createRowReader(format)
+  // A byte order mark is the reader's to judge.
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const lines = new Map<string, number>()
+  const drafts: NewConfiguration[] = []
+  const faults: Fault[] = []
+  let faultCount = 0
+  let bytesRead = 0
+
+  const addFault = (fault: Fault) => {
+    faultCount += 1
+    if (faults.length < faultsMax) faults.push(fault)
+  }
+  const takeRow = (row: Row) => {
+    if ('fault' in row) {
+      addFault({ line: row.line, ...row.fault })
+      return
+    }
+    const { line, fields } = row
+    const name = typeof fields.name === 'string' ? fields.name : ''
+    const before = lines.get(name)
+    if (before !== undefined) addFault({ line, field: 'name', detail: `is the same as on line ${before}` })
+    else if (name !== '') lines.set(name, line)
+    const draft = parseRow(line, fields, addFault)
+    if (draft !== undefined && before === undefined) drafts.push(draft)
+  }
+  const decode = (bytes?: Uint8Array) => {
+    try {
+      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
+    } catch {
+      throw new InvalidInputError(`The text is not valid UTF-8 at byte ${bytesRead} or soon after`)
+    }
+  }
+  return {
+    read(bytes) {
+      for (const row of reader.read(decode(bytes))) takeRow(row)
+      bytesRead += bytes.length
+    },
+    end() {
+      for (const row of reader.read(decode())) takeRow(row)
+      for (const row of reader.end()) takeRow(row)
+      return { drafts, faults: faults.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)), faultCount }
+    },
+  }
+}
+
+function parseRow(line: number, fields: Record<string, unknown>, addFault: (fault: Fault) => void) {
+  try {
+    return parseNewConfiguration(fields)
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error
+    for (const fault of error.faults) addFault({ line, ...fault })
+    return undefined
+  }
+}

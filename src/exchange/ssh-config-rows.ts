@@ -1,0 +1,147 @@
+import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
+import { faultyRow, portOf, type Row, type RowReader, tooLongRow } from './row.ts'
+
+const DEFAULT_PORT = 22
+
+/** A `Host` line and what belongs to it. */
+interface Section {
+  readonly line: number
+  readonly names: readonly string[]
+  readonly values: Map<string, string>
+}
+
+/**
+ * Reads the `Host` sections of ssh_config(5), a record for each name. What a record cannot keep is a fault: a pattern,
+ * `Match`, `Include`, and every keyword but HostName, Port and User.
+ */
+export function createSshConfigReader(): RowReader {
+  return new SshConfigReader()
+}
+
+class SshConfigReader implements RowReader {
+  #rest = ''
+  #line = 0
+  #section: Section | undefined
+  /** Behind a line that was a fault, what follows belongs to nothing. */
+  #isInFault = false
+  #isOver = false
+
+  read(piece: string): Row[] {
+    const lines = (this.#rest + piece).split('\n')
+    this.#rest = lines.pop() ?? ''
+    const rows: Row[] = []
+    for (const line of lines) rows.push(...this.#takeLine(line))
+    if (this.#rest.length > IMPORT_ROW_CHARACTERS_MAX) {
+      if (!this.#isOver) rows.push(tooLongRow(this.#line + 1))
+      this.#isOver = true
+    }
+    if (this.#isOver) this.#rest = ''
+    return rows
+  }
+
+  end(): Row[] {
+    return [...this.#takeLine(this.#rest), ...this.#endSection()]
+  }
+
+  #takeLine(text: string): Row[] {
+    this.#line += 1
+    if (this.#isOver) return []
+    const bare = (this.#line === 1 ? text.replace(/^\ufeff/, '') : text).replace(/^[ \t]+|[ \t\r\f]+$/g, '')
+    if (bare === '' || bare.startsWith('#')) return []
+    const [, keyword = '', rest = ''] = /^([^ \t=]*)(?:[ \t]*=[ \t]*|[ \t]+)?(.*)$/su.exec(bare) ?? []
+    const words = splitWords(rest)
+    if (words === undefined) return [faultyRow(this.#line, 'has a quote without an end')]
+    return this.#takeKeyword(keyword, words)
+  }
+
+  #takeKeyword(keyword: string, words: readonly string[]): Row[] {
+    const lower = keyword.toLowerCase()
+    if (lower === 'host') return [...this.#endSection(), ...this.#beginSection(words)]
+    if (lower === 'match' || lower === 'include') {
+      const ended = lower === 'match' ? this.#endSection() : []
+      if (lower === 'match') this.#isInFault = true
+      return [
+        ...ended,
+        faultyRow(this.#line, 'cannot be taken: only sections for literal names can', keyword),
+      ]
+    }
+    if (!['hostname', 'port', 'user'].includes(lower))
+      return [faultyRow(this.#line, 'cannot be kept: only HostName, Port and User can', keyword)]
+    const [value, ...others] = words
+    if (value === undefined || others.length > 0)
+      return [faultyRow(this.#line, 'must have one value', keyword)]
+    if (this.#section === undefined)
+      return this.#isInFault ? [] : [faultyRow(this.#line, 'stands before the first Host', keyword)]
+    if (this.#section.values.has(lower))
+      return [faultyRow(this.#line, 'is given twice for the same Host', keyword)]
+    this.#section.values.set(lower, value)
+    return []
+  }
+
+  #beginSection(names: readonly string[]): Row[] {
+    const patterns = names.filter((name) => /[*?]|^!/.test(name))
+    this.#isInFault = patterns.length > 0 || names.length === 0
+    if (names.length === 0) return [faultyRow(this.#line, 'names nothing', 'Host')]
+    if (!this.#isInFault) this.#section = { line: this.#line, names, values: new Map() }
+    return patterns.map((name) =>
+      faultyRow(this.#line, `${JSON.stringify(name)} is a pattern; only literal names can be taken`, 'Host'),
+    )
+  }
+
+  #endSection(): Row[] {
+    const section = this.#section
+    this.#section = undefined
+    return section === undefined ? [] : section.names.map((name) => rowOf(section, name))
+  }
+}
+
+function rowOf({ line, values }: Section, name: string): Row {
+  const hostname = expandHostname(values.get('hostname') ?? name, name)
+  if (hostname === undefined) {
+    return faultyRow(
+      line,
+      'holds a token that only ssh can expand; of those, %h and %% are known',
+      'HostName',
+    )
+  }
+  const username = values.get('user')
+  if (username === undefined) return faultyRow(line, 'is missing; a configuration has a username', 'User')
+  // Later versions expand both, so that it depends on the version what is meant.
+  if (/%|\$\{/.test(username)) return faultyRow(line, 'holds "%" or "${", which ssh may expand', 'User')
+  const port = values.get('port')
+  return {
+    line,
+    fields: { name, hostname, port: port === undefined ? DEFAULT_PORT : portOf(port), username },
+  }
+}
+
+/** Undefined for a token that is not known here. */
+function expandHostname(text: string, name: string): string | undefined {
+  if (text.replaceAll(/%[%h]/g, '').includes('%')) return undefined
+  return text.replace(/%([%h])/g, (_, token) => (token === 'h' ? name : '%'))
+}
+
+/** The arguments of a line, as OpenSSH takes it apart since 8.7; undefined when a quote has no end. */
+function splitWords(text: string): string[] | undefined {
+  const words: string[] = []
+  let word: string | undefined
+  let quote = ''
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at)
+    const next = text.charAt(at + 1)
+    if (character === '\\' && (`'"\\`.includes(next || '-') || (quote === '' && next === ' '))) {
+      word = (word ?? '') + next
+      at += 1
+    } else if (quote === '' && (character === ' ' || character === '\t')) {
+      if (word !== undefined) words.push(word)
+      word = undefined
+    } else if (quote === '' && character === '#' && word === undefined) break
+    else if (quote === '' && (character === '"' || character === "'")) {
+      quote = character
+      word ??= ''
+    } else if (character === quote) quote = ''
+    else word = (word ?? '') + character
+  }
+  if (quote !== '') return undefined
+  return word === undefined ? words : [...words, word]
+}

@@ -1,0 +1,104 @@
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import { recordImport } from '../audit/changed-records.ts'
+import { InvalidInputError, OverloadedError } from '../errors.ts'
+import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
+import { createImportReader, type ImportReader } from '../exchange/import-reader.ts'
+import {
+  checkBodyType,
+  isJsonType,
+  jsonReply,
+  parseMediaType,
+  type Reply,
+  type Request,
+} from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
+import type { Route } from '../http/router.ts'
+import { FAULTS_MAX, IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
+import type { ConfigurationStore } from '../store/configuration-store.ts'
+import { type ImportMode, type ImportPlan, importModes } from '../store/import-plan.ts'
+import { FrameTooLongError } from '../store/journal.ts'
+import { counted } from '../text.ts'
+import { parseChoices } from './query.ts'
+
+/** Many records at once, all of them or none. */
+export function importRoutes(store: ConfigurationStore, audit: AuditTrail): Route[] {
+  let isBusy = false
+  return [{ method: 'POST', path: '/v1/import', access: 'write', handle: takeImport }]
+
+  async function takeImport(request: Request): Promise<Reply> {
+    const query = parseChoices(request.query, {
+      format: importFormatNames,
+      mode: importModes,
+      dry_run: ['0', '1'],
+    })
+    if (isBusy) throw new OverloadedError('Cannot take another import: one is under way; try again')
+    isBusy = true
+    try {
+      const mode = (query.mode ?? 'merge') as ImportMode
+      const drafts = await readDrafts(request, query.format as ImportFormatName | undefined)
+      if (query.dry_run === '1') return jsonReply(200, tried(store.planImport(drafts, mode)), noStore)
+      const plan = await store.importAll(drafts, mode)
+      await recordImport(audit, request, mode, plan)
+      return jsonReply(200, countsOf(plan), noStore)
+    } catch (error) {
+      if (error instanceof FrameTooLongError) throw new Problem(413, error.code, error.message)
+      throw error
+    } finally {
+      isBusy = false
+    }
+  }
+}
+
+const noStore = { 'Cache-Control': 'no-store' }
+
+/** @throws {Problem} 413 or 415. @throws {InvalidInputError} with the line of each fault. */
+async function readDrafts(request: Request, given: ImportFormatName | undefined) {
+  let reader: ImportReader | undefined
+  const begin = () => {
+    reader ??= createImportReader(formatOf(request, given), FAULTS_MAX)
+    return reader
+  }
+  await request.readPieces(IMPORT_BYTES_MAX, (piece) => begin().read(piece))
+  const { drafts, faults, faultCount } = begin().end()
+  if (faultCount === 0) return drafts
+  const listed = faultCount > faults.length ? `, of which ${faults.length} are listed` : ''
+  throw new InvalidInputError(
+    `Cannot import the records: there ${faultCount === 1 ? 'is' : 'are'} ${counted(faultCount, 'fault')}${listed}; nothing has changed`,
+    faults,
+  )
+}
+
+/** @throws {Problem} 415 when neither the query nor the type tells. */
+function formatOf(request: Request, given: ImportFormatName | undefined): ImportFormatName {
+  const type = parseMediaType(request.headers['content-type'])
+  const essence = type?.essence ?? ''
+  const told = type !== undefined && isJsonType(type) ? 'json' : formatsByType.get(essence)
+  const format = given ?? told
+  if (format === undefined) {
+    throw new Problem(
+      415,
+      'unsupported_type',
+      `Cannot tell the format of a body of type "${essence}"; add format=${importFormatNames.join(', format=')} to the query, or send application/json, text/csv or, for ssh-config, text/plain`,
+    )
+  }
+  checkBodyType(request, [essence])
+  return format
+}
+
+const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
+  ['text/csv', 'csv'],
+  ['text/plain', 'ssh-config'],
+])
+
+function countsOf({ added, modified, removed, unchanged }: ImportPlan) {
+  return { added: added.length, modified: modified.length, removed: removed.length, unchanged }
+}
+
+/** What an import would do, with the first names of each kind. */
+function tried(plan: ImportPlan) {
+  const first = (records: readonly { readonly name: string }[]) =>
+    records.slice(0, IMPORT_NAMES_LISTED_MAX).map(({ name }) => name)
+  const modified = plan.modified.map(({ after }) => after)
+  const names = { added: first(plan.added), modified: first(modified), removed: first(plan.removed) }
+  return { dry_run: true, ...countsOf(plan), names }
+}

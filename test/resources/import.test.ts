@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { IMPORT_AUDITED_RECORDS_MAX, IMPORT_BYTES_MAX } from '../../src/limits.ts'
+import { getToken, pathOf } from '../support/api.ts'
+import { createFailingFiles, systemError } from '../support/failing-files.ts'
+import { type Ask, createClient, type Headers } from '../support/http-client.ts'
+import { client, start } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import type { Lifetime } from '../support/temporary-folder.ts'
+
+const HEADER = 'name,hostname,port,username\n'
+
+interface Counts {
+  readonly added: number
+  readonly modified: number
+  readonly removed: number
+  readonly unchanged: number
+}
+
+interface Setup {
+  readonly ask: Ask
+  readonly service: Awaited<ReturnType<typeof start>>
+  readonly auth: Headers
+  send(type: string | undefined, body: string, query?: string): ReturnType<Ask>
+  /** Names with their ports. */
+  shown(): Promise<Record<string, number>>
+}
+
+async function setUp(t: Lifetime, files = createFailingFiles()): Promise<Setup> {
+  const service = await start(t, { files })
+  const auth = await getToken(service.url, client)
+  const ask = createClient(service.url, auth)
+  for (const name of ['same', 'other', 'left'])
+    await ask('POST', '/configurations/', { body: draft(name, { port: 1 }) })
+  return {
+    ask,
+    service,
+    auth,
+    send: (type, body, query = '') =>
+      ask('POST', `/v1/import${query}`, {
+        body: Buffer.from(body),
+        headers: type === undefined ? {} : { 'Content-Type': type },
+      }),
+    async shown() {
+      const { text } = await ask('GET', '/configurations/')
+      const { configurations } = JSON.parse(text) as { configurations: { name: string; port: number }[] }
+      return Object.fromEntries(configurations.map(({ name, port }) => [name, port]))
+    },
+  }
+}
+
+const before = { same: 1, other: 1, left: 1 }
+const csv = `${HEADER}same,host.example,1,ops\nother,host.example,2,ops\nnew,host.example,3,ops\n`
+const merged: Counts = { added: 1, modified: 1, removed: 0, unchanged: 1 }
+const replaced: Counts = { ...merged, removed: 1 }
+
+/** For what changes nothing. */
+const { send: sendInVain, shown: shownBefore } = await setUp({ after })
+
+describe('POST /v1/import', { timeout: 60_000 }, () => {
+  const rows = [draft('same', { port: 1 }), draft('other', { port: 2 }), draft('new', { port: 3 })]
+  const bodies: Record<string, [type: string | undefined, body: string, query: string]> = {
+    'CSV by its type': ['text/csv; charset=utf-8', csv, '?'],
+    'a JSON array': ['application/json', JSON.stringify(rows), '?'],
+    'the envelope of the list': ['application/vnd.x+json', JSON.stringify({ configurations: rows }), '?'],
+    'ssh-config as plain text': [
+      'text/plain',
+      rows.map(({ name, port }) => `Host ${name}\nHostName host.example\nPort ${port}\nUser ops\n`).join(''),
+      '?',
+    ],
+    'CSV, told by the query, of no type': [undefined, csv, '?format=csv&'],
+    'CSV, told by the query, of the type that curl gives': [
+      'application/x-www-form-urlencoded',
+      csv,
+      '?format=csv&',
+    ],
+  }
+  for (const [what, [type, body, query]] of Object.entries(bodies)) {
+    it(`takes ${what}`, async (t) => {
+      const { send, shown } = await setUp(t)
+      const answer = await send(type, body, `${query}mode=merge`)
+      assert.deepEqual([answer.status, answer.json()], [200, merged])
+      assert.deepEqual(await shown(), { ...before, other: 2, new: 3 })
+    })
+  }
+
+  it('merges when nothing else is said, and removes what is not in the file when it replaces', async (t) => {
+    const { send, shown } = await setUp(t)
+    assert.deepEqual((await send('text/csv', csv, '?mode=replace')).json(), replaced)
+    assert.deepEqual(await shown(), { same: 1, other: 2, new: 3 })
+    const again = await send('text/csv', `${HEADER}new,host.example,4,ops\n`)
+    assert.deepEqual(again.json(), { added: 0, modified: 1, removed: 0, unchanged: 0 })
+    assert.deepEqual(await shown(), { same: 1, other: 2, new: 4 })
+  })
+
+  it('tells with dry_run what would change, and changes nothing', async () => {
+    const { status, text } = await sendInVain('text/csv', csv, '?mode=replace&dry_run=1')
+    assert.equal(status, 200)
+    assert.deepEqual(JSON.parse(text), {
+      dry_run: true,
+      ...replaced,
+      names: { added: ['new'], modified: ['other'], removed: ['left'] },
+    })
+    assert.deepEqual(await shownBefore(), before)
+  })
+
+  it('names every fault with its line, and changes nothing', async () => {
+    const { status, text } = await sendInVain(
+      'text/csv',
+      `${HEADER}ok,host.example,1,ops\nbad,host.example,0,\n,h,1,ops\nok,h,1,ops\n`,
+    )
+    const problem = JSON.parse(text)
+    assert.deepEqual(
+      [status, problem.type, problem.detail],
+      [
+        400,
+        'urn:connbook:problem:invalid_input',
+        'Cannot import the records: there are 4 faults; nothing has changed',
+      ],
+    )
+    assert.deepEqual(problem.errors, [
+      { line: 3, field: 'port', detail: 'must be an integer from 1 to 65535' },
+      { line: 3, field: 'username', detail: 'must not be empty' },
+      { line: 4, field: 'name', detail: 'must not be empty' },
+      { line: 5, field: 'name', detail: 'is the same as on line 2' },
+    ])
+    assert.deepEqual(await shownBefore(), before)
+  })
+
+  it('lists the first 100 faults, and says how many there are', async () => {
+    const { text } = await sendInVain('text/csv', HEADER + ',h,1,u\n'.repeat(2_500))
+    const { detail, errors } = JSON.parse(text)
+    assert.match(detail, /there are 2500 faults, of which 100 are listed; nothing has changed$/)
+    assert.deepEqual([errors.length, errors.at(-1).line], [100, 101])
+  })
+
+  const refused: Record<
+    string,
+    [status: number, code: string, type: string | undefined, body: string, query: string]
+  > = {
+    'of no type': [415, 'unsupported_type', undefined, csv, ''],
+    'of another type': [415, 'unsupported_type', 'text/html', csv, ''],
+    'of a member of an object for a type': [415, 'unsupported_type', 'constructor', csv, ''],
+    'in another charset': [415, 'unsupported_charset', 'text/csv; charset=latin1', csv, ''],
+    'that is no UTF-8': [400, 'invalid_input', 'text/csv', '\ud800', '?format=__proto__'],
+    'with an unknown mode': [400, 'invalid_input', 'text/csv', csv, '?mode=append'],
+    'with an unknown format': [400, 'invalid_input', 'text/csv', csv, '?format=env'],
+    'with a dry run that is neither': [400, 'invalid_input', 'text/csv', csv, '?dry_run=true'],
+    'that is empty': [400, 'invalid_input', 'text/csv', '', ''],
+  }
+  for (const [what, [status, code, type, body, query]] of Object.entries(refused)) {
+    it(`refuses a body ${what}, and changes nothing`, async () => {
+      const answer = await sendInVain(type, body, query)
+      assert.deepEqual(
+        [answer.status, answer.json<{ type: string }>().type],
+        [status, `urn:connbook:problem:${code}`],
+      )
+      assert.deepEqual(await shownBefore(), before)
+    })
+  }
+
+  it('takes a body of many pieces to its last byte, chunked or not, which no other route does', async (t) => {
+    const { ask, send } = await setUp(t)
+    const count = 20_000
+    const long = HEADER + Array.from({ length: count }, (_, i) => `n${i},h${i}.example,22,ops\n`).join('')
+    assert.equal((await send('text/csv', long)).json<Counts>().added, count)
+    const chunked = await ask('POST', '/v1/import?mode=replace', {
+      body: Buffer.from(long),
+      headers: { 'Content-Type': 'text/csv', 'Transfer-Encoding': 'chunked' },
+    })
+    assert.deepEqual(chunked.json(), { added: 0, modified: 0, removed: 3, unchanged: count })
+    const elsewhere = await ask('POST', '/configurations/', { body: Buffer.from(long) })
+    assert.equal(elsewhere.status, 413)
+  })
+
+  it('refuses a body that says that it is too long, and cuts off one that turns out to be', async (t) => {
+    const { ask, shown } = await setUp(t)
+    const type = { 'Content-Type': 'text/csv' }
+    const said = await ask('POST', '/v1/import', {
+      body: Buffer.from('x'),
+      headers: { ...type, 'Content-Length': String(IMPORT_BYTES_MAX + 1) },
+    })
+    assert.equal(said.status, 413)
+    const body = Buffer.alloc(IMPORT_BYTES_MAX + 70_000, '\n')
+    const found = await ask('POST', '/v1/import', {
+      body,
+      headers: { ...type, 'Transfer-Encoding': 'chunked' },
+    })
+    assert.equal(found.status, 413)
+    assert.deepEqual(await shown(), before)
+  })
+
+  it('takes one import at a time, and others are told to come back', async (t) => {
+    const { send, service, auth, shown } = await setUp(t)
+    const { hostname, port } = new URL(service.url)
+    const socket = connect(Number(port), hostname)
+    t.after(() => void socket.destroy())
+    const head = `POST /v1/import?format=csv HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.Authorization}\r\nExpect: 100-continue\r\nContent-Length: ${csv.length}\r\n\r\n`
+    socket.write(head)
+    const [hint] = (await once(socket, 'data')) as [Buffer]
+    assert.match(hint.toString(), /^HTTP\/1.1 100 /)
+    const second = await send('text/csv', csv)
+    assert.deepEqual([second.status, second.headers['retry-after']], [503, '1'])
+    socket.write(csv)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    assert.match(answer.toString(), /^HTTP\/1.1 200 /)
+    assert.equal((await send('text/csv', csv)).status, 200)
+    assert.deepEqual(await shown(), { ...before, other: 2, new: 3 })
+  })
+
+  it('changes nothing when the client goes in the middle of the body, and takes the next import', async (t) => {
+    const { send, service, auth, shown } = await setUp(t)
+    const { hostname, port } = new URL(service.url)
+    const socket = connect(Number(port), hostname)
+    const head = `POST /v1/import?format=csv HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.Authorization}\r\nExpect: 100-continue\r\nContent-Length: 10000\r\n\r\n`
+    socket.write(head)
+    await once(socket, 'data')
+    socket.write(csv)
+    socket.destroy()
+    let answer = await send('text/csv', HEADER)
+    while (answer.status === 503) answer = await send('text/csv', HEADER)
+    assert.deepEqual([answer.status, await shown()], [200, before])
+  })
+
+  it('is 507 when the disk is full, and nothing has changed', async (t) => {
+    const files = createFailingFiles()
+    const { send, shown, service } = await setUp(t, files)
+    const journal = join(service.folder.path, 'journal.jsonl')
+    files.before = (operation, path) => {
+      if (operation === 'write' && path === journal) throw systemError('ENOSPC')
+    }
+    assert.equal((await send('text/csv', csv)).status, 507)
+    assert.deepEqual(await shown(), before)
+    files.before = () => {}
+    assert.equal((await send('text/csv', csv)).status, 200)
+  })
+
+  it('needs the scope write', async (t) => {
+    const { service, ask } = await setUp(t)
+    const token = await ask('POST', '/v1/auth/token', { body: { ...client, scope: 'read' } })
+    const { access_token } = token.json<{ access_token: string }>()
+    const reader = createClient(service.url, { Authorization: `Bearer ${access_token}` })
+    assert.equal((await reader('POST', '/v1/import?format=csv', { body: csv })).status, 403)
+    assert.equal((await createClient(service.url)('POST', '/v1/import', { body: csv })).status, 403)
+  })
+
+  it('leaves a line of counts in the audit trail, and one for each record of a small import', async (t) => {
+    const { send, ask, service } = await setUp(t)
+    await send('text/csv', csv, '?mode=replace')
+    const many = Array.from({ length: IMPORT_AUDITED_RECORDS_MAX + 1 }, (_, i) => `n${i},h.example,1,ops\n`)
+    await send('text/csv', HEADER + many.join(''))
+    await ask('DELETE', pathOf('n7'))
+    await service.stop()
+    const lines = (await readFile(join(service.folder.path, 'audit.jsonl'), 'utf8')).trim().split('\n')
+    const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+    const first = events.findIndex(({ event }) => event === 'configurations_imported')
+    const shown = events.slice(first, first + 6).map(({ event, by, mode, added, removed, unchanged }) => {
+      return [event, by, mode, added, removed, unchanged]
+    })
+    assert.deepEqual(shown, [
+      ['configurations_imported', 'script', 'replace', 1, 1, 1],
+      ['configuration_deleted', 'script', undefined, undefined, undefined, undefined],
+      ['configuration_modified', 'script', undefined, undefined, undefined, undefined],
+      ['configuration_added', 'script', undefined, undefined, undefined, undefined],
+      ['configurations_imported', 'script', 'merge', IMPORT_AUDITED_RECORDS_MAX + 1, 0, 0],
+      ['configuration_deleted', 'script', undefined, undefined, undefined, undefined],
+    ])
+  })
+})

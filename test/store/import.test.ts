@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { copyFile, readFile, stat, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { StorageFullError } from '../../src/errors.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { LINE_BYTES_MAX } from '../../src/limits.ts'
+import { FrameTooLongError } from '../../src/store/journal.ts'
+import { NameTakenError } from '../../src/store/refusals.ts'
+import { extent } from '../support/extent.ts'
+import { createFailingFiles, systemError } from '../support/failing-files.ts'
+import { draft, names, openStore } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const old = [draft('same'), draft('other', { port: 1 }), draft('left')]
+const file = [draft('new'), draft('other', { port: 2 }), draft('same'), draft('also new')]
+
+async function openFilled(t: Parameters<typeof openStore>[0]) {
+  const folder = await temporaryFolder(t)
+  const files = createFailingFiles()
+  const opened = await openStore(t, folder, { files })
+  for (const one of old) await opened.store.add(one)
+  return { ...opened, folder, files }
+}
+
+describe('an import into a store', { timeout: 30_000 }, () => {
+  it('adds what is new, modifies what differs, and leaves the rest', async (t) => {
+    const { store } = await openFilled(t)
+    const { added, modified, removed, unchanged } = await store.importAll(file, 'merge')
+    assert.deepEqual(
+      added.map(({ id, name }) => [id, name]),
+      [
+        [4, 'new'],
+        [5, 'also new'],
+      ],
+    )
+    assert.deepEqual(
+      modified.map(({ before, after }) => [before.id, before.port, after.id, after.port]),
+      [[2, 1, 2, 2]],
+    )
+    assert.deepEqual([removed, unchanged], [[], 1])
+    assert.deepEqual(names(store), ['same', 'other', 'left', 'new', 'also new'])
+    assert.equal(store.find('other')?.port, 2)
+    assert.equal(store.revision, 3 + 3)
+  })
+
+  it('removes what is not in it when it replaces', async (t) => {
+    const { store, folder, close } = await openFilled(t)
+    const { removed } = await store.importAll(file, 'replace')
+    assert.deepEqual(
+      removed.map(({ name }) => name),
+      ['left'],
+    )
+    const shown = ['same', 'other', 'new', 'also new']
+    assert.deepEqual(names(store), shown)
+    await close()
+    assert.deepEqual(names((await openStore(t, folder)).store), shown)
+  })
+
+  it('tells before what it would do, and writes nothing for that', async (t) => {
+    const { store, files } = await openFilled(t)
+    files.calls.length = 0
+    const { added, modified, removed, unchanged } = store.planImport(file, 'replace')
+    assert.deepEqual([added.length, modified.length, removed.length, unchanged], [2, 1, 1, 1])
+    assert.deepEqual([files.calls, names(store)], [[], ['same', 'other', 'left']])
+  })
+
+  it('writes nothing when nothing differs', async (t) => {
+    const { store, files } = await openFilled(t)
+    files.calls.length = 0
+    assert.equal((await store.importAll(old, 'replace')).unchanged, 3)
+    assert.deepEqual([files.calls, store.revision], [[], 3])
+  })
+
+  it('is one frame and one sync, however many changes it has', async (t) => {
+    const { store, files, folder } = await openFilled(t)
+    files.calls.length = 0
+    const many = Array.from({ length: 5_000 }, (_, i) => draft(`n${i}`))
+    await Promise.all([
+      store.add(draft('before')),
+      store.importAll(many, 'merge'),
+      store.add(draft('behind')),
+    ])
+    assert.equal(files.calls.filter((call) => call.startsWith('datasync')).length, 3)
+    const lines = (await readFile(join(folder, dataFiles.journal), 'utf8')).trimEnd().split('\n')
+    assert.equal(lines.length, 1 + 3 + 3)
+    assert.equal(lines.at(-2)?.match(/"add"/g)?.length, 5_000)
+    assert.equal(store.count, 3 + 5_000 + 2)
+  })
+
+  it('counts changes on their way as done, and takes names from changes that come behind', async (t) => {
+    const { store } = await openFilled(t)
+    const adding = store.add(draft('new', { port: 9 }))
+    const removing = store.remove('left')
+    const renaming = store.modify('same', { name: 'renamed' })
+    const importing = store.importAll(file, 'replace')
+    await assert.rejects(store.add(draft('also new')), NameTakenError)
+    const { added, modified, removed, unchanged } = await importing
+    await Promise.all([adding, removing, renaming])
+    assert.deepEqual(
+      added.map(({ name }) => name),
+      ['same', 'also new'],
+    )
+    assert.deepEqual(
+      modified.map(({ after }) => after.name),
+      ['new', 'other'],
+    )
+    assert.deepEqual([removed.map(({ name }) => name), unchanged], [['renamed'], 0])
+    assert.deepEqual(names(store).sort(), file.map(({ name }) => name).sort())
+    assert.equal(new Set(store.list(0, 9).map(({ id }) => id)).size, 4)
+  })
+
+  it('is there as a whole or not at all when its frame was cut, at any byte', async (t) => {
+    const { store, folder, close } = await openFilled(t)
+    const journal = join(folder, dataFiles.journal)
+    const start = (await stat(journal)).size
+    await store.importAll(file, 'replace')
+    await close()
+    const end = (await stat(journal)).size
+    const whole = join(folder, 'whole')
+    await copyFile(journal, whole)
+    const step = extent({ quick: 7, full: 1 })
+    for (let size = end; size >= start; size -= size > end - 3 ? 1 : step) {
+      await copyFile(whole, journal)
+      await truncate(journal, size)
+      const opened = await openStore(t, folder)
+      const shown = size === end ? ['same', 'other', 'new', 'also new'] : ['same', 'other', 'left']
+      assert.deepEqual(names(opened.store), shown, `cut at ${size} of ${start} to ${end}`)
+      assert.equal(opened.store.find('other')?.port, size === end ? 2 : 1)
+      await opened.close()
+    }
+  })
+
+  it('changes nothing when the disk is full half-way, and succeeds when there is room', async (t) => {
+    const { store, files, folder } = await openFilled(t)
+    const journal = join(folder, dataFiles.journal)
+    const before = await readFile(journal)
+    files.writeBytesMax = 50
+    let written = 0
+    files.before = (operation) => {
+      if (operation === 'write' && ++written === 3) throw systemError('ENOSPC')
+    }
+    await assert.rejects(store.importAll(file, 'replace'), StorageFullError)
+    assert.deepEqual(names(store), ['same', 'other', 'left'])
+    assert.deepEqual(await readFile(journal), before)
+    await store.importAll(file, 'replace')
+    assert.equal(store.count, 4)
+  })
+
+  it('is refused when it would not be read again, and nothing has changed', async (t) => {
+    const { store } = await openFilled(t)
+    const long = '\u{1f5c4}'.repeat(255)
+    const count = Math.ceil(LINE_BYTES_MAX / (2 * 4 * 255))
+    const many = Array.from({ length: count }, (_, i) =>
+      draft(`${i}${long}`.slice(0, 500), { username: long }),
+    )
+    await assert.rejects(store.importAll(many, 'merge'), FrameTooLongError)
+    assert.deepEqual([store.count, store.revision], [3, 3])
+    // And one byte less than the limit is read again.
+    assert.equal((await store.add(draft('next'))).id, 4)
+  })
+
+  it('is kept by a snapshot that begins while it is applied', async (t) => {
+    const { store, folder, close, log } = await openFilled(t)
+    const username = 'u'.repeat(255)
+    const many = Array.from({ length: 20_000 }, (_, i) => draft(`n${i}`, { username }))
+    await store.importAll(many, 'merge')
+    await close()
+    assert.ok(log.events.includes('snapshot_written'))
+    assert.equal((await openStore(t, folder)).store.count, 20_003)
+  })
+})
