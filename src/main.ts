@@ -4,6 +4,7 @@ import { runBackupCommand } from './cli/backup.ts'
 import { DamageFoundError, runCheckCommand } from './cli/check.ts'
 import { runExportCommand } from './cli/export.ts'
 import { help } from './cli/help.ts'
+import { runImportCommand } from './cli/import.ts'
 import { runKeysCommand } from './cli/keys.ts'
 import { OutputError } from './cli/output.ts'
 import { runRestoreCommand } from './cli/restore.ts'
@@ -35,6 +36,7 @@ async function main(words: readonly string[]): Promise<void> {
   else if (command === 'backup') await runBackupCommand(args, process.env, print)
   else if (command === 'check') await runCheckCommand(args, process.env, print)
   else if (command === 'export') await runExportCommand(args, process.env, print)
+  else if (command === 'import') await runImportCommand(args, process.env, print)
   else if (command === 'restore') await runRestoreCommand(args, process.env, print)
   else if (command === 'serve') await serve(args, process.env)
   else if (command === undefined || command.startsWith('-')) await serve(words, process.env)

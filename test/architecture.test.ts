@@ -69,7 +69,7 @@ async function bundledFiles(): Promise<string[]> {
 
 function specifiersOf(text: string): string[] {
   const found = text.matchAll(
-    /^(?:import|export)\b[^'"`;]*?from\s*['"]([^'"]+)|\bimport\s*\(?\s*['"]([^'"]+)|\brequire\s*\(\s*['"]([^'"]+)/gm,
+    /^(?:import|export)\b[^'"`;]*?from\s*['"]([^'"]+)|(?<!['"/])\bimport\s*\(?\s*['"]([^'"]+)|\brequire\s*\(\s*['"]([^'"]+)/gm,
   )
   return [...found].map(([, from, plain, required]) => from ?? plain ?? required ?? '')
 }

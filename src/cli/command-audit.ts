@@ -1,5 +1,11 @@
 import { userInfo } from 'node:os'
-import { type AuditEvent, type AuditFields, openAuditTrail } from '../audit/audit-trail.ts'
+import {
+  type AuditEvent,
+  type AuditFields,
+  type AuditTrail,
+  type Command,
+  openAuditTrail,
+} from '../audit/audit-trail.ts'
 import { dataPaths } from '../files/data-folder.ts'
 import { createLog } from '../log.ts'
 
@@ -9,17 +15,26 @@ import { createLog } from '../log.ts'
  *
  * @param command What was typed, without names: "user add".
  */
-export async function recordCommand(
+export function recordCommand(
   folder: string,
   event: AuditEvent,
   command: string,
   fields: AuditFields = {},
 ): Promise<void> {
+  return withCommandTrail(folder, command, (trail, actor) => trail.record(event, actor, fields))
+}
+
+/** The same for more than one line. */
+export async function withCommandTrail(
+  folder: string,
+  command: string,
+  record: (trail: AuditTrail, actor: Command) => Promise<void>,
+): Promise<void> {
   const log = createLog('text')
   try {
     // To move the files on is left to the server: two that do so would lose one.
     const trail = await openAuditTrail(dataPaths(folder), log, { bytesMax: Number.POSITIVE_INFINITY })
-    await trail.record(event, { command, by: accountName() }, fields)
+    await record(trail, { command, by: accountName() })
     await trail.close()
   } catch (error) {
     log.error('audit_not_written', { reason: String(error) })

@@ -21,10 +21,11 @@ export function help(): string {
   connbook check [FILE]          tell what the folder, or a backup, holds, and whether it is sound
   connbook export --format FORMAT
                                  write all records for another tool
+  connbook import FILE           add and modify records, all or none; - is standard input
   connbook help | --help
   connbook --version
 
-These commands take --data. All but restore work while the server runs, and while it
+These commands take --data. All but restore and import work while the server runs, and while it
 does not.
 
 user add and client add also take:
@@ -32,6 +33,9 @@ ${optionsHelp(['readOnly'])}
 
 export also takes:
 ${optionsHelp(['format', 'skip'])}
+
+import, which needs the server stopped, also takes --format json, csv or ssh-config, and:
+${optionsHelp(['mode', 'dryRun'])}
 
 Flags, and the variables that they beat:
 ${optionsHelp()}

@@ -36,7 +36,7 @@ describe('help', () => {
   })
 
   it('lists no other flag', () => {
-    assert.equal(lines.filter((line) => line.startsWith('  --')).length, Object.keys(flags).length + 3)
+    assert.equal(lines.filter((line) => line.startsWith('  --')).length, Object.keys(flags).length + 5)
   })
 
   it('names every command and every exit code', () => {

@@ -1,0 +1,49 @@
+const PATIENCE_MS = 1_000
+const REDRAW_MS = 100
+const BAR_CHARACTERS = 30
+
+/** How far something has come, in one line that is drawn again and again. */
+export interface Progress {
+  /** @param share From 0 to 1; undefined when nobody knows. */
+  show(share: number | undefined): void
+  /** Takes the line away. */
+  end(): void
+}
+
+interface Screen {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+/**
+ * A bar on a terminal, for what takes longer than a second; nothing anywhere else.
+ *
+ * @param what Stands before the bar.
+ * @param now In milliseconds, from any start.
+ */
+export function createProgress(
+  what: string,
+  screen: Screen = process.stderr,
+  now: () => number = () => performance.now(),
+): Progress {
+  let due = now() + PATIENCE_MS
+  let isShown = false
+  return {
+    show(share) {
+      if (screen.isTTY !== true || now() < due) return
+      due = now() + REDRAW_MS
+      isShown = true
+      screen.write(`\r${what} ${share === undefined ? '…' : bar(share)}`)
+    },
+    end() {
+      if (isShown) screen.write('\r\u001b[K')
+      isShown = false
+    },
+  }
+}
+
+function bar(share: number): string {
+  const done = Math.round(share * BAR_CHARACTERS)
+  const percent = `${Math.floor(share * 100)}`.padStart(3)
+  return `[${'#'.repeat(done)}${' '.repeat(BAR_CHARACTERS - done)}] ${percent} %`
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, describe, it, type TestContext } from 'node:test'
+import { getToken } from '../support/api.ts'
+import { runExecutable, startExecutable, toFullDevice } from '../support/executable.ts'
+import { createClient } from '../support/http-client.ts'
+import { client, firstStartEnvironment, start } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { makeUsedFolder, stateIn } from './kept-state.ts'
+import { photograph } from './photograph.ts'
+
+const used = await makeUsedFolder({ after })
+const HEADER = 'name,hostname,port,username\n'
+
+/** A copy of a used folder, and a file beside it. */
+async function setUp(t: TestContext, fileName: string, text: string | Uint8Array) {
+  const place = await temporaryFolder(t)
+  const [folder, file] = [join(place, 'data'), join(place, fileName)]
+  execFileSync('cp', ['-a', used.folder, folder])
+  await writeFile(file, text)
+  return { folder, file }
+}
+
+function runImport(folder: string, args: readonly string[], input: string | Uint8Array = '') {
+  return runExecutable(['import', ...args, '--data', folder], { input })
+}
+
+const names = async (folder: string) => (await stateIn(folder)).records.map(({ name }) => name)
+const kept = used.current.records.map(({ name }) => name)
+const csv = `${HEADER}kept 2,host.example,2222,ops\nnew,new.example,22,ops\n`
+
+describe('connbook import', { timeout: 60_000 }, () => {
+  it('merges a file into a stopped folder, and says what it did', async (t) => {
+    const { folder, file } = await setUp(t, 'records.csv', csv)
+    const { code, stdout, stderr } = await runImport(folder, [file])
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.equal(stdout, `Imported to ${folder}: 1 added, 1 modified, 0 removed, 0 unchanged\n`)
+    const { records } = await stateIn(folder)
+    assert.deepEqual(
+      records.map(({ name }) => name),
+      [...kept, 'new'],
+    )
+    assert.equal(records.find(({ name }) => name === 'kept 2')?.port, 2222)
+    const [last = ''] = (await readFile(join(folder, 'audit.jsonl'), 'utf8')).split('\n').slice(-4)
+    const { event, command, mode, added, modified } = JSON.parse(last)
+    assert.deepEqual(
+      [event, command, mode, added, modified],
+      ['configurations_imported', 'import', 'merge', 1, 1],
+    )
+    const again = await runImport(folder, [file])
+    assert.equal(again.stdout, `Imported to ${folder}: 0 added, 0 modified, 0 removed, 2 unchanged\n`)
+  })
+
+  it('replaces everything by a file, or by standard input, when told so', async (t) => {
+    const { folder, file } = await setUp(t, 'ssh_config', 'Host a b\n  HostName x.example\n  User ops\n')
+    const first = await runImport(folder, [file, '--mode', 'replace'])
+    assert.equal(first.stdout, `Imported to ${folder}: 2 added, 0 modified, 8 removed, 0 unchanged\n`)
+    assert.deepEqual(await names(folder), ['a', 'b'])
+    const json = JSON.stringify([draft('c')])
+    const second = await runImport(folder, ['-', '--mode=replace', '--format', 'json'], json)
+    assert.equal(second.stdout, `Imported to ${folder}: 1 added, 0 modified, 2 removed, 0 unchanged\n`)
+    assert.deepEqual(await names(folder), ['c'])
+  })
+
+  it('tells with --dry-run what would change, and changes nothing', async (t) => {
+    const { folder, file } = await setUp(t, 'records.csv', csv)
+    const before = await stateIn(folder)
+    const { code, stdout } = await runImport(folder, [file, '--dry-run', '--mode', 'replace'])
+    assert.equal(code, 0)
+    const removed = kept
+      .filter((name) => name !== 'kept 2')
+      .map((name) => `  remove ${JSON.stringify(name)}\n`)
+    assert.equal(
+      stdout,
+      `Would add 1, modify 1, remove 7; 0 unchanged\n  add "new"\n  modify "kept 2"\n${removed.join('')}`,
+    )
+    assert.deepEqual(await stateIn(folder), before)
+  })
+
+  it('names every faulty row with its line, and changes nothing', async (t) => {
+    const { folder, file } = await setUp(
+      t,
+      'records.csv',
+      `${csv}x,,0,ops\nnew,h,22,ops\n${',,,\n'.repeat(100)}`,
+    )
+    const before = await photograph(folder)
+    const { code, stdout, stderr } = await runImport(folder, [file])
+    assert.deepEqual([code, stdout], [1, ''])
+    const lines = stderr.trimEnd().split('\n')
+    assert.equal(lines[0], `connbook: Cannot import ${file}: 403 faults; nothing has changed`)
+    assert.deepEqual(lines.slice(1, 4), [
+      '  line 4: hostname must not be empty',
+      '  line 4: port must be an integer from 1 to 65535',
+      '  line 5: name is the same as on line 3',
+    ])
+    assert.equal(lines.length, 1 + 100 + 1)
+    assert.equal(lines.at(-1), '  and 303 more')
+    assert.deepEqual(await photograph(folder), before)
+  })
+
+  it('leaves the folder to a running server, and shows how to send it the file', async (t) => {
+    const { folder, file } = await setUp(t, "it's.csv", csv)
+    const server = await startExecutable(t, ['--data', folder])
+    const { code, stdout, stderr } = await runImport(folder, [file, '--mode', 'replace'])
+    assert.deepEqual([code, stdout], [75, ''])
+    const curl = /\n.*send it the file: (curl .*)\n$/.exec(stderr)?.[1] ?? assert.fail(stderr)
+    const { Authorization } = await getToken(server.url, client)
+    const command = curl.replace('Bearer TOKEN', Authorization).replace('http://localhost:8080', server.url)
+    const answer = execFileSync('sh', ['-c', command], { encoding: 'utf8' })
+    assert.deepEqual(JSON.parse(answer), { added: 1, modified: 1, removed: 7, unchanged: 0 })
+  })
+
+  it('gives back in another folder what export wrote', async (t) => {
+    for (const format of ['json', 'csv']) {
+      const { stdout } = await runExecutable(['export', '--format', format, '--data', used.folder])
+      const other = await start(t, { environment: firstStartEnvironment })
+      await other.stop()
+      const { folder } = { folder: other.folder.path }
+      const { code } = await runImport(folder, ['-', '--format', format], stdout)
+      assert.equal(code, 0)
+      const fields = ({ name, hostname, port, username }: (typeof used.current.records)[number]) => {
+        return { name, hostname, port, username }
+      }
+      assert.deepEqual((await stateIn(folder)).records.map(fields), used.current.records.map(fields))
+    }
+  })
+
+  const misuses: Record<string, readonly [args: readonly string[], code: number, message: RegExp]> = {
+    'no file': [
+      [],
+      2,
+      /^connbook: Write it as: connbook import FILE, or: connbook import - --format FORMAT\n$/,
+    ],
+    'two files': [['a.csv', 'b.csv'], 2, /Write it as/],
+    'a file of no known ending': [
+      ['records.txt'],
+      2,
+      /Cannot tell the format of "records.txt"; say --format with one of json, csv, ssh-config/,
+    ],
+    'standard input of no format': [['-'], 2, /Cannot tell the format of "-"/],
+    'a format that is only written': [['-', '--format', 'env'], 2, /Cannot import env; say --format/],
+    'a file that is not there': [
+      ['absent.csv'],
+      1,
+      /^connbook: Cannot read "absent.csv" \(ENOENT\); name a file/,
+    ],
+  }
+  for (const [what, [args, code, message]] of Object.entries(misuses)) {
+    it(`does not go on with ${what}`, async () => {
+      const before = await photograph(used.folder)
+      const found = await runImport(used.folder, args)
+      assert.deepEqual([found.code, found.stdout], [code, ''])
+      assert.match(found.stderr, message)
+      assert.deepEqual(await photograph(used.folder), before)
+    })
+  }
+
+  it('does not read a folder, a text that is no UTF-8, or make a data folder of a mistyped path', async (t) => {
+    const { folder, file } = await setUp(t, 'records.csv', Buffer.from(`${HEADER}\xff`, 'latin1'))
+    const bad = await runImport(folder, [file])
+    assert.deepEqual([bad.code, /not valid UTF-8/.test(bad.stderr)], [2, true])
+    await mkdir(`${file}.json`)
+    const directory = await runImport(folder, [`${file}.json`])
+    assert.match(directory.stderr, /: it is a folder; name a file\n$/)
+    const absent = await runImport(`${folder}-absent`, [file])
+    assert.deepEqual([absent.code, /Cannot find anything of connbook/.test(absent.stderr)], [1, true])
+  })
+
+  it('is done even when nobody can be told', async (t) => {
+    const { folder, file } = await setUp(t, 'records.csv', csv)
+    const { code, stderr } = await runExecutable(['import', file, '--data', folder], {
+      through: toFullDevice,
+    })
+    assert.equal(code, 1)
+    assert.match(stderr, /Cannot show what was done \(ENOSPC\); the import is complete/)
+    assert.ok((await names(folder)).includes('new'))
+  })
+
+  it('takes the ids up where the folder has left them', async (t) => {
+    const { folder, file } = await setUp(t, 'records.csv', csv)
+    await runImport(folder, [file])
+    const server = await startExecutable(t, ['--data', folder])
+    const ask = createClient(server.url, await getToken(server.url, client))
+    const { text } = await ask('GET', '/configurations/new')
+    assert.equal(JSON.parse(text).configurations[0].id, used.current.nextId)
+  })
+})

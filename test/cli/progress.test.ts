@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createProgress } from '../../src/cli/progress.ts'
+
+/** A bar on a screen, with a clock that the test holds. */
+function draw(isTTY: boolean) {
+  const written: string[] = []
+  const clock = { ms: 0 }
+  const screen = { isTTY, write: (text: string) => written.push(text) }
+  return { progress: createProgress('Reading x', screen, () => clock.ms), written, clock }
+}
+
+describe('a progress bar', () => {
+  it('shows after a second how far it is, at most ten times a second, and goes in the end', () => {
+    const { progress, written, clock } = draw(true)
+    for (const [ms, share] of [
+      [0, 0],
+      [999, 0.4],
+      [1000, 0.5],
+      [1050, 0.6],
+      [1100, 0.999],
+      [1300, undefined],
+    ] as const) {
+      clock.ms = ms
+      progress.show(share)
+    }
+    progress.end()
+    progress.end()
+    assert.deepEqual(written, [
+      `\rReading x [${'#'.repeat(15)}${' '.repeat(15)}]  50 %`,
+      `\rReading x [${'#'.repeat(30)}]  99 %`,
+      '\rReading x …',
+      '\r\u001b[K',
+    ])
+  })
+
+  it('shows nothing of what is soon done, and nothing where there is no terminal', () => {
+    for (const [isTTY, ms] of [
+      [true, 999],
+      [false, 60_000],
+    ] as const) {
+      const { progress, written, clock } = draw(isTTY)
+      clock.ms = ms
+      progress.show(0.5)
+      progress.end()
+      assert.deepEqual(written, [])
+    }
+  })
+})
