@@ -9,6 +9,8 @@ export type HistoryChange =
   | { readonly add: StoredRecord }
   | { readonly modify: StoredRecord; readonly name: string }
   | { readonly remove: string }
+  /** All of them or none. */
+  | { readonly together: readonly HistoryChange[] }
 
 /** What can be read from a store. */
 export interface ShownState {
@@ -45,12 +47,22 @@ export class History {
 
   /** The record of a name once all that was taken is done. */
   latest(name: string): StoredRecord | undefined {
-    return this.#taken.reduce(applied, this.#acknowledged).records.get(name)
+    return this.allLatest().get(name)
+  }
+
+  /** All records once all that was taken is done, by name. */
+  allLatest(): ReadonlyMap<string, StoredRecord> {
+    return this.#taken.reduce(applied, this.#acknowledged).records
   }
 
   takeAdd(fields: NewConfiguration): HistoryChange {
+    return this.take(this.nextAdd(fields))
+  }
+
+  /** An add that is still to be taken, with others. */
+  nextAdd(fields: NewConfiguration): HistoryChange {
     this.#lastIdGiven += 1
-    return this.take({ add: { id: this.#lastIdGiven, ...fields } })
+    return { add: { id: this.#lastIdGiven, ...fields } }
   }
 
   take(change: HistoryChange): HistoryChange {
@@ -92,8 +104,9 @@ export class History {
    */
   checkFound(found: ShownState): State {
     const unanswered = this.#taken.length > 0 ? this.#taken : this.#doubtful
-    const extra = Math.max(0, found.revision - this.#acknowledged.revision)
-    const expected = unanswered.slice(0, extra).reduce(applied, this.#acknowledged)
+    let expected = this.#acknowledged
+    for (const change of unanswered)
+      if (expected.revision < found.revision) expected = applied(expected, change)
     assert.deepEqual(described(found), described(expected), 'another state was found')
     return expected
   }
@@ -110,7 +123,9 @@ export function describedRecord({ id, name, hostname, port, username }: StoredRe
   return `${id} ${name} ${hostname}:${port} ${isRepeated ? `${text}(${username.length})` : username}`
 }
 
-function applied({ revision, lastId, records }: State, change: HistoryChange): State {
+function applied(state: State, change: HistoryChange): State {
+  if ('together' in change) return change.together.reduce(applied, state)
+  const { revision, lastId, records } = state
   const changed = new Map(records)
   if ('remove' in change) changed.delete(change.remove)
   else if ('add' in change) changed.set(change.add.name, change.add)

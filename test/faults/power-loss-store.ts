@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
-import type { Configuration, ConfigurationPatch } from '../../src/store/configuration.ts'
+import type { Configuration, ConfigurationPatch, NewConfiguration } from '../../src/store/configuration.ts'
 import {
   type ConfigurationStore,
   type Modification,
   openConfigurationStore,
 } from '../../src/store/configuration-store.ts'
+import type { ImportMode, ImportPlan } from '../../src/store/import-plan.ts'
 import { NameTakenError, UnknownNameError } from '../../src/store/refusals.ts'
 import {
   describedRecord,
@@ -26,6 +27,8 @@ export type ChangeRequest =
   /** A new name, a new value or both. */
   | { readonly modify: string; readonly to?: string; readonly size?: number }
   | { readonly remove: string }
+  /** Names, no two alike. */
+  | { readonly importing: readonly string[]; readonly mode: ImportMode; readonly size: number }
 
 interface Pending {
   /** What the store decided last: what to write, or that there is nothing to write. */
@@ -153,22 +156,69 @@ function observeStore(
     })
   }
 
+  function importAll(pending: Pending, names: readonly string[], mode: ImportMode, size: number) {
+    // Some are to be left as they are.
+    const drafts = names.map((name, i) => {
+      const username = i % 2 === 0 ? nextValue(size) : (history.latest(name)?.username ?? nextValue(size))
+      return { name, hostname: HOSTNAME, port: PORT, username }
+    })
+    const [first, ...rest] = drafts
+    assert.ok(first !== undefined)
+    const noticed = {
+      ...first,
+      // Read when a plan is made, which is done again only where there was nothing to do.
+      get name() {
+        note(() => {
+          if (typeof pending.decision !== 'object') decideImport(pending, drafts, mode)
+        })
+        return first.name
+      },
+    }
+    return store.importAll([noticed, ...rest], mode)
+  }
+
+  function decideImport(pending: Pending, drafts: readonly NewConfiguration[], mode: ImportMode) {
+    const all = history.allLatest()
+    const isKept = (name: string) => mode === 'merge' || drafts.some((draft) => draft.name === name)
+    const removes = [...all.keys()].filter((name) => !isKept(name)).map((name) => ({ remove: name }))
+    const modifies = drafts.flatMap((draft) => {
+      const old = all.get(draft.name)
+      if (old === undefined || old.username === draft.username) return []
+      return [{ modify: { ...old, ...draft }, name: draft.name }]
+    })
+    const added = drafts.filter(({ name }) => !all.has(name))
+    if (removes.length + modifies.length + added.length === 0) pending.decision = 'nothing'
+    else {
+      take(pending, () => {
+        const adds = added.map((draft) => history.nextAdd(draft))
+        return history.take({ together: [...removes, ...modifies, ...adds] })
+      })
+    }
+  }
+
   function checkLatest(name: string, record: Configuration) {
     const latest = history.latest(name)
     assert.ok(latest !== undefined, `"${name}" was there although it had been taken away`)
     assert.equal(describedRecord(record), describedRecord(latest), 'the store decided by another record')
   }
 
-  function ask(pending: Pending, request: ChangeRequest): Promise<Configuration | Modification> {
+  function ask(pending: Pending, request: ChangeRequest): Promise<Configuration | Modification | ImportPlan> {
+    if ('importing' in request) return importAll(pending, request.importing, request.mode, request.size)
     if ('add' in request) return add(pending, request.add, request.size)
     if ('remove' in request) return remove(pending, request.remove)
     return modify(pending, request.modify, request.to, request.size)
   }
 
-  function acknowledged({ decision }: Pending, record: Configuration) {
+  function acknowledged({ decision }: Pending, done: Configuration | Modification | ImportPlan) {
     if (decision === 'nothing') return
     assert.ok(typeof decision === 'object', 'a change was acknowledged that had not been decided')
     history.acknowledge(decision)
+    if ('added' in done) {
+      const { length } = 'together' in decision ? decision.together : []
+      assert.equal(done.added.length + done.modified.length + done.removed.length, length)
+      return
+    }
+    const record = 'after' in done ? done.after : done
     const expected = 'add' in decision ? decision.add : 'modify' in decision ? decision.modify : undefined
     if (expected !== undefined) assert.equal(describedRecord(record), describedRecord(expected))
   }
@@ -189,12 +239,16 @@ function observeStore(
       // The handlers run before the store decides again about what waited for a refused change.
       ask(pending, request)
         .then(
-          (done) => disk.isDead || note(() => acknowledged(pending, 'after' in done ? done.after : done)),
+          (done) => disk.isDead || note(() => acknowledged(pending, done)),
           (error: unknown) => disk.isDead || note(() => refused(pending, error)),
         )
         .finally(() => {
           waiting -= 1
         })
+      if ('importing' in request) {
+        if (pending.decision === undefined) wrong.push(new Error('The store decided nothing'))
+        return
+      }
       const mustExist = !('add' in request)
       const name = 'add' in request ? request.add : 'modify' in request ? request.modify : request.remove
       if (pending.decision === undefined && (history.latest(name) !== undefined) === mustExist) {

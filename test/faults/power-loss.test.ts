@@ -21,6 +21,14 @@ const change: fc.Arbitrary<ChangeRequest> = fc.oneof(
     arbitrary: fc.record({ modify: names, to: names, size: sizes }, { requiredKeys: ['modify'] }),
   },
   { weight: 2, arbitrary: fc.record({ remove: names }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      importing: fc.uniqueArray(names, { minLength: 1 }),
+      mode: fc.constantFrom('merge' as const, 'replace' as const),
+      size: sizes,
+    }),
+  },
 )
 const revocation: fc.Arbitrary<RevocationRequest> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ lastsSeconds: fc.constantFrom(5, 1000) }) },
