@@ -48,8 +48,9 @@ export interface JournalOwner<Change> {
 }
 
 interface Waiting<Change> {
-  /** More than one share a frame with nothing else. */
   readonly changes: readonly Change[]
+  /** JSON of changes that belong together, and so share their frame with nothing else. */
+  readonly json: string | undefined
   resolve(): void
   reject(error: Error): void
 }
@@ -125,21 +126,19 @@ export class Journal<Change> {
    * @throws {FrameTooLongError} at once if the frame would be too long to be read again. Also what `append` throws.
    */
   appendTogether(changes: readonly Change[]): Promise<void> {
-    const bytes = changes.reduce(
-      (sum, change) => sum + Buffer.byteLength(this.#owner.encode(change)) + 1,
-      FRAME_START_BYTES_MAX,
-    )
+    const json = this.#encode(changes)
+    const bytes = Buffer.byteLength(json) + FRAME_START_BYTES_MAX
     if (bytes > LINE_BYTES_MAX) throw new FrameTooLongError(bytes)
-    return this.#enqueue(changes)
+    return this.#enqueue(changes, json)
   }
 
-  #enqueue(changes: readonly Change[]): Promise<void> {
+  #enqueue(changes: readonly Change[], json?: string): Promise<void> {
     if (!this.isWritable) throw unavailable()
     if (this.#waiting.length >= WAITING_CHANGES_MAX) {
       throw new OverloadedError('Cannot take another change: too many wait for the disk')
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#waiting.push({ changes, resolve, reject })
+    this.#waiting.push({ changes, json, resolve, reject })
     this.#run()
     return promise
   }
@@ -186,15 +185,15 @@ export class Journal<Change> {
 
   /** How many of those that wait go into the next frame. */
   #nextFrame(): number {
-    if ((this.#waiting[0]?.changes.length ?? 0) > 1) return 1
-    const end = this.#waiting.findIndex(({ changes }, i) => i === FRAME_CHANGES_MAX || changes.length > 1)
+    if (this.#waiting[0]?.json !== undefined) return 1
+    const end = this.#waiting.findIndex(({ json }, i) => i === FRAME_CHANGES_MAX || json !== undefined)
     return end === -1 ? this.#waiting.length : end
   }
 
   async #commit(batch: Waiting<Change>[]) {
     const { file, size, crc, revision } = this.#position
     const changes = batch.length === 1 ? (batch[0]?.changes ?? []) : batch.flatMap(({ changes }) => changes)
-    const json = `[${changes.map((change) => this.#owner.encode(change)).join(',')}]`
+    const json = batch[0]?.json ?? this.#encode(changes)
     const frame = encodeFrame(crc, revision + 1, json)
     try {
       await writeAll(file, frame.bytes, size)
@@ -220,6 +219,10 @@ export class Journal<Change> {
     this.#isRefusing = false
     for (const [index, change] of changes.entries()) this.#owner.apply(change, revision + 1 + index)
     for (const waiting of batch) waiting.resolve()
+  }
+
+  #encode(changes: readonly Change[]): string {
+    return `[${changes.map((change) => this.#owner.encode(change)).join(',')}]`
   }
 
   async #cutBack(): Promise<boolean> {
