@@ -24,7 +24,13 @@ describe('the README', () => {
 
   it('prints what it says, line by line', { skip }, async (t) => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-    const titles = ['A tour with curl', 'A real list', 'Back up and restore', 'HTTPS']
+    const titles = [
+      'A tour with curl',
+      'A real list',
+      'Back up and restore',
+      'Take them elsewhere, bring them in',
+      'HTTPS',
+    ]
     const steps = titles.flatMap((title) => stepsOf(section(readme, title)))
     assert.ok(steps.length > 20, `only ${steps.length} commands found`)
     const port = await freePort()
