@@ -6,6 +6,10 @@ export const HEADER_BYTES_MAX = 16 * 1024
 export const HEADER_FIELDS_MAX = 200
 /** What an import brings in one go; beyond it the answer is 413. */
 export const IMPORT_BYTES_MAX = 32 * 1024 * 1024
+/** What is read of an import before others have their turn. */
+export const IMPORT_PIECE_BYTES = 8 * 1024
+/** Rows of an import; at the end all of them are in memory at once. */
+export const IMPORT_ROWS_MAX = 250_000
 /** What one row of an import takes; a longer one is no record, and nothing behind it is read. */
 export const IMPORT_ROW_CHARACTERS_MAX = 16 * 1024
 /** Names of each kind that the answer to an import that was only tried lists. */

@@ -1,4 +1,5 @@
 import { type Fault, InvalidInputError } from '../errors.ts'
+import { IMPORT_ROWS_MAX } from '../limits.ts'
 import { type NewConfiguration, parseNewConfiguration } from '../store/configuration.ts'
 import { createRowReader, type ImportFormatName } from './import-formats.ts'
 import type { Row } from './row.ts'
@@ -31,12 +32,20 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
   const faults: Fault[] = []
   let faultCount = 0
   let bytesRead = 0
+  let rows = 0
 
   const addFault = (fault: Fault) => {
     faultCount += 1
     if (faults.length < faultsMax) faults.push(fault)
   }
   const takeRow = (row: Row) => {
+    rows += 1
+    if (rows > IMPORT_ROWS_MAX) {
+      if (rows > IMPORT_ROWS_MAX + 1) return
+      const detail = `has more than ${IMPORT_ROWS_MAX} rows; nothing behind them was read; make it several files`
+      addFault({ line: row.line, field: 'document', detail })
+      return
+    }
     if ('fault' in row) {
       addFault({ line: row.line, ...row.fault })
       return
@@ -58,12 +67,12 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
   }
   return {
     read(bytes) {
+      if (rows > IMPORT_ROWS_MAX) return
       for (const row of reader.read(decode(bytes))) takeRow(row)
       bytesRead += bytes.length
     },
     end() {
-      for (const row of reader.read(decode())) takeRow(row)
-      for (const row of reader.end()) takeRow(row)
+      if (rows <= IMPORT_ROWS_MAX) for (const row of [...reader.read(decode()), ...reader.end()]) takeRow(row)
       return { drafts, faults: faults.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)), faultCount }
     },
   }

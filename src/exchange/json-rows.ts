@@ -21,6 +21,8 @@ class JsonReader implements RowReader {
   #first = 1
   #depth = 0
   #isInString = false
+  /** Behind a backslash in a string. */
+  #isEscaped = false
   #count = 0
   #rows: Row[] = []
 
@@ -65,7 +67,12 @@ class JsonReader implements RowReader {
 
   /** Takes what stands before the next character that means something, and that; returns where to go on. */
   #takeSome(piece: string, at: number): number {
-    const end = nextSpecial(piece, at, this.#isInString)
+    if (this.#isEscaped) {
+      this.#isEscaped = false
+      this.#append(piece.charAt(at))
+      return at + 1
+    }
+    const end = nextSpecial(piece, at, this.#isInString ? stringSpecials : specials)
     const special = piece.charAt(end)
     this.#append(piece.slice(at, end))
     if (special === '' || this.#part === 'over') return piece.length
@@ -73,9 +80,9 @@ class JsonReader implements RowReader {
       this.#endRecord(special === ']')
       return end + 1
     }
-    // What a backslash escapes may be in the next piece only; it is looked at then as any other character.
     this.#append(special)
-    if (special === '"') this.#isInString = !this.#isInString || this.#isEscaped()
+    if (special === '"') this.#isInString = !this.#isInString
+    else if (special === '\\') this.#isEscaped = true
     else if (special === '{' || special === '[') this.#depth += 1
     else if (special === '}' || special === ']') this.#depth -= 1
     if (this.#depth < 0) this.#fail('has a bracket that does not fit; nothing behind it was read')
@@ -98,13 +105,6 @@ class JsonReader implements RowReader {
     this.#part = 'over'
   }
 
-  /** Whether an odd number of backslashes stands before the quote that was just taken. */
-  #isEscaped(): boolean {
-    let at = this.#text.length - 2
-    while (this.#text.charAt(at) === '\\') at -= 1
-    return (this.#text.length - 2 - at) % 2 === 1
-  }
-
   #endRecord(isLast: boolean) {
     const text = this.#text
     const line = text === '' ? this.#line : this.#first
@@ -112,9 +112,12 @@ class JsonReader implements RowReader {
     this.#count += 1
     if (isLast) this.#part = 'tail'
     if (text === '' && isLast && this.#count === 1) return
+    if (text === '') {
+      this.#rows.push(faultyRow(line, 'is empty: a comma too many'))
+      return
+    }
     const input = parseJson(text)
-    if (text === '') this.#rows.push(faultyRow(line, 'is empty: a comma too many'))
-    else if (isObject(input)) this.#rows.push({ line, fields: input })
+    if (isObject(input)) this.#rows.push({ line, fields: input })
     else if (input === undefined) this.#rows.push(faultyRow(line, 'is not valid JSON'))
     else this.#rows.push(faultyRow(line, `must be an object, not ${kindOf(input)}`))
   }
@@ -139,12 +142,9 @@ class JsonReader implements RowReader {
 }
 
 const specials = /["{}[\],]/g
+const stringSpecials = /["\\]/g
 
-function nextSpecial(text: string, from: number, isInString: boolean): number {
-  if (isInString) {
-    const quote = text.indexOf('"', from)
-    return quote === -1 ? text.length : quote
-  }
-  specials.lastIndex = from
-  return specials.exec(text)?.index ?? text.length
+function nextSpecial(text: string, from: number, pattern: RegExp): number {
+  pattern.lastIndex = from
+  return pattern.exec(text)?.index ?? text.length
 }

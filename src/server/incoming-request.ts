@@ -1,7 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal, Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { BODY_AT_ONCE_BYTES_MAX, BODY_BYTES_MAX, BODY_PIECES_HELD_MAX } from '../limits.ts'
+import {
+  BODY_AT_ONCE_BYTES_MAX,
+  BODY_BYTES_MAX,
+  BODY_PIECES_HELD_MAX,
+  IMPORT_PIECE_BYTES,
+} from '../limits.ts'
 import type { Origin } from './proxy-trust.ts'
 import type { Turns } from './turns.ts'
 
@@ -154,23 +159,36 @@ function handOver(
   reject: (error: unknown) => void,
 ): void {
   let bytes = 0
+  let isTaking = false
+  // The end may be told before the last piece has had its turn.
+  let hasEnded = false
   const onData = (chunk: Buffer) => {
     bytes += chunk.length
+    isTaking = true
     incoming.pause()
+    takeFrom(chunk, 0)
+  }
+  const takeFrom = (chunk: Buffer, start: number) => {
     turns(() => {
+      const end = start + IMPORT_PIECE_BYTES
       try {
         if (bytes > bytesMax) throw tooLarge(bytesMax)
-        take(chunk)
+        take(chunk.subarray(start, end))
+        if (end < chunk.length) return takeFrom(chunk, end)
       } catch (error) {
         incoming.off('data', onData)
         reject(error)
       }
+      isTaking = false
+      if (hasEnded) resolve()
       incoming.resume()
     })
   }
   incoming.on('data', onData)
-  // The end may be told before the last piece has had its turn.
-  incoming.once('end', () => turns(resolve))
+  incoming.once('end', () => {
+    hasEnded = true
+    if (!isTaking) resolve()
+  })
   incoming.once('error', () => reject(incompleteBody()))
 }
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { ImportFormatName } from '../../src/exchange/import-formats.ts'
 import { createImportReader } from '../../src/exchange/import-reader.ts'
-import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
+import { IMPORT_ROW_CHARACTERS_MAX, IMPORT_ROWS_MAX } from '../../src/limits.ts'
 import { holdFor, holdLaterFor } from '../hostile/properties/hold-property.ts'
 import { anyText } from '../hostile/properties/texts.ts'
 import { extent } from '../support/extent.ts'
@@ -300,6 +300,16 @@ describe('an import of any format', () => {
   it('keeps so many faults, and counts the others', () => {
     const { faults, faultCount } = read('json', `[${'1,'.repeat(500)}1]`, 100, 10)
     assert.deepEqual([faults.length, faultCount, faults.at(-1)?.line], [10, 501, 1])
+  })
+
+  it('reads so many rows, and none behind them', () => {
+    const row = (i: number) => `${i},h,22,u\n`
+    const text = `${HEADER}\n${Array.from({ length: IMPORT_ROWS_MAX + 9 }, (_, i) => row(i)).join('')}`
+    assert.deepEqual(faultsOf('csv', text, 65536), [
+      `${IMPORT_ROWS_MAX + 2} document has more than ${IMPORT_ROWS_MAX} rows; nothing behind them was read; make it several files`,
+    ])
+    const whole = text.split('\n').slice(0, IMPORT_ROWS_MAX + 1)
+    assert.equal(draftsOf('csv', whole.join('\n'), 65536).length, IMPORT_ROWS_MAX)
   })
 
   it('refuses bytes that are no UTF-8, also at the very end', () => {
