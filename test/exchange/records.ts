@@ -70,6 +70,8 @@ export const meaningful = [
   'a[1:3]',
   ']',
   'a]',
+  'a]b',
+  'a',
   '*',
   'a?',
   '!a',
