@@ -5,6 +5,7 @@ import { compareAdds } from './adds.ts'
 import { compareCompaction } from './compaction.ts'
 import { missingEtcd } from './etcd.ts'
 import { measureIdleMemory, measureMemoryPerRecord } from './idle-memory.ts'
+import { measureImports } from './imports.ts'
 import { generator } from './measure-load.ts'
 import { comparePages } from './pages.ts'
 import { renderPlot } from './plot.ts'
@@ -61,6 +62,7 @@ async function measureEverything() {
     show(await compareWriteCost(few, most))
   }
   show(await compareAdds(folders.few, workshop))
+  show(await measureImports(folders, workshop))
   show(await compareCompaction(folders.most, workshop))
 }
 

@@ -8,7 +8,7 @@ import { LINE_BYTES_MAX } from '../../src/limits.ts'
 import { FrameTooLongError } from '../../src/store/journal.ts'
 import { NameTakenError } from '../../src/store/refusals.ts'
 import { extent } from '../support/extent.ts'
-import { createFailingFiles, systemError } from '../support/failing-files.ts'
+import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
 import { draft, names, openStore } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -108,6 +108,21 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     assert.deepEqual([removed.map(({ name }) => name), unchanged], [['renamed'], 0])
     assert.deepEqual(names(store).sort(), file.map(({ name }) => name).sort())
     assert.equal(new Set(store.list(0, 9).map(({ id }) => id)).size, 4)
+  })
+
+  it('does not call unchanged what may still be refused, and does it then', async (t) => {
+    const { store, files } = await openFilled(t)
+    const held = holdUp(files, 'write', dataFiles.journal)
+    const adding = store.add(draft('new'))
+    await held.begun
+    const importing = store.importAll([draft('new')], 'merge')
+    held.fail(systemError('ENOSPC'))
+    await assert.rejects(adding, StorageFullError)
+    assert.deepEqual(
+      (await importing).added.map(({ name }) => name),
+      ['new'],
+    )
+    assert.deepEqual(names(store), ['same', 'other', 'left', 'new'])
   })
 
   it('is there as a whole or not at all when its frame was cut, at any byte', async (t) => {
