@@ -26,7 +26,7 @@ describe('an import that kill -9 interrupts', { timeout: 300_000 }, () => {
     const rounds = extent({ quick: 4, full: 60 })
     let [last, found] = [0, 0]
     let tookMs = 400
-    for (let port = 1; port <= rounds; port += 1) {
+    for (let port = 1; port <= rounds + 1; port += 1) {
       const server = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
       const ask = createClient(server.url, await getToken(server.url, client))
       const { text } = await ask('GET', '/configurations/')
@@ -36,8 +36,9 @@ describe('an import that kill -9 interrupts', { timeout: 300_000 }, () => {
       assert.ok(ports.size <= 1, `records of ${[...ports]} beside each other`)
       const [shown = 0] = ports
       assert.ok(shown === last || shown === port - 1, `${shown} is there, but ${last} was answered`)
-      if (shown === port - 1) found += 1
+      if (port > 1 && shown === port - 1) found += 1
       last = shown
+      if (port > rounds) break
       const begun = performance.now()
       const answered = ask('POST', '/v1/import?format=csv', { body: fileOf(port) }).then(
         ({ status }) => {
@@ -53,6 +54,6 @@ describe('an import that kill -9 interrupts', { timeout: 300_000 }, () => {
       await server.stop('SIGKILL')
       await answered
     }
-    t.diagnostic(`${found} of ${rounds} were found`)
+    t.diagnostic(`${found} of ${rounds} were there afterwards`)
   })
 })
