@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts'
 import { DURATION_SECONDS_MAX } from '../limits.ts'
 import type { LogFormat } from '../log.ts'
 import type { Network } from '../server/proxy-trust.ts'
+import { adviceFor, findNearest } from './nearest.ts'
 
 /** Everything that can be set, parsed. */
 export interface Options {
@@ -34,6 +35,10 @@ interface OptionSpec<Value> {
   readonly help: string
   /** The default as one would type it; undefined when there is none. */
   readonly default?: string
+  /** What happens when there is no default and nothing is given. */
+  readonly otherwise?: string
+  /** The words that can be its value, when they are few. */
+  readonly choices?: readonly string[]
   /** Whether the flag may stand there more than once; its values come with commas between them. */
   readonly isRepeatable?: boolean
   /** Whether it belongs to a command that names it, and not to the server; then it has no variable. */
@@ -45,6 +50,7 @@ interface OptionSpec<Value> {
 }
 
 const DAY_SECONDS = 24 * 60 * 60
+const logFormats = ['text', 'json'] as const
 
 const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]> } = {
   port: {
@@ -58,7 +64,8 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
   host: {
     flag: '--host',
     placeholder: 'ADDRESS',
-    help: 'address to listen on (default: every address, IPv6 and IPv4)',
+    help: 'address to listen on',
+    otherwise: 'every address, IPv6 and IPv4',
     parse: parseHost,
   },
   data: {
@@ -111,7 +118,9 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
   logFormat: {
     flag: '--log-format',
     placeholder: 'text|json',
-    help: 'form of the log (default: text on a terminal, else json)',
+    help: 'form of the log',
+    otherwise: 'text on a terminal, else json',
+    choices: logFormats,
     parse: parseLogFormat,
   },
   accessLog: { flag: '--access-log', help: 'log every request', parse: parseSwitch },
@@ -131,7 +140,14 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
 }
 
 const specEntries = Object.entries(optionSpecs) as [keyof Options, OptionSpec<unknown>][]
-const serverFlags = specEntries.filter(([, spec]) => !spec.isOfCommand).map(([name]) => name)
+
+/** In the order of the table. */
+export const optionNames: readonly (keyof Options)[] = specEntries.map(([name]) => name)
+
+/** The flags that `serve` takes. */
+export const serverFlags: readonly (keyof Options)[] = specEntries
+  .filter(([, spec]) => !spec.isOfCommand)
+  .map(([name]) => name)
 
 export interface CommandLine {
   readonly options: Options
@@ -165,19 +181,29 @@ export function parseCommandLine(
   return { options, words }
 }
 
-/** A line of help for each flag. */
-export function optionsHelp(flags: readonly (keyof Options)[] = serverFlags): string {
-  const rows = specEntries
+/** What the help tells of a flag. */
+export interface FlagDescription {
+  readonly name: keyof Options
+  /** As it is typed: the flag, and what stands for its value. */
+  readonly usage: string
+  readonly help: string
+  /** Those that it beats, in their order. */
+  readonly variables: readonly string[]
+  /** What holds when it is not given. */
+  readonly fallback: string | undefined
+}
+
+/** Describes flags, in the order of the table. */
+export function describeFlags(flags: readonly (keyof Options)[]): FlagDescription[] {
+  return specEntries
     .filter(([name]) => flags.includes(name))
-    .map(([, spec]) => {
-      const left = spec.placeholder === undefined ? spec.flag : `${spec.flag} ${spec.placeholder}`
-      const fallback = spec.default === undefined ? '' : ` (default: ${spec.default})`
-      return [left, variableOf(spec) ?? '', spec.help + fallback] as const
-    })
-  const width = (column: 0 | 1) => Math.max(...rows.map((row) => row[column].length))
-  return rows
-    .map(([flag, variable, help]) => `  ${flag.padEnd(width(0))}  ${variable.padEnd(width(1))}  ${help}`)
-    .join('\n')
+    .map(([name, spec]) => ({
+      name,
+      usage: spec.placeholder === undefined ? spec.flag : `${spec.flag} ${spec.placeholder}`,
+      help: spec.help,
+      variables: [variableOf(spec), spec.lastVariable].filter((variable) => variable !== undefined),
+      fallback: spec.default ?? spec.otherwise,
+    }))
 }
 
 function splitArguments(args: readonly string[], flags: readonly (keyof Options)[]) {
@@ -198,7 +224,8 @@ function splitArguments(args: readonly string[], flags: readonly (keyof Options)
     const [name, spec] =
       specEntries.find(([candidate, { flag: known }]) => known === flag && flags.includes(candidate)) ?? []
     if (name === undefined || spec === undefined) {
-      throw new UsageError(`Unknown flag "${flag}"; see connbook help`)
+      const known = specEntries.filter(([each]) => flags.includes(each)).map(([, each]) => each.flag)
+      throw new UsageError(`Unknown flag "${flag}"; ${adviceFor(flag, known, 'see connbook help')}`)
     }
     const before = given.get(name)?.[1]
     if (before !== undefined && spec.isRepeatable !== true)
@@ -238,8 +265,14 @@ function parseValue(spec: OptionSpec<unknown>, source: string, text: string): un
     return spec.parse(text)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new UsageError(`Cannot use ${source} "${text}": it must be ${error.message}`)
+    const nearest = findNearest(text, choicesOf(spec))
+    const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`
+    throw new UsageError(`Cannot use ${source} "${text}": it must be ${error.message}${advice}`)
   }
+}
+
+function choicesOf(spec: OptionSpec<unknown>): readonly string[] {
+  return spec.choices ?? (spec.placeholder === undefined ? ['true', 'false'] : [])
 }
 
 function parsePort(text: string): number {
@@ -286,8 +319,9 @@ function parseDuration(text: string): number {
 }
 
 function parseLogFormat(text: string): LogFormat {
-  if (text !== 'text' && text !== 'json') throw new RangeError('text or json')
-  return text
+  const format = logFormats.find((known) => known === text)
+  if (format === undefined) throw new RangeError(logFormats.join(' or '))
+  return format
 }
 
 function parseSwitch(text: string): boolean {

@@ -244,10 +244,17 @@ describe('parseCommandLine', () => {
   })
 
   it('names an unknown flag', () => {
-    for (const flag of ['--prot', '-p', '--Port', '--port ', '---port', '--no-access-log']) {
+    for (const [flag, advice] of [
+      ['-p', 'see connbook help'],
+      ['--prot', 'did you mean --port?'],
+      ['--Port', 'did you mean --port?'],
+      ['--port ', 'did you mean --port?'],
+      ['---port', 'did you mean --port?'],
+      ['--no-access-log', 'did you mean --access-log?'],
+    ]) {
       assert.equal(
-        complaint(() => parse([flag, '1'])),
-        `Unknown flag "${flag}"; see connbook help`,
+        complaint(() => parse([flag ?? '', '1'])),
+        `Unknown flag "${flag}"; ${advice}`,
       )
     }
     assert.match(
