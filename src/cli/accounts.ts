@@ -70,7 +70,7 @@ export async function runAccountsCommand(
 
 /** Only `add` takes `--read-only`; anywhere else it is an unknown flag. */
 function parseAccountsCommandLine(args: readonly string[], environment: NodeJS.ProcessEnv): CommandLine {
-  const line = parseCommandLine(args, environment, ['data', 'readOnly'])
+  const line = parseCommandLine(args, environment, args.includes('add') ? ['data', 'readOnly'] : ['data'])
   return line.words[0] === 'add' ? line : parseCommandLine(args, environment, ['data'])
 }
 

@@ -50,6 +50,7 @@ describe('columns', () => {
 
   it('wrap between words, and leave a word that is too long whole', () => {
     assert.deepEqual(wrap('one two three', 7), ['one two', 'three'])
+    assert.deepEqual(wrap('one two', 6), ['one', 'two'])
     assert.deepEqual(wrap('a incomprehensible b', 5), ['a', 'incomprehensible', 'b'])
     assert.deepEqual(wrap('', 5), [''])
   })

@@ -269,6 +269,10 @@ describe('parseCommandLine', () => {
       complaint(() => parseCommandLine(['--port', '1'], {}, ['data'])),
       /^Unknown flag "--port"/,
     )
+    assert.equal(
+      complaint(() => parseCommandLine(['--prot', '1'], {}, ['data'])),
+      'Unknown flag "--prot"; see connbook help',
+    )
   })
 
   it('takes --read-only only for a command that names it, and from no variable', () => {
