@@ -114,6 +114,9 @@ export const KEY_TAKE_UP_SECONDS = 60
 /** A time that an option sets, so also how long a session or token lives at most. */
 export const DURATION_SECONDS_MAX = 400 * 24 * 60 * 60
 
+/** How long `connbook healthcheck` waits for an answer. */
+export const HEALTHCHECK_TIMEOUT_MS = 3_000
+
 /** How often a running server looks for changed accounts and keys. */
 export const CREDENTIALS_POLL_MS = 500
 /** How long a command waits for another command that changes accounts or keys. */

@@ -3,6 +3,7 @@ import { runAccountsCommand } from './accounts.ts'
 import { runBackupCommand } from './backup.ts'
 import { runCheckCommand } from './check.ts'
 import type { Command } from './command.ts'
+import { healthcheckFlags, runHealthcheckCommand } from './healthcheck.ts'
 import { helpFor } from './help.ts'
 import { runKeysCommand } from './keys.ts'
 import type { Look } from './look.ts'
@@ -178,6 +179,23 @@ export const commands: readonly Command[] = [
     flags: ['data'],
     exitCodes: { 0: 'sound', 65: DAMAGED },
     run: runCheckCommand,
+  },
+  {
+    name: 'healthcheck',
+    operands: '[URL]',
+    summary: 'ask a server whether it is ready, for containers',
+    examples: [
+      ['connbook healthcheck', 'the server of this host'],
+      ['connbook healthcheck --port 80 --live', ''],
+      ['connbook healthcheck http://localhost:8080', ''],
+      ['HEALTHCHECK CMD ["/connbook", "healthcheck"]', 'in a Dockerfile'],
+    ],
+    notes: [
+      'It waits 3 s at most. A certificate is verified only where a URL leads to another machine: what is asked is no secret.',
+    ],
+    flags: healthcheckFlags,
+    exitCodes: { 0: 'it answers with 200', 1: 'it answers otherwise, or not at all' },
+    run: (args, environment, print) => runHealthcheckCommand(args, environment, print),
   },
   {
     name: 'help',

@@ -25,6 +25,8 @@ export interface Options {
   readonly shutdownTimeoutSeconds: number
   /** Only where an account is added. */
   readonly readOnly: boolean
+  /** Only where the health of a server is checked. */
+  readonly live: boolean
 }
 
 /** One line of the table from which flags, environment, defaults and help are made. */
@@ -134,6 +136,12 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
   readOnly: {
     flag: '--read-only',
     help: 'the account can read, and change no record',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
+  live: {
+    flag: '--live',
+    help: 'ask only whether the process is alive (/healthz), not whether it is ready (/readyz)',
     isOfCommand: true,
     parse: parseSwitch,
   },

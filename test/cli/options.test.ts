@@ -15,7 +15,7 @@ interface Row {
 const badDurations = ['0s', '12', '1.5h', '-1s', '1 h', '1H', '1w', 'h', '401d', '9999999999s', '']
 const switches = { true: true, 1: true, yes: true, on: true, false: false, 0: false, no: false, off: false }
 
-const rows: { readonly [Name in Exclude<keyof Options, 'readOnly'>]: Row } = {
+const rows: { readonly [Name in Exclude<keyof Options, 'readOnly' | 'live'>]: Row } = {
   port: {
     flag: '--port',
     variable: 'CONNBOOK_PORT',

@@ -235,14 +235,15 @@ const rows: { readonly [Name in keyof Options]: Row } = {
     ...time,
   },
   readOnly: { flag: '--read-only', variable: 'CONNBOOK_READ_ONLY', isOfCommand: true, ...onOrOff },
+  live: { flag: '--live', variable: 'CONNBOOK_LIVE', isOfCommand: true, ...onOrOff },
 }
 const names = Object.keys(rows) as (keyof Options)[]
 const defaults = Object.fromEntries(names.map((name) => [name, rows[name].fallback]))
 
 type Flags = readonly (keyof Options)[]
 const serverFlags: Flags = names.filter((name) => !rows[name].isOfCommand)
-/** Of the commands that add an account. */
-const addFlags: Flags = ['data', 'readOnly']
+/** Of commands. */
+const addFlags: Flags = ['data', 'readOnly', 'live']
 const flagsFor = (name: keyof Options) => (rows[name].isOfCommand ? addFlags : serverFlags)
 
 /** The parsed command line; undefined when it is refused. */
