@@ -34,6 +34,11 @@ export const REFUSAL_PAUSE_MS = 200
 /** How long a refused body is still read, so that the client sees the refusal and not a reset. */
 export const LINGER_MS = 1_000
 
+/** How often the event loop is looked at, which wakes an idle process. */
+export const EVENT_LOOP_LOOK_MS = 50
+/** Over how much time, at least, the quantiles of the event loop's delay are taken. */
+export const EVENT_LOOP_WINDOW_MS = 60_000
+
 /** A start that takes longer says in the log that it is under way, and lets no request wait for its end. */
 export const LONG_START_MS = 1_000
 

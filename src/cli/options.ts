@@ -22,6 +22,7 @@ export interface Options {
   /** Undefined: text on a terminal, JSON otherwise. */
   readonly logFormat: LogFormat | undefined
   readonly accessLog: boolean
+  readonly metricsPublic: boolean
   readonly shutdownTimeoutSeconds: number
   /** Only where an account is added. */
   readonly readOnly: boolean
@@ -126,6 +127,11 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
     parse: parseLogFormat,
   },
   accessLog: { flag: '--access-log', help: 'log every request', parse: parseSwitch },
+  metricsPublic: {
+    flag: '--metrics-public',
+    help: 'show /metrics to everybody, without a credential',
+    parse: parseSwitch,
+  },
   shutdownTimeoutSeconds: {
     flag: '--shutdown-timeout',
     placeholder: 'TIME',

@@ -9,6 +9,7 @@ import { prepareKeys, secondsOf } from '../auth/key-rotation.ts'
 import { readKeys } from '../auth/keys.ts'
 import { followAccounts } from '../auth/live-accounts.ts'
 import { followKeys } from '../auth/live-keys.ts'
+import { loginMetrics } from '../auth/login-metrics.ts'
 import { openRevocations } from '../auth/revocations.ts'
 import { checkRevocations } from '../auth/revocations-file.ts'
 import { ConnbookError, systemCode } from '../errors.ts'
@@ -16,14 +17,18 @@ import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
+import { watchEventLoop } from '../metrics/event-loop.ts'
+import { processMetrics } from '../metrics/process-metrics.ts'
 import { configurationRoutes } from '../resources/configurations.ts'
 import { healthRoutes } from '../resources/health.ts'
+import { metricsRoutes } from '../resources/metrics.ts'
 import { sessionRoutes } from '../resources/session.ts'
 import { tokenRoutes } from '../resources/token.ts'
 import { type App, createApp, createStartingApp, STILL_READING } from '../server/app.ts'
 import { createListener, type Listener, type TlsTexts } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { openConfigurationStore } from '../store/configuration-store.ts'
+import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
 import { createFirstAccounts, givenVariables } from './first-start.ts'
 import type { Options } from './options.ts'
@@ -163,15 +168,26 @@ async function start(
     log,
   })
   cleanUps.push(() => authenticator.close())
+  const isWritable = () => store.isWritable && revocations.isWritable
   const whyNotReady = () => {
     if (listener.isDraining) return 'The server is stopping'
-    return store.isWritable && revocations.isWritable ? undefined : 'The disk failed, and changes are refused'
+    return isWritable() ? undefined : 'The disk failed, and changes are refused'
   }
+  const eventLoop = watchEventLoop()
+  cleanUps.push(() => eventLoop.close())
+  const metrics = [
+    ...listener.metrics,
+    ...storeMetrics(store, isWritable),
+    ...loginMetrics(authenticator.logins),
+    ...eventLoop.metrics,
+    ...processMetrics(),
+  ]
   const routes = [
     ...sessionRoutes(authenticator),
     ...tokenRoutes(authenticator),
     ...configurationRoutes(store, basePath, audit),
     ...healthRoutes(whyNotReady),
+    ...metricsRoutes(metrics, options.metricsPublic),
   ]
   isStarted = true
   if (folder.completedRestore !== undefined)

@@ -22,9 +22,13 @@ export class Connections {
     this.#giveWay = giveWay
   }
 
+  get count(): number {
+    return this.#strangers.members.size + this.#known.members.size
+  }
+
   /** Takes a new TCP connection in; another gives way to it when there are `max` already. */
   add(socket: Socket): void {
-    if (this.#strangers.members.size + this.#known.members.size >= this.#max) this.#makeRoom()
+    if (this.count >= this.#max) this.#makeRoom()
     const ends = endsOf(socket)
     const connection = new Connection(socket, socket.remoteAddress ?? '')
     this.touch(connection)

@@ -24,6 +24,7 @@ import {
   WAITING_REQUESTS_HEAP_SHARE,
 } from '../limits.ts'
 import type { Log } from '../log.ts'
+import type { Family } from '../metrics/family.ts'
 import { logWhenDone } from './access-log.ts'
 import { type App, problemReply } from './app.ts'
 import type { Connection } from './connection.ts'
@@ -35,6 +36,7 @@ import { lingerOnClose } from './linger.ts'
 import { findOrigin } from './proxy-trust.ts'
 import { clientProblem, refuseRaw, targetProblem } from './raw-refusal.ts'
 import { createRequestIds } from './request-id.ts'
+import { RequestMetrics } from './request-metrics.ts'
 import { createTurns } from './turns.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 import { writeReply } from './write-reply.ts'
@@ -69,6 +71,8 @@ export interface Listener {
   useCertificate(tls: TlsTexts): void
   /** Whether `drain` has been called. */
   readonly isDraining: boolean
+  /** Of requests and connections. */
+  readonly metrics: readonly Family[]
   /** Takes no more connections, answers what is in flight, and after `timeoutMs` cuts off what is left. */
   drain(timeoutMs: number): Promise<void>
 }
@@ -91,6 +95,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   const waiting = new WaitingRequests(
     (getHeapStatistics().heap_size_limit * WAITING_REQUESTS_HEAP_SHARE) / WAITING_REQUEST_BYTES,
   )
+  const metrics = new RequestMetrics()
   let isHolding = false
   let cutOffLogged = Number.NEGATIVE_INFINITY
   let isDraining = false
@@ -129,6 +134,15 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     get isDraining() {
       return isDraining
     },
+    metrics: [
+      ...metrics.families,
+      {
+        name: 'connbook_http_connections',
+        help: 'Open connections.',
+        type: 'gauge',
+        samples: () => [{ value: connections.count }],
+      },
+    ],
     listen(port, host) {
       const { promise, resolve, reject } = Promise.withResolvers<AddressInfo>()
       if (limit.openFiles !== undefined) {
@@ -212,6 +226,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
 
   function cutOff({ socket, origin }: Connection, reason: string) {
     socket.destroy()
+    metrics.cutOff.increment()
     const now = performance.now()
     if (now - cutOffLogged < CUT_OFF_LOG_PAUSE_MS) return
     cutOffLogged = now
@@ -221,6 +236,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   function answer(incoming: IncomingMessage, request: IncomingRequest, connection: Connection) {
     if (connection.isClosing || connection.socket.destroyed) return
     const { response } = request
+    metrics.begin(request)
     if (hasAccessLog) logWhenDone(request, log)
     const fault = findFramingFault(incoming)
     if (fault !== undefined || !response.shouldKeepAlive) connection.isClosing = true
@@ -243,13 +259,16 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       const { isBodyRefused } = request
       if (isBodyRefused) lingerOnClose(connection.socket, turns)
       if (isBodyRefused || isLast) connection.isClosing = true
-      writeReply(request, reply, fixedHeaders, isBodyRefused || isLast, turns)
+      const streamed = writeReply(request, reply, fixedHeaders, isBodyRefused || isLast, turns)
+      if (streamed === undefined) metrics.end(request, reply.status)
+      else void streamed.then(() => metrics.end(request, reply.status))
     } catch (error) {
       log.error('reply_failed', {
         request_id: request.requestId,
         reason: error instanceof Error ? error.stack : String(error),
       })
       request.response.destroy()
+      metrics.end(request, 500)
     }
   }
 
@@ -262,6 +281,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       return
     }
     connection.isBroken = true
+    metrics.malformed.increment()
     const problem = clientProblem(error)
     const { last } = connection
     if (last === undefined || last.isComplete) refuseAfterLast(socket, problem)

@@ -228,6 +228,7 @@ const rows: { readonly [Name in keyof Options]: Row } = {
     meaningOf: (text) => (text === 'text' || text === 'json' ? text : undefined),
   },
   accessLog: { flag: '--access-log', variable: 'CONNBOOK_ACCESS_LOG', ...onOrOff },
+  metricsPublic: { flag: '--metrics-public', variable: 'CONNBOOK_METRICS_PUBLIC', ...onOrOff },
   shutdownTimeoutSeconds: {
     flag: '--shutdown-timeout',
     variable: 'CONNBOOK_SHUTDOWN_TIMEOUT',
