@@ -39,6 +39,11 @@ export const EVENT_LOOP_LOOK_MS = 50
 /** Over how much time, at least, the quantiles of the event loop's delay are taken. */
 export const EVENT_LOOP_WINDOW_MS = 60_000
 
+/** Lines of the log that wait for whoever reads them; what comes beyond is counted and lost. */
+export const LOG_BYTES_WAITING_MAX = 1024 * 1024
+/** How long the end of a server waits for its log to be taken. */
+export const LOG_FLUSH_MS = 1_000
+
 /** A start that takes longer says in the log that it is under way, and lets no request wait for its end. */
 export const LONG_START_MS = 1_000
 

@@ -1,8 +1,8 @@
 import { isIP, isIPv6 } from 'node:net'
 import { UsageError } from '../errors.ts'
 import { DURATION_SECONDS_MAX } from '../limits.ts'
-import type { LogFormat } from '../log.ts'
-import type { Network } from '../server/proxy-trust.ts'
+import { type LogFormat, type LogLevel, logLevels } from '../log.ts'
+import { type Network, UNIX_PEER } from '../server/proxy-trust.ts'
 import { adviceFor, findNearest } from './nearest.ts'
 
 /** Everything that can be set, parsed. */
@@ -10,6 +10,8 @@ export interface Options {
   readonly port: number
   /** Undefined: every address, IPv6 and IPv4. */
   readonly host: string | undefined
+  /** Path of a Unix socket to listen on instead. */
+  readonly listen: string | undefined
   readonly data: string
   /** Empty, or `/like/this`. */
   readonly basePath: string
@@ -21,6 +23,7 @@ export interface Options {
   readonly tokenTtlSeconds: number
   /** Undefined: text on a terminal, JSON otherwise. */
   readonly logFormat: LogFormat | undefined
+  readonly logLevel: LogLevel
   readonly accessLog: boolean
   readonly metricsPublic: boolean
   readonly shutdownTimeoutSeconds: number
@@ -28,6 +31,8 @@ export interface Options {
   readonly readOnly: boolean
   /** Only where the health of a server is checked. */
   readonly live: boolean
+  /** Only where units for systemd are printed: the one of a socket instead of that of the service. */
+  readonly socket: boolean
 }
 
 /** One line of the table from which flags, environment, defaults and help are made. */
@@ -70,6 +75,12 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
     help: 'address to listen on',
     otherwise: 'every address, IPv6 and IPv4',
     parse: parseHost,
+  },
+  listen: {
+    flag: '--listen',
+    placeholder: 'unix:PATH',
+    help: 'Unix socket to listen on, instead of an address',
+    parse: parseListen,
   },
   data: {
     flag: '--data',
@@ -126,6 +137,14 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
     choices: logFormats,
     parse: parseLogFormat,
   },
+  logLevel: {
+    flag: '--log-level',
+    placeholder: 'LEVEL',
+    help: 'least to log: debug, info, warn, error',
+    default: 'info',
+    choices: logLevels,
+    parse: parseLogLevel,
+  },
   accessLog: { flag: '--access-log', help: 'log every request', parse: parseSwitch },
   metricsPublic: {
     flag: '--metrics-public',
@@ -151,6 +170,12 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
     isOfCommand: true,
     parse: parseSwitch,
   },
+  socket: {
+    flag: '--socket',
+    help: 'the unit of a socket, which starts the server when somebody connects',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
 }
 
 const specEntries = Object.entries(optionSpecs) as [keyof Options, OptionSpec<unknown>][]
@@ -165,6 +190,8 @@ export const serverFlags: readonly (keyof Options)[] = specEntries
 
 export interface CommandLine {
   readonly options: Options
+  /** The flags that are given, each with its text; a repeated one has commas between its texts. */
+  readonly given: ReadonlyMap<string, string>
   /** What is neither a flag nor a flag's value. */
   readonly words: readonly string[]
 }
@@ -192,7 +219,32 @@ export function parseCommandLine(
   if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) {
     throw new UsageError('Cannot serve HTTPS with only one of --tls-cert and --tls-key; give both or neither')
   }
-  return { options, words }
+  if (options.listen !== undefined) checkAlone(options, given, environment)
+  const texts = Array.from(given.values())
+  return { options, given: new Map(texts), words }
+}
+
+/** @throws {UsageError} for what says nothing beside a Unix socket, or speaks against it. */
+function checkAlone(
+  { tlsCert }: Options,
+  given: ReadonlyMap<keyof Options, unknown>,
+  environment: NodeJS.ProcessEnv,
+): void {
+  for (const spec of [optionSpecs.port, optionSpecs.host]) {
+    const variable = variableOf(spec) ?? ''
+    const isGiven = [...given.keys()].some((name) => optionSpecs[name].flag === spec.flag)
+    if (isGiven || environment[variable]) {
+      const source = isGiven ? spec.flag : variable
+      throw new UsageError(
+        `Cannot listen on a Unix socket and by ${source} as well; give --listen or ${source}`,
+      )
+    }
+  }
+  if (tlsCert !== undefined) {
+    throw new UsageError(
+      'Cannot serve HTTPS on a Unix socket; leave --tls-cert and --tls-key to the proxy before it',
+    )
+  }
 }
 
 /** What the help tells of a flag. */
@@ -301,14 +353,22 @@ function parseHost(text: string): string {
   return text
 }
 
+function parseListen(text: string): string {
+  const path = /^unix:([^\0]+)$/.exec(text)?.[1]
+  if (path === undefined)
+    throw new RangeError('unix: and the path of a socket, such as unix:/run/connbook/http')
+  return path
+}
+
 /** With commas between them. An address alone is a network of its own. */
 function parseNetworks(text: string): Network[] {
   return text.split(',').map((network) => {
+    if (network.trim() === UNIX_PEER) return { address: UNIX_PEER, bits: 0 }
     const [, address = '', given] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(network.trim()) ?? []
     const bitsMax = isIPv6(address) ? 128 : 32
     const bits = Number(given ?? bitsMax)
     if (isIP(address) === 0 || address.includes('%') || bits > bitsMax) {
-      throw new RangeError('an address or a network, such as 10.0.0.0/8 or fd00::/8')
+      throw new RangeError('an address or a network, such as 10.0.0.0/8 or fd00::/8, or unix')
     }
     return { address, bits }
   })
@@ -336,6 +396,12 @@ function parseLogFormat(text: string): LogFormat {
   const format = logFormats.find((known) => known === text)
   if (format === undefined) throw new RangeError(logFormats.join(' or '))
   return format
+}
+
+function parseLogLevel(text: string): LogLevel {
+  const level = logLevels.find((one) => one === text)
+  if (level === undefined) throw new RangeError('debug, info, warn or error')
+  return level
 }
 
 function parseSwitch(text: string): boolean {

@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo, BlockList, Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { getHeapStatistics } from 'node:v8'
 import type { Reply } from '../http/message.ts'
@@ -33,7 +33,7 @@ import { findConnectionsLimit } from './descriptors.ts'
 import { findFramingFault } from './framing.ts'
 import { IncomingRequest } from './incoming-request.ts'
 import { lingerOnClose } from './linger.ts'
-import { findOrigin } from './proxy-trust.ts'
+import { findOrigin, type Trust, UNIX_PEER } from './proxy-trust.ts'
 import { clientProblem, refuseRaw, targetProblem } from './raw-refusal.ts'
 import { createRequestIds } from './request-id.ts'
 import { RequestMetrics } from './request-metrics.ts'
@@ -53,14 +53,23 @@ export interface ListenerOptions {
   /** Whether each answer is a line in the log. */
   readonly hasAccessLog: boolean
   /** Proxies that are believed when they say who calls; none when not given. */
-  readonly trustedProxies?: BlockList | undefined
+  readonly trustedProxies?: Trust | undefined
   /** Plain HTTP without it. */
   readonly tls?: TlsTexts | undefined
 }
 
+/**
+ * An address or a name, undefined for every address, IPv6 and IPv4; the path of a Unix socket; or the descriptor of a
+ * socket on which another process has begun to listen.
+ */
+export type Place =
+  | { readonly port: number; readonly host: string | undefined }
+  | { readonly path: string }
+  | { readonly fd: number }
+
 export interface Listener {
-  /** @param host An address or a name; undefined for every address, IPv6 and IPv4. */
-  listen(port: number, host: string | undefined): Promise<AddressInfo>
+  /** @returns The address listened on; undefined for a Unix socket. */
+  listen(place: Place): Promise<AddressInfo | undefined>
   /**
    * Shows another certificate to whoever connects from now on; connections that there are go on with theirs. A session
    * of the old one is not resumed: such a client gets a full handshake.
@@ -121,7 +130,9 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('checkContinue', receive satisfies RequestListener)
   server.on('checkExpectation', receive satisfies RequestListener)
-  server.on('connection', (socket: Socket) => connections.add(socket))
+  /** Of peers that have none. */
+  let peerAddress: string | undefined
+  server.on('connection', (socket: Socket) => connections.add(socket, peerAddress))
   tlsServer?.on('secureConnection', (socket: Socket) => connections.join(socket))
   server.on('connect', (_: IncomingMessage, socket: Socket) => {
     // Node has taken its own listeners away.
@@ -143,15 +154,18 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
         samples: () => [{ value: connections.count }],
       },
     ],
-    listen(port, host) {
-      const { promise, resolve, reject } = Promise.withResolvers<AddressInfo>()
+    listen(place) {
+      const { promise, resolve, reject } = Promise.withResolvers<AddressInfo | undefined>()
       if (limit.openFiles !== undefined) {
         log.warn('connections_limited', { connections: limit.connections, open_files: limit.openFiles })
       }
       server.once('error', reject)
-      server.listen({ port, host }, () => {
+      server.listen(place, () => {
         server.off('error', reject)
-        resolve(server.address() as AddressInfo)
+        const address = server.address()
+        if (address !== null && typeof address === 'object') return resolve(address)
+        peerAddress = UNIX_PEER
+        resolve(undefined)
       })
       return promise
     },
@@ -173,7 +187,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     const { socket } = incoming
     const connection = connections.of(socket)
     // Nobody is there any more to be answered, or to be held to account; the parser goes on with what it has.
-    if (connection === undefined || socket.destroyed) {
+    if (connection === undefined || connection.origin.address === '' || socket.destroyed) {
       socket.destroy()
       return
     }
@@ -282,6 +296,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     }
     connection.isBroken = true
     metrics.malformed.increment()
+    log.debug('request_not_understood', { address: connection.origin.address, reason: error.code })
     const problem = clientProblem(error)
     const { last } = connection
     if (last === undefined || last.isComplete) refuseAfterLast(socket, problem)

@@ -15,7 +15,7 @@ interface Row {
 const badDurations = ['0s', '12', '1.5h', '-1s', '1 h', '1H', '1w', 'h', '401d', '9999999999s', '']
 const switches = { true: true, 1: true, yes: true, on: true, false: false, 0: false, no: false, off: false }
 
-const rows: { readonly [Name in Exclude<keyof Options, 'readOnly' | 'live'>]: Row } = {
+const rows: { readonly [Name in Exclude<keyof Options, 'readOnly' | 'live' | 'socket'>]: Row } = {
   port: {
     flag: '--port',
     variable: 'CONNBOOK_PORT',
@@ -47,6 +47,13 @@ const rows: { readonly [Name in Exclude<keyof Options, 'readOnly' | 'live'>]: Ro
       'a-b.c': 'a-b.c',
     },
     badValues: ['[::1]', 'http://localhost', 'localhost:80', '-a', 'a b', 'a/b', ''],
+  },
+  listen: {
+    flag: '--listen',
+    variable: 'CONNBOOK_LISTEN',
+    fallback: undefined,
+    values: { 'unix:/run/connbook/http': '/run/connbook/http', 'unix:a b': 'a b', 'unix:unix:': 'unix:' },
+    badValues: ['unix:', 'UNIX:/a', '/run/connbook/http', '127.0.0.1:80', 'tcp:80', 'unix:/a\0b', ''],
   },
   data: {
     flag: '--data',
@@ -96,6 +103,7 @@ const rows: { readonly [Name in Exclude<keyof Options, 'readOnly' | 'live'>]: Ro
     values: {
       '10.0.0.0/8': [{ address: '10.0.0.0', bits: 8 }],
       '127.0.0.1': [{ address: '127.0.0.1', bits: 32 }],
+      unix: [{ address: 'unix', bits: 0 }],
       'fd00::/8, ::1': [
         { address: 'fd00::', bits: 8 },
         { address: '::1', bits: 128 },
@@ -103,6 +111,8 @@ const rows: { readonly [Name in Exclude<keyof Options, 'readOnly' | 'live'>]: Ro
     },
     badValues: [
       'nginx',
+      'UNIX',
+      'unix/0',
       '10.0.0.0/33',
       '::/129',
       '10.0.0.0/',
@@ -133,6 +143,13 @@ const rows: { readonly [Name in Exclude<keyof Options, 'readOnly' | 'live'>]: Ro
     fallback: undefined,
     values: { text: 'text', json: 'json' },
     badValues: ['JSON', 'xml', ''],
+  },
+  logLevel: {
+    flag: '--log-level',
+    variable: 'CONNBOOK_LOG_LEVEL',
+    fallback: 'info',
+    values: { debug: 'debug', info: 'info', warn: 'warn', error: 'error' },
+    badValues: ['INFO', 'warning', 'trace', 'constructor', ''],
   },
   accessLog: {
     flag: '--access-log',
@@ -248,6 +265,41 @@ describe('parseCommandLine', () => {
         /--tls-cert and --tls-key; give both or neither/,
       )
     }
+  })
+
+  it('listens on a Unix socket or by an address, and not on one over HTTPS', () => {
+    const listen = '--listen=unix:/s'
+    assert.equal(parse([listen], { PORT: '1' }).listen, '/s')
+    for (const [args, environment, source] of [
+      [[listen, '--port', '1'], {}, '--port'],
+      [[listen, '--host=::1'], {}, '--host'],
+      [[listen], { CONNBOOK_PORT: '1' }, 'CONNBOOK_PORT'],
+      [['--host=::1'], { CONNBOOK_LISTEN: 'unix:/s' }, '--host'],
+    ] as const) {
+      assert.equal(
+        complaint(() => parse(args, environment)),
+        `Cannot listen on a Unix socket and by ${source} as well; give --listen or ${source}`,
+      )
+    }
+    assert.match(
+      complaint(() => parse([listen, '--tls-cert=c', '--tls-key=k'])),
+      /^Cannot serve HTTPS on a Unix socket; /,
+    )
+  })
+
+  it('tells which flags are given, and no variables', () => {
+    const { given } = parseCommandLine(
+      ['--port=1', '--access-log', '--trust-proxy', '::1', '--trust-proxy=unix'],
+      { CONNBOOK_DATA: 'x' },
+    )
+    assert.deepEqual(
+      [...given],
+      [
+        ['--port', '1'],
+        ['--access-log', 'true'],
+        ['--trust-proxy', '::1,unix'],
+      ],
+    )
   })
 
   it('names an unknown flag', () => {
