@@ -11,6 +11,7 @@ import { serverFlags } from './options.ts'
 import { inform, type Print } from './output.ts'
 import { runRestoreCommand } from './restore.ts'
 import { serve } from './serve.ts'
+import { runSystemdCommand } from './systemd.ts'
 
 const user: Command['run'] = (args, environment, print, look) =>
   runAccountsCommand('user', args, environment, print, look)
@@ -196,6 +197,19 @@ export const commands: readonly Command[] = [
     flags: healthcheckFlags,
     exitCodes: { 0: 'it answers with 200', 1: 'it answers otherwise, or not at all' },
     run: (args, environment, print) => runHealthcheckCommand(args, environment, print),
+  },
+  {
+    name: 'systemd',
+    summary: 'print a unit for systemd that starts the server',
+    examples: [
+      ['connbook systemd --port 80', 'connbook.service, with these flags'],
+      ['connbook systemd --socket --port 80', 'connbook.socket'],
+    ],
+    notes: [
+      'It starts the executable from where it is now. Variables of whoever types this are left out of it.',
+    ],
+    flags: [...serverFlags, 'socket'],
+    run: (args, _environment, print) => runSystemdCommand(args, (text) => inform(print, text)),
   },
   {
     name: 'help',
