@@ -1,3 +1,4 @@
+import { fstatSync, readFileSync } from 'node:fs'
 import { UsageError } from '../errors.ts'
 
 /** The first descriptor that is passed (sd_listen_fds(3)). */
@@ -21,4 +22,16 @@ export function takeActivatedSocket(environment: NodeJS.ProcessEnv): number | un
     )
   }
   return FIRST_PASSED
+}
+
+/** The path of a Unix socket that is open; undefined where it has none, or where the system (not Linux) does not tell. */
+export function findSocketPath(fd: number): string | undefined {
+  try {
+    const inode = String(fstatSync(fd).ino)
+    const rows = readFileSync('/proc/self/net/unix', 'utf8').split('\n')
+    const columns = rows.map((row) => /^(?:\S+ +){6}(\d+) (\/.*)$/.exec(row))
+    return columns.find((found) => found?.[1] === inode)?.[2]
+  } catch {
+    return undefined
+  }
 }

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { ConnbookError, systemCode } from '../errors.ts'
 import type { Listener, Place } from '../server/listener.ts'
-import { takeActivatedSocket } from './activation.ts'
+import { findSocketPath, takeActivatedSocket } from './activation.ts'
 import type { Options } from './options.ts'
 import { clearSocketPath } from './socket-path.ts'
 
@@ -21,7 +21,7 @@ export interface Reached {
   readonly origin: string
   /** The IP address listened on; undefined for a Unix socket. */
   readonly address: string | undefined
-  /** The path of a Unix socket, or which descriptor it was given as; undefined for an address. */
+  /** The path of a Unix socket, or `descriptor 3` where the system does not tell it; undefined for an address. */
   readonly socket: string | undefined
 }
 
@@ -77,7 +77,7 @@ async function listenOnDescriptor(listener: Listener, fd: number, scheme: string
       `Cannot listen on ${where}: it is a Unix socket, where no HTTPS is served; leave out --tls-cert and --tls-key`,
     )
   }
-  return { origin: 'http://localhost', address: undefined, socket: `descriptor ${fd}` }
+  return { origin: 'http://localhost', address: undefined, socket: findSocketPath(fd) ?? `descriptor ${fd}` }
 }
 
 async function listenOnPath(listener: Listener, path: string): Promise<Reached> {

@@ -39,7 +39,7 @@ export interface Service {
   readonly url: string
   /** The IP address listened on; undefined for a Unix socket. */
   readonly address: string | undefined
-  /** The path of the Unix socket listened on, or how it was given; undefined for an address. */
+  /** As `Reached` has it. */
   readonly socket: string | undefined
   readonly folder: DataFolder
   readonly records: number

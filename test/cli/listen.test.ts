@@ -206,10 +206,10 @@ describe('a socket that systemd passes', {
   })
 
   it('may be a Unix socket, which is left to systemd at the end', async (t) => {
-    const path = join(await temporaryFolder(t), 'http')
+    const path = join(await temporaryFolder(t), 'of  connbook')
     const { child, exited, stderr } = await activate(t, [path])
     assert.equal((await clientOf(path)('GET', '/healthz')).status, 200)
-    const named = '"url":"http://localhost","socket":"descriptor 3"'
+    const named = `"url":"http://localhost","socket":"${path}"`
     await eventually('it listens', () => stderr().includes(named))
     assert.equal((await clientOf(path)('POST', '/login', { body: admin })).status, 200)
     assert.match(stderr(), /"event":"logged_in".*"address":"unix"/)

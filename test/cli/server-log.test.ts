@@ -174,6 +174,32 @@ describe('the log of a server', () => {
     assert.match(error ?? '', /^connbook: Cannot listen on 127\.0\.0\.1:/)
   })
 
+  it('is complete when an error that nobody caught ends the process, be it a file or a pipe', async (t) => {
+    const source = new URL('../../src/cli/server-log.ts', import.meta.url)
+    const program = `
+      import { openServerLog } from '${source}'
+      const log = openServerLog({ logFormat: 'json', logLevel: 'info' }, {})
+      for (let i = 0; i < 3; i += 1) log.info('event', { count: i })
+      throw new Error('nobody caught this')`
+    const file = join(await temporaryFolder(t), 'log')
+    const script = `"$0" "$@" 2>> ${file}; "$0" "$@" 2>&1 | cat >> ${file}`
+    const args = [
+      '--norc',
+      '-c',
+      script,
+      process.execPath,
+      '--import',
+      'tsx',
+      '--input-type=module',
+      '-e',
+      program,
+    ]
+    assert.deepEqual(await once(spawn('/bin/bash', args, { stdio: 'ignore' }), 'exit'), [0, null])
+    const text = await readFile(file, 'utf8')
+    const counts = Array.from(text.matchAll(/^\{"time".*"count":(\d)\}$/gm), ([, count]) => Number(count))
+    assert.deepEqual(counts, [0, 1, 2, 0, 1, 2])
+  })
+
   it('begins each line with its priority when standard error is the journal, and only then', async (t) => {
     const folder = await temporaryFolder(t)
     for (const [i, [stream, start]] of [
