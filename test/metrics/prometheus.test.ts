@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { getToken } from '../support/api.ts'
 import { missing } from '../support/debian.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'
+import { extent } from '../support/extent.ts'
 import { freePort } from '../support/free-port.ts'
 import { createClient } from '../support/http-client.ts'
 import { client, firstStartEnvironment } from '../support/service.ts'
@@ -31,6 +32,12 @@ async function publishedText(pattern: RegExp): Promise<string> {
 function replaceOnce(text: string, published: string, instead: string): string {
   assert.equal(text.split(published).length, 2, `"${published}" does not stand there once`)
   return text.replace(published, () => instead)
+}
+
+/** @param shown What the command that made the secret has printed. */
+async function keepSecret(shown: string, file: string): Promise<void> {
+  const secret = /^client_secret: (\S+)$/m.exec(shown)?.[1] ?? assert.fail(shown)
+  await writeFile(file, `${secret}\n`, { mode: 0o600 })
 }
 
 /** Starts a Prometheus of the test's own, and stops it when the test ends. */
@@ -91,22 +98,34 @@ describe('the metrics of the executable', () => {
     assert.equal(name, 'connbook')
     const { code, stdout, stderr } = await runExecutable([...args, '--data', folder])
     assert.equal(code, 0, stderr)
-    const secret = /^client_secret: (\S+)$/m.exec(stdout)?.[1] ?? assert.fail(stdout)
     const secretFile = join(await temporaryFolder(t), 'connbook.secret')
-    await writeFile(secretFile, `${secret}\n`, { mode: 0o600 })
+    await keepSecret(stdout, secretFile)
 
     let configs = await publishedText(/```yaml\n(scrape_configs:\n[\s\S]+?)```/)
     configs = replaceOnce(configs, '/etc/prometheus/connbook.secret', secretFile)
     configs = replaceOnce(configs, 'http://localhost:8080/', `http://${host}/`)
     configs = replaceOnce(configs, "['localhost:8080']", `['${host}']`)
     const prometheus = await startPrometheus(t, configs)
-    const deadline = performance.now() + PATIENCE_MS
-    while ((await prometheus.query('up{job="connbook"}')) !== '1') {
-      if (performance.now() > deadline) assert.fail(`${prometheus.stderr()}\n${server.stderr()}`)
-      await pause(100)
+    const untilUpIs = async (value: '0' | '1') => {
+      const deadline = performance.now() + PATIENCE_MS
+      while ((await prometheus.query('up{job="connbook"}')) !== value) {
+        if (performance.now() > deadline) assert.fail(`${prometheus.stderr()}\n${server.stderr()}`)
+        await pause(100)
+      }
     }
+    await untilUpIs('1')
     assert.equal(await prometheus.query('connbook_records'), '0')
     assert.equal(await prometheus.query('connbook_logins_total{kind="client",outcome="ok"}'), '1')
     assert.equal(await prometheus.query('count(connbook_build_info)'), '1')
+
+    // What the README says of a token that has ended.
+    if (extent({ quick: true, full: false })) return
+    assert.equal((await runExecutable(['keys', 'revoke-all', '--data', folder])).code, 0)
+    await untilUpIs('0')
+    await keepSecret(
+      (await runExecutable(['client', 'rotate', 'prometheus', '--data', folder])).stdout,
+      secretFile,
+    )
+    await untilUpIs('1')
   })
 })
