@@ -167,7 +167,9 @@ async function fetchPackage(machine, folder) {
     throw new Error(`Cannot fetch ${machine.package} by npm: ${cause.stderr || cause.message}`)
   })
   if (!(await isThere(join(folder, key, machine.binary))))
-    throw new Error(`Cannot fetch ${machine.package} by npm: it did not install it; try npm ci first`)
+    throw new Error(
+      `Cannot fetch ${machine.package} by npm: it did not come, or not with the checksum of package-lock.json; see whether npm reaches its registry`,
+    )
 }
 
 /**

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { commands } from '../../src/cli/commands.ts'
 import { helpFor } from '../../src/cli/help.ts'
@@ -116,6 +117,11 @@ describe('help', () => {
       complaint(() => help('nothing', 'at', 'all')),
       'Unknown command "nothing"; see connbook help',
     )
+  })
+
+  it('is what the README shows', async () => {
+    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
+    assert.ok(readme.includes(`$ connbook help user list\n${help('user', 'list')}\`\`\``))
   })
 
   it('in bold has the same words', () => {
