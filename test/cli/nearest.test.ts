@@ -41,7 +41,7 @@ function ownSlipsOf(word: string, words: readonly string[]): string[] {
 function holdFor<Value>(t: TestContext, values: fc.Arbitrary<Value>, predicate: (value: Value) => void) {
   const { seed } = createRandom()
   t.diagnostic(`seed ${seed}`)
-  fc.assert(fc.property(values, predicate), { seed, numRuns: extent({ quick: 500, full: 20_000 }) })
+  void fc.assert(fc.property(values, predicate), { seed, numRuns: extent({ quick: 500, full: 20_000 }) })
 }
 
 /** The message of the UsageError. */

@@ -248,7 +248,7 @@ describe('quoteCommandLine', () => {
       fc.string({ unit: fc.constantFrom(...'ab $%"\'\\;=/{}é😀'), maxLength: 12 }),
       fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.replace(/\p{Cc}/gu, '')),
     )
-    fc.assert(
+    void fc.assert(
       fc.property(fc.array(word), (args) => {
         const words = ['/bin/a', ...args.map((arg) => `--data=${arg}`)]
         assert.deepEqual(wordsOf(quoteCommandLine(words)), words)
