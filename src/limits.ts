@@ -46,6 +46,16 @@ export const REFUSAL_PAUSE_MS = 200
 /** How long a refused body is still read, so that the client sees the refusal and not a reset. */
 export const LINGER_MS = 1_000
 
+/** How often the event loop is looked at, which wakes an idle process. */
+export const EVENT_LOOP_LOOK_MS = 50
+/** Over how much time, at least, the quantiles of the event loop's delay are taken. */
+export const EVENT_LOOP_WINDOW_MS = 60_000
+
+/** Lines of the log that wait for whoever reads them; what comes beyond is counted and lost. */
+export const LOG_BYTES_WAITING_MAX = 1024 * 1024
+/** How long the end of a server waits for its log to be taken. */
+export const LOG_FLUSH_MS = 1_000
+
 /** A start that takes longer says in the log that it is under way, and lets no request wait for its end. */
 export const LONG_START_MS = 1_000
 
@@ -125,6 +135,9 @@ export const KEYS_MAX = 16
 export const KEY_TAKE_UP_SECONDS = 60
 /** A time that an option sets, so also how long a session or token lives at most. */
 export const DURATION_SECONDS_MAX = 400 * 24 * 60 * 60
+
+/** How long `connbook healthcheck` waits for an answer. */
+export const HEALTHCHECK_TIMEOUT_MS = 3_000
 
 /** How often a running server looks for changed accounts and keys. */
 export const CREDENTIALS_POLL_MS = 500

@@ -1,13 +1,10 @@
 import { fstatSync, writeSync } from 'node:fs'
-import { runAccountsCommand } from './cli/accounts.ts'
-import { runBackupCommand } from './cli/backup.ts'
-import { DamageFoundError, runCheckCommand } from './cli/check.ts'
-import { runExportCommand } from './cli/export.ts'
-import { help } from './cli/help.ts'
-import { runImportCommand } from './cli/import.ts'
-import { runKeysCommand } from './cli/keys.ts'
-import { OutputError } from './cli/output.ts'
-import { runRestoreCommand } from './cli/restore.ts'
+import { DamageFoundError } from './cli/check.ts'
+import { getFamily } from './cli/command.ts'
+import { commands } from './cli/commands.ts'
+import { helpFor } from './cli/help.ts'
+import { lookOf } from './cli/look.ts'
+import { inform } from './cli/output.ts'
 import { serve } from './cli/serve.ts'
 import {
   ConnbookError,
@@ -25,36 +22,20 @@ const EXIT_DAMAGED = 65
 const EXIT_IN_USE = 75
 
 async function main(words: readonly string[]): Promise<void> {
-  const [command, ...args] = words
-  if (asksForHelp(words)) await inform(help())
-  else if (command === 'help' || command === '--version') {
-    if (args.length > 0) throw new UsageError(`Write it as: connbook ${command}`)
-    await inform(command === 'help' ? help() : `connbook ${version}\n`)
-  } else if (command === 'user' || command === 'client') {
-    await runAccountsCommand(command, args, process.env, print)
-  } else if (command === 'keys') await runKeysCommand(args, process.env, print)
-  else if (command === 'backup') await runBackupCommand(args, process.env, print)
-  else if (command === 'check') await runCheckCommand(args, process.env, print)
-  else if (command === 'export') await runExportCommand(args, process.env, print)
-  else if (command === 'import') await runImportCommand(args, process.env, print)
-  else if (command === 'restore') await runRestoreCommand(args, process.env, print)
-  else if (command === 'serve') await serve(args, process.env)
-  else if (command === undefined || command.startsWith('-')) await serve(words, process.env)
-  else throw new UsageError(`Unknown command "${command}"; see connbook help`)
+  const look = lookOf(process.stdout, process.env)
+  const [first, ...rest] = words
+  if (asksForHelp(words)) await inform(print, helpFor(commands, words, look))
+  else if (first === '--version') {
+    if (rest.length > 0) throw new UsageError('Write it as: connbook --version')
+    await inform(print, `connbook ${version}\n`)
+  } else if (first === undefined || first.startsWith('-')) await serve(words, process.env)
+  else await getFamily(commands, first)[0].run(rest, process.env, print, look)
 }
 
 /** Behind `--` stand names. */
 function asksForHelp(words: readonly string[]): boolean {
   const end = words.indexOf('--')
   return words.slice(0, end === -1 ? undefined : end).some((word) => word === '--help' || word === '-h')
-}
-
-/** Prints what nobody misses when the reader of the pipe has gone. */
-async function inform(text: string): Promise<void> {
-  await print(text).catch((error: unknown) => {
-    if (systemCode(error) === 'EPIPE') return
-    throw new OutputError(`Cannot write to standard output (${systemCode(error)})`, { cause: error })
-  })
 }
 
 /** Node would not notice when a file takes only a part of the text. */

@@ -20,6 +20,7 @@ const floors = [
     'src/version.ts',
     'package.json',
   ],
+  ['src/metrics/'],
   ['src/files/'],
   ['src/http/'],
   ['src/store/'],

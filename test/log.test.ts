@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { createLog, type LogFields, type LogFormat } from '../src/log.ts'
 
@@ -77,4 +79,68 @@ describe('createLog', () => {
       assert.equal(JSON.parse(write('json', { value: `a${character}b` })).value, `a${character}b`)
     })
   }
+})
+
+describe('the level of a log', () => {
+  it('leaves out what stands before it; info is what is not said', () => {
+    const levels = ['debug', 'info', 'warn', 'error'] as const
+    const shown = (level?: (typeof levels)[number]) => {
+      const lines: string[] = []
+      const log = createLog('text', (line) => lines.push(line), level === undefined ? {} : { level })
+      for (const each of levels) log[each]('event')
+      return lines.map((line) => line.split(/ +/)[1])
+    }
+    assert.deepEqual([undefined, ...levels].map(shown), [
+      ['info', 'warn', 'error'],
+      ['debug', 'info', 'warn', 'error'],
+      ['info', 'warn', 'error'],
+      ['warn', 'error'],
+      ['error'],
+    ])
+  })
+
+  it('is a priority before each line where the journal reads', () => {
+    for (const format of ['json', 'text'] as const) {
+      const lines: string[] = []
+      const log = createLog(format, (line) => lines.push(line), { level: 'debug', hasPriorities: true })
+      for (const level of ['debug', 'info', 'warn', 'error'] as const) log[level]('event')
+      const start = format === 'json' ? '{"time"' : '20'
+      assert.deepEqual(
+        lines.map((line) => line.slice(0, 3 + start.length)),
+        ['<7>', '<6>', '<4>', '<3>'].map((priority) => priority + start),
+      )
+    }
+  })
+})
+
+describe('the README', () => {
+  it('names every event that is logged', async () => {
+    const root = join(import.meta.dirname, '..')
+    const table = /\n## The log\n(.*?)\n## /s.exec(await readFile(join(root, 'README.md'), 'utf8'))?.[1] ?? ''
+    const sources = await Promise.all(
+      (await readdir(join(root, 'src'), { recursive: true }))
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => readFile(join(root, 'src', name), 'utf8')),
+    )
+    const logged = sources.flatMap((text) =>
+      Array.from(
+        text.matchAll(/[lL]og\.(?:debug|info|warn|error)\(\s*['`]([^'`]+)/g),
+        ([, event = '']) => event,
+      ),
+    )
+    // Those of attempts are chosen by how they went.
+    const attempts = sources.flatMap((text) =>
+      Array.from(
+        text.matchAll(/^ +(?:succeeded|failed|throttled|notChecked): '(\w+)'/gm),
+        ([, event = '']) => event,
+      ),
+    )
+    assert.ok(logged.length > 30 && attempts.length > 5, `${logged.length} ${attempts.length}`)
+    // Two names begin with what is concerned.
+    const named = (event: string) => table.includes(`\`${event.replace(/^\$\{name\}/, '…')}\``)
+    assert.deepEqual(
+      [...logged, ...attempts].filter((event) => !named(event)),
+      [],
+    )
+  })
 })

@@ -4,13 +4,17 @@ import { once } from 'node:events'
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { help } from '../src/cli/help.ts'
+import { commands } from '../src/cli/commands.ts'
+import { helpFor } from '../src/cli/help.ts'
+import { plainLook } from '../src/cli/look.ts'
 import { dataFiles } from '../src/files/data-folder.ts'
 import { version } from '../src/version.ts'
 import { executable, runExecutable, toFullDevice } from './support/executable.ts'
 import { asPlainAccount, giveToPlainAccount, plainAccount } from './support/plain-account.ts'
 import { start } from './support/service.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
+
+const help = (...words: string[]) => helpFor(commands, words, plainLook)
 
 describe('connbook', () => {
   for (const word of ['help', '--help', '-h']) {
@@ -19,17 +23,20 @@ describe('connbook', () => {
     })
   }
 
-  for (const words of [
-    'serve --help',
-    'user --help',
-    'user add --help',
-    'client list -h',
-    '--port 1 --help',
-  ]) {
-    it(`${words} shows the help, and does nothing else`, async (t) => {
+  const helps: Record<string, string> = {
+    'serve --help': help('serve'),
+    'user --help': help('user'),
+    'user add --help': help('user', 'add'),
+    'client list -h': help('client', 'list'),
+    'backup x --help': help('backup'),
+    '--port 1 --help': help('serve'),
+    'help keys rotate': help('keys', 'rotate'),
+  }
+  for (const [words, stdout] of Object.entries(helps)) {
+    it(`${words} shows the help of the command, and does nothing else`, async (t) => {
       const cwd = await temporaryFolder(t)
       const shown = await runExecutable(words.split(' '), { cwd })
-      assert.deepEqual(shown, { code: 0, stdout: help(), stderr: '' })
+      assert.deepEqual(shown, { code: 0, stdout, stderr: '' })
       assert.deepEqual(await readdir(cwd), [])
     })
   }
@@ -71,12 +78,20 @@ describe('connbook', () => {
     readonly [args: readonly string[], environment: NodeJS.ProcessEnv, message: string]
   > = {
     'an unknown command': [['start'], {}, 'Unknown command "start"; see connbook help'],
-    'a word behind help': [['help', 'xx'], {}, 'Write it as: connbook help'],
+    'an almost known command': [['resotre', 'x'], {}, 'Unknown command "resotre"; did you mean restore?'],
+    'a command that is a flag': [['version'], {}, 'Unknown command "version"; did you mean --version?'],
+    'an unknown command behind help': [['help', 'xx'], {}, 'Unknown command "xx"; see connbook help'],
+    'an unknown command with --help': [
+      ['user', 'ad', '--help'],
+      {},
+      'Unknown command "user ad"; did you mean user add?',
+    ],
+    'a flag behind help': [['help', '--port'], {}, 'Unknown flag "--port"; see connbook help'],
     'a word behind --version': [['--version', 'foo'], {}, 'Write it as: connbook --version'],
     'an empty command': [[''], {}, 'Unknown command ""; see connbook help'],
     'a word behind serve': [['serve', 'now'], {}, 'Unknown command "now"; see connbook help'],
     'a word behind the flags': [['--port', '0', 'now'], {}, 'Unknown command "now"; see connbook help'],
-    'an unknown flag': [['--prot', '1'], {}, 'Unknown flag "--prot"; see connbook help'],
+    'an unknown flag': [['--prot', '1'], {}, 'Unknown flag "--prot"; did you mean --port?'],
     'an unknown flag behind serve': [['serve', '-x'], {}, 'Unknown flag "-x"; see connbook help'],
     'a bad value': [['--port', 'x'], {}, 'Cannot use --port "x": it must be a number from 0 to 65535'],
     'a bad variable': [

@@ -10,6 +10,7 @@ import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import { createAttemptLog } from './attempt-log.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
+import { createLoginCounters, type LoginCounters } from './login-metrics.ts'
 import { dummyHash, verifyPassword } from './password.ts'
 import type { Revocations } from './revocations.ts'
 import { digestSecret, isSameText } from './secret.ts'
@@ -66,6 +67,8 @@ export interface Authenticator {
   authenticate(request: Request): Credential | undefined
   /** To be waited for before a credential is refused: that it has expired must outlive the process. Never rejects. */
   readonly remembering: Promise<void> | undefined
+  /** How attempts to get in went. */
+  readonly logins: Readonly<Record<AccountKind, LoginCounters>>
   /** Tells how many attempts were not listed, which it otherwise does some time later. */
   close(): Promise<void>
   /**
@@ -115,6 +118,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const attempts = createAttemptLog(clock, log, audit)
   // One for each kind: a flood of client ids, which are quick to check, must not push users out.
   const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
+  const logins = createLoginCounters()
   const tokens = createTokenVerifier(accounts, keys, revocations)
 
   return {
@@ -128,6 +132,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     get remembering() {
       return revocations.remembering
     },
+
+    logins,
 
     close: attempts.close,
 
@@ -214,21 +220,27 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     try {
       attempt = throttles[kind].begin(caller.address, name)
     } catch (error) {
+      logins[kind].throttled.increment()
       await attempts.failed(events.throttled, caller, fields)
       throw error
     }
     try {
       if (!(await isRight(account))) {
         attempt.fail()
+        logins[kind].failed.increment()
         await attempts.failed(events.failed, caller, fields)
         return undefined
       }
     } catch (error) {
       attempt.cancel()
-      if (error instanceof OverloadedError) await attempts.failed(events.notChecked, caller, fields)
+      if (error instanceof OverloadedError) {
+        logins[kind].not_checked.increment()
+        await attempts.failed(events.notChecked, caller, fields)
+      }
       throw error
     }
     attempt.succeed()
+    logins[kind].ok.increment()
     await attempts.succeeded(events.succeeded, caller, fields)
     return account
   }

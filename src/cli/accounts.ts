@@ -20,7 +20,10 @@ import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'
 import { systemCode, UsageError } from '../errors.ts'
 import { FULL_SCOPE, type Scope } from '../http/scope.ts'
+import { alignColumns } from './columns.ts'
+import { parseVerb } from './command.ts'
 import { recordCommand } from './command-audit.ts'
+import { type Look, plainLook } from './look.ts'
 import { type CommandLine, parseCommandLine } from './options.ts'
 import { OutputError, type Print } from './output.ts'
 import { readPassword } from './terminal.ts'
@@ -42,22 +45,19 @@ export async function runAccountsCommand(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
   print: Print,
+  look: Look = plainLook,
 ): Promise<void> {
   const { options, words } = parseAccountsCommandLine(args, environment)
-  const [verb, name, ...rest] = words
-  const known: readonly string[] = verbs[kind]
-  if (verb === undefined || !known.includes(verb)) {
-    throw new UsageError(
-      `Unknown command "${[kind, verb ?? ''].join(' ').trim()}"; it takes ${known.join(', ')}`,
-    )
-  }
+  const [word, name, ...rest] = words
+  const verb = parseVerb(kind, verbs[kind], word)
   const usage = `connbook ${kind} ${verb}${verb === 'list' ? '' : ' NAME'}`
   if (rest.length > 0 || (name === undefined) !== (verb === 'list'))
     throw new UsageError(`Write it as: ${usage}`)
   const folder = resolve(options.data)
   await checkUsedFolder(folder)
   const scope = options.readOnly ? 'read' : FULL_SCOPE
-  const lines = await run(folder, kind, verb, name, scope)
+  const lines =
+    name === undefined ? await list(folder, kind, look) : await run(folder, kind, verb, name, scope)
   try {
     for (const line of lines) await print(`${line}\n`)
   } catch (error) {
@@ -70,7 +70,7 @@ export async function runAccountsCommand(
 
 /** Only `add` takes `--read-only`; anywhere else it is an unknown flag. */
 function parseAccountsCommandLine(args: readonly string[], environment: NodeJS.ProcessEnv): CommandLine {
-  const line = parseCommandLine(args, environment, ['data', 'readOnly'])
+  const line = parseCommandLine(args, environment, args.includes('add') ? ['data', 'readOnly'] : ['data'])
   return line.words[0] === 'add' ? line : parseCommandLine(args, environment, ['data'])
 }
 
@@ -79,17 +79,27 @@ async function run(
   folder: string,
   kind: AccountKind,
   verb: string,
-  name: string | undefined,
+  name: string,
   scope: Scope,
 ): Promise<string[]> {
-  if (name === undefined) return listOf(await readAccounts(folder), kind).map(describe)
   if (verb === 'add') return addNew(folder, kind, name, scope)
   return verb === 'remove' ? remove(folder, kind, name) : replaceSecret(folder, kind, name)
 }
 
+async function list(folder: string, kind: AccountKind, look: Look): Promise<string[]> {
+  const accounts = listOf(await readAccounts(folder), kind)
+  if (!look.isTerminal) return accounts.map(describe)
+  const rows = accounts.map((account) => [account.name, isReadOnly(account) ? 'read-only' : 'read and write'])
+  return alignColumns([kind === 'user' ? 'USER' : 'CLIENT', 'MAY'], rows, look)
+}
+
 /** A name holds no tab, so a script can tell it from what stands behind it. */
 function describe(account: Account): string {
-  return scopeOf(account) === FULL_SCOPE ? account.name : `${account.name}\tread-only`
+  return isReadOnly(account) ? `${account.name}\tread-only` : account.name
+}
+
+function isReadOnly(account: Account): boolean {
+  return scopeOf(account) !== FULL_SCOPE
 }
 
 async function addNew(folder: string, kind: AccountKind, name: string, scope: Scope): Promise<string[]> {

@@ -76,10 +76,20 @@ export async function createFirstAccounts(
   return { accounts, madeUp }
 }
 
-/** What somebody at a terminal is shown, this once, with lines to paste. */
-export function welcome(madeUp: InitialCredentials, folder: DataFolder, url: string): string {
+/**
+ * What somebody at a terminal is shown, this once, with lines to paste.
+ *
+ * @param socket The path of the Unix socket by which the URL is reached; undefined where it is reached by itself.
+ */
+export function welcome(
+  madeUp: InitialCredentials,
+  folder: DataFolder,
+  url: string,
+  socket: string | undefined,
+): string {
   const { username, password, client_id, client_secret } = madeUp
   const insecure = url.startsWith('https:') ? ' -k' : ''
+  const way = socket === undefined ? insecure : ` --unix-socket ${quoteForShell(socket)}`
   const lines = [
     '',
     'This is the first start. These credentials were made for you and are shown only now;',
@@ -91,9 +101,9 @@ export function welcome(madeUp: InitialCredentials, folder: DataFolder, url: str
     lines.push(
       `  user    ${username}    password       ${password}`,
       '',
-      `  curl${insecure} -c cookies.txt -d ${json({ username, password })} ${url}/login`,
-      `  curl${insecure} -b cookies.txt -d ${json({ name: 'web1', hostname: '192.0.2.10', port: 22, username: 'deploy' })} ${url}/configurations/`,
-      `  curl${insecure} -b cookies.txt ${url}/configurations/`,
+      `  curl${way} -c cookies.txt -d ${json({ username, password })} ${url}/login`,
+      `  curl${way} -b cookies.txt -d ${json({ name: 'web1', hostname: '192.0.2.10', port: 22, username: 'deploy' })} ${url}/configurations/`,
+      `  curl${way} -b cookies.txt ${url}/configurations/`,
       '',
     )
   }
@@ -101,8 +111,8 @@ export function welcome(madeUp: InitialCredentials, folder: DataFolder, url: str
     lines.push(
       `  client  ${client_id}  client_secret  ${client_secret}`,
       '',
-      `  curl${insecure} -d ${json({ client_id, client_secret })} ${url}/v1/auth/token`,
-      `  curl${insecure} -H 'Authorization: Bearer ACCESS_TOKEN' ${url}/configurations/`,
+      `  curl${way} -d ${json({ client_id, client_secret })} ${url}/v1/auth/token`,
+      `  curl${way} -H 'Authorization: Bearer ACCESS_TOKEN' ${url}/configurations/`,
       '',
     )
   }

@@ -1,52 +1,139 @@
-import { optionsHelp } from './options.ts'
+import { align, wrap } from './columns.ts'
+import { type Command, getFamily, parseVerb } from './command.ts'
+import { heading, type Look } from './look.ts'
+import { describeFlags, type FlagDescription } from './options.ts'
+
+const COLUMNS = 80
+
+const overviewExamples: Command['examples'] = [
+  ['connbook', 'serve here: port 8080, folder ./data'],
+  ['connbook user add eve', 'let somebody in'],
+  ['connbook backup backup.json', 'keep everything in one file'],
+  ['connbook help serve', 'tell every flag of the server'],
+]
+
+/**
+ * The help for a command line that asks for it: of the command that it names, of a family such as `user`, or of all.
+ *
+ * @param words Flags and their values among them do no harm.
+ * @throws {UsageError} for a command that there is not, naming the nearest.
+ */
+export function helpFor(commands: readonly Command[], words: readonly string[], look: Look): string {
+  const [head = ''] = words
+  const isOfServer = isFlag(head) && head !== '--help' && head !== '-h'
+  const [first, ...rest] = isOfServer ? ['serve'] : words.filter((word, i) => i > 0 || !isFlag(word))
+  if (first === undefined) return overview(commands, look)
+  const family = getFamily(commands, first)
+  const [only, ...others] = family
+  if (others.length === 0) return commandHelp(only, look)
+  const byVerb = new Map(family.map((command) => [verbOf(command.name), command]))
+  // Behind a flag may stand its value; right behind the family only a verb.
+  const [next] = rest
+  if (next !== undefined && !isFlag(next)) parseVerb(first, [...byVerb.keys()], next)
+  const verb = rest.find((word) => byVerb.has(word))
+  const command = verb === undefined ? undefined : byVerb.get(verb)
+  return command === undefined ? familyHelp(first, family, look) : commandHelp(command, look)
+}
 
 /** What `connbook help` says. */
-export function help(): string {
-  return `connbook keeps named connection configurations and serves them over HTTP
+function overview(commands: readonly Command[], look: Look): string {
+  return page([
+    ['connbook keeps named connection configurations and serves them over HTTP'],
+    exampleLines(overviewExamples),
+    [heading('Commands', look), ...summaryLines(commands, [['--version', 'tell the version']])],
+    wrap(
+      'Each command has a help of its own, with its flags: connbook help COMMAND, or connbook COMMAND --help. A flag beats its variable.',
+      COLUMNS,
+    ),
+    wrap(
+      'All that take --data, but for serve, restore and import, work while the server runs, and while it does not.',
+      COLUMNS,
+    ),
+    [
+      heading('Exit codes', look),
+      ...indent(
+        align([
+          ['0', 'done, or stopped as asked'],
+          ['1', 'something else went wrong'],
+          ['2', 'not understood'],
+          ['65', 'damaged data'],
+          ['75', 'the data folder is in use'],
+        ]),
+      ),
+    ],
+  ])
+}
 
-  connbook [serve] [FLAGS]       start the server
-  connbook user add NAME         add a user; asks for the password, or reads it
-  connbook user passwd NAME      change a password; ends the user's sessions
-  connbook user remove NAME
-  connbook user list
-  connbook client add ID         add a client for scripts; shows its secret once
-  connbook client rotate ID      give a client a new secret; ends its tokens
-  connbook client remove ID
-  connbook client list
-  connbook keys rotate           sign with a new key; sessions and tokens stay good
-  connbook keys revoke-all       end every session and token at once
-  connbook keys list             tell which keys there are, and until when they verify
-  connbook backup FILE           keep records and accounts in one file; - is standard output
-  connbook restore FILE          put a backup in the place of what the folder holds
-  connbook check [FILE]          tell what the folder, or a backup, holds, and whether it is sound
-  connbook export --format FORMAT
-                                 write all records for another tool
-  connbook import FILE           add and modify records, all or none; - is standard input
-  connbook help | --help
-  connbook --version
+function familyHelp(family: string, commands: readonly Command[], look: Look): string {
+  return page([
+    exampleLines(commands.flatMap(({ examples }) => examples.slice(0, 1))),
+    [heading('Commands', look), ...summaryLines(commands)],
+    [`For the flags of each: connbook help ${family} ${verbOf(commands[0]?.name ?? '')}, and so on`],
+  ])
+}
 
-These commands take --data. All but restore and import work while the server runs, and while it
-does not.
+function commandHelp(command: Command, look: Look): string {
+  const flags = describeFlags(command.flags)
+  const codes = Object.entries(command.exitCodes ?? {})
+  const { summary } = command
+  return page([
+    [heading(usageOf(command), look)],
+    exampleLines(command.examples),
+    wrap(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`, COLUMNS),
+    ...(command.notes ?? []).map((note) => wrap(note, COLUMNS)),
+    ...(flags.length === 0
+      ? []
+      : [[heading('Flags, and the variables that they beat', look), ...flagLines(flags)]]),
+    ...(codes.length === 0 ? [] : [[heading('Exit codes', look), ...indent(align(codes))]]),
+  ])
+}
 
-user add and client add also take:
-${optionsHelp(['readOnly'])}
+function usageOf({ name, operands, flags }: Command): string {
+  const typed = name === 'serve' ? '[serve]' : name
+  return ['connbook', typed, operands, flags.length === 0 ? undefined : '[FLAGS]']
+    .filter((part) => part !== undefined)
+    .join(' ')
+}
 
-export also takes:
-${optionsHelp(['format', 'skip'])}
+function exampleLines(examples: Command['examples']): string[] {
+  return indent(align(examples.map(([line, effect]) => (effect === '' ? [line] : [line, `# ${effect}`]))))
+}
 
-import, which needs the server stopped, also takes --format json, csv or ssh-config, and:
-${optionsHelp(['mode', 'dryRun'])}
+function summaryLines(commands: readonly Command[], more: readonly (readonly string[])[] = []): string[] {
+  const rows = commands.map(({ name, operands, summary }) => [
+    [name, operands ?? ''].join(' ').trim(),
+    summary,
+  ])
+  return indent(align([...rows, ...more]))
+}
 
-Flags, and the variables that they beat:
-${optionsHelp()}
+/** Two lines or more for each: what it is, then where else it comes from and what holds without it. */
+function flagLines(flags: readonly FlagDescription[]): string[] {
+  const gap = '  '
+  const left = Math.max(...flags.map(({ usage }) => usage.length))
+  const width = COLUMNS - 2 * gap.length - left
+  return flags.flatMap(({ usage, help, variables, fallback }) => {
+    const origin = [variables.join(', then '), fallback === undefined ? '' : `default: ${fallback}`]
+    const right = [help, origin.filter((part) => part !== '').join('; ')]
+      .filter((text) => text !== '')
+      .flatMap((text) => wrap(text, width))
+    return right.map((line, i) => `${gap}${(i === 0 ? usage : '').padEnd(left)}${gap}${line}`)
+  })
+}
 
-CONNBOOK_ADMIN_USERNAME, CONNBOOK_ADMIN_PASSWORD, CONNBOOK_CLIENT_ID and
-CONNBOOK_CLIENT_SECRET set the credentials of a first start; with _FILE behind
-its name, each is read from a file.
+function isFlag(word: string): boolean {
+  return word.startsWith('-')
+}
 
-A TIME is a number and a unit: 90s, 15m, 12h, 30d.
+function indent(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`)
+}
 
-Exit codes: 0 stopped as asked, 1 something else went wrong, 2 not understood,
-65 damaged data, 75 the data folder is in use.
-`
+/** Paragraphs with an empty line between them. */
+function page(paragraphs: readonly (readonly string[])[]): string {
+  return `${paragraphs.map((lines) => lines.join('\n')).join('\n\n')}\n`
+}
+
+function verbOf(name: string): string {
+  return name.split(' ')[1] ?? name
 }

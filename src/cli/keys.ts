@@ -14,7 +14,10 @@ import { openRevocationsFile, readRevocations, revocationsMissing } from '../aut
 import { systemCode, UsageError } from '../errors.ts'
 import { type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
+import { alignColumns } from './columns.ts'
+import { parseVerb } from './command.ts'
 import { recordCommand } from './command-audit.ts'
+import { type Look, plainLook } from './look.ts'
 import { parseCommandLine } from './options.ts'
 import { OutputError, type Print } from './output.ts'
 import { checkUsedFolder } from './used-folder.ts'
@@ -31,20 +34,16 @@ export async function runKeysCommand(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
   print: Print,
+  look: Look = plainLook,
 ): Promise<void> {
   const { options, words } = parseCommandLine(args, environment, ['data'])
-  const [given, ...rest] = words
-  const verb = verbs.find((known) => known === given)
-  if (verb === undefined) {
-    throw new UsageError(
-      `Unknown command "${['keys', given ?? ''].join(' ').trim()}"; it takes ${verbs.join(', ')}`,
-    )
-  }
+  const [word, ...rest] = words
+  const verb = parseVerb('keys', verbs, word)
   if (rest.length > 0) throw new UsageError(`Write it as: connbook keys ${verb}`)
   const path = resolve(options.data)
   await checkUsedFolder(path)
   const folder = dataPaths(path)
-  const lines = await { rotate, 'revoke-all': revokeAll, list }[verb](folder)
+  const lines = await { rotate, 'revoke-all': revokeAll, list }[verb](folder, look)
   try {
     for (const line of lines) await print(`${line}\n`)
   } catch (error) {
@@ -82,14 +81,20 @@ async function revokeAll(folder: DataPaths): Promise<string[]> {
   ]
 }
 
-async function list(folder: DataPaths): Promise<string[]> {
+async function list(folder: DataPaths, look: Look): Promise<string[]> {
   const keys = await readKeys(folder, true)
   const now = secondsOf(Date.now())
   if (keys.length === 0) return [NO_KEY]
+  const state = (key: StoredKey, i: number) => (i === 0 ? 'signs' : describeEnd(key, now))
+  if (look.isTerminal) {
+    const since = ({ created }: StoredKey) => (created === undefined ? 'unknown' : describeMoment(created))
+    const rows = keys.map((key, i) => [key.id, since(key), state(key, i)])
+    return alignColumns(['KEY', 'SINCE', 'STATE'], rows, look)
+  }
   return keys.map((key, i) => {
     const since =
       key.created === undefined ? 'made by an earlier version' : `since ${describeMoment(key.created)}`
-    return `${key.id}  ${since}  ${i === 0 ? 'signs' : describeEnd(key, now)}`
+    return `${key.id}  ${since}  ${state(key, i)}`
   })
 }
 

@@ -2,15 +2,18 @@ import { isIP, isIPv6 } from 'node:net'
 import { UsageError } from '../errors.ts'
 import { type ExportFormatName, exportFormatNames } from '../exchange/export-formats.ts'
 import { DURATION_SECONDS_MAX } from '../limits.ts'
-import type { LogFormat } from '../log.ts'
-import type { Network } from '../server/proxy-trust.ts'
+import { type LogFormat, type LogLevel, logLevels } from '../log.ts'
+import { type Network, UNIX_PEER } from '../server/proxy-trust.ts'
 import { type ImportMode, importModes } from '../store/import-plan.ts'
+import { adviceFor, findNearest } from './nearest.ts'
 
 /** Everything that can be set, parsed. */
 export interface Options {
   readonly port: number
   /** Undefined: every address, IPv6 and IPv4. */
   readonly host: string | undefined
+  /** Path of a Unix socket to listen on instead. */
+  readonly listen: string | undefined
   readonly data: string
   /** Empty, or `/like/this`. */
   readonly basePath: string
@@ -22,7 +25,9 @@ export interface Options {
   readonly tokenTtlSeconds: number
   /** Undefined: text on a terminal, JSON otherwise. */
   readonly logFormat: LogFormat | undefined
+  readonly logLevel: LogLevel
   readonly accessLog: boolean
+  readonly metricsPublic: boolean
   readonly shutdownTimeoutSeconds: number
   /** Only where an account is added. */
   readonly readOnly: boolean
@@ -34,6 +39,10 @@ export interface Options {
   readonly mode: ImportMode
   /** Only where records are imported. */
   readonly dryRun: boolean
+  /** Only where the health of a server is checked. */
+  readonly live: boolean
+  /** Only where units for systemd are printed: the one of a socket instead of that of the service. */
+  readonly socket: boolean
 }
 
 /** One line of the table from which flags, environment, defaults and help are made. */
@@ -44,6 +53,10 @@ interface OptionSpec<Value> {
   readonly help: string
   /** The default as one would type it; undefined when there is none. */
   readonly default?: string
+  /** What happens when there is no default and nothing is given. */
+  readonly otherwise?: string
+  /** The words that can be its value, when they are few. */
+  readonly choices?: readonly string[]
   /** Whether the flag may stand there more than once; its values come with commas between them. */
   readonly isRepeatable?: boolean
   /** Whether it belongs to a command that names it, and not to the server; then it has no variable. */
@@ -55,6 +68,7 @@ interface OptionSpec<Value> {
 }
 
 const DAY_SECONDS = 24 * 60 * 60
+const logFormats = ['text', 'json'] as const
 
 const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]> } = {
   port: {
@@ -68,8 +82,15 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
   host: {
     flag: '--host',
     placeholder: 'ADDRESS',
-    help: 'address to listen on (default: every address, IPv6 and IPv4)',
+    help: 'address to listen on',
+    otherwise: 'every address, IPv6 and IPv4',
     parse: parseHost,
+  },
+  listen: {
+    flag: '--listen',
+    placeholder: 'unix:PATH',
+    help: 'Unix socket to listen on, instead of an address',
+    parse: parseListen,
   },
   data: {
     flag: '--data',
@@ -121,10 +142,25 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
   logFormat: {
     flag: '--log-format',
     placeholder: 'text|json',
-    help: 'form of the log (default: text on a terminal, else json)',
+    help: 'form of the log',
+    otherwise: 'text on a terminal, else json',
+    choices: logFormats,
     parse: parseLogFormat,
   },
+  logLevel: {
+    flag: '--log-level',
+    placeholder: 'LEVEL',
+    help: 'least to log: debug, info, warn, error',
+    default: 'info',
+    choices: logLevels,
+    parse: parseLogLevel,
+  },
   accessLog: { flag: '--access-log', help: 'log every request', parse: parseSwitch },
+  metricsPublic: {
+    flag: '--metrics-public',
+    help: 'show /metrics to everybody, without a credential',
+    parse: parseSwitch,
+  },
   shutdownTimeoutSeconds: {
     flag: '--shutdown-timeout',
     placeholder: 'TIME',
@@ -165,13 +201,34 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
     isOfCommand: true,
     parse: parseSwitch,
   },
+  live: {
+    flag: '--live',
+    help: 'ask only whether the process is alive (/healthz), not whether it is ready (/readyz)',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
+  socket: {
+    flag: '--socket',
+    help: 'the unit of a socket, which starts the server when somebody connects',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
 }
 
 const specEntries = Object.entries(optionSpecs) as [keyof Options, OptionSpec<unknown>][]
-const serverFlags = specEntries.filter(([, spec]) => !spec.isOfCommand).map(([name]) => name)
+
+/** In the order of the table. */
+export const optionNames: readonly (keyof Options)[] = specEntries.map(([name]) => name)
+
+/** The flags that `serve` takes. */
+export const serverFlags: readonly (keyof Options)[] = specEntries
+  .filter(([, spec]) => !spec.isOfCommand)
+  .map(([name]) => name)
 
 export interface CommandLine {
   readonly options: Options
+  /** The flags that are given, each with its text; a repeated one has commas between its texts. */
+  readonly given: ReadonlyMap<string, string>
   /** What is neither a flag nor a flag's value. */
   readonly words: readonly string[]
 }
@@ -199,22 +256,57 @@ export function parseCommandLine(
   if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) {
     throw new UsageError('Cannot serve HTTPS with only one of --tls-cert and --tls-key; give both or neither')
   }
-  return { options, words }
+  if (options.listen !== undefined) checkAlone(options, given, environment)
+  const texts = Array.from(given.values())
+  return { options, given: new Map(texts), words }
 }
 
-/** A line of help for each flag. */
-export function optionsHelp(flags: readonly (keyof Options)[] = serverFlags): string {
-  const rows = specEntries
+/** @throws {UsageError} for what says nothing beside a Unix socket, or speaks against it. */
+function checkAlone(
+  { tlsCert }: Options,
+  given: ReadonlyMap<keyof Options, unknown>,
+  environment: NodeJS.ProcessEnv,
+): void {
+  for (const spec of [optionSpecs.port, optionSpecs.host]) {
+    const variable = variableOf(spec) ?? ''
+    const isGiven = [...given.keys()].some((name) => optionSpecs[name].flag === spec.flag)
+    if (isGiven || environment[variable]) {
+      const source = isGiven ? spec.flag : variable
+      throw new UsageError(
+        `Cannot listen on a Unix socket and by ${source} as well; give --listen or ${source}`,
+      )
+    }
+  }
+  if (tlsCert !== undefined) {
+    throw new UsageError(
+      'Cannot serve HTTPS on a Unix socket; leave --tls-cert and --tls-key to the proxy before it',
+    )
+  }
+}
+
+/** What the help tells of a flag. */
+export interface FlagDescription {
+  readonly name: keyof Options
+  /** As it is typed: the flag, and what stands for its value. */
+  readonly usage: string
+  readonly help: string
+  /** Those that it beats, in their order. */
+  readonly variables: readonly string[]
+  /** What holds when it is not given. */
+  readonly fallback: string | undefined
+}
+
+/** Describes flags, in the order of the table. */
+export function describeFlags(flags: readonly (keyof Options)[]): FlagDescription[] {
+  return specEntries
     .filter(([name]) => flags.includes(name))
-    .map(([, spec]) => {
-      const left = spec.placeholder === undefined ? spec.flag : `${spec.flag} ${spec.placeholder}`
-      const fallback = spec.default === undefined ? '' : ` (default: ${spec.default})`
-      return [left, variableOf(spec) ?? '', spec.help + fallback] as const
-    })
-  const width = (column: 0 | 1) => Math.max(...rows.map((row) => row[column].length))
-  return rows
-    .map(([flag, variable, help]) => `  ${flag.padEnd(width(0))}  ${variable.padEnd(width(1))}  ${help}`)
-    .join('\n')
+    .map(([name, spec]) => ({
+      name,
+      usage: spec.placeholder === undefined ? spec.flag : `${spec.flag} ${spec.placeholder}`,
+      help: spec.help,
+      variables: [variableOf(spec), spec.lastVariable].filter((variable) => variable !== undefined),
+      fallback: spec.default ?? spec.otherwise,
+    }))
 }
 
 function splitArguments(args: readonly string[], flags: readonly (keyof Options)[]) {
@@ -235,7 +327,8 @@ function splitArguments(args: readonly string[], flags: readonly (keyof Options)
     const [name, spec] =
       specEntries.find(([candidate, { flag: known }]) => known === flag && flags.includes(candidate)) ?? []
     if (name === undefined || spec === undefined) {
-      throw new UsageError(`Unknown flag "${flag}"; see connbook help`)
+      const known = specEntries.filter(([each]) => flags.includes(each)).map(([, each]) => each.flag)
+      throw new UsageError(`Unknown flag "${flag}"; ${adviceFor(flag, known, 'see connbook help')}`)
     }
     const before = given.get(name)?.[1]
     if (before !== undefined && spec.isRepeatable !== true)
@@ -275,8 +368,14 @@ function parseValue(spec: OptionSpec<unknown>, source: string, text: string): un
     return spec.parse(text)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new UsageError(`Cannot use ${source} "${text}": it must be ${error.message}`)
+    const nearest = findNearest(text, choicesOf(spec))
+    const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`
+    throw new UsageError(`Cannot use ${source} "${text}": it must be ${error.message}${advice}`)
   }
+}
+
+function choicesOf(spec: OptionSpec<unknown>): readonly string[] {
+  return spec.choices ?? (spec.placeholder === undefined ? ['true', 'false'] : [])
 }
 
 function parsePort(text: string): number {
@@ -291,14 +390,22 @@ function parseHost(text: string): string {
   return text
 }
 
+function parseListen(text: string): string {
+  const path = /^unix:([^\0]+)$/.exec(text)?.[1]
+  if (path === undefined)
+    throw new RangeError('unix: and the path of a socket, such as unix:/run/connbook/http')
+  return path
+}
+
 /** With commas between them. An address alone is a network of its own. */
 function parseNetworks(text: string): Network[] {
   return text.split(',').map((network) => {
+    if (network.trim() === UNIX_PEER) return { address: UNIX_PEER, bits: 0 }
     const [, address = '', given] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(network.trim()) ?? []
     const bitsMax = isIPv6(address) ? 128 : 32
     const bits = Number(given ?? bitsMax)
     if (isIP(address) === 0 || address.includes('%') || bits > bitsMax) {
-      throw new RangeError('an address or a network, such as 10.0.0.0/8 or fd00::/8')
+      throw new RangeError('an address or a network, such as 10.0.0.0/8 or fd00::/8, or unix')
     }
     return { address, bits }
   })
@@ -323,8 +430,15 @@ function parseDuration(text: string): number {
 }
 
 function parseLogFormat(text: string): LogFormat {
-  if (text !== 'text' && text !== 'json') throw new RangeError('text or json')
-  return text
+  const format = logFormats.find((known) => known === text)
+  if (format === undefined) throw new RangeError(logFormats.join(' or '))
+  return format
+}
+
+function parseLogLevel(text: string): LogLevel {
+  const level = logLevels.find((one) => one === text)
+  if (level === undefined) throw new RangeError('debug, info, warn or error')
+  return level
 }
 
 function parseChoice<Choice extends string>(text: string, choices: readonly Choice[]): Choice {

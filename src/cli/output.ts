@@ -1,4 +1,4 @@
-import { ConnbookError } from '../errors.ts'
+import { ConnbookError, systemCode } from '../errors.ts'
 
 /** Writes to standard output; resolves when that has taken the text. */
 export type Print = (text: string) => Promise<void>
@@ -6,4 +6,16 @@ export type Print = (text: string) => Promise<void>
 /** Standard output did not take what a command has to show. */
 export class OutputError extends ConnbookError {
   readonly code = 'output_failed'
+}
+
+/**
+ * Prints what nobody misses when the reader of the pipe has gone.
+ *
+ * @throws {OutputError} when it fails otherwise.
+ */
+export async function inform(print: Print, text: string): Promise<void> {
+  await print(text).catch((error: unknown) => {
+    if (systemCode(error) === 'EPIPE') return
+    throw new OutputError(`Cannot write to standard output (${systemCode(error)})`, { cause: error })
+  })
 }

@@ -6,13 +6,18 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
+/** Whether an IP address leads no further than this machine. */
+export function isLoopback(address: string): boolean {
+  return loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
+
 /**
  * Warns when plain HTTP is spoken beyond this machine.
  *
  * @param address The IP address listened on.
  */
 export function warnOfPlainHttp(address: string, log: Log): void {
-  if (loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return
+  if (isLoopback(address)) return
   log.warn('plain_http', {
     address,
     reason: 'passwords and tokens travel readable for everybody on the way',

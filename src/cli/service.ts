@@ -1,4 +1,3 @@
-import { type AddressInfo, isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { openAuditTrail } from '../audit/audit-trail.ts'
 import { type Accounts, accountsDocument } from '../auth/accounts.ts'
@@ -9,25 +8,30 @@ import { prepareKeys, secondsOf } from '../auth/key-rotation.ts'
 import { readKeys } from '../auth/keys.ts'
 import { followAccounts } from '../auth/live-accounts.ts'
 import { followKeys } from '../auth/live-keys.ts'
+import { loginMetrics } from '../auth/login-metrics.ts'
 import { openRevocations } from '../auth/revocations.ts'
 import { checkRevocations } from '../auth/revocations-file.ts'
-import { ConnbookError, systemCode } from '../errors.ts'
 import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
+import { watchEventLoop } from '../metrics/event-loop.ts'
+import { processMetrics } from '../metrics/process-metrics.ts'
 import { configurationRoutes } from '../resources/configurations.ts'
 import { exportRoutes } from '../resources/export.ts'
 import { healthRoutes } from '../resources/health.ts'
 import { importRoutes } from '../resources/import.ts'
+import { metricsRoutes } from '../resources/metrics.ts'
 import { sessionRoutes } from '../resources/session.ts'
 import { tokenRoutes } from '../resources/token.ts'
 import { type App, createApp, createStartingApp, STILL_READING } from '../server/app.ts'
-import { createListener, type Listener, type TlsTexts } from '../server/listener.ts'
+import { createListener, type TlsTexts } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { openConfigurationStore } from '../store/configuration-store.ts'
+import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
 import { createFirstAccounts, givenVariables } from './first-start.ts'
+import { listen } from './listen.ts'
 import type { Options } from './options.ts'
 import { checkNeverStarted } from './used-folder.ts'
 
@@ -35,8 +39,10 @@ import { checkNeverStarted } from './used-folder.ts'
 export interface Service {
   /** Where it is reached, base path included, without a slash at the end. */
   readonly url: string
-  /** The IP address listened on. */
-  readonly address: string
+  /** The IP address listened on; undefined for a Unix socket. */
+  readonly address: string | undefined
+  /** As `Reached` has it. */
+  readonly socket: string | undefined
   readonly folder: DataFolder
   readonly records: number
   /** The credentials that this start made up; undefined when it was not the first. */
@@ -55,11 +61,6 @@ export interface ServiceOptions {
   readonly tls?: TlsTexts | undefined
   readonly files?: FileSystem
   readonly makeClock?: (notBefore: number) => Clock
-}
-
-/** The address cannot be listened on. */
-export class ListenError extends ConnbookError {
-  readonly code = 'cannot_listen'
 }
 
 /**
@@ -99,19 +100,20 @@ async function start(
   const opening = Promise.withResolvers<App | undefined>()
   const health = healthRoutes(() => STILL_READING)
   let app = createStartingApp(health, basePath, opening.promise)
-  const listener: Listener = createListener({
+  const listener = createListener({
     app: (request) => app(request),
     log,
     hasAccessLog: options.accessLog,
     trustedProxies: options.trustProxy && createTrust(options.trustProxy),
     tls,
   })
-  const { address, port } = await listen(listener, options)
   // For a start that fails; otherwise what is in flight is answered below, before anything is put away.
   cleanUps.push(() => listener.drain(0))
-  const url = `${tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}${basePath}`
+  const isSecure = tls !== undefined
+  const { origin, address, socket } = await listen(listener, { options, environment, isSecure })
+  const url = origin + basePath
   const notice = setTimeout(() => {
-    log.info('reading', { url, data: folder.path })
+    log.info('reading', { url, socket, data: folder.path })
     opening.resolve(undefined)
   }, LONG_START_MS)
   cleanUps.push(() => clearTimeout(notice))
@@ -165,10 +167,20 @@ async function start(
     log,
   })
   cleanUps.push(() => authenticator.close())
+  const isWritable = () => store.isWritable && revocations.isWritable
   const whyNotReady = () => {
     if (listener.isDraining) return 'The server is stopping'
-    return store.isWritable && revocations.isWritable ? undefined : 'The disk failed, and changes are refused'
+    return isWritable() ? undefined : 'The disk failed, and changes are refused'
   }
+  const eventLoop = watchEventLoop()
+  cleanUps.push(() => eventLoop.close())
+  const metrics = [
+    ...listener.metrics,
+    ...storeMetrics(store, isWritable),
+    ...loginMetrics(authenticator.logins),
+    ...eventLoop.metrics,
+    ...processMetrics(),
+  ]
   const routes = [
     ...sessionRoutes(authenticator),
     ...tokenRoutes(authenticator),
@@ -176,6 +188,7 @@ async function start(
     ...exportRoutes(store),
     ...importRoutes(store, audit),
     ...healthRoutes(whyNotReady),
+    ...metricsRoutes(metrics, options.metricsPublic),
   ]
   isStarted = true
   if (folder.completedRestore !== undefined)
@@ -187,30 +200,9 @@ async function start(
   opening.resolve(app)
   cleanUps.push(() => listener.drain(options.shutdownTimeoutSeconds * 1000))
   const { useCertificate } = listener
-  return { url, address, folder, records: store.count, madeUp, useCertificate, stop }
+  return { url, address, socket, folder, records: store.count, madeUp, useCertificate, stop }
 }
 
 function namesOf({ users, clients }: Accounts) {
   return { users: users.map(({ name }) => name), clients: clients.map(({ name }) => name) }
-}
-
-async function listen(listener: Listener, { port, host }: Options): Promise<AddressInfo> {
-  try {
-    return await listener.listen(port, host)
-  } catch (error) {
-    const where = host === undefined ? `port ${port}` : `${urlHost(host)}:${port}`
-    const reasons: Record<string, string> = {
-      EADDRINUSE: 'another process listens there; stop it, or choose another with --port',
-      EACCES: 'this account may not use that port; choose one above 1023 with --port',
-      EADDRNOTAVAIL: 'this machine has no such address; choose one of its own with --host',
-      ENOTFOUND: 'no address has that name; choose one of this machine with --host',
-    }
-    const reason = reasons[systemCode(error) ?? ''] ?? String(error)
-    throw new ListenError(`Cannot listen on ${where}: ${reason}`, { cause: error })
-  }
-}
-
-function urlHost(host: string | undefined): string {
-  if (host === undefined || host === '::' || host === '0.0.0.0') return 'localhost'
-  return isIPv6(host) ? `[${host}]` : host
 }

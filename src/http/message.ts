@@ -32,6 +32,8 @@ export interface Request extends Caller {
   /** What stands behind the first `?`; empty without one. */
   readonly query: string
   readonly headers: IncomingHttpHeaders
+  /** What the path was found to be, as routes are written: `/things/:name`; undefined when nothing is there. */
+  pattern?: string
   /**
    * To be called when the body has come, which may be long after the head.
    *

@@ -27,11 +27,14 @@ export interface Match {
   readonly route: Route | undefined
   /** The methods that the resource has, as the `Allow` header lists them. */
   readonly allow: string
+  /** The path as routes have it, with its slash at the end and without base path. */
+  readonly pattern: string
   /** The decoded segment that stands for `:parameter`; empty without one. */
   readonly parameter: string
 }
 
 interface Resource {
+  readonly pattern: string
   readonly routes: Map<string, Route>
   allow: string
 }
@@ -73,6 +76,7 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
       return {
         route: resource.routes.get(method === 'HEAD' ? 'GET' : method),
         allow: resource.allow,
+        pattern: resource.pattern,
         parameter: named === undefined ? name : '',
       }
     },
@@ -80,7 +84,7 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
 
   function addRoute(route: Route, path: string) {
     const end = path.lastIndexOf('/')
-    const resource = resourceAt(path.slice(0, end), path.slice(end + 1))
+    const resource = resourceAt(path.slice(0, end), path.slice(end + 1), route.path)
     resource.routes.set(route.method, route)
     const methods = [...resource.routes.keys()].flatMap((method) =>
       method === 'GET' ? ['GET', 'HEAD'] : [method],
@@ -88,12 +92,12 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
     resource.allow = [...methods, 'OPTIONS'].join(', ')
   }
 
-  function resourceAt(folderPath: string, name: string): Resource {
+  function resourceAt(folderPath: string, name: string, pattern: string): Resource {
     const folder: Folder = folders.get(folderPath) ?? { byName: new Map() }
     folders.set(folderPath, folder)
     const isParameter = name.startsWith(':')
     const known = isParameter ? folder.parameter : folder.byName.get(name)
-    const resource = known ?? { routes: new Map(), allow: '' }
+    const resource = known ?? { pattern, routes: new Map(), allow: '' }
     if (isParameter) folder.parameter = resource
     else folder.byName.set(name, resource)
     return resource

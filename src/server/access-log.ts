@@ -4,14 +4,13 @@ import type { IncomingRequest } from './incoming-request.ts'
 /** Writes a line once the answer has gone out, or its connection has been closed. */
 export function logWhenDone(request: IncomingRequest, log: Log): void {
   const { response } = request
-  const start = performance.now()
   response.once('close', () => {
     log.info('request', {
       request_id: request.requestId,
       method: request.method,
       path: request.path,
       status: response.statusCode,
-      ms: Math.round((performance.now() - start) * 10) / 10,
+      ms: Math.round((performance.now() - request.beganMs) * 10) / 10,
       address: request.address,
       account: request.principal?.name,
       complete: response.writableFinished,

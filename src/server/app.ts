@@ -2,7 +2,7 @@ import { type Authenticator, readBearer } from '../auth/authenticator.ts'
 import { isCrossSite } from '../http/cross-site.ts'
 import type { Reply, Request } from '../http/message.ts'
 import { PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
-import { createRouter, type Match, type Route } from '../http/router.ts'
+import { createRouter, type Match, type Route, type Router } from '../http/router.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
 import type { Log } from '../log.ts'
 
@@ -30,7 +30,7 @@ export function createApp(
   const router = createRouter(routes, basePath)
 
   return (request) => {
-    const match = router.match(request.method, request.path)
+    const match = matchOf(router, request)
     try {
       const reply = dispatch(request, match)
       return reply instanceof Promise
@@ -118,7 +118,7 @@ export function createStartingApp(
   const router = createRouter(routes, basePath)
 
   return (request) => {
-    const match = router.match(request.method, request.path)
+    const match = matchOf(router, request)
     const route = match === 'malformed' ? undefined : match?.route
     try {
       if (route !== undefined) return route.handle(request, '')
@@ -128,6 +128,13 @@ export function createStartingApp(
     }
     return next.then((app) => (app === undefined ? problemReply(stillStarting()) : app(request)))
   }
+}
+
+/** Also notes on the request what it leads to. */
+function matchOf(router: Router, request: Request): ReturnType<Router['match']> {
+  const match = router.match(request.method, request.path)
+  if (match !== undefined && match !== 'malformed') request.pattern = match.pattern
+  return match
 }
 
 function stillStarting(): Problem {

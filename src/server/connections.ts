@@ -22,24 +22,32 @@ export class Connections {
     this.#giveWay = giveWay
   }
 
-  /** Takes a new TCP connection in; another gives way to it when there are `max` already. */
-  add(socket: Socket): void {
-    if (this.#strangers.members.size + this.#known.members.size >= this.#max) this.#makeRoom()
+  get count(): number {
+    return this.#strangers.members.size + this.#known.members.size
+  }
+
+  /**
+   * Takes a new connection in; another gives way to it when there are `max` already.
+   *
+   * @param address Of the other end.
+   */
+  add(socket: Socket, address = socket.remoteAddress ?? ''): void {
+    if (this.count >= this.#max) this.#makeRoom()
     const ends = endsOf(socket)
-    const connection = new Connection(socket, socket.remoteAddress ?? '')
+    const connection = new Connection(socket, address)
     this.touch(connection)
     this.#strangers.members.add(connection)
     this.#bySocket.set(socket, connection)
-    this.#byEnds.set(ends, connection)
+    if (ends !== undefined) this.#byEnds.set(ends, connection)
     socket.once('close', () => {
       this.#remove(connection)
-      if (this.#byEnds.get(ends) === connection) this.#byEnds.delete(ends)
+      if (ends !== undefined && this.#byEnds.get(ends) === connection) this.#byEnds.delete(ends)
     })
   }
 
   /** TLS is there: what happens on `secured` happens on the connection that carries it. */
   join(secured: Socket): void {
-    const connection = this.#byEnds.get(endsOf(secured))
+    const connection = this.#byEnds.get(endsOf(secured) ?? '')
     if (connection === undefined) return
     connection.secure(secured)
     this.#bySocket.set(secured, connection)
@@ -121,7 +129,11 @@ class Group {
   }
 }
 
-/** Node does not tell what a TLS socket runs over, but both have the same ends. */
-function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+/**
+ * Node does not tell what a TLS socket runs over, but both have the same ends. Those of a Unix socket have no names, and
+ * carry no TLS.
+ */
+function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string | undefined {
+  if (remoteAddress === undefined) return undefined
   return `${remoteAddress} ${remotePort} ${localAddress}`
 }

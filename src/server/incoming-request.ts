@@ -22,6 +22,9 @@ export class IncomingRequest implements Request {
   readonly address: string
   readonly isSecure: boolean
   principal?: Principal
+  pattern?: string
+  /** When it began to be answered, by `performance.now()`. */
+  beganMs = 0
   checkAgain?: () => Promise<never> | undefined
   readonly response: ServerResponse
   readonly #incoming: IncomingMessage

@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo, BlockList, Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { getHeapStatistics } from 'node:v8'
 import type { Reply } from '../http/message.ts'
@@ -24,6 +24,7 @@ import {
   WAITING_REQUESTS_HEAP_SHARE,
 } from '../limits.ts'
 import type { Log } from '../log.ts'
+import type { Family } from '../metrics/family.ts'
 import { logWhenDone } from './access-log.ts'
 import { type App, problemReply } from './app.ts'
 import type { Connection } from './connection.ts'
@@ -32,9 +33,10 @@ import { findConnectionsLimit } from './descriptors.ts'
 import { findFramingFault } from './framing.ts'
 import { IncomingRequest } from './incoming-request.ts'
 import { lingerOnClose } from './linger.ts'
-import { findOrigin } from './proxy-trust.ts'
+import { findOrigin, type Trust, UNIX_PEER } from './proxy-trust.ts'
 import { clientProblem, refuseRaw, targetProblem } from './raw-refusal.ts'
 import { createRequestIds } from './request-id.ts'
+import { RequestMetrics } from './request-metrics.ts'
 import { createTurns } from './turns.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 import { writeReply } from './write-reply.ts'
@@ -51,14 +53,23 @@ export interface ListenerOptions {
   /** Whether each answer is a line in the log. */
   readonly hasAccessLog: boolean
   /** Proxies that are believed when they say who calls; none when not given. */
-  readonly trustedProxies?: BlockList | undefined
+  readonly trustedProxies?: Trust | undefined
   /** Plain HTTP without it. */
   readonly tls?: TlsTexts | undefined
 }
 
+/**
+ * An address or a name, undefined for every address, IPv6 and IPv4; the path of a Unix socket; or the descriptor of a
+ * socket on which another process has begun to listen.
+ */
+export type Place =
+  | { readonly port: number; readonly host: string | undefined }
+  | { readonly path: string }
+  | { readonly fd: number }
+
 export interface Listener {
-  /** @param host An address or a name; undefined for every address, IPv6 and IPv4. */
-  listen(port: number, host: string | undefined): Promise<AddressInfo>
+  /** @returns The address listened on; undefined for a Unix socket. */
+  listen(place: Place): Promise<AddressInfo | undefined>
   /**
    * Shows another certificate to whoever connects from now on; connections that there are go on with theirs. A session
    * of the old one is not resumed: such a client gets a full handshake.
@@ -69,6 +80,8 @@ export interface Listener {
   useCertificate(tls: TlsTexts): void
   /** Whether `drain` has been called. */
   readonly isDraining: boolean
+  /** Of requests and connections. */
+  readonly metrics: readonly Family[]
   /** Takes no more connections, answers what is in flight, and after `timeoutMs` cuts off what is left. */
   drain(timeoutMs: number): Promise<void>
 }
@@ -91,6 +104,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   const waiting = new WaitingRequests(
     (getHeapStatistics().heap_size_limit * WAITING_REQUESTS_HEAP_SHARE) / WAITING_REQUEST_BYTES,
   )
+  const metrics = new RequestMetrics()
   let isHolding = false
   let cutOffLogged = Number.NEGATIVE_INFINITY
   let isDraining = false
@@ -116,7 +130,9 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('checkContinue', receive satisfies RequestListener)
   server.on('checkExpectation', receive satisfies RequestListener)
-  server.on('connection', (socket: Socket) => connections.add(socket))
+  /** Of peers that have none. */
+  let peerAddress: string | undefined
+  server.on('connection', (socket: Socket) => connections.add(socket, peerAddress))
   tlsServer?.on('secureConnection', (socket: Socket) => connections.join(socket))
   server.on('connect', (_: IncomingMessage, socket: Socket) => {
     // Node has taken its own listeners away.
@@ -129,15 +145,27 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     get isDraining() {
       return isDraining
     },
-    listen(port, host) {
-      const { promise, resolve, reject } = Promise.withResolvers<AddressInfo>()
+    metrics: [
+      ...metrics.families,
+      {
+        name: 'connbook_http_connections',
+        help: 'Open connections.',
+        type: 'gauge',
+        samples: () => [{ value: connections.count }],
+      },
+    ],
+    listen(place) {
+      const { promise, resolve, reject } = Promise.withResolvers<AddressInfo | undefined>()
       if (limit.openFiles !== undefined) {
         log.warn('connections_limited', { connections: limit.connections, open_files: limit.openFiles })
       }
       server.once('error', reject)
-      server.listen({ port, host }, () => {
+      server.listen(place, () => {
         server.off('error', reject)
-        resolve(server.address() as AddressInfo)
+        const address = server.address()
+        if (address !== null && typeof address === 'object') return resolve(address)
+        peerAddress = UNIX_PEER
+        resolve(undefined)
       })
       return promise
     },
@@ -159,7 +187,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     const { socket } = incoming
     const connection = connections.of(socket)
     // Nobody is there any more to be answered, or to be held to account; the parser goes on with what it has.
-    if (connection === undefined || socket.destroyed) {
+    if (connection === undefined || connection.origin.address === '' || socket.destroyed) {
       socket.destroy()
       return
     }
@@ -212,6 +240,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
 
   function cutOff({ socket, origin }: Connection, reason: string) {
     socket.destroy()
+    metrics.cutOff.increment()
     const now = performance.now()
     if (now - cutOffLogged < CUT_OFF_LOG_PAUSE_MS) return
     cutOffLogged = now
@@ -221,6 +250,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   function answer(incoming: IncomingMessage, request: IncomingRequest, connection: Connection) {
     if (connection.isClosing || connection.socket.destroyed) return
     const { response } = request
+    metrics.begin(request)
     if (hasAccessLog) logWhenDone(request, log)
     const fault = findFramingFault(incoming)
     if (fault !== undefined || !response.shouldKeepAlive) connection.isClosing = true
@@ -243,13 +273,16 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       const { isBodyRefused } = request
       if (isBodyRefused) lingerOnClose(connection.socket, turns)
       if (isBodyRefused || isLast) connection.isClosing = true
-      writeReply(request, reply, fixedHeaders, isBodyRefused || isLast, turns)
+      const streamed = writeReply(request, reply, fixedHeaders, isBodyRefused || isLast, turns)
+      if (streamed === undefined) metrics.end(request, reply.status)
+      else void streamed.then(() => metrics.end(request, reply.status))
     } catch (error) {
       log.error('reply_failed', {
         request_id: request.requestId,
         reason: error instanceof Error ? error.stack : String(error),
       })
       request.response.destroy()
+      metrics.end(request, 500)
     }
   }
 
@@ -262,6 +295,8 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       return
     }
     connection.isBroken = true
+    metrics.malformed.increment()
+    log.debug('request_not_understood', { address: connection.origin.address, reason: error.code })
     const problem = clientProblem(error)
     const { last } = connection
     if (last === undefined || last.isComplete) refuseAfterLast(socket, problem)

@@ -3,11 +3,17 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { Caller } from '../http/message.ts'
 import { trimBlanks } from '../http/white-space.ts'
 
-/** Addresses that begin with the same bits. */
+/** What stands for the address of whoever comes in on a Unix socket, and there has none. */
+export const UNIX_PEER = 'unix'
+
+/** Addresses that begin with the same bits; the address UNIX_PEER stands for itself. */
 export interface Network {
   readonly address: string
   readonly bits: number
 }
+
+/** Whether what an address says of others is believed. */
+export type Trust = (address: string) => boolean
 
 /** Where a request comes from, and how. */
 export type Origin = Pick<Caller, 'address' | 'isSecure'>
@@ -21,24 +27,23 @@ export type Origin = Pick<Caller, 'address' | 'isSecure'>
  *
  * @param peer What the connection itself tells.
  */
-export function findOrigin(
-  peer: Origin,
-  headers: IncomingHttpHeaders,
-  trusted: BlockList | undefined,
-): Origin {
-  if (trusted === undefined || !isTrusted(peer.address, trusted)) return peer
+export function findOrigin(peer: Origin, headers: IncomingHttpHeaders, isTrusted: Trust | undefined): Origin {
+  if (isTrusted === undefined || !isTrusted(peer.address)) return peer
   const { 'x-forwarded-for': hops, 'x-forwarded-proto': schemes } = headers
   const scheme = lastOf(schemes)?.toLowerCase()
   return {
-    address: findAddress(peer.address, hops, trusted),
+    address: findAddress(peer.address, hops, isTrusted),
     isSecure: scheme === undefined ? peer.isSecure : scheme === 'https',
   }
 }
 
-export function createTrust(networks: readonly Network[]): BlockList {
+export function createTrust(networks: readonly Network[]): Trust {
   const trusted = new BlockList()
-  for (const { address, bits } of networks) trusted.addSubnet(address, bits, familyOf(address))
-  return trusted
+  const addressed = networks.filter(({ address }) => address !== UNIX_PEER)
+  for (const { address, bits } of addressed) trusted.addSubnet(address, bits, familyOf(address))
+  const isUnixTrusted = addressed.length < networks.length
+  return (address) =>
+    address === UNIX_PEER ? isUnixTrusted : isIP(address) !== 0 && trusted.check(address, familyOf(address))
 }
 
 /**
@@ -49,13 +54,13 @@ export function unmapped(address: string): string {
   return address.startsWith('::') ? address.replace(/^::ffff:(?=\d+\.[\d.]+$)/i, '') : address
 }
 
-function findAddress(peer: string, hops: string | readonly string[] | undefined, trusted: BlockList): string {
+function findAddress(peer: string, hops: string | readonly string[] | undefined, isTrusted: Trust): string {
   let address = peer
   for (const hop of [hops ?? []].flat().join(',').split(',').reverse()) {
     const claimed = parseHop(hop)
     if (claimed === undefined) break
     address = claimed
-    if (!isTrusted(claimed, trusted)) break
+    if (!isTrusted(claimed)) break
   }
   return address
 }
@@ -70,10 +75,6 @@ function parseHop(hop: string): string | undefined {
 
 function lastOf(list: string | readonly string[] | undefined): string | undefined {
   return list === undefined ? undefined : trimBlanks([list].flat().join(',').split(',').at(-1) ?? '')
-}
-
-function isTrusted(address: string, trusted: BlockList): boolean {
-  return isIP(address) !== 0 && trusted.check(address, familyOf(address))
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

@@ -11,6 +11,7 @@ import type { Turns } from './turns.ts'
  *
  * @param fixedHeaders Names and values, in turn, that every answer carries.
  * @param isLast Whether the connection ends with it.
+ * @returns What resolves when a body in pieces has gone out, or could not; undefined when all has been handed over.
  * @throws {TypeError} when a header cannot be sent; nothing has been.
  */
 export function writeReply(
@@ -19,7 +20,7 @@ export function writeReply(
   fixedHeaders: readonly string[],
   isLast: boolean,
   turns: Turns,
-): void {
+): Promise<void> | undefined {
   const { response } = request
   const { socket } = response.req
   // Node reads a flat list quicker than an object.
@@ -33,8 +34,8 @@ export function writeReply(
   // Latin 1 is quicker to write, where it is the same.
   else if (typeof body === 'string') response.end(body, bytes === body.length ? 'latin1' : 'utf8')
   else {
-    pipeline(inTurns(body, turns, socket), response).catch(() => response.destroy())
-    return
+    return pipeline(inTurns(body, turns, socket), response).catch(() => void response.destroy())
   }
   if (socket.writableLength > 0) response.once('close', limitTaking(socket))
+  return undefined
 }

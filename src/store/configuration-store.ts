@@ -3,11 +3,12 @@ import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
+import { Counter } from '../metrics/counter.ts'
 import { type Change, encodeChange } from './change.ts'
 import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import { changesOf, type ImportMode, type ImportPlan, planImport } from './import-plan.ts'
-import { Journal } from './journal.ts'
+import { Journal, type JournalActivity } from './journal.ts'
 import { type Recovered, recoverStore } from './recovery.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
 import { writeSnapshot } from './snapshot.ts'
@@ -20,6 +21,14 @@ export type Expectation = (record: Configuration) => boolean
 export interface Modification {
   readonly before: Configuration
   readonly after: Configuration
+}
+
+/** What became of the snapshots since the store was opened. */
+export interface Snapshots {
+  readonly written: Counter
+  readonly failed: Counter
+  /** The last one that was written, complete at `atMs` since 1970. */
+  last?: { readonly atMs: number; readonly seconds: number }
 }
 
 interface Decision<Outcome> {
@@ -45,6 +54,7 @@ export class ConfigurationStore {
   #hasOldJournal: boolean
   #snapshotDueBytes: number
   readonly #snapshotBytesMin: number
+  readonly snapshots: Snapshots = { written: new Counter(), failed: new Counter() }
   #snapshot: Promise<void> | undefined
 
   /** Use `openConfigurationStore`. */
@@ -103,6 +113,15 @@ export class ConfigurationStore {
   /** False while the disk has failed and changes are refused. */
   get isWritable(): boolean {
     return this.#journal.isWritable
+  }
+
+  /** Of the journal of changes. */
+  get journalBytes(): number {
+    return this.#journal.size
+  }
+
+  get journalActivity(): JournalActivity {
+    return this.#journal.activity
   }
 
   find(name: string): Configuration | undefined {
@@ -279,6 +298,7 @@ export class ConfigurationStore {
     if (this.#snapshot !== undefined || this.#journal.size < this.#snapshotDueBytes) return
     this.#snapshot = this.#compact()
       .catch((error: unknown) => {
+        this.snapshots.failed.increment()
         this.#log.error('snapshot_failed', { reason: String(error) })
         this.#snapshotDueBytes = this.#journal.size + this.#snapshotBytesMin
       })
@@ -300,12 +320,16 @@ export class ConfigurationStore {
   /** After the disk failed: the journal is not to be trusted, so everything goes into a snapshot first. */
   async #recover() {
     await this.#snapshot
-    await this.#writeSnapshot()
+    await this.#writeSnapshot().catch((error: unknown) => {
+      this.snapshots.failed.increment()
+      throw error
+    })
     await this.#journal.restart(() => [])
     await this.#dropOldJournal()
   }
 
   async #writeSnapshot() {
+    const beganMs = performance.now()
     const { revision, lastId, count } = this.#index
     const path = this.#folder.file(dataFiles.snapshot)
     const bytes = await writeSnapshot(
@@ -315,6 +339,8 @@ export class ConfigurationStore {
       this.#files,
     )
     this.#snapshotDueBytes = Math.max(this.#snapshotBytesMin, bytes)
+    this.snapshots.written.increment()
+    this.snapshots.last = { atMs: Date.now(), seconds: (performance.now() - beganMs) / 1000 }
     this.#log.info('snapshot_written', { records: count, revision, bytes })
   }
 

@@ -17,6 +17,8 @@ import {
   WAITING_CHANGES_MAX,
 } from '../limits.ts'
 import type { Log } from '../log.ts'
+import { Counter } from '../metrics/counter.ts'
+import { Histogram } from '../metrics/histogram.ts'
 import { encodeFrame } from './frame.ts'
 import { encodeJournalStart, type JournalPosition } from './journal-file.ts'
 
@@ -33,6 +35,18 @@ export class FrameTooLongError extends ConnbookError {
   constructor(bytes: number) {
     super(`Cannot store ${bytes} bytes of changes at once; the limit is ${LINE_BYTES_MAX}; make it several`)
   }
+}
+
+const SYNC_BOUNDS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+]
+
+/** What a journal has written and synced since it was opened. */
+export interface JournalActivity {
+  readonly frames: Counter
+  readonly changes: Counter
+  /** Of each frame's `fdatasync`. */
+  readonly syncSeconds: Histogram
 }
 
 /** How the state that a journal keeps takes part in its life. */
@@ -64,6 +78,11 @@ interface Waiting<Change> {
 export class Journal<Change> {
   readonly path: string
   readonly store: string
+  readonly activity: JournalActivity = {
+    frames: new Counter(),
+    changes: new Counter(),
+    syncSeconds: new Histogram(SYNC_BOUNDS),
+  }
   readonly #owner: JournalOwner<Change>
   readonly #log: Log
   readonly #files: FileSystem
@@ -201,6 +220,7 @@ export class Journal<Change> {
       const isFull = FULL_CODES.has(systemCode(error) ?? '') && (await this.#cutBack())
       return isFull ? this.#refuse(batch, full(error)) : this.#fail(batch, error)
     }
+    const syncBeganMs = performance.now()
     try {
       await file.datasync()
     } catch (error) {
@@ -209,6 +229,9 @@ export class Journal<Change> {
       await this.#cutBack()
       return this.#fail(batch, error)
     }
+    this.activity.syncSeconds.observe((performance.now() - syncBeganMs) / 1000)
+    this.activity.frames.increment()
+    this.activity.changes.increment(changes.length)
     this.#position = {
       file,
       size: size + frame.bytes.length,

@@ -13,6 +13,7 @@ import { prepareFolders } from './prepared-folders.ts'
 import { compareReads } from './reads.ts'
 import { describeDisturbance, describeMeasurement, toJson } from './report.ts'
 import type { Section } from './row.ts'
+import { measureScrapes } from './scrapes.ts'
 import { startConnbookOnCopy } from './servers.ts'
 import { measureStarts } from './starts.ts'
 import { renderMarkdown, renderText } from './tables.ts'
@@ -60,6 +61,7 @@ async function measureEverything() {
     show(await measureWholeList(many))
     show(await measureTokens(few))
     show(await compareWriteCost(few, most))
+    show(await measureScrapes(few, most))
   }
   show(await compareAdds(folders.few, workshop))
   show(await measureImports(folders, workshop))

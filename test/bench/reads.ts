@@ -43,6 +43,10 @@ export async function compareReads(few: Connbook, workshop: string): Promise<Sec
         cpuMicroseconds: ratioAtMost(1),
         ...others,
       }),
+      ...rowsOf('GET one record, 304 by a bare 200', notModified, bare, {
+        cpuMicroseconds: undefined,
+        ...others,
+      }),
       ...rowsOf('GET one record, bearer', byBearer, other, { cpuMicroseconds: undefined, ...others }),
     ],
   }

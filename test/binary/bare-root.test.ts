@@ -5,14 +5,18 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { missing } from '../support/debian.ts'
 import { executable } from '../support/executable.ts'
-import { createClient } from '../support/http-client.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
+const namespaces = ['--user', '--map-root-user', '--mount', '--net']
 
 describe('the executable', () => {
-  it('serves from a root that holds nothing but the libraries it names', async (t) => {
+  const skip = missing('ip', 'iproute2')
+  it('serves from a root that holds nothing but the libraries it names, without a network', {
+    skip,
+  }, async (t) => {
     const reason = await whyNot()
     if (reason !== undefined) return t.skip(reason)
     const root = await temporaryFolder(t)
@@ -23,35 +27,30 @@ describe('the executable', () => {
     }
     await link(executable, join(root, 'connbook')).catch(() => copyFile(executable, join(root, 'connbook')))
 
-    const args = [
-      '--user',
-      '--map-root-user',
-      'chroot',
-      root,
-      '/connbook',
-      '--host',
-      '127.0.0.1',
-      '--port',
-      '0',
-    ]
-    const child = spawn('unshare', args, {
+    // Its loopback is the only network there is.
+    const inside = 'ip link set lo up && exec chroot "$0" /connbook --data /data'
+    const child = spawn('unshare', [...namespaces, 'sh', '-c', inside, root], {
       env: { PATH: process.env.PATH },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     t.after(() => child.kill('SIGKILL'))
-    let url: string | undefined
+    let log = ''
     for await (const line of createInterface(child.stderr)) {
-      url = /"url":"([^"]+)"/.exec(line)?.[1]
-      if (url !== undefined) break
+      log += `${line}\n`
+      if (line.includes('"event":"listening"')) break
     }
-    assert.ok(url, 'it did not start')
-    assert.equal((await createClient(url)('GET', '/healthz')).status, 200)
+    assert.match(log, /"event":"listening"/)
+    const enter = ['--user', '--mount', '--net', '--preserve-credentials', '--target', String(child.pid)]
+    const check = (...words: string[]) =>
+      run('nsenter', [...enter, 'chroot', root, '/connbook', 'healthcheck', ...words])
+    assert.equal((await check()).stdout, 'http://127.0.0.1:8080/readyz answers 200\n')
+    await assert.rejects(check('http://192.0.2.1'), /No answer from http:.+ENETUNREACH/)
   })
 })
 
 async function whyNot(): Promise<string | undefined> {
   try {
-    await run('unshare', ['--user', '--map-root-user', 'true'])
+    await run('unshare', [...namespaces, 'true'])
     return undefined
   } catch {
     return 'this machine allows no user namespaces, or has no unshare (Debian: util-linux)'

@@ -113,6 +113,7 @@ describe('welcome', () => {
       { ...names, password: 'p', client_secret: 's' },
       await openedFolder(t),
       'http://host',
+      undefined,
     )
     // In place of curl something that shows what it is given.
     const sent = [...text.matchAll(/^ +curl.* -d (.+) http:\/\/host\/(?:login|v1\/auth\/token)$/gm)].map(
@@ -122,6 +123,15 @@ describe('welcome', () => {
       { username: names.username, password: 'p' },
       { client_id: names.client_id, client_secret: 's' },
     ])
+  })
+
+  it('goes by the Unix socket, whatever its path', async (t) => {
+    const madeUp = { username: 'admin', password: 'p', client_id: 'c', client_secret: 's' }
+    const lines = welcome(madeUp, await openedFolder(t), 'http://localhost', "/run/o'neil").match(
+      /^ +curl.*/gm,
+    )
+    assert.equal(lines?.length, 5)
+    for (const line of lines ?? []) assert.ok(line.includes(`curl --unix-socket '/run/o'\\''neil' `), line)
   })
 })
 

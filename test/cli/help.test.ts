@@ -1,74 +1,167 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
-import { help } from '../../src/cli/help.ts'
+import { commands } from '../../src/cli/commands.ts'
+import { helpFor } from '../../src/cli/help.ts'
+import { plainLook } from '../../src/cli/look.ts'
+import { describeFlags, type Options, optionNames } from '../../src/cli/options.ts'
+import { UsageError } from '../../src/errors.ts'
+import { runExecutable } from '../support/executable.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const lines = help().split('\n')
+const help = (...words: string[]) => helpFor(commands, words, plainLook)
+const families = [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))]
+const pages: Record<string, string> = {
+  'connbook help': help(),
+  ...Object.fromEntries(families.map((name) => [name, help(name)])),
+  ...Object.fromEntries(commands.map(({ name }) => [name, help(...name.split(' '))])),
+}
+
+/** The message of the UsageError. */
+function complaint(action: () => unknown): string {
+  try {
+    action()
+  } catch (error) {
+    assert.ok(error instanceof UsageError)
+    return error.message
+  }
+  return assert.fail('it was taken')
+}
 
 describe('help', () => {
-  const flags: Record<string, string> = {
-    '--port PORT': '(default: 8080)',
-    '--host ADDRESS': '(default: every address',
-    '--data FOLDER': '(default: ./data)',
-    '--base-path PATH': '(default: /)',
-    '--tls-cert FILE': 'PEM',
-    '--tls-key FILE': 'PEM',
-    '--trust-proxy ADDRESS/BITS': 'may be repeated',
-    '--session-ttl TIME': '(default: 12h)',
-    '--token-ttl TIME': '(default: 3600s)',
-    '--log-format text|json': '(default: text on a terminal',
-    '--access-log': 'log every request',
-    '--shutdown-timeout TIME': '(default: 10s)',
-  }
-  for (const [flag, note] of Object.entries(flags)) {
-    it(`has one line for ${flag}, with its variable and its default`, () => {
-      const found = lines.filter((line) => line.startsWith(`  ${flag} `))
-      assert.equal(found.length, 1)
-      const [name = ''] = flag.slice(2).split(' ')
-      assert.ok(found[0]?.includes(` CONNBOOK_${name.toUpperCase().replaceAll('-', '_')} `))
-      assert.ok(found[0]?.includes(note))
+  for (const [name, text] of Object.entries(pages)) {
+    it(`${name}: fits 80 columns, has no space at the end of a line, and ends with a newline`, () => {
+      for (const line of text.split('\n')) {
+        assert.ok(line.length <= 80, line)
+        assert.equal(line, line.trimEnd())
+      }
+      assert.match(text, /[^\n]\n$/)
     })
   }
 
-  it('has one line for --read-only, which has no variable', () => {
-    const found = lines.filter((line) => line.includes('--read-only'))
-    assert.equal(found.length, 1)
-    assert.match(found[0] ?? '', /^ {2}--read-only +the account can read/)
-  })
-
-  it('lists no other flag', () => {
-    assert.equal(lines.filter((line) => line.startsWith('  --')).length, Object.keys(flags).length + 5)
-  })
-
-  it('names every command and every exit code', () => {
-    const commands = [
-      'user add',
-      'user passwd',
-      'user remove',
-      'user list',
-      'client add',
-      'client rotate',
-      'client remove',
-    ]
-    const others = [
-      'client list',
-      'keys rotate',
-      'keys revoke-all',
-      'keys list',
-      'backup FILE',
-      'restore FILE',
-      'check [FILE]',
-      'help',
-      '--version',
-      '[serve]',
-    ]
-    for (const command of [...commands, ...others]) {
-      assert.ok(help().includes(`connbook ${command}`), command)
+  it('names every command with its summary, and every exit code', () => {
+    const lines = help().split('\n')
+    for (const { name, operands = '', summary } of commands) {
+      const typed = `  ${[name, operands].join(' ').trim()} `
+      const found = lines.filter((line) => line.startsWith(typed) && line.endsWith(` ${summary}`))
+      assert.equal(found.length, 1, name)
     }
-    for (const code of [0, 1, 2, 65, 75]) assert.match(help(), new RegExp(`\\b${code} `))
+    for (const code of [0, 1, 2, 65, 75]) assert.match(help(), new RegExp(`^ {2}${code} +\\w`, 'm'))
+    assert.match(help(), /^ {2}--version /m)
   })
 
-  it('fits a terminal and ends with a newline', () => {
-    for (const line of lines) assert.ok(line.length <= 120, line)
-    assert.ok(help().endsWith('\n'))
+  for (const command of commands) {
+    it(`${command.name}: examples first, then what it does, then each of its flags and no other`, () => {
+      const text = pages[command.name] ?? ''
+      const flags = describeFlags(command.flags)
+      assert.equal(flags.length, command.flags.length)
+      assert.ok(command.examples.length > 0)
+      const [usage, examples = '', sentence = ''] = text.split('\n\n')
+      assert.ok(usage?.startsWith('connbook '))
+      assert.equal(examples.split('\n').length, command.examples.length)
+      for (const [line] of command.examples) assert.ok(examples.includes(`  ${line}`))
+      assert.match(sentence.trimEnd(), /^[A-Z][^\n]+\.$/)
+      const shown = text.split('\n').filter((line) => line.startsWith('  --'))
+      assert.equal(shown.length, flags.length)
+      for (const { usage, variables, fallback } of flags) {
+        assert.equal(shown.filter((line) => line.startsWith(`  ${usage}  `)).length, 1, usage)
+        const flat = text.replaceAll(/\n +/g, ' ')
+        for (const variable of variables) assert.ok(flat.includes(variable), variable)
+        if (fallback !== undefined) assert.ok(flat.includes(`default: ${fallback}`), usage)
+      }
+      for (const code of Object.keys(command.exitCodes ?? {}))
+        assert.match(text, new RegExp(`^ {2}${code} +\\w`, 'm'))
+    })
+  }
+
+  it('has every flag of the table somewhere', () => {
+    const shown = new Set(commands.flatMap(({ flags }) => flags))
+    assert.deepEqual(
+      optionNames.filter((name) => !shown.has(name)),
+      [],
+    )
+  })
+
+  it('tells of --port its variables in their order and its default', () => {
+    assert.match(
+      help('serve'),
+      /^ {2}--port PORT +port to listen on; 0 takes a free one\n +CONNBOOK_PORT, then PORT; default: 8080$/m,
+    )
+  })
+
+  it('tells of --read-only no variable', () => {
+    assert.match(help('user', 'add'), /^ {2}--read-only +the account can read, and change no record$/m)
+  })
+
+  it('is found whatever stands around the words', () => {
+    const pageOf = (name: string) => pages[name] ?? assert.fail(name)
+    assert.equal(help('user', 'add', 'eve', '--help'), pageOf('user add'))
+    assert.equal(help('user', '--data', 'x', 'add', '--help'), pageOf('user add'))
+    assert.equal(help('user', '--data', 'x', '--help'), pageOf('user'))
+    assert.equal(help('--help', 'keys', 'list'), pageOf('keys list'))
+    assert.equal(help('-h'), pageOf('connbook help'))
+    assert.equal(help('--port', '1', '--help'), pageOf('serve'))
+    assert.equal(help('--access-log', '--help'), pageOf('serve'))
+  })
+
+  it('names the nearest command for one that there is not', () => {
+    assert.equal(
+      complaint(() => help('bakcup')),
+      'Unknown command "bakcup"; did you mean backup?',
+    )
+    assert.equal(
+      complaint(() => help('user', 'ad')),
+      'Unknown command "user ad"; did you mean user add?',
+    )
+    assert.equal(
+      complaint(() => help('nothing', 'at', 'all')),
+      'Unknown command "nothing"; see connbook help',
+    )
+  })
+
+  it('is what the README shows', async () => {
+    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
+    assert.ok(readme.includes(`$ connbook help user list\n${help('user', 'list')}\`\`\``))
+  })
+
+  it('in bold has the same words', () => {
+    for (const { name } of commands) {
+      const bold = helpFor(commands, name.split(' '), { isTerminal: true, isBold: true })
+      assert.ok(bold.includes('\u001b[1m'))
+      assert.equal(bold.replaceAll('\u001b[1m', '').replaceAll('\u001b[22m', ''), pages[name])
+    }
   })
 })
+
+describe('the table of commands', () => {
+  for (const { name, flags, run } of commands.filter(({ name }) => name !== 'serve')) {
+    it(`${name}: takes the flags that its help tells, and no other`, async () => {
+      const [, ...verb] = name.split(' ')
+      for (const option of optionNames) {
+        const [{ usage = '' } = {}] = describeFlags([option])
+        const known = flags.includes(option)
+        // Nothing is no value of any flag; of a flag that is not taken, the value may be good.
+        const args = [...verb, `${usage.split(' ')[0]}=${known ? '' : 'yes'}`]
+        await assert.rejects(
+          run(args, {}, () => assert.fail('it printed'), plainLook),
+          (error) =>
+            error instanceof UsageError && error.message.startsWith(known ? 'Cannot use' : 'Unknown flag'),
+          `${name} ${usage}`,
+        )
+      }
+    })
+  }
+
+  it('serve: takes the flags that its help tells, and no other', async (t) => {
+    const cwd = await temporaryFolder(t)
+    const [{ flags } = assert.fail()] = commands.filter(({ name }) => name === 'serve')
+    await Promise.all(optionNames.map((option) => refuses(cwd, option, flags.includes(option))))
+  })
+})
+
+async function refuses(cwd: string, option: keyof Options, isKnown: boolean) {
+  const [{ usage = '' } = {}] = describeFlags([option])
+  const { code, stderr } = await runExecutable(['serve', `${usage.split(' ')[0]}=`], { cwd })
+  assert.equal(code, 2)
+  assert.match(stderr, isKnown ? /^connbook: Cannot use --/ : /^connbook: Unknown flag "--/)
+}

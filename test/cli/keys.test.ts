@@ -179,7 +179,8 @@ describe('connbook keys', { concurrency: 2 }, () => {
 
   const misuses: Record<string, RegExp> = {
     '': /^connbook: Unknown command "keys"; it takes rotate, revoke-all, list\n$/,
-    revoke: /^connbook: Unknown command "keys revoke"; it takes rotate, revoke-all, list\n$/,
+    replace: /^connbook: Unknown command "keys replace"; it takes rotate, revoke-all, list\n$/,
+    revoke: /^connbook: Unknown command "keys revoke"; did you mean keys revoke-all\?\n$/,
     'rotate now': /^connbook: Write it as: connbook keys rotate\n$/,
     'revoke-all admin': /^connbook: Write it as: connbook keys revoke-all\n$/,
     'list --port=1': /^connbook: Unknown flag "--port"/,

@@ -16,7 +16,10 @@ const badDurations = ['0s', '12', '1.5h', '-1s', '1 h', '1H', '1w', 'h', '401d',
 const switches = { true: true, 1: true, yes: true, on: true, false: false, 0: false, no: false, off: false }
 
 const rows: {
-  readonly [Name in Exclude<keyof Options, 'readOnly' | 'format' | 'skip' | 'mode' | 'dryRun'>]: Row
+  readonly [Name in Exclude<
+    keyof Options,
+    'readOnly' | 'live' | 'socket' | 'format' | 'skip' | 'mode' | 'dryRun'
+  >]: Row
 } = {
   port: {
     flag: '--port',
@@ -49,6 +52,13 @@ const rows: {
       'a-b.c': 'a-b.c',
     },
     badValues: ['[::1]', 'http://localhost', 'localhost:80', '-a', 'a b', 'a/b', ''],
+  },
+  listen: {
+    flag: '--listen',
+    variable: 'CONNBOOK_LISTEN',
+    fallback: undefined,
+    values: { 'unix:/run/connbook/http': '/run/connbook/http', 'unix:a b': 'a b', 'unix:unix:': 'unix:' },
+    badValues: ['unix:', 'UNIX:/a', '/run/connbook/http', '127.0.0.1:80', 'tcp:80', 'unix:/a\0b', ''],
   },
   data: {
     flag: '--data',
@@ -98,6 +108,7 @@ const rows: {
     values: {
       '10.0.0.0/8': [{ address: '10.0.0.0', bits: 8 }],
       '127.0.0.1': [{ address: '127.0.0.1', bits: 32 }],
+      unix: [{ address: 'unix', bits: 0 }],
       'fd00::/8, ::1': [
         { address: 'fd00::', bits: 8 },
         { address: '::1', bits: 128 },
@@ -105,6 +116,8 @@ const rows: {
     },
     badValues: [
       'nginx',
+      'UNIX',
+      'unix/0',
       '10.0.0.0/33',
       '::/129',
       '10.0.0.0/',
@@ -136,9 +149,23 @@ const rows: {
     values: { text: 'text', json: 'json' },
     badValues: ['JSON', 'xml', ''],
   },
+  logLevel: {
+    flag: '--log-level',
+    variable: 'CONNBOOK_LOG_LEVEL',
+    fallback: 'info',
+    values: { debug: 'debug', info: 'info', warn: 'warn', error: 'error' },
+    badValues: ['INFO', 'warning', 'trace', 'constructor', ''],
+  },
   accessLog: {
     flag: '--access-log',
     variable: 'CONNBOOK_ACCESS_LOG',
+    fallback: false,
+    values: switches,
+    badValues: ['TRUE', 'y', '2', ''],
+  },
+  metricsPublic: {
+    flag: '--metrics-public',
+    variable: 'CONNBOOK_METRICS_PUBLIC',
     fallback: false,
     values: switches,
     badValues: ['TRUE', 'y', '2', ''],
@@ -178,7 +205,7 @@ for (const [name, { flag, variable, fallback, values, badValues }] of entries) {
 
     for (const [text, value] of Object.entries(values)) {
       it(`takes "${text}" as a flag, with = too, and as ${variable}`, () => {
-        if (name !== 'accessLog') assert.deepEqual(parse([flag, text])[name], value)
+        if (values !== switches) assert.deepEqual(parse([flag, text])[name], value)
         assert.deepEqual(parse([`${flag}=${text}`])[name], value)
         assert.deepEqual(parse([], { [variable]: text })[name], value)
       })
@@ -211,8 +238,8 @@ for (const [name, { flag, variable, fallback, values, badValues }] of entries) {
       )
     })
 
-    it(name === 'accessLog' ? 'stands alone' : 'needs a value', () => {
-      if (name === 'accessLog') assert.equal(parse([flag])[name], true)
+    it(values === switches ? 'stands alone' : 'needs a value', () => {
+      if (values === switches) assert.equal(parse([flag])[name], true)
       else
         assert.match(
           complaint(() => parse([flag])),
@@ -245,11 +272,53 @@ describe('parseCommandLine', () => {
     }
   })
 
-  it('names an unknown flag', () => {
-    for (const flag of ['--prot', '-p', '--Port', '--port ', '---port', '--no-access-log']) {
+  it('listens on a Unix socket or by an address, and not on one over HTTPS', () => {
+    const listen = '--listen=unix:/s'
+    assert.equal(parse([listen], { PORT: '1' }).listen, '/s')
+    for (const [args, environment, source] of [
+      [[listen, '--port', '1'], {}, '--port'],
+      [[listen, '--host=::1'], {}, '--host'],
+      [[listen], { CONNBOOK_PORT: '1' }, 'CONNBOOK_PORT'],
+      [['--host=::1'], { CONNBOOK_LISTEN: 'unix:/s' }, '--host'],
+    ] as const) {
       assert.equal(
-        complaint(() => parse([flag, '1'])),
-        `Unknown flag "${flag}"; see connbook help`,
+        complaint(() => parse(args, environment)),
+        `Cannot listen on a Unix socket and by ${source} as well; give --listen or ${source}`,
+      )
+    }
+    assert.match(
+      complaint(() => parse([listen, '--tls-cert=c', '--tls-key=k'])),
+      /^Cannot serve HTTPS on a Unix socket; /,
+    )
+  })
+
+  it('tells which flags are given, and no variables', () => {
+    const { given } = parseCommandLine(
+      ['--port=1', '--access-log', '--trust-proxy', '::1', '--trust-proxy=unix'],
+      { CONNBOOK_DATA: 'x' },
+    )
+    assert.deepEqual(
+      [...given],
+      [
+        ['--port', '1'],
+        ['--access-log', 'true'],
+        ['--trust-proxy', '::1,unix'],
+      ],
+    )
+  })
+
+  it('names an unknown flag', () => {
+    for (const [flag, advice] of [
+      ['-p', 'see connbook help'],
+      ['--prot', 'did you mean --port?'],
+      ['--Port', 'did you mean --port?'],
+      ['--port ', 'did you mean --port?'],
+      ['---port', 'did you mean --port?'],
+      ['--no-access-log', 'did you mean --access-log?'],
+    ]) {
+      assert.equal(
+        complaint(() => parse([flag ?? '', '1'])),
+        `Unknown flag "${flag}"; ${advice}`,
       )
     }
     assert.match(
@@ -263,6 +332,10 @@ describe('parseCommandLine', () => {
     assert.match(
       complaint(() => parseCommandLine(['--port', '1'], {}, ['data'])),
       /^Unknown flag "--port"/,
+    )
+    assert.equal(
+      complaint(() => parseCommandLine(['--prot', '1'], {}, ['data'])),
+      'Unknown flag "--prot"; see connbook help',
     )
   })
 

@@ -93,7 +93,7 @@ const WAIT_TURNS_MAX = 20_000
 
 /** The folder in which all lives take place. */
 export const lifeFolder = dataPaths(FOLDER)
-export const silentLog: Log = { info() {}, warn() {}, error() {} }
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
  * Runs lives one after the other, each on what the one before left of the disk; some of the images that a power loss at

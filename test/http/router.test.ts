@@ -34,6 +34,7 @@ describe('createRouter', () => {
         assert.deepEqual(router.match('GET', `/things/${segment}`), {
           route: routes[2],
           allow: 'GET, HEAD, DELETE, OPTIONS',
+          pattern: '/things/:name',
           parameter,
         })
       })
@@ -45,6 +46,7 @@ describe('createRouter', () => {
       assert.deepEqual(router.match('POST', path), {
         route: routes[1],
         allow: 'GET, HEAD, POST, OPTIONS',
+        pattern: '/things/',
         parameter: '',
       })
     }
@@ -55,6 +57,7 @@ describe('createRouter', () => {
     assert.deepEqual(router.match('HEAD', '/log'), {
       route: undefined,
       allow: 'POST, OPTIONS',
+      pattern: '/log',
       parameter: '',
     })
   })

@@ -5,62 +5,19 @@ import { noOpenSsl } from '../support/certificate.ts'
 import { eventually } from '../support/eventually.ts'
 import { extent } from '../support/extent.ts'
 import { createClient, namesIn } from '../support/http-client.ts'
-import { createRandom } from '../support/random.ts'
 import { admin, client } from '../support/service.ts'
 import { draft } from '../support/store.ts'
-import { keepConnections, Outcomes } from './load.ts'
+import { Outcomes } from './load.ts'
 import { noNginx } from './nginx.ts'
 import { startPublishedSite } from './published-site.ts'
+import { addThroughRestarts } from './restarts.ts'
 import { readTcpConnections } from './tcp-connections.ts'
 
-const CLIENTS = 16
-const RESTARTS = extent({ quick: 1, full: 8 })
 const RELOADS = extent({ quick: 2, full: 20 })
-const ADDED_BETWEEN = { min: 100, max: 300 }
 
 describe('connbook that is stopped and started again behind nginx', { skip: noNginx || noOpenSsl }, () => {
   it('answers what it has begun, and a change that got no 200 was not made', async (t) => {
-    const random = createRandom()
-    t.diagnostic(`seed ${random.seed}`)
-    const site = await startPublishedSite(t, { flags: ['--access-log'] })
-    const headers = await getToken(site.url, client)
-    const outcomes = new Outcomes()
-    const acknowledged: string[] = []
-    let isOver = false
-    /** Counts stops and starts; while it is even, a server listens, and none has been told to stop. */
-    let phase = 0
-    const adding = Promise.all(
-      keepConnections(t, site.url, headers, CLIENTS).map(async (ask, i) => {
-        for (let count = 0; !isOver; count += 1) {
-          const name = `${i}/${count}`
-          const begun = phase
-          const outcome = await outcomes.add(ask('POST', '/configurations/', { body: draft(name) }))
-          if (outcome === '200') acknowledged.push(name)
-          else assert.ok(outcome === '502' && (begun % 2 === 1 || phase !== begun), `${outcome}: ${name}`)
-        }
-      }),
-    )
-    const someAdded = async () => {
-      const due = acknowledged.length + random.integer(ADDED_BETWEEN.min, ADDED_BETWEEN.max)
-      await Promise.race([adding, eventually(`${due} added`, () => acknowledged.length >= due)])
-    }
-    let { server } = site
-    for (let restart = 0; restart < RESTARTS; restart += 1) {
-      await someAdded()
-      phase += 1
-      const start = performance.now()
-      assert.equal(await server.stop(), 0)
-      assert.doesNotMatch(server.stderr(), /"event":"request".*"complete":false/)
-      server = await site.startServer()
-      phase += 1
-      t.diagnostic(`${Math.round(performance.now() - start)} ms from SIGTERM to the next that listens`)
-    }
-    await someAdded()
-    isOver = true
-    await adding
-    t.diagnostic(`what nginx answered: ${JSON.stringify(outcomes.counts)}`)
-    const list = await createClient(site.url, headers)('GET', '/configurations/')
-    assert.deepEqual(namesIn(list).toSorted(), acknowledged.toSorted())
+    await addThroughRestarts(t, await startPublishedSite(t, { flags: ['--access-log'] }))
   })
 })
 

@@ -3,49 +3,18 @@ import { readFile } from 'node:fs/promises'
 import { connect } from 'node:http2'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { BODY_BYTES_MAX, FREE_FAILURES, NAME_CHARACTERS_MAX } from '../../src/limits.ts'
+import { BODY_BYTES_MAX, FREE_FAILURES } from '../../src/limits.ts'
 import { getToken, logIn, pathOf } from '../support/api.ts'
 import { noOpenSsl } from '../support/certificate.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Answer, createClient, namesIn, recordsIn } from '../support/http-client.ts'
 import { admin, client } from '../support/service.ts'
 import { draft } from '../support/store.ts'
+import { DELICATE_NAMES } from './delicate-names.ts'
 import { noNginx } from './nginx.ts'
 import { type PublishedSite, startPublishedSite } from './published-site.ts'
 
 const PROBLEM_TYPE = 'application/problem+json'
-
-/** Names that something on the way might decode, tidy up or cut off. */
-const DELICATE_NAMES = [
-  'db/main',
-  '/',
-  '//a///b/',
-  'a/./b',
-  '../x',
-  'a/../b',
-  '..a',
-  '...',
-  '%',
-  '100%',
-  '%2F',
-  '%252F',
-  '%2e%2e',
-  '%zz',
-  'a b',
-  ' a ',
-  '+',
-  'a?b=c&d',
-  'a#b',
-  'a;b=c',
-  'a\\b',
-  '"<>\'`{|}^[]',
-  '$http_host',
-  'é ü 日本 😀',
-  'e\u0301',
-  '\u202e\ufeff',
-  '__proto__',
-  '😀'.repeat(NAME_CHARACTERS_MAX),
-]
 
 describe('connbook behind nginx, both as the README says', { skip: noNginx || noOpenSsl }, async () => {
   const site = await startPublishedSite({ after })

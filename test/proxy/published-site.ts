@@ -42,14 +42,10 @@ export async function startPublishedSite(
     flags = [],
   }: { changes?: readonly Change[]; without?: string; flags?: readonly string[] } = {},
 ): Promise<PublishedSite> {
-  const { command, configuration } = await readPublished()
-  const published = without === undefined ? command : put(command, [without, ''])
-  const folder = join(await temporaryFolder(t), 'data')
-  const args = [...published.split(' ').filter((arg) => arg !== ''), '--data', folder, ...flags]
-  const startServer = (port: number) => startExecutable(t, args, { environment: firstStartEnvironment, port })
-  const server = await startServer(0)
-  const { port: backPort, pathname } = new URL(server.url)
-  const port = Number(backPort)
+  const published = await startPublishedServer(t, { without, flags })
+  const { server, folder, port, startServer } = published
+  const { pathname } = new URL(server.url)
+  const configuration = await readPublished('nginx')
   const { certPath, keyPath } = await makeCertificate(t)
   const site = (frontPort: number) =>
     [
@@ -68,23 +64,47 @@ export async function startPublishedSite(
     server,
     folder,
     port,
-    startServer: () => startServer(port),
+    startServer,
     startNginx: () => startNginx(t, site, nginx.port),
   }
 }
 
-async function readPublished(): Promise<{ command: string; configuration: string }> {
-  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
-  const section =
-    /\n## Behind a proxy\n(.*?)\n## /s.exec(readme)?.[1] ?? assert.fail('the README says nothing of a proxy')
-  return {
-    command: /^connbook --host 127\.0\.0\.1 (.+)$/m.exec(section)?.[1] ?? assert.fail('no command line'),
-    configuration: /```nginx\n(.*?)```/s.exec(section)?.[1] ?? assert.fail('no configuration of nginx'),
-  }
+/** What connbook itself is, whichever proxy stands before it. */
+export type PublishedServer = Pick<PublishedSite, 'server' | 'folder' | 'port' | 'startServer'>
+
+/** Starts connbook with the command line for behind a proxy; the parameters are those of `startPublishedSite`. */
+export async function startPublishedServer(
+  t: Lifetime,
+  { without, flags = [] }: { without?: string | undefined; flags?: readonly string[] } = {},
+): Promise<PublishedServer> {
+  const command =
+    /^connbook --host 127\.0\.0\.1 (.+)$/m.exec(await readProxySection())?.[1] ??
+    assert.fail('no command line')
+  const published = without === undefined ? command : put(command, [without, ''])
+  const folder = join(await temporaryFolder(t), 'data')
+  const args = [...published.split(' ').filter((arg) => arg !== ''), '--data', folder, ...flags]
+  const start = (port: number) => startExecutable(t, args, { environment: firstStartEnvironment, port })
+  const server = await start(0)
+  const port = Number(new URL(server.url).port)
+  return { server, folder, port, startServer: () => start(port) }
 }
 
-function put(text: string, [published, instead]: Change): string {
+/** The configuration that the README has for a proxy. */
+export async function readPublished(proxy: 'nginx' | 'caddyfile'): Promise<string> {
+  const block = new RegExp(`\`\`\`${proxy}\\n(.*?)\`\`\``, 's')
+  return block.exec(await readProxySection())?.[1] ?? assert.fail(`no ${proxy} configuration`)
+}
+
+/** Makes a change in a text of the README. */
+export function put(text: string, [published, instead]: Change): string {
   const parts = text.split(published)
   assert.equal(parts.length, 2, `the README must have ${JSON.stringify(published)} once`)
   return parts.join(instead)
+}
+
+async function readProxySection(): Promise<string> {
+  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
+  return (
+    /\n## Behind a proxy\n(.*?)\n## /s.exec(readme)?.[1] ?? assert.fail('the README says nothing of a proxy')
+  )
 }

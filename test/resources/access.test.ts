@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { configurationRoutes } from '../../src/resources/configurations.ts'
 import { healthRoutes } from '../../src/resources/health.ts'
+import { metricsRoutes } from '../../src/resources/metrics.ts'
 import { sessionRoutes } from '../../src/resources/session.ts'
 import { tokenRoutes } from '../../src/resources/token.ts'
 import { setUpAuthenticator } from '../support/authenticator.ts'
@@ -15,6 +16,7 @@ describe('the routes', () => {
     const routes = [
       ...configurationRoutes(store, '', audit),
       ...healthRoutes(() => undefined),
+      ...metricsRoutes([], false),
       ...sessionRoutes(authenticator),
       ...tokenRoutes(authenticator),
     ]

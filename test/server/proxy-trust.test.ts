@@ -56,6 +56,20 @@ describe('findOrigin', () => {
     })
   }
 
+  it('believes who comes in on a Unix socket only by that name', () => {
+    const headers = { 'x-forwarded-for': 'unix, 192.0.2.1' }
+    const peer = { address: 'unix', isSecure: false }
+    const everybody = createTrust([
+      { address: '0.0.0.0', bits: 0 },
+      { address: '::', bits: 0 },
+    ])
+    assert.deepEqual(findOrigin(peer, headers, everybody), peer)
+    const proxy = createTrust([{ address: 'unix', bits: 0 }])
+    assert.deepEqual(findOrigin(peer, headers, proxy), { ...peer, address: '192.0.2.1' })
+    const remote = { address: '192.0.2.1', isSecure: false }
+    assert.deepEqual(findOrigin(remote, { 'x-forwarded-for': '192.0.2.2' }, proxy), remote)
+  })
+
   it('believes nobody unless told to', () => {
     const headers = { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https' }
     const peer = { address: '127.0.0.1', isSecure: false }

@@ -24,6 +24,7 @@ export interface RunningServer {
  * Starts the executable and waits until it listens; it is killed when the test or the suite ends.
  *
  * @param port A free one when not given.
+ * @param place Flags that say where to listen; on the loopback interface when not given.
  * @param through A command that runs it, `prlimit` for example, with that command's arguments.
  */
 export async function startExecutable(
@@ -34,17 +35,16 @@ export async function startExecutable(
     environment = {},
     through = [],
     port = 0,
-  }: { cwd?: string; environment?: NodeJS.ProcessEnv; through?: string[]; port?: number } = {},
+    place = ['--host', '127.0.0.1', '--port', String(port)],
+  }: {
+    cwd?: string
+    environment?: NodeJS.ProcessEnv
+    through?: readonly string[]
+    port?: number
+    place?: readonly string[]
+  } = {},
 ): Promise<RunningServer> {
-  const [command = executable, ...rest] = [
-    ...through,
-    executable,
-    '--host',
-    '127.0.0.1',
-    '--port',
-    String(port),
-    ...args,
-  ]
+  const [command = executable, ...rest] = [...through, executable, ...place, ...args]
   const child = spawn(command, rest, {
     cwd,
     env: { PATH: process.env.PATH, ...environment },

@@ -26,12 +26,13 @@ export type Ask = (method: string, path: string, parts?: Parts) => Promise<Answe
  * A client that, unlike `fetch`, neither tidies paths nor adds headers, and may use any method.
  *
  * @param always Headers that go with each request.
- * @param connection Whose connections it uses, and from which address; a new one for each request when not given.
+ * @param connection Whose connections it uses, from which address, or over which Unix socket; a new one for each request
+ *   when not given.
  */
 export function createClient(
   url: string,
   always: Headers = {},
-  connection: Pick<RequestOptions, 'agent' | 'localAddress'> = {},
+  connection: Pick<RequestOptions, 'agent' | 'localAddress' | 'socketPath'> = {},
 ): Ask {
   const { protocol, hostname, port, pathname } = new URL(url)
   const request = protocol === 'https:' ? requestHttps : requestHttp

@@ -3,10 +3,14 @@ import { type Service, startService } from '../../src/cli/service.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
 import type { HeldClock } from './held-clock.ts'
 import { createMemoryLog, type MemoryLog } from './memory-log.ts'
+import { startedFolder } from './started-folder.ts'
 import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 
 export const admin = { username: 'admin', password: 'correct horse' }
 export const client = { client_id: 'script', client_secret: 'battery staple' }
+
+const user = { name: admin.username, secret: admin.password }
+const script = { name: client.client_id, secret: client.client_secret }
 
 /** The environment that makes `admin` and `client` at a first start. */
 export const firstStartEnvironment = {
@@ -28,6 +32,9 @@ export interface TestService extends Service {
 /**
  * Starts the service in this process, on a free port of the loopback interface; it is stopped when the test or the suite ends.
  *
+ * It is a first start, with `firstStartEnvironment`, when a folder, an environment, files or a clock is given; otherwise
+ * `admin` and `client` are there already.
+ *
  * @param flags As on the command line, besides `--host`, `--port` and `--data`.
  */
 export async function start(
@@ -35,7 +42,7 @@ export async function start(
   {
     folder,
     flags = [],
-    environment = firstStartEnvironment,
+    environment,
     files,
     clock,
     tls,
@@ -49,12 +56,13 @@ export async function start(
     tls?: { readonly cert: string; readonly key: string }
   } = {},
 ): Promise<TestService> {
-  const data = folder ?? (await temporaryFolder(t))
+  const isFirstStart = [folder, environment, files, clock].some((given) => given !== undefined)
+  const data = isFirstStart ? (folder ?? (await temporaryFolder(t))) : await startedFolder(t, user, script)
   const { options } = parseCommandLine(['--host', '127.0.0.1', '--port', '0', '--data', data, ...flags], {})
   const log = createMemoryLog()
   const service = await startService({
     options,
-    environment,
+    environment: environment ?? (isFirstStart ? firstStartEnvironment : {}),
     log,
     tls,
     ...(files ? { files } : {}),

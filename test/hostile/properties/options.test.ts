@@ -128,11 +128,16 @@ const networkText = fc.oneof(
       'localhost',
       '/8',
       '::ffff:10.0.0.0/104',
+      'unix',
+      ' unix ',
+      'unix/0',
+      'Unix',
     ),
   },
 )
 
 function networkOf(text: string): { address: string; bits: number } | undefined {
+  if (text.trim() === 'unix') return { address: 'unix', bits: 0 }
   const [address = '', bits, ...more] = text.trim().split('/')
   const isIPv6 = isIPv6Address(address) && !address.includes('%')
   if (more.length > 0 || !(isIPv6 || isIPv4Address(address))) return undefined
@@ -174,6 +179,17 @@ const rows: { readonly [Name in keyof Options]: Row } = {
       const isName = /^[A-Za-z0-9.-]+$/.test(text) && !/^[.-]|[.-]$/.test(text)
       return isName || isIPv4Address(text) || isIPv6Address(text) ? text : undefined
     },
+  },
+  listen: {
+    flag: '--listen',
+    variable: 'CONNBOOK_LISTEN',
+    fallback: undefined,
+    texts: fc.oneof(
+      shortName.map((name) => `unix:${name}`),
+      fc.constantFrom('unix:', 'unix:/run/x', 'unix:a\0', 'UNIX:/x', '/run/x', '::1', ''),
+    ),
+    meaningOf: (text) =>
+      text.startsWith('unix:') && text.length > 5 && !text.includes('\0') ? text.slice(5) : undefined,
   },
   data: { flag: '--data', variable: 'CONNBOOK_DATA', fallback: './data', ...anyPath },
   basePath: {
@@ -234,7 +250,15 @@ const rows: { readonly [Name in keyof Options]: Row } = {
     texts: fc.constantFrom('text', 'json', 'JSON', 'xml', '', ...treacherousNames),
     meaningOf: (text) => (text === 'text' || text === 'json' ? text : undefined),
   },
+  logLevel: {
+    flag: '--log-level',
+    variable: 'CONNBOOK_LOG_LEVEL',
+    fallback: 'info',
+    texts: fc.constantFrom('debug', 'info', 'warn', 'error', 'INFO', 'warning', '', ...treacherousNames),
+    meaningOf: (text) => (['debug', 'info', 'warn', 'error'].includes(text) ? text : undefined),
+  },
   accessLog: { flag: '--access-log', variable: 'CONNBOOK_ACCESS_LOG', ...onOrOff },
+  metricsPublic: { flag: '--metrics-public', variable: 'CONNBOOK_METRICS_PUBLIC', ...onOrOff },
   shutdownTimeoutSeconds: {
     flag: '--shutdown-timeout',
     variable: 'CONNBOOK_SHUTDOWN_TIMEOUT',
@@ -258,6 +282,8 @@ const rows: { readonly [Name in keyof Options]: Row } = {
     ...choiceOf('merge', 'replace'),
   },
   dryRun: { flag: '--dry-run', variable: 'CONNBOOK_DRY_RUN', isOfCommand: true, ...onOrOff },
+  live: { flag: '--live', variable: 'CONNBOOK_LIVE', isOfCommand: true, ...onOrOff },
+  socket: { flag: '--socket', variable: 'CONNBOOK_SOCKET', isOfCommand: true, ...onOrOff },
 }
 const names = Object.keys(rows) as (keyof Options)[]
 const defaults = Object.fromEntries(names.map((name) => [name, rows[name].fallback]))
@@ -390,7 +416,12 @@ function expectedLine(
     options[name] = meanings.length === 0 ? fallback : name === 'trustProxy' ? meanings.flat() : meanings[0]
   }
   if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) return undefined
-  return { options: options as unknown as Options, words }
+  const isByAddress = (['port', 'host'] as const).some(
+    (name) => texts.has(name) || Boolean(environment[rows[name].variable]),
+  )
+  if (options.listen !== undefined && (isByAddress || options.tlsCert !== undefined)) return undefined
+  const given = Array.from(texts, ([name, some]) => [rows[name].flag, some.join()] as const)
+  return { options: options as unknown as Options, given: new Map(given), words }
 }
 
 describe('a command line', () => {
@@ -403,6 +434,8 @@ describe('a command line', () => {
     '--access-log',
     '--log-format=json',
     '--token-ttl=1m',
+    '--listen=unix:/s',
+    '--log-level=warn',
     '--tls-key=k',
     '--tls-cert=c',
     '--trust-proxy=10.0.0.0/8,::1',
@@ -441,6 +474,7 @@ describe('a command line', () => {
       'PORT',
       'CONNBOOK_PORT',
       'CONNBOOK_DATA',
+      'CONNBOOK_LISTEN',
       'CONNBOOK_ACCESS_LOG',
       'CONNBOOK_TLS_KEY',
       'CONNBOOK_TRUST_PROXY',
@@ -448,7 +482,7 @@ describe('a command line', () => {
       'CONNBOOK_DATAX',
       'PATH',
     ),
-    fc.constantFrom('', '1', 'on', '80', 'x', '::1'),
+    fc.constantFrom('', '1', 'on', '80', 'x', '::1', 'unix:x'),
     { maxKeys: 2, noNullPrototype: true },
   )
 

@@ -39,7 +39,8 @@ function expectedMatch(basePath: BasePath, method: string, path: string): Match 
   const [first, second = '', ...more] = segments
   const asGet = method === 'HEAD' ? 'GET' : method
   const found = (allow: string, known: Partial<Record<string, Route>>, parameter = ''): Match => {
-    return { route: Object.hasOwn(known, asGet) ? known[asGet] : undefined, allow, parameter }
+    const pattern = Object.values(known)[0]?.path ?? assert.fail('no route')
+    return { route: Object.hasOwn(known, asGet) ? known[asGet] : undefined, allow, pattern, parameter }
   }
   if (first === 'things' && second === '' && more.length === 0) {
     return found('GET, HEAD, POST, OPTIONS', { GET: listed, POST: added })

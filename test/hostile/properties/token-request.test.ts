@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { Authenticator, ClientCredentials } from '../../../src/auth/authenticator.ts'
+import { createLoginCounters } from '../../../src/auth/login-metrics.ts'
 import type { Request } from '../../../src/http/message.ts'
 import { Problem, problemOf } from '../../../src/http/problem.ts'
 import type { Scope } from '../../../src/http/scope.ts'
@@ -18,6 +19,7 @@ let askedScope: Scope | undefined
 const authenticator: Authenticator = {
   authenticate: () => undefined,
   remembering: undefined,
+  logins: createLoginCounters(),
   close: async () => {},
   logIn: async () => undefined,
   logOut: async () => undefined,

@@ -1,0 +1,116 @@
+import { request as requestOverHttp } from 'node:http'
+import { request as requestOverHttps } from 'node:https'
+import { isIP, isIPv6 } from 'node:net'
+import { ConnbookError, UsageError } from '../errors.ts'
+import { HEALTHCHECK_TIMEOUT_MS } from '../limits.ts'
+import { type Options, parseCommandLine } from './options.ts'
+import { OutputError, type Print } from './output.ts'
+import { isLoopback } from './plain-http.ts'
+
+const paths = { ready: '/readyz', live: '/healthz' } as const
+
+/** No server answered, or one that is not well. */
+export class UnhealthyError extends ConnbookError {
+  readonly code = 'unhealthy'
+}
+
+/** What is asked, and of whom. */
+interface Question {
+  readonly url: URL
+  /** Where to connect to, because a URL cannot carry the zone of an IPv6 address. */
+  readonly host: string
+  /** Whether its certificate has to be one that this machine trusts. */
+  readonly isVerified: boolean
+}
+
+/**
+ * Runs `healthcheck [URL]`: asks a server, by default the one that the same flags and variables would start, whether it
+ * takes requests, or with `--live` only whether it runs. Returns when the answer is 200.
+ *
+ * A certificate is verified only where the URL leads to another machine: nothing secret is sent, and a new certificate
+ * may be in the file before it is in force.
+ *
+ * @throws {UsageError} if it cannot tell where to ask.
+ * @throws {UnhealthyError} for another answer, or none within HEALTHCHECK_TIMEOUT_MS.
+ */
+export async function runHealthcheckCommand(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  print: Print,
+  timeoutMs = HEALTHCHECK_TIMEOUT_MS,
+): Promise<void> {
+  const { options, words } = parseCommandLine(args, environment, healthcheckFlags)
+  const [address, ...rest] = words
+  if (rest.length > 0) throw new UsageError('Write it as: connbook healthcheck, or: connbook healthcheck URL')
+  const question = address === undefined ? ofOptions(options) : ofAddress(address, options)
+  const status = await ask(question, timeoutMs)
+  const line = `${question.url.href} answers ${status}`
+  if (status !== 200) throw new UnhealthyError(`Not ${options.live ? 'alive' : 'ready'}: ${line}`)
+  await print(`${line}\n`).catch((cause: unknown) => {
+    throw new OutputError(`Cannot show the answer; ${line}`, { cause })
+  })
+}
+
+/** Those that tell where a server listens; the key is taken along because the certificate does not go without. */
+export const healthcheckFlags: readonly (keyof Options)[] = [
+  'port',
+  'host',
+  'basePath',
+  'tlsCert',
+  'tlsKey',
+  'live',
+]
+
+function ofOptions({ port, host = '127.0.0.1', basePath, tlsCert, live }: Options): Question {
+  if (port === 0) throw new UsageError('Cannot ask on port 0; give the --port that the server has got')
+  // Who listens on every address also listens on the loopback.
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  const name = isIPv6(reachable) ? `[${reachable.split('%')[0]}]` : reachable
+  const scheme = tlsCert === undefined ? 'http' : 'https'
+  const path = live ? paths.live : paths.ready
+  const url = new URL(`${scheme}://${name}:${port}${basePath}${path}`)
+  return { url, host: reachable, isVerified: false }
+}
+
+function ofAddress(address: string, { live }: Options): Question {
+  const url = URL.parse(address)
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw new UsageError(`Cannot ask "${address}": it must be a URL such as http://localhost:8080`)
+  }
+  if (!Object.values<string>(paths).some((path) => url.pathname.endsWith(path))) {
+    url.pathname = `${url.pathname.replace(/\/$/, '')}${live ? paths.live : paths.ready}`
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  return { url, host, isVerified: !(host === 'localhost' || (isIP(host) !== 0 && isLoopback(host))) }
+}
+
+/** The status of the answer. */
+async function ask({ url, host, isVerified }: Question, timeoutMs: number): Promise<number | undefined> {
+  const request = url.protocol === 'https:' ? requestOverHttps : requestOverHttp
+  const options = {
+    hostname: host,
+    headers: { Host: url.host },
+    agent: false,
+    rejectUnauthorized: isVerified,
+    signal: AbortSignal.timeout(timeoutMs),
+  }
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()
+  request(url, options, (response) => {
+    resolve(response.statusCode)
+    response.destroy()
+  })
+    .on('error', reject)
+    .end()
+  return promise.catch((cause: unknown) => {
+    throw new UnhealthyError(`No answer from ${url.href}: ${reasonOf(cause, timeoutMs)}`, { cause })
+  })
+}
+
+function reasonOf(error: unknown, timeoutMs: number): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'AbortError') return `none within ${timeoutMs / 1000} s`
+  // Of several addresses that were tried, each has an error of its own.
+  const [first] = error instanceof AggregateError ? error.errors : [error]
+  // Behind a semicolon Node advises how to start it otherwise.
+  return first instanceof Error ? first.message.replace(/; .*/s, '') : String(first)
+}

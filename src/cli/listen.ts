@@ -1,0 +1,110 @@
+import { chmod } from 'node:fs/promises'
+import { isIPv6 } from 'node:net'
+import { resolve } from 'node:path'
+import { ConnbookError, systemCode } from '../errors.ts'
+import type { Listener, Place } from '../server/listener.ts'
+import { findSocketPath, takeActivatedSocket } from './activation.ts'
+import type { Options } from './options.ts'
+import { clearSocketPath } from './socket-path.ts'
+
+/** Its owner and its group may connect. */
+const SOCKET_MODE = 0o660
+
+/** What was asked for cannot be listened on. */
+export class ListenError extends ConnbookError {
+  readonly code = 'cannot_listen'
+}
+
+/** Where a server is reached. */
+export interface Reached {
+  /** Such as `http://localhost:8080`. */
+  readonly origin: string
+  /** The IP address listened on; undefined for a Unix socket. */
+  readonly address: string | undefined
+  /** The path of a Unix socket, or `descriptor 3` where the system does not tell it; undefined for an address. */
+  readonly socket: string | undefined
+}
+
+export interface Wanted {
+  readonly options: Options
+  /** The variables by which systemd passes a socket are taken out of it. */
+  readonly environment: NodeJS.ProcessEnv
+  /** Whether HTTPS is spoken. */
+  readonly isSecure: boolean
+}
+
+/**
+ * Listens on the socket that systemd passes, else on the Unix socket or the address that the options name.
+ *
+ * @throws {ListenError} when that is not possible.
+ * @throws {UsageError} when systemd passes several.
+ */
+export async function listen(
+  listener: Listener,
+  { options, environment, isSecure }: Wanted,
+): Promise<Reached> {
+  const scheme = isSecure ? 'https' : 'http'
+  const fd = takeActivatedSocket(environment)
+  if (fd !== undefined) return listenOnDescriptor(listener, fd, scheme)
+  const { listen: given, host, port } = options
+  if (given !== undefined) return listenOnPath(listener, resolve(given))
+  const where = host === undefined ? `port ${port}` : `${urlHost(host)}:${port}`
+  const bound = await tryListen(listener, { port, host }, where, {
+    EADDRINUSE: 'another process listens there; stop it, or choose another with --port',
+    EACCES: 'this account may not use that port; choose one above 1023 with --port',
+    EADDRNOTAVAIL: 'this machine has no such address; choose one of its own with --host',
+    ENOTFOUND: 'no address has that name; choose one of this machine with --host',
+  })
+  return {
+    origin: `${scheme}://${urlHost(host)}:${bound?.port}`,
+    address: bound?.address,
+    socket: undefined,
+  }
+}
+
+async function listenOnDescriptor(listener: Listener, fd: number, scheme: string): Promise<Reached> {
+  const where = `descriptor ${fd}, which systemd passes`
+  const bound = await tryListen(listener, { fd }, where, {
+    EINVAL: 'it is no socket for streams; see ListenStream= in the unit of the socket',
+    ERR_INVALID_FD_TYPE: 'it is no socket for streams; see ListenStream= in the unit of the socket',
+  })
+  if (bound !== undefined) {
+    const origin = `${scheme}://${urlHost(bound.address)}:${bound.port}`
+    return { origin, address: bound.address, socket: undefined }
+  }
+  if (scheme === 'https') {
+    throw new ListenError(
+      `Cannot listen on ${where}: it is a Unix socket, where no HTTPS is served; leave out --tls-cert and --tls-key`,
+    )
+  }
+  return { origin: 'http://localhost', address: undefined, socket: findSocketPath(fd) ?? `descriptor ${fd}` }
+}
+
+async function listenOnPath(listener: Listener, path: string): Promise<Reached> {
+  const where = `socket "${path}"`
+  const obstacle = await clearSocketPath(path)
+  if (obstacle !== undefined) throw new ListenError(`Cannot listen on ${where}: ${obstacle}`)
+  // Made under the umask of this process it is open to its owner alone, until it is open to the group.
+  await tryListen(listener, { path }, where, {
+    // libuv says so of a folder that is missing, too.
+    EACCES:
+      'its folder is missing, or not for this account to write to; make it, or choose another with --listen',
+    EADDRINUSE: 'another process has begun to listen there; stop it, or choose another with --listen',
+  })
+  await chmod(path, SOCKET_MODE)
+  return { origin: 'http://localhost', address: undefined, socket: path }
+}
+
+async function tryListen(listener: Listener, place: Place, where: string, reasons: Record<string, string>) {
+  try {
+    return await listener.listen(place)
+  } catch (error) {
+    const reason = reasons[systemCode(error) ?? ''] ?? String(error)
+    throw new ListenError(`Cannot listen on ${where}: ${reason}`, { cause: error })
+  }
+}
+
+function urlHost(host: string | undefined): string {
+  if (host === undefined || host === '::' || host === '0.0.0.0') return 'localhost'
+  return isIPv6(host) ? `[${host}]` : host
+}

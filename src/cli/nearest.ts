@@ -1,0 +1,64 @@
+/** A shorter text could be the start of almost anything. */
+const PREFIX_CHARACTERS_MIN = 3
+
+/**
+ * Finds what somebody probably meant: the candidate with the fewest slips in it, at most one for every three
+ * characters, and one in a shorter text; else the only one that begins with the text. Case does not count.
+ *
+ * @returns Undefined when nothing is near.
+ */
+export function findNearest(text: string, candidates: Iterable<string>): string | undefined {
+  const typed = text.toLowerCase()
+  const known = [...new Set(candidates)]
+  let nearest: string | undefined
+  let slipsMax = Math.max(1, Math.floor(typed.length / 3))
+  for (const candidate of known) {
+    const slips = editDistance(typed, candidate.toLowerCase())
+    if (slips > slipsMax || (slips === slipsMax && nearest !== undefined)) continue
+    nearest = candidate
+    slipsMax = slips
+  }
+  return nearest ?? onlyCompletion(typed, known)
+}
+
+/** The end of a complaint: which right word is near the wrong one, or else what to do about it. */
+export function adviceFor(text: string, candidates: Iterable<string>, otherwise: string): string {
+  const nearest = findNearest(text, candidates)
+  return nearest === undefined ? otherwise : `did you mean ${nearest}?`
+}
+
+/**
+ * How many characters were inserted, left out, replaced, or swapped with the next one, to make one text of the other:
+ * the Damerau–Levenshtein distance, in which no character takes part in two swaps (optimal string alignment).
+ */
+export function editDistance(from: string, to: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= to.length; column++) {
+      const isSame = from[row - 1] === to[column - 1]
+      const isSwap =
+        row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      current[column] = Math.min(
+        at(last, column) + 1,
+        at(current, column - 1) + 1,
+        at(last, column - 1) + (isSame ? 0 : 1),
+        isSwap ? at(beforeLast, column - 2) + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+    beforeLast = last
+    last = current
+  }
+  return at(last, to.length)
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY
+}
+
+function onlyCompletion(typed: string, candidates: readonly string[]): string | undefined {
+  if (typed.length < PREFIX_CHARACTERS_MIN) return undefined
+  const [first, ...more] = candidates.filter((candidate) => candidate.toLowerCase().startsWith(typed))
+  return more.length === 0 ? first : undefined
+}

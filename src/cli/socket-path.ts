@@ -1,0 +1,47 @@
+import { lstat, unlink } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { systemCode } from '../errors.ts'
+
+/** What fits into the address of a Unix socket on Linux; other systems take a few bytes less (unix(7)). */
+const PATH_BYTES_MAX = 107
+
+/**
+ * Makes room for a Unix socket: what a process that died has left of one is removed, anything else stays.
+ *
+ * @returns Why nobody can listen there, and what to do; undefined when the path is free.
+ */
+export async function clearSocketPath(path: string): Promise<string | undefined> {
+  const bytes = Buffer.byteLength(path)
+  if (bytes > PATH_BYTES_MAX) {
+    return `its path has ${bytes} bytes, and the system takes ${PATH_BYTES_MAX}; choose a shorter one with --listen`
+  }
+  try {
+    if (!(await lstat(path)).isSocket()) {
+      return 'something else is there that is no socket; remove it, or choose another path with --listen'
+    }
+    const failure = await tryConnect(path)
+    if (failure === undefined) {
+      return 'another process listens there; stop it, or choose another path with --listen'
+    }
+    if (failure !== 'ECONNREFUSED') {
+      return `whether another process listens there cannot be told (${failure}); remove it, if none does`
+    }
+    await unlink(path)
+    return undefined
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** The code of the failure; undefined when somebody takes the connection. */
+function tryConnect(path: string): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  const socket = connect({ path })
+  socket.once('connect', () => {
+    socket.destroy()
+    resolve(undefined)
+  })
+  socket.once('error', (error) => resolve(systemCode(error) ?? String(error)))
+  return promise
+}

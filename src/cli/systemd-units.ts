@@ -1,0 +1,159 @@
+import { isIP, isIPv6 } from 'node:net'
+import { dirname, resolve } from 'node:path'
+import { UsageError } from '../errors.ts'
+import type { CommandLine } from './options.ts'
+import { escapeSpecifiers, quoteCommandLine, quoteWord } from './systemd-text.ts'
+
+const STATE_ROOT = '/var/lib'
+const RUNTIME_ROOT = '/run'
+/** Hidden from a service, or replaced by empty ones, unless something that it needs is there. */
+const HOMES = ['/home', '/root', '/run/user']
+const TEMPORARY = ['/tmp', '/var/tmp']
+/** Ports below are for who has CAP_NET_BIND_SERVICE. */
+const UNPRIVILEGED_PORT_MIN = 1024
+/** Beyond --shutdown-timeout, for what is left to write. */
+const STOP_MARGIN_SECONDS = 5
+/** Room for CONNECTIONS_MAX connections, and for files. */
+const OPEN_FILES = 16_384
+
+/** What a unit is made from. */
+export interface Installation {
+  /** The absolute path of the executable. */
+  readonly executable: string
+  /** As the server would be given it; without --data it gets a folder of its own below /var/lib. */
+  readonly commandLine: Pick<CommandLine, 'options' | 'given'>
+}
+
+/**
+ * The unit of the service: connbook.service. It keeps from the service whatever it does not need; `systemd-analyze
+ * security` tells how much that is.
+ */
+export function serviceUnit({ executable, commandLine }: Installation): string {
+  const { options, given } = commandLine
+  const folder = given.has('--data') ? resolve(options.data) : `${STATE_ROOT}/connbook`
+  const files = new Map([['--data', folder]])
+  if (options.tlsCert !== undefined) files.set('--tls-cert', resolve(options.tlsCert))
+  if (options.tlsKey !== undefined) files.set('--tls-key', resolve(options.tlsKey))
+  const socket = options.listen === undefined ? undefined : resolve(options.listen)
+  if (socket !== undefined) files.set('--listen', `unix:${socket}`)
+  const words = Array.from(new Map([...files, ...given, ...files]), ([flag, text]) => `${flag}=${text}`)
+  const stateName = nameBelow(STATE_ROOT, folder)
+  const runtimeName = socket === undefined ? undefined : nameBelow(RUNTIME_ROOT, dirname(socket))
+  const writable = [
+    ...(stateName === undefined ? [folder] : []),
+    ...(socket !== undefined && runtimeName === undefined ? [dirname(socket)] : []),
+  ]
+  const used = [executable, ...writable, ...files.values()]
+  const isPrivileged = socket === undefined && options.port > 0 && options.port < UNPRIVILEGED_PORT_MIN
+  // An account that is made up for the time that the service runs can own nothing beforehand.
+  // It also gets temporary folders of its own.
+  const usesTemporary = used.some((path) => isBelowAny(TEMPORARY, path))
+  const needsAccount = stateName === undefined || options.tlsKey !== undefined || usesTemporary
+
+  return unit({
+    Unit: [
+      'Description=connbook, named connection configurations over HTTP',
+      'Wants=network-online.target',
+      'After=network-online.target',
+    ],
+    Service: [
+      'Type=exec',
+      `ExecStart=${quoteCommandLine([executable, ...words])}`,
+      'ExecReload=kill -HUP $MAINPID',
+      'Restart=on-failure',
+      'RestartSec=1',
+      '# A command line that is not understood, or damaged data, is no better the next time.',
+      'RestartPreventExitStatus=2 65',
+      `TimeoutStopSec=${options.shutdownTimeoutSeconds + STOP_MARGIN_SECONDS}`,
+      `LimitNOFILE=${OPEN_FILES}`,
+      '',
+      ...(needsAccount
+        ? [
+            '# Make it by: useradd --system connbook; the folder, and the key of the certificate, must be its own.',
+            'User=connbook',
+          ]
+        : ['DynamicUser=yes']),
+      ...(stateName === undefined ? [] : [`StateDirectory=${stateName}`, 'StateDirectoryMode=0700']),
+      ...(runtimeName === undefined ? [] : [`RuntimeDirectory=${runtimeName}`]),
+      ...writable.map((path) => `ReadWritePaths=${quoteWord(path)}`),
+      'UMask=0077',
+      '',
+      'ProtectSystem=strict',
+      `ProtectHome=${used.some((path) => isBelowAny(HOMES, path)) ? 'read-only' : 'yes'}`,
+      ...(usesTemporary ? [] : ['PrivateTmp=yes']),
+      'PrivateDevices=yes',
+      'ProtectProc=invisible',
+      'ProcSubset=pid',
+      ...['Clock', 'ControlGroups', 'Hostname', 'KernelLogs', 'KernelModules', 'KernelTunables'].map(
+        (what) => `Protect${what}=yes`,
+      ),
+      'NoNewPrivileges=yes',
+      ...(isPrivileged
+        ? ['AmbientCapabilities=CAP_NET_BIND_SERVICE', 'CapabilityBoundingSet=CAP_NET_BIND_SERVICE']
+        : // In a user namespace of one's own the capability would mean nothing to the network of the host.
+          ['PrivateUsers=yes', 'CapabilityBoundingSet=']),
+      'LockPersonality=yes',
+      'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX',
+      'RestrictNamespaces=yes',
+      'RestrictRealtime=yes',
+      'RestrictSUIDSGID=yes',
+      'RemoveIPC=yes',
+      'KeyringMode=private',
+      'SystemCallArchitectures=native',
+      'SystemCallFilter=@system-service',
+      'SystemCallFilter=~@privileged @resources',
+      'SystemCallErrorNumber=EPERM',
+      '# MemoryDenyWriteExecute= would end the process at its start: JavaScript is compiled while it runs.',
+    ],
+    Install: ['WantedBy=multi-user.target'],
+  })
+}
+
+/**
+ * The unit of the socket: connbook.socket; systemd listens on it and starts connbook.service.
+ *
+ * @throws {UsageError} for a host that is a name.
+ */
+export function socketUnit({ options }: Pick<CommandLine, 'options'>): string {
+  const { host, port, listen } = options
+  const place = escapeSpecifiers(listen === undefined ? addressOf(host, port) : resolve(listen))
+  return unit({
+    Unit: ['Description=connbook, named connection configurations over HTTP'],
+    Socket: [
+      `ListenStream=${place}`,
+      ...(listen === undefined
+        ? []
+        : [
+            'SocketMode=0660',
+            '# Who may connect besides root, such as the proxy:',
+            '# SocketGroup=www-data',
+          ]),
+    ],
+    Install: ['WantedBy=sockets.target'],
+  })
+}
+
+function unit(sections: Readonly<Record<string, readonly string[]>>): string {
+  return Object.entries(sections)
+    .map(([name, lines]) => `[${name}]\n${lines.join('\n')}\n`)
+    .join('\n')
+}
+
+function addressOf(host: string | undefined, port: number): string {
+  if (host === undefined) return String(port)
+  if (isIP(host) === 0) {
+    throw new UsageError(`Cannot make the unit of a socket for --host "${host}": systemd takes an IP address`)
+  }
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`
+}
+
+/** The name of a folder that systemd makes by itself; undefined where it does not. */
+function nameBelow(root: string, path: string): string | undefined {
+  const name = path.slice(root.length + 1)
+  const isPlain = path.startsWith(`${root}/`) && /^[\w.-]+(\/[\w.-]+)*$/.test(name)
+  return isPlain && !isBelowAny(HOMES, path) ? name : undefined
+}
+
+function isBelowAny(folders: readonly string[], path: string): boolean {
+  return folders.some((folder) => path === folder || path.startsWith(`${folder}/`))
+}

@@ -1,0 +1,12 @@
+/** A number that only rises, from the start of the process on. */
+export class Counter {
+  #value = 0
+
+  get value(): number {
+    return this.#value
+  }
+
+  increment(by = 1): void {
+    this.#value += by
+  }
+}

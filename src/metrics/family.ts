@@ -1,0 +1,33 @@
+import type { Histogram } from './histogram.ts'
+
+export type Labels = Readonly<Record<string, string>>
+
+/** One value of a family, told from the others by its labels. */
+export interface Sample<Value> {
+  readonly labels?: Labels
+  readonly value: Value
+}
+
+/** Quantiles of what was observed lately, and what all observations so far add up to. */
+export interface Summary {
+  /** From quantile, 0 to 1, to value; NaN where nothing was observed. */
+  readonly quantiles: readonly (readonly [quantile: number, value: number])[]
+  readonly sum: number
+  readonly count: number
+}
+
+interface FamilyOf<Type extends string, Value> {
+  /** Letters, digits and underscores, the unit last; `_total` behind it for a counter. */
+  readonly name: string
+  readonly help: string
+  readonly type: Type
+  /** Called when somebody asks for metrics; what has no value at that moment has no sample. */
+  samples(): Iterable<Sample<Value>>
+}
+
+/** The metrics of one name. */
+export type Family =
+  | FamilyOf<'counter', number>
+  | FamilyOf<'gauge', number>
+  | FamilyOf<'histogram', Histogram>
+  | FamilyOf<'summary', Summary>

@@ -1,0 +1,104 @@
+import { Counter } from '../metrics/counter.ts'
+import type { Family } from '../metrics/family.ts'
+import { Histogram } from '../metrics/histogram.ts'
+import type { IncomingRequest } from './incoming-request.ts'
+
+const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** Those that Node's parser knows are many more; a caller must not make up as many samples. */
+const COUNTED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
+const OTHER_METHOD = 'other'
+const NO_ROUTE = 'none'
+
+/** Of the requests that lead to one resource, or to none. */
+class ResourceMetrics {
+  readonly durations = new Histogram(DURATION_BOUNDS)
+  /** By status. */
+  readonly #otherMethods = new Map<number, Counter>()
+  readonly #byMethod = new Map([
+    ...COUNTED_METHODS.map((method) => [method, new Map<number, Counter>()] as const),
+    [OTHER_METHOD, this.#otherMethods] as const,
+  ])
+
+  count(method: string, status: number): void {
+    const byStatus = this.#byMethod.get(method) ?? this.#otherMethods
+    let answers = byStatus.get(status)
+    if (answers === undefined) {
+      answers = new Counter()
+      byStatus.set(status, answers)
+    }
+    answers.increment()
+  }
+
+  *samples(route: string) {
+    for (const [method, byStatus] of this.#byMethod) {
+      for (const [status, answers] of byStatus) {
+        yield { labels: { route, method, status: String(status) }, value: answers.value }
+      }
+    }
+  }
+}
+
+/** Counts and times requests, by what they lead to. */
+export class RequestMetrics {
+  /** What was no request, and was answered 400 or the like all the same. */
+  readonly malformed = new Counter()
+  /** Connections that had to make room for others. */
+  readonly cutOff = new Counter()
+  /** By the pattern of the path. */
+  readonly #resources = new Map<string, ResourceMetrics>()
+  #inFlight = 0
+
+  begin(request: IncomingRequest): void {
+    request.beganMs = performance.now()
+    this.#inFlight += 1
+  }
+
+  /** The answer has been handed to the socket, or cannot be. */
+  end({ pattern = NO_ROUTE, method, beganMs }: IncomingRequest, status: number): void {
+    this.#inFlight -= 1
+    let resource = this.#resources.get(pattern)
+    if (resource === undefined) {
+      resource = new ResourceMetrics()
+      this.#resources.set(pattern, resource)
+    }
+    resource.count(method, status)
+    resource.durations.observe((performance.now() - beganMs) / 1000)
+  }
+
+  get families(): Family[] {
+    return [
+      {
+        name: 'connbook_http_requests_total',
+        help: 'Requests that were answered, by the pattern of their path, method and status.',
+        type: 'counter',
+        samples: () => [...this.#resources].flatMap(([route, resource]) => [...resource.samples(route)]),
+      },
+      {
+        name: 'connbook_http_request_duration_seconds',
+        help: 'From the head of a request to the end of its answer, as far as that is up to the server.',
+        type: 'histogram',
+        samples: () =>
+          Array.from(this.#resources, ([route, { durations }]) => ({ labels: { route }, value: durations })),
+      },
+      {
+        name: 'connbook_http_requests_in_flight',
+        help: 'Requests that are being answered, this one included.',
+        type: 'gauge',
+        samples: () => [{ value: this.#inFlight }],
+      },
+      {
+        name: 'connbook_http_malformed_total',
+        help: 'Messages that could not be read as a request; the requests above do not include them.',
+        type: 'counter',
+        samples: () => [{ value: this.malformed.value }],
+      },
+      {
+        name: 'connbook_http_connections_cut_off_total',
+        help: 'Connections that were closed to make room for others.',
+        type: 'counter',
+        samples: () => [{ value: this.cutOff.value }],
+      },
+    ]
+  }
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createLineQueue } from '../../src/cli/line-queue.ts'
+
+const LONG_MS = 60_000
+
+/** A queue of at most 10 bytes whose reader takes a lot when it is told to. */
+function setUp() {
+  const sent: string[] = []
+  const pending: ((unsent: number) => void)[] = []
+  const queue = createLineQueue(
+    (lines, done) => {
+      sent.push(lines)
+      pending.push(done)
+    },
+    (count) => queue.write(`${count} lost\n`),
+    10,
+  )
+  /** @param unsent Lines of the lot that could not be sent. */
+  const take = (unsent = 0) => (pending.shift() ?? assert.fail('nothing is being sent'))(unsent)
+  return { queue, sent, take, isIdle: () => pending.length === 0 }
+}
+
+describe('createLineQueue', () => {
+  it('sends a line at once, and what comes meanwhile as one lot', () => {
+    const { queue, sent, take, isIdle } = setUp()
+    for (const line of ['1\n', '2\n', '3\n']) queue.write(line)
+    assert.deepEqual(sent, ['1\n'])
+    take()
+    queue.write('4\n')
+    take()
+    take()
+    assert.deepEqual(sent, ['1\n', '2\n3\n', '4\n'])
+    assert.ok(isIdle())
+  })
+
+  it('loses what is too much, and tells so in its place, once', () => {
+    const { queue, sent, take, isIdle } = setUp()
+    // The last would fit, but stands behind some that do not.
+    for (const line of ['first\n', '12345678\n', '9\n', 'a\n', '\n']) queue.write(line)
+    take()
+    queue.write('c\n')
+    take()
+    take()
+    assert.deepEqual(sent, ['first\n', '12345678\n', '3 lost\nc\n'])
+    assert.ok(isIdle())
+  })
+
+  it('counts bytes, not characters', () => {
+    const { queue, sent, take } = setUp()
+    for (const line of ['1\n', 'éééééé\n', '2\n']) queue.write(line)
+    take()
+    assert.deepEqual(sent, ['1\n', '2 lost\n'])
+  })
+
+  it('tells of lines that could not be sent only when one could', () => {
+    const { queue, sent, take, isIdle } = setUp()
+    queue.write('1\n')
+    take(1)
+    assert.ok(isIdle())
+    queue.write('2\n')
+    take(1)
+    queue.write('3\n')
+    take()
+    take()
+    assert.deepEqual(sent, ['1\n', '2\n', '3\n', '2 lost\n'])
+    assert.ok(isIdle())
+  })
+
+  it('is flushed when everything has been sent', async () => {
+    const { queue, take } = setUp()
+    await queue.flush(LONG_MS)
+    queue.write('1\n')
+    queue.write('2\n')
+    let isFlushed = false
+    const flushed = queue.flush(LONG_MS).then(() => {
+      isFlushed = true
+    })
+    take()
+    await Promise.resolve()
+    assert.equal(isFlushed, false)
+    take()
+    await flushed
+  })
+
+  it('gives up what waits when it is not taken in time', async () => {
+    const { queue, sent, take } = setUp()
+    queue.write('1\n')
+    queue.write('2\n')
+    await queue.flush(1)
+    assert.equal(queue.takeWaiting(), '')
+    take()
+    assert.deepEqual(sent, ['1\n'])
+  })
+
+  it('gives what waits, which is then not sent', () => {
+    const { queue, sent, take } = setUp()
+    queue.write('1\n')
+    queue.write('2\n')
+    assert.equal(queue.takeWaiting(), '2\n')
+    take()
+    assert.deepEqual(sent, ['1\n'])
+  })
+})

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeCertificate } from '../support/certificate.ts'
+import { missing } from '../support/debian.ts'
+import { freePort } from '../support/free-port.ts'
+import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
+import {
+  type Change,
+  type PublishedServer,
+  put,
+  readPublished,
+  startPublishedServer,
+} from './published-site.ts'
+
+/** For the `skip` of a test. */
+export const noCaddy = missing('caddy')
+
+/** connbook behind Caddy, both set up as the README says. */
+export interface CaddySite extends PublishedServer {
+  /** As a client sees it, base path included. */
+  readonly url: string
+  /** The same without the base path. */
+  readonly origin: string
+}
+
+/**
+ * Starts both, and waits until Caddy takes connections; it is stopped when the test or the suite ends.
+ *
+ * @param changes Of the Caddyfile, beyond port and files.
+ * @param without A flag of the published command line that is left out, as it stands there.
+ * @param flags More for connbook.
+ */
+export async function startCaddySite(
+  t: Lifetime,
+  {
+    changes = [],
+    without,
+    flags,
+  }: { changes?: readonly Change[]; without?: string; flags?: readonly string[] } = {},
+): Promise<CaddySite> {
+  const published = await startPublishedServer(t, { without, ...(flags ? { flags } : {}) })
+  const { certPath, keyPath } = await makeCertificate(t)
+  const origin = `https://127.0.0.1:${await freePort()}`
+  const site = [
+    ['connbook.example.net {', `${origin} {`] as const,
+    ['127.0.0.1:8080', `127.0.0.1:${published.port}`] as const,
+    ['/etc/ssl/connbook/fullchain.pem', certPath] as const,
+    ['/etc/ssl/connbook/privkey.pem', keyPath] as const,
+    ...changes,
+  ].reduce(put, await readPublished('caddyfile'))
+  await startCaddy(t, site)
+  const { pathname } = new URL(published.server.url)
+  return { ...published, url: origin + (pathname === '/' ? '' : pathname), origin }
+}
+
+/**
+ * By itself, Caddy would make an authority for an address that the certificate is not for, and have the whole machine
+ * trust it. Clients that name an address send no name to choose a certificate by.
+ */
+const GLOBAL_OPTIONS = `{
+  auto_https off
+  skip_install_trust
+  admin off
+  default_bind 127.0.0.1
+  default_sni localhost
+  servers {
+    protocols h1 h2
+  }
+}
+`
+
+async function startCaddy(t: Lifetime, site: string): Promise<void> {
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'Caddyfile'), GLOBAL_OPTIONS + site)
+  const child = spawn('caddy', ['run', '--config', 'Caddyfile', '--adapter', 'caddyfile'], {
+    cwd: folder,
+    // Whatever it keeps of its own goes into the folder.
+    env: { PATH: process.env.PATH, HOME: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const exited = once(child, 'exit')
+  t.after(async () => {
+    child.kill('SIGTERM')
+    await exited
+  })
+  const { promise: serving, resolve } = Promise.withResolvers<void>()
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+    if (stderr.includes('"msg":"serving initial configuration"')) resolve()
+  })
+  await Promise.race([serving, exited.then(([code]) => assert.fail(`caddy: exit ${code}: ${stderr}`))])
+  assert.doesNotMatch(stderr, /installing root certificate/)
+}

@@ -1,0 +1,33 @@
+import { NAME_CHARACTERS_MAX } from '../../src/limits.ts'
+
+/** Names that something on the way might decode, tidy up or cut off. */
+export const DELICATE_NAMES = [
+  'db/main',
+  '/',
+  '//a///b/',
+  'a/./b',
+  '../x',
+  'a/../b',
+  '..a',
+  '...',
+  '%',
+  '100%',
+  '%2F',
+  '%252F',
+  '%2e%2e',
+  '%zz',
+  'a b',
+  ' a ',
+  '+',
+  'a?b=c&d',
+  'a#b',
+  'a;b=c',
+  'a\\b',
+  '"<>\'`{|}^[]',
+  '$http_host',
+  'é ü 日本 😀',
+  'e\u0301',
+  '\u202e\ufeff',
+  '__proto__',
+  '😀'.repeat(NAME_CHARACTERS_MAX),
+]

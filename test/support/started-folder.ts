@@ -1,0 +1,52 @@
+import { argon2, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import { accountsDocument, addAccount, noAccounts } from '../../src/auth/accounts.ts'
+import { prepareKeys } from '../../src/auth/key-rotation.ts'
+import { openRevocations } from '../../src/auth/revocations.ts'
+import { openDataFolder } from '../../src/files/data-folder.ts'
+import { openConfigurationStore } from '../../src/store/configuration-store.ts'
+import { createMemoryLog } from './memory-log.ts'
+import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
+
+const hashes = new Map<string, Promise<string>>()
+
+/**
+ * A folder as a first start leaves it, but that its secrets are hashed with hardly any work: most tests are about
+ * something else, and would spend half of their time on that.
+ */
+export async function startedFolder(
+  t: Lifetime,
+  user: { readonly name: string; readonly secret: string },
+  client: { readonly name: string; readonly secret: string },
+): Promise<string> {
+  const path = await temporaryFolder(t)
+  const log = createMemoryLog()
+  const folder = await openDataFolder(path)
+  try {
+    const revocations = await openRevocations(folder, { mustExist: false, log })
+    await revocations.close()
+    await prepareKeys(folder, false, 1, Math.floor(Date.now() / 1000))
+    await (await openConfigurationStore(folder, { mustExist: false, log })).close()
+    const withUser = addAccount(noAccounts, 'user', user.name, await hashOf(user.secret))
+    await accountsDocument(path).write(
+      addAccount(withUser, 'client', client.name, await hashOf(client.secret)),
+    )
+  } finally {
+    await folder.release()
+  }
+  return path
+}
+
+function hashOf(secret: string): Promise<string> {
+  const known = hashes.get(secret) ?? hashWithLeastWork(secret)
+  hashes.set(secret, known)
+  return known
+}
+
+async function hashWithLeastWork(secret: string): Promise<string> {
+  const nonce = randomBytes(16)
+  const least = { memory: 8, passes: 1, parallelism: 1, tagLength: 32 }
+  const tag = await promisify(argon2)('argon2id', { message: secret, nonce, ...least })
+  const encode = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
+  return `$argon2id$v=19$m=8,t=1,p=1$${encode(nonce)}$${encode(tag)}`
+}
