@@ -1,6 +1,7 @@
 import { request as requestOverHttp } from 'node:http'
 import { request as requestOverHttps } from 'node:https'
 import { isIP, isIPv6 } from 'node:net'
+import { resolve } from 'node:path'
 import { ConnbookError, UsageError } from '../errors.ts'
 import { HEALTHCHECK_TIMEOUT_MS } from '../limits.ts'
 import { type Options, parseCommandLine } from './options.ts'
@@ -17,8 +18,8 @@ export class UnhealthyError extends ConnbookError {
 /** What is asked, and of whom. */
 interface Question {
   readonly url: URL
-  /** Where to connect to, because a URL cannot carry the zone of an IPv6 address. */
-  readonly host: string
+  /** Where to connect to, because a URL cannot carry the zone of an IPv6 address, nor the path of a Unix socket. */
+  readonly place: { readonly hostname: string } | { readonly socketPath: string }
   /** Whether its certificate has to be one that this machine trusts. */
   readonly isVerified: boolean
 }
@@ -44,7 +45,7 @@ export async function runHealthcheckCommand(
   if (rest.length > 0) throw new UsageError('Write it as: connbook healthcheck, or: connbook healthcheck URL')
   const question = address === undefined ? ofOptions(options) : ofAddress(address, options)
   const status = await ask(question, timeoutMs)
-  const line = `${question.url.href} answers ${status}`
+  const line = `${nameOf(question)} answers ${status}`
   if (status !== 200) throw new UnhealthyError(`Not ${options.live ? 'alive' : 'ready'}: ${line}`)
   await print(`${line}\n`).catch((cause: unknown) => {
     throw new OutputError(`Cannot show the answer; ${line}`, { cause })
@@ -55,21 +56,29 @@ export async function runHealthcheckCommand(
 export const healthcheckFlags: readonly (keyof Options)[] = [
   'port',
   'host',
+  'listen',
   'basePath',
   'tlsCert',
   'tlsKey',
   'live',
 ]
 
-function ofOptions({ port, host = '127.0.0.1', basePath, tlsCert, live }: Options): Question {
+function ofOptions({ port, host = '127.0.0.1', listen, basePath, tlsCert, live }: Options): Question {
+  const origin = tlsCert === undefined ? 'http://' : 'https://'
+  const path = `${basePath}${live ? paths.live : paths.ready}`
+  if (listen !== undefined) {
+    const place = { socketPath: resolve(listen) }
+    return { url: new URL(`${origin}localhost${path}`), place, isVerified: false }
+  }
   if (port === 0) throw new UsageError('Cannot ask on port 0; give the --port that the server has got')
   // Who listens on every address also listens on the loopback.
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   const name = isIPv6(reachable) ? `[${reachable.split('%')[0]}]` : reachable
-  const scheme = tlsCert === undefined ? 'http' : 'https'
-  const path = live ? paths.live : paths.ready
-  const url = new URL(`${scheme}://${name}:${port}${basePath}${path}`)
-  return { url, host: reachable, isVerified: false }
+  return {
+    url: new URL(`${origin}${name}:${port}${path}`),
+    place: { hostname: reachable },
+    isVerified: false,
+  }
 }
 
 function ofAddress(address: string, { live }: Options): Question {
@@ -80,29 +89,35 @@ function ofAddress(address: string, { live }: Options): Question {
   if (!Object.values<string>(paths).some((path) => url.pathname.endsWith(path))) {
     url.pathname = `${url.pathname.replace(/\/$/, '')}${live ? paths.live : paths.ready}`
   }
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  return { url, host, isVerified: !(host === 'localhost' || (isIP(host) !== 0 && isLoopback(host))) }
+  const hostname = url.hostname.replace(/^\[|\]$/g, '')
+  const isOfThisMachine = hostname === 'localhost' || (isIP(hostname) !== 0 && isLoopback(hostname))
+  return { url, place: { hostname }, isVerified: !isOfThisMachine }
+}
+
+function nameOf({ url, place }: Question): string {
+  return 'socketPath' in place ? `${url.href} on ${place.socketPath}` : url.href
 }
 
 /** The status of the answer. */
-async function ask({ url, host, isVerified }: Question, timeoutMs: number): Promise<number | undefined> {
+async function ask(question: Question, timeoutMs: number): Promise<number | undefined> {
+  const { url, place, isVerified } = question
   const request = url.protocol === 'https:' ? requestOverHttps : requestOverHttp
   const options = {
-    hostname: host,
+    ...place,
     headers: { Host: url.host },
     agent: false,
     rejectUnauthorized: isVerified,
     signal: AbortSignal.timeout(timeoutMs),
   }
-  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()
+  const { promise, resolve: answer, reject } = Promise.withResolvers<number | undefined>()
   request(url, options, (response) => {
-    resolve(response.statusCode)
+    answer(response.statusCode)
     response.destroy()
   })
     .on('error', reject)
     .end()
   return promise.catch((cause: unknown) => {
-    throw new UnhealthyError(`No answer from ${url.href}: ${reasonOf(cause, timeoutMs)}`, { cause })
+    throw new UnhealthyError(`No answer from ${nameOf(question)}: ${reasonOf(cause, timeoutMs)}`, { cause })
   })
 }
 

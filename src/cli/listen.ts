@@ -25,6 +25,7 @@ export interface Reached {
   readonly socket: string | undefined
 }
 
+/** What decides where to listen. */
 export interface Wanted {
   readonly options: Options
   /** The variables by which systemd passes a socket are taken out of it. */

@@ -29,7 +29,8 @@ export function openServerLog(options: Options, environment: NodeJS.ProcessEnv):
     level: options.logLevel,
     hasPriorities: isJournal(environment.JOURNAL_STREAM),
   })
-  // An error that nobody caught ends the process in the middle of its work.
+  // An error that nobody caught ends the process in the middle of its work. What a thread is writing to a file at that
+  // moment may come to stand behind these lines.
   process.once('exit', () => writeAtOnce(queue.takeWaiting()))
   return { ...log, flush: () => queue.flush(LOG_FLUSH_MS) }
 }
@@ -45,9 +46,12 @@ function isStream(): boolean {
   return status.isFIFO() || status.isSocket()
 }
 
-/** Node has made the descriptor of a pipe or a socket non-blocking, and waits for its reader by the event loop. */
+/**
+ * Node has made the descriptor of a pipe or a socket non-blocking, and waits for its reader by the event loop. One that
+ * fails has lost its reader for good, so nobody is left to be told of what is lost.
+ */
 function sendToStream(lines: string, done: (unsent: number) => void) {
-  process.stderr.write(lines, (error) => done(error ? countLines(lines) : 0))
+  process.stderr.write(lines, () => done(0))
 }
 
 /**

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { runHealthcheckCommand, UnhealthyError } from '../../src/cli/healthcheck.ts'
 import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
@@ -84,6 +85,23 @@ describe('connbook healthcheck', () => {
     for (const host of ['::1', '::'])
       assert.deepEqual(await check(['--port', String(port), '--host', host]), { code: 0, stdout, stderr: '' })
     assert.equal((await check([`http://[::1]:${port}`])).code, 0)
+  })
+
+  it('asks on the Unix socket that --listen names', async (t) => {
+    const folder = await temporaryFolder(t)
+    const path = join(folder, 'http')
+    await startExecutable(t, ['--data', join(folder, 'data'), '--base-path', '/b'], {
+      place: ['--listen', `unix:${path}`],
+    })
+    const stdout = `http://localhost/b/readyz on ${path} answers 200\n`
+    for (const [args, environment] of [
+      [['--listen', `unix:${path}`, '--base-path', '/b'], {}],
+      [[], { CONNBOOK_LISTEN: `unix:${path}`, CONNBOOK_BASE_PATH: '/b' }],
+    ] as const)
+      assert.deepEqual(await check(args, environment), { code: 0, stdout, stderr: '' })
+    const { code, stderr } = await check(['--listen', `unix:${path}.none`])
+    assert.equal(code, 1)
+    assert.match(stderr, /^connbook: No answer from http:\/\/localhost\/readyz on \/[^\n]+ENOENT[^\n]+\n$/)
   })
 
   it('is exit 1 with one line where nobody listens', async () => {

@@ -173,6 +173,40 @@ describe('the unit of the service', () => {
     assert.deepEqual(valuesOf(service('--data', '/var/lib/a/b'), 'StateDirectory'), ['a/b'])
   })
 
+  it('takes from the service all that it can do without', () => {
+    const lines = new Set(service().split('\n'))
+    const taken = [
+      ...[
+        'ProtectSystem=strict',
+        'ProtectHome=yes',
+        'PrivateTmp=yes',
+        'PrivateDevices=yes',
+        'PrivateUsers=yes',
+      ],
+      ...['ProtectProc=invisible', 'ProcSubset=pid', 'ProtectClock=yes', 'ProtectControlGroups=yes'],
+      ...['ProtectHostname=yes', 'ProtectKernelLogs=yes', 'ProtectKernelModules=yes'],
+      ...['ProtectKernelTunables=yes', 'NoNewPrivileges=yes', 'CapabilityBoundingSet=', 'UMask=0077'],
+      ...[
+        'LockPersonality=yes',
+        'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX',
+        'RestrictNamespaces=yes',
+      ],
+      ...['RestrictRealtime=yes', 'RestrictSUIDSGID=yes', 'RemoveIPC=yes', 'KeyringMode=private'],
+      ...['SystemCallArchitectures=native', 'StateDirectoryMode=0700'],
+    ]
+    assert.deepEqual(
+      taken.filter((line) => !lines.has(line)),
+      [],
+    )
+  })
+
+  it('is started again after a crash, and not when that would be no better', () => {
+    const unit = service()
+    assert.deepEqual(valuesOf(unit, 'Restart'), ['on-failure'])
+    assert.deepEqual(valuesOf(unit, 'RestartPreventExitStatus'), ['2 65'])
+    assert.deepEqual(valuesOf(unit, 'ExecReload'), ['kill -HUP $MAINPID'])
+  })
+
   it('may write to a folder elsewhere, which belongs to an account', () => {
     const unit = service('--data', '/srv/a b')
     assert.deepEqual(valuesOf(unit, 'ReadWritePaths'), ['"/srv/a b"'])

@@ -99,7 +99,7 @@ export function pathRows({ bearer }: Loot): HostileRow[] {
         '/package.json',
         '/proc/self/environ',
         '/favicon.ico',
-        '/metrics',
+        '/metrics.json',
         '/debug/pprof/',
         '/admin',
         '/login.php',
