@@ -10,7 +10,7 @@ const RECORDS = 1100
 const service = await start({ after }, { flags: ['--base-path', '/book'] })
 const ask = createClient(service.url, await getToken(service.url, client))
 const names = ['web 1', 'db/main', ...Array.from({ length: RECORDS - 2 }, (_, i) => `n${i}`)]
-await Promise.all(names.map((name) => ask('POST', '/configurations/', { body: draft(name) })))
+await ask('POST', '/v1/import?format=json', { body: names.map((name) => draft(name)) })
 
 describe('GET /v1/export', () => {
   const files: Record<string, readonly [type: string, fileName: string]> = {
