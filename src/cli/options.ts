@@ -179,6 +179,7 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
     placeholder: 'FORMAT',
     help: exportFormatNames.join(', '),
     isOfCommand: true,
+    choices: exportFormatNames,
     parse: (text) => parseChoice(text, exportFormatNames),
   },
   skip: {
@@ -193,6 +194,7 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
     help: 'replace also removes what is not in the file',
     default: 'merge',
     isOfCommand: true,
+    choices: importModes,
     parse: (text) => parseChoice(text, importModes),
   },
   dryRun: {

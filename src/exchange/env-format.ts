@@ -16,8 +16,13 @@ export const envFormat: ExportFormat = {
       `${prefix}_PORT=${record.port}\n${prefix}_USERNAME=${quoteForShell(record.username)}\n`
     )
   },
-  obstacle: ({ name }) =>
-    /[A-Za-z0-9]/.test(name) ? undefined : 'has a name without a letter or digit that a variable can have',
+  obstacle(record) {
+    if (!/[A-Za-z0-9]/.test(record.name))
+      return 'has a name without a letter or digit that a variable can have'
+    if (keyOf(record) === 'CONNBOOK_ADMIN')
+      return 'would be CONNBOOK_ADMIN_USERNAME, which connbook itself reads'
+    return undefined
+  },
   keyOf,
 }
 

@@ -389,7 +389,7 @@ describe('parseCommandLine', () => {
     )
     assert.equal(
       complaint(() => parseCommandLine(['--mode', 'Merge'], {}, flags)),
-      'Cannot use --mode "Merge": it must be one of merge, replace',
+      'Cannot use --mode "Merge": it must be one of merge, replace; did you mean merge?',
     )
   })
 

@@ -68,7 +68,12 @@ describe('an export', () => {
       '{# x #}': /template/,
     },
     'pg-service': { 'a]b': /"]"/, ['\u{1f5c4}'.repeat(255)]: /too long/ },
-    env: { 日本: /without a letter/, 'a-b': /would be CONNBOOK_A_B like another/, 'A b': /would be/ },
+    env: {
+      日本: /without a letter/,
+      admin: /which connbook itself reads/,
+      'a-b': /would be CONNBOOK_A_B like another/,
+      'A b': /would be/,
+    },
   }
   for (const [format, names] of Object.entries(obstacles)) {
     it(`names what ${format} cannot express, and writes the rest`, async () => {
