@@ -1,10 +1,17 @@
 import { resolve } from 'node:path'
 import { recordImport } from '../audit/changed-records.ts'
-import { ConnbookError, type Fault, FolderInUseError, systemCode, UsageError } from '../errors.ts'
+import {
+  ConnbookError,
+  type Fault,
+  FolderInUseError,
+  InvalidInputError,
+  systemCode,
+  UsageError,
+} from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportedRecords } from '../exchange/import-reader.ts'
 import { type DataFolder, dataPaths, openDataFolder } from '../files/data-folder.ts'
-import { printableJson } from '../json.ts'
+import { printable, printableJson } from '../json.ts'
 import { FAULTS_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import { createLog } from '../log.ts'
 import { quoteForShell } from '../shell.ts'
@@ -84,12 +91,15 @@ async function readDrafts(source: string, format: ImportFormatName) {
       reader.read(piece)
       progress.show(share)
     })
+    const read = reader.end()
+    if (read.faultCount > 0) throw refusal(source, read)
+    return read.drafts
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error
+    throw new ImportRefusedError(`Cannot import ${source}: ${error.message}; nothing has changed`)
   } finally {
     progress.end()
   }
-  const read = reader.end()
-  if (read.faultCount > 0) throw refusal(source, read)
-  return read.drafts
 }
 
 async function changeRecords(
@@ -121,7 +131,7 @@ function refusal(source: string, { faults, faultCount }: ImportedRecords): Impor
 }
 
 function describeFault({ line, field, detail }: Fault): string {
-  return `line ${line}: ${printableJson(field).slice(1, -1)} ${detail}`
+  return printable(`line ${line}: ${JSON.stringify(field).slice(1, -1)} ${detail}`)
 }
 
 /** The folder is not a command's to change while a server has it; the server takes the same over HTTP. */

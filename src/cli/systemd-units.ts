@@ -48,7 +48,7 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
   // An account that is made up for the time that the service runs can own nothing beforehand.
   // It also gets temporary folders of its own.
   const usesTemporary = used.some((path) => isBelowAny(TEMPORARY, path))
-  const needsAccount = stateName === undefined || options.tlsKey !== undefined || usesTemporary
+  const needsAccount = writable.length > 0 || options.tlsKey !== undefined || usesTemporary
 
   return unit({
     Unit: [
@@ -112,7 +112,7 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
 /**
  * The unit of the socket: connbook.socket; systemd listens on it and starts connbook.service.
  *
- * @throws {UsageError} for a host that is a name.
+ * @throws {UsageError} for a host that is a name, and for port 0.
  */
 export function socketUnit({ options }: Pick<CommandLine, 'options'>): string {
   const { host, port, listen } = options
@@ -140,6 +140,8 @@ function unit(sections: Readonly<Record<string, readonly string[]>>): string {
 }
 
 function addressOf(host: string | undefined, port: number): string {
+  if (port === 0)
+    throw new UsageError('Cannot make the unit of a socket for port 0: systemd needs its number')
   if (host === undefined) return String(port)
   if (isIP(host) === 0) {
     throw new UsageError(`Cannot make the unit of a socket for --host "${host}": systemd takes an IP address`)
@@ -151,7 +153,9 @@ function addressOf(host: string | undefined, port: number): string {
 function nameBelow(root: string, path: string): string | undefined {
   const name = path.slice(root.length + 1)
   const isPlain = path.startsWith(`${root}/`) && /^[\w.-]+(\/[\w.-]+)*$/.test(name)
-  return isPlain && !isBelowAny(HOMES, path) ? name : undefined
+  // Where systemd itself puts what belongs to an account that it makes up.
+  const isSystemds = /^private(\/|$)/.test(name)
+  return isPlain && !isSystemds && !isBelowAny(HOMES, path) ? name : undefined
 }
 
 function isBelowAny(folders: readonly string[], path: string): boolean {

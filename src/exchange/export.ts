@@ -87,15 +87,18 @@ function* pieces(
   obstacleOf: (record: Configuration) => string | undefined,
 ): Generator<string> {
   let piece = format.start
+  let visited = 0
   let count = 0
   for (const record of records) {
+    visited += 1
     if (obstacleOf(record) === undefined) {
       piece += (count === 0 ? '' : format.between) + format.encode(record)
       count += 1
-      if (count % STREAM_SLICE_RECORDS > 0) continue
-      yield piece
-      piece = ''
     }
+    // Also a piece of nothing lets others have their turn.
+    if (visited % STREAM_SLICE_RECORDS > 0) continue
+    yield piece
+    piece = ''
   }
   yield piece + format.end
 }

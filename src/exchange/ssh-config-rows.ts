@@ -25,6 +25,7 @@ class SshConfigReader implements RowReader {
   /** Behind a line that was a fault, what follows belongs to nothing. */
   #isInFault = false
   #isOver = false
+  #hasHost = false
 
   read(piece: string): Row[] {
     const lines = (this.#rest + piece).split('\n')
@@ -40,7 +41,9 @@ class SshConfigReader implements RowReader {
   }
 
   end(): Row[] {
-    return [...this.#takeLine(this.#rest), ...this.#endSection()]
+    const rows = [...this.#takeLine(this.#rest), ...this.#endSection()]
+    // What is empty by mistake must not take the place of all records.
+    return this.#hasHost || this.#isOver ? rows : [...rows, faultyRow(1, 'has no Host', 'document')]
   }
 
   #takeLine(text: string): Row[] {
@@ -56,7 +59,10 @@ class SshConfigReader implements RowReader {
 
   #takeKeyword(keyword: string, words: readonly string[]): Row[] {
     const lower = keyword.toLowerCase()
-    if (lower === 'host') return [...this.#endSection(), ...this.#beginSection(words)]
+    if (lower === 'host') {
+      this.#hasHost = true
+      return [...this.#endSection(), ...this.#beginSection(words)]
+    }
     if (lower === 'match' || lower === 'include') {
       const ended = lower === 'match' ? this.#endSection() : []
       if (lower === 'match') this.#isInFault = true

@@ -137,6 +137,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   server.on('connect', (_: IncomingMessage, socket: Socket) => {
     // Node has taken its own listeners away.
     socket.on('error', () => socket.destroy())
+    metrics.malformed.increment()
     refuseAfterLast(socket, targetProblem)
   })
   server.on('clientError', onClientError)
@@ -253,8 +254,10 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     metrics.begin(request)
     if (hasAccessLog) logWhenDone(request, log)
     const fault = findFramingFault(incoming)
-    if (fault !== undefined || !response.shouldKeepAlive) connection.isClosing = true
-    if (fault !== undefined) return send(request, connection, problemReply(fault), true)
+    // Node's parser throws away what it has read behind a request that asks for an upgrade.
+    const isUpgrade = incoming.headers.upgrade !== undefined
+    if (fault !== undefined || isUpgrade || !response.shouldKeepAlive) connection.isClosing = true
+    if (fault !== undefined) return send(request, connection, problemReply(fault))
     const reply = app(request)
     if (request.principal !== undefined) connections.trust(connection)
     if (reply instanceof Promise) void reply.then((value) => sendLater(request, connection, value))
@@ -268,12 +271,11 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   }
 
   /** A reply that cannot be sent costs its connection and nothing else. */
-  function send(request: IncomingRequest, connection: Connection, reply: Reply, isLast = isDraining) {
+  function send(request: IncomingRequest, connection: Connection, reply: Reply) {
     try {
-      const { isBodyRefused } = request
-      if (isBodyRefused) lingerOnClose(connection.socket, turns)
-      if (isBodyRefused || isLast) connection.isClosing = true
-      const streamed = writeReply(request, reply, fixedHeaders, isBodyRefused || isLast, turns)
+      if (request.isBodyRefused) lingerOnClose(connection.socket, turns)
+      if (request.isBodyRefused || isDraining) connection.isClosing = true
+      const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, turns)
       if (streamed === undefined) metrics.end(request, reply.status)
       else void streamed.then(() => metrics.end(request, reply.status))
     } catch (error) {

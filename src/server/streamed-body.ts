@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { limitTaking } from './taking-time-out.ts'
 import type { Turns } from './turns.ts'
 
@@ -6,8 +6,9 @@ import type { Turns } from './turns.ts'
 export async function* inTurns(
   pieces: Iterable<string>,
   turns: Turns,
-  socket: Socket,
+  response: ServerResponse,
 ): AsyncGenerator<string> {
+  const { socket } = response.req
   await new Promise<void>(turns)
   for (const piece of pieces) {
     const taken = limitTaking(socket)
@@ -18,4 +19,6 @@ export async function* inTurns(
     }
     await new Promise<void>(turns)
   }
+  // What Node has room for is not taken yet.
+  if (!response.closed) response.once('close', limitTaking(socket))
 }

@@ -34,7 +34,7 @@ export function writeReply(
   // Latin 1 is quicker to write, where it is the same.
   else if (typeof body === 'string') response.end(body, bytes === body.length ? 'latin1' : 'utf8')
   else {
-    return pipeline(inTurns(body, turns, socket), response).catch(() => void response.destroy())
+    return pipeline(inTurns(body, turns, response), response).catch(() => void response.destroy())
   }
   if (socket.writableLength > 0) response.once('close', limitTaking(socket))
   return undefined

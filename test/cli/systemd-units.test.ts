@@ -241,7 +241,13 @@ describe('the unit of the service', () => {
     const unit = service('--listen', 'unix:/run/connbook/http')
     assert.deepEqual(valuesOf(unit, 'RuntimeDirectory'), ['connbook'])
     assert.deepEqual(valuesOf(unit, 'ReadWritePaths'), [])
-    assert.deepEqual(valuesOf(service('--listen', 'unix:/srv/s/http'), 'ReadWritePaths'), ['/srv/s'])
+    const elsewhere = service('--listen', 'unix:/srv/s/http')
+    assert.deepEqual(valuesOf(elsewhere, 'ReadWritePaths'), ['/srv/s'])
+    assert.deepEqual(valuesOf(elsewhere, 'User'), ['connbook'])
+  })
+
+  it('leaves to systemd what it keeps for the accounts that it makes up', () => {
+    assert.deepEqual(valuesOf(service('--data', '/var/lib/private/cb'), 'StateDirectory'), [])
   })
 
   it('waits longer for the end than the server itself does', () => {
@@ -273,6 +279,7 @@ describe('the unit of the socket', () => {
 
   it('needs an address', () => {
     assert.throws(() => socketUnit(parse('--host', basename('localhost'))), UsageError)
+    assert.throws(() => socketUnit(parse('--port', '0')), UsageError)
   })
 })
 

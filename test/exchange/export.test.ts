@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { prepareExport } from '../../src/exchange/export.ts'
 import { exportFormatNames, findExportFormat } from '../../src/exchange/export-formats.ts'
+import { STREAM_SLICE_RECORDS } from '../../src/limits.ts'
 import { draft } from '../support/store.ts'
 import { exported, named, recordsOf } from './records.ts'
 
@@ -45,6 +47,13 @@ describe('an export', () => {
       assert.equal(many.text.match(/n1200/gi)?.length, format === 'env' ? 4 + 1 : 1)
     })
   }
+
+  it('lets others run in the middle of records that it leaves out', async () => {
+    const records = recordsOf(Array.from({ length: 2_000 }, (_, i) => draft(`a ${i}`)))
+    const format = findExportFormat('ssh-config') ?? assert.fail('there is no ssh-config')
+    const { pieces } = await prepareExport(format, () => records, 1)
+    assert.equal([...pieces].length, 1 + Math.floor(2_000 / STREAM_SLICE_RECORDS))
+  })
 
   const obstacles: Record<string, Record<string, RegExp>> = {
     'ssh-config': {

@@ -257,6 +257,15 @@ describe('the listener', async () => {
     assert.match(received, /^connection: close\r$/im)
   })
 
+  it('closes behind a request for an upgrade, whose followers the parser would lose in part', async () => {
+    const asked = formatRequest('GET /healthz', { Connection: 'Upgrade', Upgrade: 'h2c' })
+    const body = 'GET /healthz?smuggled HTTP/1.1\r\n\r\n'
+    const follower = formatRequest('POST /logout', { 'Content-Length': String(body.length) })
+    const received = await sendRaw(service.url, asked + follower + body)
+    assert.deepEqual(statuses(received), [200])
+    assert.match(received, /^connection: close\r$/im)
+  })
+
   it('keeps a connection that closes itself only when asked to', async () => {
     assert.deepEqual(
       statuses(await sendRaw(service.url, health + health + health, { until: isAnswered(3) })),
