@@ -23,6 +23,12 @@ export function describeOwner({ uid, mode }: { readonly uid: number; readonly mo
   return `owner ${uid}, mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`
 }
 
+/** "a", "a or b", "a, b or c". */
+export function eitherOf(choices: readonly string[]): string {
+  const last = choices.at(-1) ?? ''
+  return choices.length < 2 ? last : `${choices.slice(0, -1).join(', ')} or ${last}`
+}
+
 /** "1 record", "2 records". */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -1,11 +1,19 @@
-import { isIP, isIPv6 } from 'node:net'
 import { UsageError } from '../errors.ts'
 import { type ExportFormatName, exportFormatNames } from '../exchange/export-formats.ts'
-import { DURATION_SECONDS_MAX } from '../limits.ts'
 import { type LogFormat, type LogLevel, logLevels } from '../log.ts'
-import { type Network, UNIX_PEER } from '../server/proxy-trust.ts'
+import type { Network } from '../server/proxy-trust.ts'
 import { type ImportMode, importModes } from '../store/import-plan.ts'
 import { adviceFor, findNearest } from './nearest.ts'
+import {
+  parseBasePath,
+  parseChoice,
+  parseDuration,
+  parseHost,
+  parseListen,
+  parseNetworks,
+  parsePort,
+  parseSwitch,
+} from './option-values.ts'
 
 /** Everything that can be set, parsed. */
 export interface Options {
@@ -67,7 +75,6 @@ interface OptionSpec<Value> {
   parse(text: string): Value
 }
 
-const DAY_SECONDS = 24 * 60 * 60
 const logFormats = ['text', 'json'] as const
 
 const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]> } = {
@@ -145,7 +152,7 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
     help: 'form of the log',
     otherwise: 'text on a terminal, else json',
     choices: logFormats,
-    parse: parseLogFormat,
+    parse: (text) => parseChoice(text, logFormats),
   },
   logLevel: {
     flag: '--log-level',
@@ -153,7 +160,7 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
     help: 'least to log: debug, info, warn, error',
     default: 'info',
     choices: logLevels,
-    parse: parseLogLevel,
+    parse: (text) => parseChoice(text, logLevels),
   },
   accessLog: { flag: '--access-log', help: 'log every request', parse: parseSwitch },
   metricsPublic: {
@@ -378,79 +385,4 @@ function parseValue(spec: OptionSpec<unknown>, source: string, text: string): un
 
 function choicesOf(spec: OptionSpec<unknown>): readonly string[] {
   return spec.choices ?? (spec.placeholder === undefined ? ['true', 'false'] : [])
-}
-
-function parsePort(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535) throw new RangeError('a number from 0 to 65535')
-  return Number(text)
-}
-
-function parseHost(text: string): string {
-  if (isIP(text) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text)) {
-    throw new RangeError('an IP address, without brackets, or a host name')
-  }
-  return text
-}
-
-function parseListen(text: string): string {
-  const path = /^unix:([^\0]+)$/.exec(text)?.[1]
-  if (path === undefined)
-    throw new RangeError('unix: and the path of a socket, such as unix:/run/connbook/http')
-  return path
-}
-
-/** With commas between them. An address alone is a network of its own. */
-function parseNetworks(text: string): Network[] {
-  return text.split(',').map((network) => {
-    if (network.trim() === UNIX_PEER) return { address: UNIX_PEER, bits: 0 }
-    const [, address = '', given] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(network.trim()) ?? []
-    const bitsMax = isIPv6(address) ? 128 : 32
-    const bits = Number(given ?? bitsMax)
-    if (isIP(address) === 0 || address.includes('%') || bits > bitsMax) {
-      throw new RangeError('an address or a network, such as 10.0.0.0/8 or fd00::/8, or unix')
-    }
-    return { address, bits }
-  })
-}
-
-function parseBasePath(text: string): string {
-  const path = text.replace(/\/$/, '')
-  if (path !== '' && !/^(\/(?!\.{1,2}(\/|$))[\w.~-]+)+$/.test(path)) {
-    throw new RangeError('a path like /connbook, of letters, digits, "-", ".", "_" and "~"')
-  }
-  return path
-}
-
-function parseDuration(text: string): number {
-  const match = /^(\d{1,9})([smhd])$/.exec(text)
-  const unitSeconds = { s: 1, m: 60, h: 3600, d: DAY_SECONDS }[match?.[2] ?? ''] ?? 0
-  const seconds = Number(match?.[1]) * unitSeconds
-  if (!(seconds >= 1 && seconds <= DURATION_SECONDS_MAX)) {
-    throw new RangeError('a time such as 90s, 15m, 12h or 30d, from 1s to 400d')
-  }
-  return seconds
-}
-
-function parseLogFormat(text: string): LogFormat {
-  const format = logFormats.find((known) => known === text)
-  if (format === undefined) throw new RangeError(logFormats.join(' or '))
-  return format
-}
-
-function parseLogLevel(text: string): LogLevel {
-  const level = logLevels.find((one) => one === text)
-  if (level === undefined) throw new RangeError('debug, info, warn or error')
-  return level
-}
-
-function parseChoice<Choice extends string>(text: string, choices: readonly Choice[]): Choice {
-  const choice = choices.find((known) => known === text)
-  if (choice === undefined) throw new RangeError(`one of ${choices.join(', ')}`)
-  return choice
-}
-
-function parseSwitch(text: string): boolean {
-  if (['true', '1', 'yes', 'on'].includes(text)) return true
-  if (['false', '0', 'no', 'off'].includes(text)) return false
-  throw new RangeError('true or false')
 }

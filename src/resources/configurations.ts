@@ -1,8 +1,6 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { changesBetween } from '../audit/changed-records.ts'
-import { type Fault, InvalidInputError } from '../errors.ts'
 import { isExpected, isUnchanged } from '../http/conditional.ts'
-import { parseForm } from '../http/form.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { linkHeader, type Page } from '../http/pagination.ts'
 import { Problem } from '../http/problem.ts'
@@ -12,6 +10,7 @@ import { type Configuration, parseConfigurationPatch, parseNewConfiguration } fr
 import { type Sort, sortFields } from '../store/configuration-index.ts'
 import type { ConfigurationStore, Expectation } from '../store/configuration-store.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
+import { checkQuery, parseQuery, type Query } from './query.ts'
 
 const OPEN = '{"configurations":['
 const CLOSE = ']}'
@@ -171,34 +170,26 @@ function asProblem(error: unknown): unknown {
 }
 
 /** @throws {InvalidInputError} that names every parameter at fault. */
-function parseListQuery(query: string): { sort?: Sort; page?: Page } {
-  const pairs = parseForm(query)
-  if (pairs === undefined) throw new InvalidInputError('The query is not valid percent-encoded UTF-8')
-  const faults: Fault[] = []
-  const values = new Map<string, string>()
-  for (const [field, value] of pairs) {
-    if (!['sort', 'page', 'per_page'].includes(field)) {
-      faults.push({ field, detail: 'is not a parameter of the list: sort, page or per_page' })
-    } else if (values.has(field)) faults.push({ field, detail: 'is given twice' })
-    values.set(field, value)
-  }
-  const sort = values.get('sort')
+function parseListQuery(text: string): { sort?: Sort; page?: Page } {
+  const query = parseQuery(text, ['sort', 'page', 'per_page'])
+  const { values, faults } = query
+  const { sort } = values
   if (sort !== undefined && !isSort(sort)) {
     faults.push({
       field: 'sort',
       detail: `must be one of ${sortFields.join(', ')}, with "-" before it for falling order`,
     })
   }
-  const page = parseCount(values, 'page', 0, Number.MAX_SAFE_INTEGER, faults)
-  const perPage = parseCount(values, 'per_page', 1, PAGE_RECORDS_MAX, faults)
+  const page = parseCount(query, 'page', 0, Number.MAX_SAFE_INTEGER)
+  const perPage = parseCount(query, 'per_page', 1, PAGE_RECORDS_MAX)
   for (const [field, other] of [
     ['page', 'per_page'],
     ['per_page', 'page'],
   ] as const) {
-    if (values.has(other) && !values.has(field))
+    if (values[other] !== undefined && values[field] === undefined)
       faults.push({ field, detail: `must be given together with ${other}` })
   }
-  if (faults.length > 0) throw new InvalidInputError('The query is not valid', faults)
+  checkQuery(query)
   return {
     ...(isSort(sort) ? { sort } : {}),
     ...(page !== undefined && perPage !== undefined ? { page: { page, perPage } } : {}),
@@ -206,8 +197,13 @@ function parseListQuery(query: string): { sort?: Sort; page?: Page } {
 }
 
 /** A decimal integer without sign or leading zero; undefined, with a fault where there is one, for anything else. */
-function parseCount(values: Map<string, string>, field: string, min: number, max: number, faults: Fault[]) {
-  const text = values.get(field)
+function parseCount<Name extends string>(
+  { values, faults }: Query<Name>,
+  field: Name,
+  min: number,
+  max: number,
+) {
+  const text = values[field]
   if (text === undefined) return undefined
   const value = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN
   if (value >= min && value <= max) return value

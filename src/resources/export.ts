@@ -6,10 +6,10 @@ import { Problem } from '../http/problem.ts'
 import type { Route } from '../http/router.ts'
 import { FAULTS_MAX } from '../limits.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { counted } from '../text.ts'
+import { counted, eitherOf } from '../text.ts'
 import { parseChoices } from './query.ts'
 
-const MUST_BE = `must be one of ${exportFormatNames.join(', ')}`
+const MUST_BE = `must be ${eitherOf(exportFormatNames)}`
 
 /** All records, written down for other tools. */
 export function exportRoutes(store: ConfigurationStore): Route[] {

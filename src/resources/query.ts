@@ -1,5 +1,39 @@
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { parseForm } from '../http/form.ts'
+import { eitherOf } from '../text.ts'
+
+/** The parameters of a query, decoded; of one that is given twice the last. */
+export interface Query<Name extends string> {
+  readonly values: Partial<Record<Name, string>>
+  /** What is wrong so far; who finds more adds it. */
+  readonly faults: Fault[]
+}
+
+/**
+ * Takes a query apart; unknown parameters and those given twice are faults.
+ *
+ * @throws {InvalidInputError} if it is no percent-encoded UTF-8.
+ */
+export function parseQuery<Name extends string>(query: string, names: readonly Name[]): Query<Name> {
+  const pairs = parseForm(query)
+  if (pairs === undefined) throw new InvalidInputError('The query is not valid percent-encoded UTF-8')
+  const faults: Fault[] = []
+  const values: Partial<Record<Name, string>> = {}
+  for (const [field, value] of pairs) {
+    const name = names.find((known) => known === field)
+    if (name === undefined) faults.push({ field, detail: `is not a parameter here: ${eitherOf(names)}` })
+    else {
+      if (values[name] !== undefined) faults.push({ field, detail: 'is given twice' })
+      values[name] = value
+    }
+  }
+  return { values, faults }
+}
+
+/** @throws {InvalidInputError} that names every fault, if there is one. */
+export function checkQuery({ faults }: Query<string>): void {
+  if (faults.length > 0) throw new InvalidInputError('The query is not valid', faults)
+}
 
 /**
  * Reads a query whose parameters each take one of a few values.
@@ -8,21 +42,14 @@ import { parseForm } from '../http/form.ts'
  * @throws {InvalidInputError} that names every parameter at fault: unknown, given twice, or with another value.
  */
 export function parseChoices<Name extends string>(
-  query: string,
+  text: string,
   choices: Readonly<Record<Name, readonly string[]>>,
 ): Partial<Record<Name, string>> {
-  const pairs = parseForm(query)
-  if (pairs === undefined) throw new InvalidInputError('The query is not valid percent-encoded UTF-8')
-  const faults: Fault[] = []
-  const values = new Map<string, string>()
-  for (const [field, value] of pairs) {
-    const allowed = Object.hasOwn(choices, field) ? choices[field as Name] : undefined
-    if (allowed === undefined) {
-      faults.push({ field, detail: `is not a parameter here: ${Object.keys(choices).join(', ')}` })
-    } else if (values.has(field)) faults.push({ field, detail: 'is given twice' })
-    else if (!allowed.includes(value)) faults.push({ field, detail: `must be ${allowed.join(' or ')}` })
-    values.set(field, value)
+  const query = parseQuery(text, Object.keys(choices) as Name[])
+  for (const [field, value] of Object.entries(query.values) as [Name, string][]) {
+    const allowed = choices[field]
+    if (!allowed.includes(value)) query.faults.push({ field, detail: `must be ${eitherOf(allowed)}` })
   }
-  if (faults.length > 0) throw new InvalidInputError('The query is not valid', faults)
-  return Object.fromEntries(values) as Partial<Record<Name, string>>
+  checkQuery(query)
+  return query.values
 }

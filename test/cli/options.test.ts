@@ -385,11 +385,11 @@ describe('parseCommandLine', () => {
       )
     assert.equal(
       complaint(() => parseCommandLine(['--format', 'xml'], {}, flags)),
-      'Cannot use --format "xml": it must be one of json, csv, ssh-config, ansible, pg-service, env',
+      'Cannot use --format "xml": it must be json, csv, ssh-config, ansible, pg-service or env',
     )
     assert.equal(
       complaint(() => parseCommandLine(['--mode', 'Merge'], {}, flags)),
-      'Cannot use --mode "Merge": it must be one of merge, replace; did you mean merge?',
+      'Cannot use --mode "Merge": it must be merge or replace; did you mean merge?',
     )
   })
 

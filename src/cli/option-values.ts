@@ -1,0 +1,71 @@
+import { isIP, isIPv6 } from 'node:net'
+import { DURATION_SECONDS_MAX } from '../limits.ts'
+import { type Network, UNIX_PEER } from '../server/proxy-trust.ts'
+import { eitherOf } from '../text.ts'
+
+// Each reads the value of a flag, and throws a RangeError that ends the sentence "…, because it must be".
+
+const DAY_SECONDS = 24 * 60 * 60
+
+export function parsePort(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535) throw new RangeError('a number from 0 to 65535')
+  return Number(text)
+}
+
+export function parseHost(text: string): string {
+  if (isIP(text) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text)) {
+    throw new RangeError('an IP address, without brackets, or a host name')
+  }
+  return text
+}
+
+export function parseListen(text: string): string {
+  const path = /^unix:([^\0]+)$/.exec(text)?.[1]
+  if (path === undefined)
+    throw new RangeError('unix: and the path of a socket, such as unix:/run/connbook/http')
+  return path
+}
+
+/** With commas between them. An address alone is a network of its own. */
+export function parseNetworks(text: string): Network[] {
+  return text.split(',').map((network) => {
+    if (network.trim() === UNIX_PEER) return { address: UNIX_PEER, bits: 0 }
+    const [, address = '', given] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(network.trim()) ?? []
+    const bitsMax = isIPv6(address) ? 128 : 32
+    const bits = Number(given ?? bitsMax)
+    if (isIP(address) === 0 || address.includes('%') || bits > bitsMax) {
+      throw new RangeError('an address or a network, such as 10.0.0.0/8 or fd00::/8, or unix')
+    }
+    return { address, bits }
+  })
+}
+
+export function parseBasePath(text: string): string {
+  const path = text.replace(/\/$/, '')
+  if (path !== '' && !/^(\/(?!\.{1,2}(\/|$))[\w.~-]+)+$/.test(path)) {
+    throw new RangeError('a path like /connbook, of letters, digits, "-", ".", "_" and "~"')
+  }
+  return path
+}
+
+export function parseDuration(text: string): number {
+  const match = /^(\d{1,9})([smhd])$/.exec(text)
+  const unitSeconds = { s: 1, m: 60, h: 3600, d: DAY_SECONDS }[match?.[2] ?? ''] ?? 0
+  const seconds = Number(match?.[1]) * unitSeconds
+  if (!(seconds >= 1 && seconds <= DURATION_SECONDS_MAX)) {
+    throw new RangeError('a time such as 90s, 15m, 12h or 30d, from 1s to 400d')
+  }
+  return seconds
+}
+
+export function parseChoice<Choice extends string>(text: string, choices: readonly Choice[]): Choice {
+  const choice = choices.find((known) => known === text)
+  if (choice === undefined) throw new RangeError(eitherOf(choices))
+  return choice
+}
+
+export function parseSwitch(text: string): boolean {
+  if (['true', '1', 'yes', 'on'].includes(text)) return true
+  if (['false', '0', 'no', 'off'].includes(text)) return false
+  throw new RangeError('true or false')
+}
