@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { copyFile, link, mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { missing } from '../support/debian.ts'
 import { executable } from '../support/executable.ts'
+import { linesUntil } from '../support/lines-until.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
@@ -34,11 +34,7 @@ describe('the executable', () => {
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     t.after(() => child.kill('SIGKILL'))
-    let log = ''
-    for await (const line of createInterface(child.stderr)) {
-      log += `${line}\n`
-      if (line.includes('"event":"listening"')) break
-    }
+    const log = await linesUntil(child.stderr, '"event":"listening"')
     assert.match(log, /"event":"listening"/)
     const enter = ['--user', '--mount', '--net', '--preserve-credentials', '--target', String(child.pid)]
     const check = (...words: string[]) =>

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { cp, mkdir, open, readFile, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { version } from '../../src/version.ts'
@@ -11,6 +10,7 @@ import { executable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { freePort } from '../support/free-port.ts'
 import { createClient } from '../support/http-client.ts'
+import { linesUntil } from '../support/lines-until.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
@@ -139,11 +139,7 @@ describe('what was built for other machines', { skip: whyNotElsewhere }, async (
       },
     )
     t.after(() => child.kill('SIGKILL'))
-    let log = ''
-    for await (const line of createInterface(child.stderr)) {
-      log += `${line}\n`
-      if (line.includes('"event":"listening"')) break
-    }
+    const log = await linesUntil(child.stderr, '"event":"listening"')
     const url = `http://127.0.0.1:${port}`
     assert.ok(log.includes(`"url":"${url}"`), log)
     const credentials: unknown = JSON.parse(await readFile(join(folder, 'initial-credentials.json'), 'utf8'))

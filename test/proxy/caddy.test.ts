@@ -5,11 +5,11 @@ import { after, describe, it } from 'node:test'
 import { BODY_BYTES_MAX, FREE_FAILURES, NAME_CHARACTERS_MAX } from '../../src/limits.ts'
 import { getToken, logIn, pathOf } from '../support/api.ts'
 import { noOpenSsl } from '../support/certificate.ts'
-import { createClient, namesIn, recordsIn } from '../support/http-client.ts'
+import { createClient, namesIn } from '../support/http-client.ts'
 import { admin, client } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { noCaddy, startCaddySite } from './caddy.ts'
-import { DELICATE_NAMES } from './delicate-names.ts'
+import { DELICATE_NAMES, sendDelicateNames } from './delicate-names.ts'
 
 describe('connbook behind Caddy, both as the README says', { skip: noCaddy || noOpenSsl }, async () => {
   const { url, origin, folder } = await startCaddySite({ after })
@@ -34,17 +34,7 @@ describe('connbook behind Caddy, both as the README says', { skip: noCaddy || no
   it('takes delicate names as they are, in a Location that leads back to them', async () => {
     const headers = await logIn(url, admin)
     const ask = createClient(url, headers)
-    const askOrigin = createClient(origin, headers)
-    for (const name of DELICATE_NAMES) {
-      const added = await ask('POST', '/configurations/', { body: draft(name) })
-      assert.equal(added.status, 200, `${name}: ${added.text}`)
-      const { location = '' } = added.headers
-      assert.equal(location, `/connbook${pathOf(name)}`)
-      assert.deepEqual(namesIn(await askOrigin('GET', location)), [name])
-      const changed = await ask('PATCH', pathOf(name), { body: { port: 23 } })
-      assert.deepEqual([recordsIn(changed)[0]?.name, recordsIn(changed)[0]?.port], [name, 23])
-    }
-    for (const name of DELICATE_NAMES) assert.equal((await ask('DELETE', pathOf(name))).status, 209, name)
+    await sendDelicateNames(ask, createClient(origin, headers))
   })
 
   it('does not reach a name that leads out of its path, nor anything else by it', async () => {

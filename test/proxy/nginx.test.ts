@@ -7,10 +7,10 @@ import { BODY_BYTES_MAX, FREE_FAILURES } from '../../src/limits.ts'
 import { getToken, logIn, pathOf } from '../support/api.ts'
 import { noOpenSsl } from '../support/certificate.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Answer, createClient, namesIn, recordsIn } from '../support/http-client.ts'
+import { type Answer, createClient, namesIn } from '../support/http-client.ts'
 import { admin, client } from '../support/service.ts'
 import { draft } from '../support/store.ts'
-import { DELICATE_NAMES } from './delicate-names.ts'
+import { sendDelicateNames } from './delicate-names.ts'
 import { noNginx } from './nginx.ts'
 import { type PublishedSite, startPublishedSite } from './published-site.ts'
 
@@ -44,19 +44,7 @@ describe('connbook behind nginx, both as the README says', { skip: noNginx || no
     const headers = await logIn(url, admin)
     // The longest name of requests makes, with the longest name of a record, the longest head of an answer.
     const ask = createClient(url, { ...headers, 'X-Request-Id': 'r'.repeat(128) })
-    const askOrigin = createClient(origin, headers)
-    for (const name of DELICATE_NAMES) {
-      const added = await ask('POST', '/configurations/', { body: draft(name) })
-      assert.equal(added.status, 200, `${name}: ${added.text}`)
-      const { location = '' } = added.headers
-      assert.equal(location, `/connbook${pathOf(name)}`)
-      assert.deepEqual(namesIn(await askOrigin('GET', location)), [name])
-      const changed = await ask('PATCH', pathOf(name), { body: { port: 23 } })
-      assert.deepEqual([recordsIn(changed)[0]?.name, recordsIn(changed)[0]?.port], [name, 23])
-    }
-    const listed = namesIn(await ask('GET', '/configurations/'))
-    assert.deepEqual(listed.slice(-DELICATE_NAMES.length), DELICATE_NAMES)
-    for (const name of DELICATE_NAMES) assert.equal((await ask('DELETE', pathOf(name))).status, 209, name)
+    await sendDelicateNames(ask, createClient(origin, headers))
     assert.deepEqual(await nginx.upstreamErrors(), [])
   })
 
