@@ -9,6 +9,7 @@ import { helpFor } from '../src/cli/help.ts'
 import { plainLook } from '../src/cli/look.ts'
 import { dataFiles } from '../src/files/data-folder.ts'
 import { version } from '../src/version.ts'
+import { runCommand } from './support/command.ts'
 import { executable, runExecutable, toFullDevice } from './support/executable.ts'
 import { asPlainAccount, giveToPlainAccount, plainAccount } from './support/plain-account.ts'
 import { start } from './support/service.ts'
@@ -34,16 +35,17 @@ describe('connbook', () => {
   }
   for (const [words, stdout] of Object.entries(helps)) {
     it(`${words} shows the help of the command, and does nothing else`, async (t) => {
-      const cwd = await temporaryFolder(t)
-      const shown = await runExecutable(words.split(' '), { cwd })
+      const place = await temporaryFolder(t)
+      const environment = { CONNBOOK_DATA: join(place, 'data') }
+      const shown = await runCommand(words.split(' '), { environment })
       assert.deepEqual(shown, { code: 0, stdout, stderr: '' })
-      assert.deepEqual(await readdir(cwd), [])
+      assert.deepEqual(await readdir(place), [])
     })
   }
 
   it('takes --help behind -- for a name', async (t) => {
-    const cwd = await temporaryFolder(t)
-    assert.equal((await runExecutable(['user', 'remove', '--', '--help'], { cwd })).code, 1)
+    const environment = { CONNBOOK_DATA: join(await temporaryFolder(t), 'data') }
+    assert.equal((await runCommand(['user', 'remove', '--', '--help'], { environment })).code, 1)
   })
 
   it('--version shows the version', async () => {
@@ -114,10 +116,11 @@ describe('connbook', () => {
   }
   for (const [what, [args, environment, message]] of Object.entries(misunderstood)) {
     it(`is exit 2 with one line for ${what}, and makes no folder`, async (t) => {
-      const cwd = await temporaryFolder(t)
+      const place = await temporaryFolder(t)
+      const given = { CONNBOOK_DATA: join(place, 'data'), ...environment }
       const stderr = `connbook: ${message}\n`
-      assert.deepEqual(await runExecutable(args, { cwd, environment }), { code: 2, stdout: '', stderr })
-      await assert.rejects(readFile(join(cwd, 'data')), { code: 'ENOENT' })
+      assert.deepEqual(await runCommand(args, { environment: given }), { code: 2, stdout: '', stderr })
+      assert.deepEqual(await readdir(place), [])
     })
   }
 

@@ -18,79 +18,113 @@ import {
 import { forgetInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'
-import { systemCode, UsageError } from '../errors.ts'
-import { FULL_SCOPE, type Scope } from '../http/scope.ts'
+import { FULL_SCOPE } from '../http/scope.ts'
 import { alignColumns } from './columns.ts'
-import { parseVerb } from './command.ts'
+import type { CommandContext, CommandInput } from './command.ts'
 import { recordCommand } from './command-audit.ts'
-import { type Look, plainLook } from './look.ts'
-import { type CommandLine, parseCommandLine } from './options.ts'
-import { OutputError, type Print } from './output.ts'
+import type { Look } from './look.ts'
+import { shown } from './output.ts'
 import { readPassword } from './terminal.ts'
 import { checkUsedFolder, noData } from './used-folder.ts'
 
-const verbs = {
-  user: ['add', 'passwd', 'remove', 'list'],
-  client: ['add', 'rotate', 'remove', 'list'],
-} as const
+const SECRET_LOST = ': the secret is lost; rotate it again'
 
-/**
- * Runs `user …` and `client …`, whether or not a server runs on the folder.
- *
- * @throws {UsageError} {AccountExistsError} {UnknownAccountError} {FolderRefusedError}; then nothing has changed.
- * @throws {OutputError} if `print` failed; then everything is done.
- */
-export async function runAccountsCommand(
+// Each works whether or not a server runs on the folder. When one throws an {OutputError}, everything is done; when it
+// throws anything else, nothing has changed.
+
+/** Runs `user add` or `client add`. @throws {AccountExistsError} {UsageError} {FolderRefusedError} */
+export async function addToFolder(
   kind: AccountKind,
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  print: Print,
-  look: Look = plainLook,
+  { options, operands: [name = ''] }: CommandInput<'data' | 'readOnly'>,
+  context: CommandContext,
 ): Promise<void> {
-  const { options, words } = parseAccountsCommandLine(args, environment)
-  const [word, name, ...rest] = words
-  const verb = parseVerb(kind, verbs[kind], word)
-  const usage = `connbook ${kind} ${verb}${verb === 'list' ? '' : ' NAME'}`
-  if (rest.length > 0 || (name === undefined) !== (verb === 'list'))
-    throw new UsageError(`Write it as: ${usage}`)
-  const folder = resolve(options.data)
-  await checkUsedFolder(folder)
-  const scope = options.readOnly ? 'read' : FULL_SCOPE
-  const lines =
-    name === undefined ? await list(folder, kind, look) : await run(folder, kind, verb, name, scope)
-  try {
-    for (const line of lines) await print(`${line}\n`)
-  } catch (error) {
-    const isSecretLost = kind === 'client' && (verb === 'add' || verb === 'rotate')
-    const rest = isSecretLost ? ': the secret is lost; rotate it again' : ''
-    const what = name === undefined ? `the ${kind}s` : 'what was done'
-    throw new OutputError(`Cannot show ${what} (${systemCode(error)})${rest}`, { cause: error })
+  const folder = await getUsedFolder(options)
+  checkAccountName(kind, name)
+  // Said before a password is asked for, and again by addAccount in case somebody was faster.
+  if (findAccount(await readAccounts(folder), kind, name) !== undefined) {
+    throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder}": there is one already`)
   }
+  const scope = options.readOnly ? 'read' : FULL_SCOPE
+  const secret = await newSecret(kind, name, context)
+  await change(folder, (accounts) => addAccount(accounts, kind, name, secret.stored, scope))
+  await recordCommand(context, folder, `${kind}_added`, `${kind} add`, { account: name, scope })
+  const what = scope === FULL_SCOPE ? kind : `read-only ${kind}`
+  await showDone([`Added ${what} "${name}" in ${folder}`, ...secret.shown], context, kind)
 }
 
-/** Only `add` takes `--read-only`; anywhere else it is an unknown flag. */
-function parseAccountsCommandLine(args: readonly string[], environment: NodeJS.ProcessEnv): CommandLine {
-  const line = parseCommandLine(args, environment, args.includes('add') ? ['data', 'readOnly'] : ['data'])
-  return line.words[0] === 'add' ? line : parseCommandLine(args, environment, ['data'])
-}
-
-/** Does what was asked and gives the lines to show. */
-async function run(
-  folder: string,
+/** Runs `user passwd` or `client rotate`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
+export async function replaceSecret(
   kind: AccountKind,
-  verb: string,
-  name: string,
-  scope: Scope,
-): Promise<string[]> {
-  if (verb === 'add') return addNew(folder, kind, name, scope)
-  return verb === 'remove' ? remove(folder, kind, name) : replaceSecret(folder, kind, name)
+  { options, operands: [name = ''] }: CommandInput<'data'>,
+  context: CommandContext,
+): Promise<void> {
+  const folder = await getUsedFolder(options)
+  await checkKnown(folder, kind, name)
+  const secret = await newSecret(kind, name, context)
+  await change(
+    folder,
+    (accounts) => changeSecret(accounts, kind, name, secret.stored),
+    () => forgetInitialCredentials(folder, kind, name),
+  )
+  if (kind === 'user')
+    await recordCommand(context, folder, 'user_password_changed', 'user passwd', { account: name })
+  else await recordCommand(context, folder, 'client_rotated', 'client rotate', { account: name })
+  const [what, ended] = kind === 'user' ? ['password', 'session'] : ['secret', 'token']
+  const lines = [
+    `Changed the ${what} of ${kind} "${name}" in ${folder}`,
+    `Every ${ended} of this ${kind} has ended`,
+    ...secret.shown,
+  ]
+  await showDone(lines, context, kind)
 }
 
-async function list(folder: string, kind: AccountKind, look: Look): Promise<string[]> {
-  const accounts = listOf(await readAccounts(folder), kind)
+/** Runs `user remove` or `client remove`. @throws {UnknownAccountError} {FolderRefusedError} */
+export async function removeFromFolder(
+  kind: AccountKind,
+  { options, operands: [name = ''] }: CommandInput<'data'>,
+  context: CommandContext,
+): Promise<void> {
+  const folder = await getUsedFolder(options)
+  await checkKnown(folder, kind, name)
+  await change(
+    folder,
+    (accounts) => removeAccount(accounts, kind, name),
+    () => forgetInitialCredentials(folder, kind, name),
+  )
+  await recordCommand(context, folder, `${kind}_removed`, `${kind} remove`, { account: name })
+  await showDone([`Removed ${kind} "${name}" from ${folder}`], context)
+}
+
+/** Runs `user list` or `client list`. @throws {FolderRefusedError} */
+export async function listFolder(
+  kind: AccountKind,
+  { options }: CommandInput<'data'>,
+  { print, look }: CommandContext,
+): Promise<void> {
+  const accounts = listOf(await readAccounts(await getUsedFolder(options)), kind)
+  await shown(print(linesOf(accounts, kind, look).map(asLine).join('')), `show the ${kind}s`)
+}
+
+function linesOf(accounts: readonly Account[], kind: AccountKind, look: Look): string[] {
   if (!look.isTerminal) return accounts.map(describe)
   const rows = accounts.map((account) => [account.name, isReadOnly(account) ? 'read-only' : 'read and write'])
   return alignColumns([kind === 'user' ? 'USER' : 'CLIENT', 'MAY'], rows, look)
+}
+
+/** @param kind Whose secret is among the lines; undefined when none is. */
+async function showDone(lines: readonly string[], { print }: CommandContext, kind?: AccountKind) {
+  const state = kind === 'client' ? SECRET_LOST : ''
+  await shown(print(lines.map(asLine).join('')), 'show what was done', state)
+}
+
+function asLine(text: string): string {
+  return `${text}\n`
+}
+
+async function getUsedFolder({ data }: { readonly data: string }): Promise<string> {
+  const folder = resolve(data)
+  await checkUsedFolder(folder)
+  return folder
 }
 
 /** A name holds no tab, so a script can tell it from what stands behind it. */
@@ -102,57 +136,21 @@ function isReadOnly(account: Account): boolean {
   return scopeOf(account) !== FULL_SCOPE
 }
 
-async function addNew(folder: string, kind: AccountKind, name: string, scope: Scope): Promise<string[]> {
-  checkAccountName(kind, name)
-  // Said before a password is asked for, and again by addAccount in case somebody was faster.
-  if (findAccount(await readAccounts(folder), kind, name) !== undefined) {
-    throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder}": there is one already`)
-  }
-  const { stored, shown } = await newSecret(kind, name)
-  await change(folder, (accounts) => addAccount(accounts, kind, name, stored, scope))
-  await recordCommand(folder, `${kind}_added`, `${kind} add`, { account: name, scope })
-  const what = scope === FULL_SCOPE ? kind : `read-only ${kind}`
-  return [`Added ${what} "${name}" in ${folder}`, ...shown]
-}
-
-async function replaceSecret(folder: string, kind: AccountKind, name: string): Promise<string[]> {
-  await checkKnown(folder, kind, name)
-  const { stored, shown } = await newSecret(kind, name)
-  await change(
-    folder,
-    (accounts) => changeSecret(accounts, kind, name, stored),
-    () => forgetInitialCredentials(folder, kind, name),
-  )
-  if (kind === 'user') await recordCommand(folder, 'user_password_changed', 'user passwd', { account: name })
-  else await recordCommand(folder, 'client_rotated', 'client rotate', { account: name })
-  const [what, ended] = kind === 'user' ? ['password', 'session'] : ['secret', 'token']
-  return [
-    `Changed the ${what} of ${kind} "${name}" in ${folder}`,
-    `Every ${ended} of this ${kind} has ended`,
-    ...shown,
-  ]
-}
-
-async function remove(folder: string, kind: AccountKind, name: string): Promise<string[]> {
-  await checkKnown(folder, kind, name)
-  await change(
-    folder,
-    (accounts) => removeAccount(accounts, kind, name),
-    () => forgetInitialCredentials(folder, kind, name),
-  )
-  await recordCommand(folder, `${kind}_removed`, `${kind} remove`, { account: name })
-  return [`Removed ${kind} "${name}" from ${folder}`]
-}
-
 async function checkKnown(folder: string, kind: AccountKind, name: string) {
   if (findAccount(await readAccounts(folder), kind, name) !== undefined) return
   throw new UnknownAccountError(`There is no ${kind} "${name}" in "${folder}"`)
 }
 
 /** A user's password is typed by a person; a client's secret is made here and shown this once. */
-async function newSecret(kind: AccountKind, name: string): Promise<{ stored: string; shown: string[] }> {
-  if (kind === 'user')
-    return { stored: await hashPassword(await readPassword(`Password for "${name}"`)), shown: [] }
+async function newSecret(
+  kind: AccountKind,
+  name: string,
+  context: CommandContext,
+): Promise<{ stored: string; shown: string[] }> {
+  if (kind === 'user') {
+    const password = await readPassword(`Password for "${name}"`, context)
+    return { stored: await hashPassword(password), shown: [] }
+  }
   const secret = generateSecret()
   return { stored: digestSecret(secret), shown: [`client_id: ${name}`, `client_secret: ${secret}`] }
 }

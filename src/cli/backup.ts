@@ -1,15 +1,16 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { accountsDocument } from '../auth/accounts.ts'
-import { ConnbookError, systemCode, UsageError } from '../errors.ts'
+import { ConnbookError, systemCode } from '../errors.ts'
 import { openAtomicFile, readStart, removeIfPresent, temporaryFileOf } from '../files/atomic-file.ts'
 import { dataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
 import { readStoreBeside } from '../store/store-files.ts'
 import { BACKUP_START, type Backup, describeBackup, writeBackup } from './backup-document.ts'
-import { parseCommandLine } from './options.ts'
-import { OutputError, type Print } from './output.ts'
+import { DAMAGED, defineCommand } from './command.ts'
+import { shown } from './output.ts'
+import { onInterruption } from './signals.ts'
 import { checkUsedFolder, noData, readBetweenRestores } from './used-folder.ts'
 
 /** They stand in one line, and a longer one would not be read. */
@@ -23,45 +24,38 @@ export class BackupFailedError extends ConnbookError {
 }
 
 /**
- * Runs `backup FILE` or `backup -`, whether or not a server runs on the folder.
+ * Works whether or not a server runs on the folder. FILE holds the new backup as a whole, or what it held before.
  *
- * FILE holds the new backup as a whole, or what it held before.
- *
- * @throws {UsageError} {FolderRefusedError} {DamagedFileError} when there is nothing sound to be kept.
- * @throws {BackupFailedError} {OutputError} when it could not be written.
+ * It throws {FolderRefusedError} {DamagedFileError} when there is nothing sound to be kept, and {BackupFailedError}
+ * {OutputError} when the backup could not be written.
  */
-export async function runBackupCommand(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  print: Print,
-): Promise<void> {
-  const { options, words } = parseCommandLine(args, environment, ['data'])
-  const [target, ...rest] = words
-  if (target === undefined || rest.length > 0)
-    throw new UsageError('Write it as: connbook backup FILE, or: connbook backup -')
-  const folder = resolve(options.data)
-  await checkUsedFolder(folder)
-  if (target !== '-') await checkTarget(resolve(target), folder)
+export const backupCommand = defineCommand({
+  name: 'backup',
+  operands: 'FILE',
+  otherOperand: '-',
+  summary: 'keep records and accounts in one file; - is standard output',
+  examples: [
+    ['connbook backup backup.json', 'replaced whole, or not at all'],
+    ['connbook backup - | gzip > backup.json.gz', ''],
+  ],
+  flags: ['data'],
+  exitCodes: { 0: 'the backup is complete', 65: DAMAGED },
+  async run({ options, operands: [target = ''] }, { print }) {
+    const folder = resolve(options.data)
+    await checkUsedFolder(folder)
+    if (target !== '-') await checkTarget(resolve(target), folder)
 
-  const backup = await readBetweenRestores(folder, () => takeBackup(folder))
-  if (target === '-') {
-    await writeBackup(backup, print).catch((error: unknown) => {
-      throw new OutputError(
-        `Cannot write the backup to standard output (${systemCode(error)}); what it got is not whole`,
-        { cause: error },
-      )
-    })
-    return
-  }
-  await writeToFile(resolve(target), backup)
-  await print(`Kept ${describeBackup(backup)} of ${folder} in ${resolve(target)}\n`).catch(
-    (error: unknown) => {
-      throw new OutputError(`Cannot show what was done (${systemCode(error)}); the backup is complete`, {
-        cause: error,
-      })
-    },
-  )
-}
+    const backup = await readBetweenRestores(folder, () => takeBackup(folder))
+    if (target === '-') {
+      const written = writeBackup(backup, print)
+      await shown(written, 'write the backup to standard output', '; what it got is not whole')
+      return
+    }
+    await writeToFile(resolve(target), backup)
+    const line = `Kept ${describeBackup(backup)} of ${folder} in ${resolve(target)}\n`
+    await shown(print(line), 'show what was done', '; the backup is complete')
+  },
+})
 
 async function takeBackup(path: string, files: FileSystem = realFileSystem): Promise<Backup> {
   const { store, index } = await readStoreBeside(dataPaths(path), true, files)
@@ -108,14 +102,14 @@ async function checkTarget(path: string, folder: string, files: FileSystem = rea
 }
 
 async function writeToFile(path: string, backup: Backup, files: FileSystem = realFileSystem) {
-  const interruption = abortOnSignals()
+  using interruption = abortOnSignals()
   let isInPlace = false
   try {
     await sweepAbandoned(path, files)
     const file = await openAtomicFile(path, files, { isOwnersOfFolder: false })
     try {
       await writeBackup(backup, (text) => {
-        interruption.throwIfAborted()
+        interruption.signal.throwIfAborted()
         return file.write(text)
       })
       await file.commit()
@@ -124,7 +118,7 @@ async function writeToFile(path: string, backup: Backup, files: FileSystem = rea
       await file.abort()
     }
   } catch (error) {
-    const reason = interruption.aborted ? interruption.reason : systemCode(error)
+    const reason = interruption.signal.aborted ? interruption.signal.reason : systemCode(error)
     if (reason === undefined) throw error
     const state = isInPlace
       ? 'it is there, but may not outlive a power loss'
@@ -162,8 +156,8 @@ async function sweepAbandoned(path: string, files: FileSystem) {
 }
 
 /** Somebody who interrupts finds no half-written file. */
-function abortOnSignals(): AbortSignal {
+function abortOnSignals() {
   const controller = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort(signal))
-  return controller.signal
+  const release = onInterruption((signal) => controller.abort(signal))
+  return { signal: controller.signal, [Symbol.dispose]: release }
 }

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
-import { ConnbookError, UsageError } from '../errors.ts'
+import { ConnbookError } from '../errors.ts'
 import { checkDataFolder, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { counted } from '../text.ts'
 import { describeBackup, readBackup } from './backup-document.ts'
+import { DAMAGED, defineCommand } from './command.ts'
 import { examineFolder, type Finding } from './examination.ts'
-import { parseCommandLine } from './options.ts'
 import type { Print } from './output.ts'
 import { checkHasData, readBetweenRestores } from './used-folder.ts'
 
@@ -15,23 +15,27 @@ export class DamageFoundError extends ConnbookError {
 }
 
 /**
- * Runs `check`, which tells what is in a data folder, and `check FILE`, which does so for a backup. Changes nothing, and
- * may run beside a server.
+ * Tells what is in a data folder or in a backup. Changes nothing, and may run beside a server.
  *
- * @throws {UsageError} {FolderRefusedError} when there is no folder to be looked at.
- * @throws {DamageFoundError} after printing what is damaged; {DamagedFileError} for a backup.
+ * It throws {FolderRefusedError} when there is no folder to be looked at, {DamageFoundError} after printing what is
+ * damaged, and {DamagedFileError} for a backup.
  */
-export async function runCheckCommand(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  print: Print,
-): Promise<void> {
-  const { options, words } = parseCommandLine(args, environment, ['data'])
-  const [file, ...rest] = words
-  if (rest.length > 0) throw new UsageError('Write it as: connbook check, or: connbook check FILE')
-  if (file === undefined) await checkFolder(resolve(options.data), print)
-  else await checkBackup(resolve(file), print)
-}
+export const checkCommand = defineCommand({
+  name: 'check',
+  operands: '[FILE]',
+  summary: 'tell whether the folder, or a backup, is sound',
+  examples: [
+    ['connbook check', 'the folder'],
+    ['connbook check backup.json', 'a backup'],
+  ],
+  notes: ['It tells what each file holds, and changes nothing.'],
+  flags: ['data'],
+  exitCodes: { 0: 'sound', 65: DAMAGED },
+  async run({ options, operands: [file] }, { print }) {
+    if (file === undefined) await checkFolder(resolve(options.data), print)
+    else await checkBackup(resolve(file), print)
+  },
+})
 
 async function checkFolder(folder: string, print: Print) {
   await checkHasData(folder)

@@ -3,11 +3,12 @@ import {
   type AuditEvent,
   type AuditFields,
   type AuditTrail,
-  type Command,
+  type Command as CommandActor,
   openAuditTrail,
 } from '../audit/audit-trail.ts'
 import { dataPaths } from '../files/data-folder.ts'
 import { createLog } from '../log.ts'
+import type { CommandContext } from './command.ts'
 
 /**
  * Adds to the audit trail of a folder what a command has done. Never rejects, because it is done: what keeps the line out
@@ -16,21 +17,23 @@ import { createLog } from '../log.ts'
  * @param command What was typed, without names: "user add".
  */
 export function recordCommand(
+  context: CommandContext,
   folder: string,
   event: AuditEvent,
   command: string,
   fields: AuditFields = {},
 ): Promise<void> {
-  return withCommandTrail(folder, command, (trail, actor) => trail.record(event, actor, fields))
+  return withCommandTrail(context, folder, command, (trail, actor) => trail.record(event, actor, fields))
 }
 
 /** The same for more than one line. */
 export async function withCommandTrail(
+  { screen }: CommandContext,
   folder: string,
   command: string,
-  record: (trail: AuditTrail, actor: Command) => Promise<void>,
+  record: (trail: AuditTrail, actor: CommandActor) => Promise<void>,
 ): Promise<void> {
-  const log = createLog('text')
+  const log = createLog('text', (line) => screen.write(line))
   try {
     // To move the files on is left to the server: two that do so would lose one.
     const trail = await openAuditTrail(dataPaths(folder), log, { bytesMax: Number.POSITIVE_INFINITY })

@@ -1,30 +1,122 @@
+import type { Readable } from 'node:stream'
 import { UsageError } from '../errors.ts'
 import type { Look } from './look.ts'
 import { adviceFor, findNearest } from './nearest.ts'
-import type { Options } from './options.ts'
+import { type CommandLine, describeFlags, type Options, parseCommandLine } from './options.ts'
 import type { Print } from './output.ts'
 
-/** What a person can type behind `connbook`; dispatch and help are made from it. */
-export interface Command {
+/** The streams and variables of the process that a command runs in. */
+export interface CommandContext {
+  readonly environment: NodeJS.ProcessEnv
+  /** Standard input. */
+  readonly input: Readable & { readonly isTTY?: boolean }
+  /** Writes to standard output. */
+  readonly print: Print
+  /** How standard output may look. */
+  readonly look: Look
+  /** Standard error. */
+  readonly screen: Screen
+}
+
+export interface Screen {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+/** A command line, parsed as the command declares it. */
+export interface CommandInput<Flag extends keyof Options = never, Required extends Flag = never> {
+  readonly options: Pick<Options, Flag> & { readonly [Name in Required]: NonNullable<Options[Name]> }
+  /** As `CommandLine` has it. */
+  readonly given: CommandLine['given']
+  /** The words behind the name: as many as `operands` says. */
+  readonly operands: readonly string[]
+}
+
+/** What a person can type behind `connbook`; the parser and the help are made from it. */
+export interface Command<Flag extends keyof Options = keyof Options, Required extends Flag = never> {
   /** Such as "check" or "user add". */
   readonly name: string
-  /** What stands behind the name, such as "NAME"; nothing when not given. */
+  /** The word behind the name, such as "NAME"; in brackets where it may be left out. */
   readonly operands?: string
+  /** How many such words there may be; 1 when not given. */
+  readonly operandsMax?: number
+  /** Another word that may stand for the operand, such as "-". */
+  readonly otherOperand?: string
   /** What it does, as an imperative that begins small and ends without a full stop. */
   readonly summary: string
   /** Lines to paste, each with what it does. */
   readonly examples: readonly (readonly [line: string, effect: string])[]
   /** Paragraphs for what the summary leaves open. */
   readonly notes?: readonly string[]
-  /** Must be those that `run` takes. */
-  readonly flags: readonly (keyof Options)[]
+  readonly flags: readonly Flag[]
+  /** A flag that must be given. */
+  readonly requires?: Required | undefined
+  /** Whether it leaves the variables of the environment alone. */
+  readonly ignoresVariables?: boolean
   /** Those that mean something particular here. */
   readonly exitCodes?: Readonly<Record<number, string>>
-  /**
-   * @param args What stands behind the first word of the name, so that flags may stand before the second.
-   * @throws {UsageError} for a command line that it does not understand.
-   */
-  run(args: readonly string[], environment: NodeJS.ProcessEnv, print: Print, look: Look): Promise<void>
+  run(input: CommandInput<Flag, Required>, context: CommandContext): Promise<void>
+}
+
+/** What exit code 65 means to most commands. */
+export const DAMAGED = 'damaged data, named with file, place and remedy'
+
+/** What exit code 75 means. */
+export const IN_USE = 'the data folder is in use by another process'
+
+/** A row of the table of commands; `run` sees only the flags that the row declares. */
+export function defineCommand<const Flag extends keyof Options, const Required extends Flag = never>(
+  command: Command<Flag, Required>,
+): Command {
+  return command as unknown as Command
+}
+
+/**
+ * Parses what stands behind the first word of a command line, and runs the command.
+ *
+ * @param family The commands that begin with that word, as `getFamily` gives them.
+ * @param args Flags may stand before the second word of a name.
+ * @throws {UsageError} for a command line that it does not understand; also what the command throws.
+ */
+export async function runCommand(
+  family: readonly [Command, ...Command[]],
+  args: readonly string[],
+  context: CommandContext,
+): Promise<void> {
+  const parse = ({ flags, ignoresVariables }: Command) =>
+    parseCommandLine(args, ignoresVariables ? {} : context.environment, flags)
+  const [first] = family
+  const isAlone = verbOf(first) === undefined
+  // Which flags there are depends on the second word, and which word is the second depends on the flags.
+  const isMeant = (command: Command) => {
+    const verb = verbOf(command)
+    return verb !== undefined && args.includes(verb) && parse(command).words[0] === verb
+  }
+  const command = isAlone ? first : (family.find(isMeant) ?? first)
+  const { options, given, words } = parse(command)
+  if (!isAlone) parseVerb(firstWordOf(first.name), verbsOf(family), words[0])
+  const operands = isAlone ? words : words.slice(1)
+  checkComplete(command, operands, options)
+  await command.run({ options, given, operands }, context)
+}
+
+/** @throws {UsageError} that tells every way to write it. */
+function checkComplete(command: Command, words: readonly string[], options: Options) {
+  const { name, operands, operandsMax = 1, requires } = command
+  const isOptional = operands?.startsWith('[') ?? true
+  const most = operands === undefined ? 0 : operandsMax
+  const hasRequired = requires === undefined || options[requires] !== undefined
+  if (words.length <= most && (isOptional || words.length > 0) && hasRequired) return
+  if (name === 'serve') throw new UsageError(`Unknown command "${words.join(' ')}"; see connbook help`)
+  throw new UsageError(`Write it as: ${formsOf(command, isOptional).join(', or: ')}`)
+}
+
+function formsOf({ name, operands, otherOperand, requires }: Command, isOptional: boolean): string[] {
+  const [flag] = describeFlags(requires === undefined ? [] : [requires])
+  const needed = flag === undefined ? '' : `${flag.usage}, one of ${flag.choices.join(', ')}`
+  return (isOptional ? ['', operands?.slice(1, -1)] : [operands, otherOperand])
+    .filter((form) => form !== undefined)
+    .map((form) => ['connbook', name, form, needed].filter((part) => part !== '').join(' '))
 }
 
 /**
@@ -45,16 +137,22 @@ export function getFamily(commands: readonly Command[], word: string): [Command,
  * @param family Such as "user".
  * @throws {UsageError} when it is none of the verbs.
  */
-export function parseVerb<Verb extends string>(
-  family: string,
-  verbs: readonly Verb[],
-  word: string | undefined,
-): Verb {
+export function parseVerb(family: string, verbs: readonly string[], word: string | undefined): string {
   const verb = verbs.find((known) => known === word)
   if (verb !== undefined) return verb
   const nearest = word === undefined ? undefined : findNearest(word, verbs)
   const advice = nearest === undefined ? `it takes ${verbs.join(', ')}` : `did you mean ${family} ${nearest}?`
   throw new UsageError(`Unknown command "${[family, word ?? ''].join(' ').trim()}"; ${advice}`)
+}
+
+/** The second words of the names of a family. */
+export function verbsOf(family: readonly Command[]): string[] {
+  return family.flatMap((command) => verbOf(command) ?? [])
+}
+
+/** The second word of a name; undefined when it has only one. */
+export function verbOf({ name }: Command): string | undefined {
+  return name.split(' ')[1]
 }
 
 function firstWordOf(name: string): string {

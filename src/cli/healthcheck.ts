@@ -4,8 +4,9 @@ import { isIP, isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { ConnbookError, UsageError } from '../errors.ts'
 import { HEALTHCHECK_TIMEOUT_MS } from '../limits.ts'
-import { type Options, parseCommandLine } from './options.ts'
-import { OutputError, type Print } from './output.ts'
+import { defineCommand } from './command.ts'
+import type { Options } from './options.ts'
+import { OutputError } from './output.ts'
 import { isLoopback } from './plain-http.ts'
 
 const paths = { ready: '/readyz', live: '/healthz' } as const
@@ -25,45 +26,59 @@ interface Question {
 }
 
 /**
- * Runs `healthcheck [URL]`: asks a server, by default the one that the same flags and variables would start, whether it
- * takes requests, or with `--live` only whether it runs. Returns when the answer is 200.
+ * Asks a server, by default the one that the same flags and variables would start, whether it takes requests, or with
+ * `--live` only whether it runs. Returns when the answer is 200.
  *
  * A certificate is verified only where the URL leads to another machine: nothing secret is sent, and a new certificate
  * may be in the file before it is in force.
- *
- * @throws {UsageError} if it cannot tell where to ask.
- * @throws {UnhealthyError} for another answer, or none within HEALTHCHECK_TIMEOUT_MS.
  */
-export async function runHealthcheckCommand(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  print: Print,
+export const healthcheckCommand = defineCommand({
+  name: 'healthcheck',
+  operands: '[URL]',
+  summary: 'ask a server whether it is ready, for containers',
+  examples: [
+    ['connbook healthcheck', 'the server of this host'],
+    ['connbook healthcheck --port 80 --live', ''],
+    ['connbook healthcheck http://localhost:8080', ''],
+    ['HEALTHCHECK CMD ["/connbook", "healthcheck"]', 'in a Dockerfile'],
+  ],
+  notes: [
+    'It waits 3 s at most. A certificate is verified only where a URL leads to another machine: what is asked is no secret.',
+  ],
+  // Those that tell where a server listens; the key is taken along because the certificate does not go without.
+  flags: ['port', 'host', 'listen', 'basePath', 'tlsCert', 'tlsKey', 'live'],
+  exitCodes: { 0: 'it answers with 200', 1: 'it answers otherwise, or not at all' },
+  async run({ options, operands: [address] }, { print }) {
+    const line = await askHealth(address, options)
+    await print(`${line}\n`).catch((cause: unknown) => {
+      throw new OutputError(`Cannot show the answer; ${line}`, { cause })
+    })
+  },
+})
+
+type Place = Pick<Options, 'port' | 'host' | 'listen' | 'basePath' | 'tlsCert' | 'live'>
+
+/**
+ * Asks a server for its health.
+ *
+ * @param address Its URL; undefined for the server that `options` would start.
+ * @returns The answer in words, when it is 200.
+ * @throws {UsageError} if it cannot tell where to ask.
+ * @throws {UnhealthyError} for another answer, or none within `timeoutMs`.
+ */
+export async function askHealth(
+  address: string | undefined,
+  options: Place,
   timeoutMs = HEALTHCHECK_TIMEOUT_MS,
-): Promise<void> {
-  const { options, words } = parseCommandLine(args, environment, healthcheckFlags)
-  const [address, ...rest] = words
-  if (rest.length > 0) throw new UsageError('Write it as: connbook healthcheck, or: connbook healthcheck URL')
+): Promise<string> {
   const question = address === undefined ? ofOptions(options) : ofAddress(address, options)
   const status = await ask(question, timeoutMs)
   const line = `${nameOf(question)} answers ${status}`
   if (status !== 200) throw new UnhealthyError(`Not ${options.live ? 'alive' : 'ready'}: ${line}`)
-  await print(`${line}\n`).catch((cause: unknown) => {
-    throw new OutputError(`Cannot show the answer; ${line}`, { cause })
-  })
+  return line
 }
 
-/** Those that tell where a server listens; the key is taken along because the certificate does not go without. */
-export const healthcheckFlags: readonly (keyof Options)[] = [
-  'port',
-  'host',
-  'listen',
-  'basePath',
-  'tlsCert',
-  'tlsKey',
-  'live',
-]
-
-function ofOptions({ port, host = '127.0.0.1', listen, basePath, tlsCert, live }: Options): Question {
+function ofOptions({ port, host = '127.0.0.1', listen, basePath, tlsCert, live }: Place): Question {
   const origin = tlsCert === undefined ? 'http://' : 'https://'
   const path = `${basePath}${live ? paths.live : paths.ready}`
   if (listen !== undefined) {
@@ -81,7 +96,7 @@ function ofOptions({ port, host = '127.0.0.1', listen, basePath, tlsCert, live }
   }
 }
 
-function ofAddress(address: string, { live }: Options): Question {
+function ofAddress(address: string, { live }: Place): Question {
   const url = URL.parse(address)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new UsageError(`Cannot ask "${address}": it must be a URL such as http://localhost:8080`)

@@ -1,5 +1,5 @@
 import { align, wrap } from './columns.ts'
-import { type Command, getFamily, parseVerb } from './command.ts'
+import { type Command, getFamily, parseVerb, verbOf, verbsOf } from './command.ts'
 import { heading, type Look } from './look.ts'
 import { describeFlags, type FlagDescription } from './options.ts'
 
@@ -26,10 +26,10 @@ export function helpFor(commands: readonly Command[], words: readonly string[], 
   const family = getFamily(commands, first)
   const [only, ...others] = family
   if (others.length === 0) return commandHelp(only, look)
-  const byVerb = new Map(family.map((command) => [verbOf(command.name), command]))
+  const byVerb = new Map(family.map((command) => [verbOf(command), command]))
   // Behind a flag may stand its value; right behind the family only a verb.
   const [next] = rest
-  if (next !== undefined && !isFlag(next)) parseVerb(first, [...byVerb.keys()], next)
+  if (next !== undefined && !isFlag(next)) parseVerb(first, verbsOf(family), next)
   const verb = rest.find((word) => byVerb.has(word))
   const command = verb === undefined ? undefined : byVerb.get(verb)
   return command === undefined ? familyHelp(first, family, look) : commandHelp(command, look)
@@ -68,7 +68,7 @@ function familyHelp(family: string, commands: readonly Command[], look: Look): s
   return page([
     exampleLines(commands.flatMap(({ examples }) => examples.slice(0, 1))),
     [heading('Commands', look), ...summaryLines(commands)],
-    [`For the flags of each: connbook help ${family} ${verbOf(commands[0]?.name ?? '')}, and so on`],
+    [`For the flags of each: connbook help ${family} ${verbsOf(commands)[0]}, and so on`],
   ])
 }
 
@@ -132,8 +132,4 @@ function indent(lines: readonly string[]): string[] {
 /** Paragraphs with an empty line between them. */
 function page(paragraphs: readonly (readonly string[])[]): string {
   return `${paragraphs.map((lines) => lines.join('\n')).join('\n\n')}\n`
-}
-
-function verbOf(name: string): string {
-  return name.split(' ')[1] ?? name
 }

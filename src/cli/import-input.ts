@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { ConnbookError, systemCode, UsageError } from '../errors.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 
@@ -11,17 +12,19 @@ export class InputUnreadableError extends ConnbookError {
 /**
  * Reads a file, or standard input for `-`, piece by piece.
  *
+ * @param input Standard input.
  * @param take Gets each piece, which is only valid during the call, and the share of the whole that it ends, from 0 to 1;
  *   undefined when nobody knows how much there will be.
  * @throws {UsageError} {InputUnreadableError} Also throws what `take` does.
  */
 export async function readInput(
   source: string,
+  input: Readable,
   take: (piece: Buffer, share: number | undefined) => void,
   files: FileSystem = realFileSystem,
 ): Promise<void> {
   if (source === '-') {
-    for await (const piece of process.stdin) take(piece as Buffer, undefined)
+    for await (const piece of input) take(piece as Buffer, undefined)
     return
   }
   const file = await files.open(source, 'r').catch((error: unknown) => {

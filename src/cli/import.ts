@@ -1,13 +1,6 @@
 import { resolve } from 'node:path'
 import { recordImport } from '../audit/changed-records.ts'
-import {
-  ConnbookError,
-  type Fault,
-  FolderInUseError,
-  InvalidInputError,
-  systemCode,
-  UsageError,
-} from '../errors.ts'
+import { ConnbookError, type Fault, FolderInUseError, InvalidInputError, UsageError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportedRecords } from '../exchange/import-reader.ts'
 import { type DataFolder, dataPaths, openDataFolder } from '../files/data-folder.ts'
@@ -18,10 +11,10 @@ import { quoteForShell } from '../shell.ts'
 import { openConfigurationStore } from '../store/configuration-store.ts'
 import type { ImportMode, ImportPlan } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
+import { type CommandContext, DAMAGED, defineCommand, IN_USE } from './command.ts'
 import { withCommandTrail } from './command-audit.ts'
 import { readInput } from './import-input.ts'
-import { parseCommandLine } from './options.ts'
-import { OutputError, type Print } from './output.ts'
+import { shown } from './output.ts'
 import { createProgress } from './progress.ts'
 import { checkUsedFolder } from './used-folder.ts'
 
@@ -29,8 +22,6 @@ import { checkUsedFolder } from './used-folder.ts'
 export class ImportRefusedError extends ConnbookError {
   readonly code = 'import_refused'
 }
-
-const USAGE = 'Write it as: connbook import FILE, or: connbook import - --format FORMAT'
 
 const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatName])[] = [
   ['.json', 'json'],
@@ -40,40 +31,46 @@ const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatN
 ]
 
 /**
- * Runs `import FILE` or `import -` on the folder of a server that does not run. All changes are made, or none.
+ * Works on the folder of a server that does not run. All changes are made, or none.
  *
- * @throws {UsageError} {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ImportRefusedError}
- *   {StorageFullError}; then nothing has changed.
- * @throws {OutputError} if `print` failed; then everything is done.
+ * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ImportRefusedError} {StorageFullError}; then
+ * nothing has changed.
  */
-export async function runImportCommand(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  print: Print,
-): Promise<void> {
-  const { options, words } = parseCommandLine(args, environment, ['data', 'format', 'mode', 'dryRun'])
-  const [source, ...rest] = words
-  if (source === undefined || rest.length > 0) throw new UsageError(USAGE)
-  const format = formatOf(source, options.format)
-  const path = resolve(options.data)
-  await checkUsedFolder(path)
-  const folder = await openDataFolder(path).catch((error: unknown) => {
-    throw error instanceof FolderInUseError ? inUse(error, source, format, options.mode) : error
-  })
-  // Whoever interrupts from here on finds all changes made, or none.
-  let plan: ImportPlan
-  try {
-    const drafts = await readDrafts(source, format)
-    plan = await changeRecords(folder, drafts, options.mode, options.dryRun)
-  } finally {
-    folder.release()
-  }
-  const text = options.dryRun ? describeTried(plan) : describeDone(plan, path)
-  await print(text).catch((error: unknown) => {
+export const importCommand = defineCommand({
+  name: 'import',
+  operands: 'FILE',
+  otherOperand: '- --format FORMAT',
+  summary: 'add and modify many records, all of them or none',
+  examples: [
+    ['connbook import hosts.csv --dry-run', 'changes nothing'],
+    ['connbook import hosts.csv --mode replace', 'also removes others'],
+    ['connbook import - --format ssh-config < ~/.ssh/config', ''],
+  ],
+  notes: [
+    'Every faulty row is named with its line; - is standard input. The format, json, csv or ssh-config, is told by the ending of the file or by --format.',
+  ],
+  flags: ['data', 'format', 'mode', 'dryRun'],
+  exitCodes: { 65: DAMAGED, 75: IN_USE },
+  async run({ options, operands: [source = ''] }, context) {
+    const format = formatOf(source, options.format)
+    const path = resolve(options.data)
+    await checkUsedFolder(path)
+    const folder = await openDataFolder(path).catch((error: unknown) => {
+      throw error instanceof FolderInUseError ? inUse(error, source, format, options.mode) : error
+    })
+    // Whoever interrupts from here on finds all changes made, or none.
+    let plan: ImportPlan
+    try {
+      const drafts = await readDrafts(source, format, context)
+      plan = await changeRecords(folder, drafts, options.mode, options.dryRun, context)
+    } finally {
+      folder.release()
+    }
+    const text = options.dryRun ? describeTried(plan) : describeDone(plan, path)
     const state = options.dryRun ? 'nothing has changed' : 'the import is complete'
-    throw new OutputError(`Cannot show what was done (${systemCode(error)}); ${state}`, { cause: error })
-  })
-}
+    await shown(context.print(text), 'show what was done', `; ${state}`)
+  },
+})
 
 function formatOf(source: string, given: string | undefined): ImportFormatName {
   const told = given ?? formatsByEnding.find(([ending]) => source.toLowerCase().endsWith(ending))?.[1]
@@ -83,11 +80,11 @@ function formatOf(source: string, given: string | undefined): ImportFormatName {
   throw new UsageError(`Cannot ${what}; say --format with one of ${importFormatNames.join(', ')}`)
 }
 
-async function readDrafts(source: string, format: ImportFormatName) {
+async function readDrafts(source: string, format: ImportFormatName, { input, screen }: CommandContext) {
   const reader = createImportReader(format, FAULTS_MAX)
-  const progress = createProgress(`Reading ${source}`)
+  const progress = createProgress(`Reading ${source}`, screen)
   try {
-    await readInput(source, (piece, share) => {
+    await readInput(source, input, (piece, share) => {
       reader.read(piece)
       progress.show(share)
     })
@@ -107,14 +104,17 @@ async function changeRecords(
   drafts: ImportedRecords['drafts'],
   mode: ImportMode,
   isDryRun: boolean,
+  context: CommandContext,
 ): Promise<ImportPlan> {
   // What a server would log of its start is nothing that happens here.
-  const log = { ...createLog('text'), info: () => {} }
+  const log = { ...createLog('text', (line) => context.screen.write(line)), info: () => {} }
   const store = await openConfigurationStore(dataPaths(folder.path), { mustExist: true, log })
   try {
     if (isDryRun) return store.planImport(drafts, mode)
     const plan = await store.importAll(drafts, mode)
-    await withCommandTrail(folder.path, 'import', (trail, actor) => recordImport(trail, actor, mode, plan))
+    await withCommandTrail(context, folder.path, 'import', (trail, actor) =>
+      recordImport(trail, actor, mode, plan),
+    )
     return plan
   } finally {
     await store.close()

@@ -11,54 +11,76 @@ import {
 } from '../auth/key-rotation.ts'
 import { readKeys, type StoredKey } from '../auth/keys.ts'
 import { openRevocationsFile, readRevocations, revocationsMissing } from '../auth/revocations-file.ts'
-import { systemCode, UsageError } from '../errors.ts'
 import { type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { alignColumns } from './columns.ts'
-import { parseVerb } from './command.ts'
+import { type Command, type CommandContext, type CommandInput, DAMAGED, defineCommand } from './command.ts'
 import { recordCommand } from './command-audit.ts'
-import { type Look, plainLook } from './look.ts'
-import { parseCommandLine } from './options.ts'
-import { OutputError, type Print } from './output.ts'
+import type { Look } from './look.ts'
+import { shown } from './output.ts'
 import { checkUsedFolder } from './used-folder.ts'
 
-const verbs = ['rotate', 'revoke-all', 'list'] as const
-
 /**
- * Runs `keys …`, whether or not a server runs on the folder.
+ * The commands `keys …`, which work whether or not a server runs on the folder.
  *
- * @throws {UsageError} {FolderRefusedError} {DamagedFileError} {NoKeyError} {TooManyKeysError}; then nothing has changed.
- * @throws {OutputError} if `print` failed; then everything is done.
+ * They throw {FolderRefusedError} {DamagedFileError} {NoKeyError} {TooManyKeysError}; then nothing has changed.
  */
-export async function runKeysCommand(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  print: Print,
-  look: Look = plainLook,
+export const keysCommands: readonly Command[] = [
+  defineCommand({
+    name: 'keys rotate',
+    summary: 'sign with a new key; sessions and tokens stay good',
+    examples: [['connbook keys rotate', 'the old key verifies until its last token ends']],
+    flags: ['data'],
+    exitCodes: { 65: DAMAGED },
+    run: (input, context) => change(rotate, input, context),
+  }),
+  defineCommand({
+    name: 'keys revoke-all',
+    summary: 'end every session and token at once',
+    examples: [['connbook keys revoke-all', 'after a leak']],
+    flags: ['data'],
+    exitCodes: { 65: DAMAGED },
+    run: (input, context) => change(revokeAll, input, context),
+  }),
+  defineCommand({
+    name: 'keys list',
+    summary: 'tell which keys there are, and until when they verify',
+    examples: [['connbook keys list', 'never their secrets']],
+    flags: ['data'],
+    exitCodes: { 65: DAMAGED },
+    async run({ options }, { print, look }) {
+      const lines = await list(await getUsedFolder(options.data), look)
+      await shown(print(asText(lines)), 'show the keys')
+    },
+  }),
+]
+
+async function change(
+  edit: (folder: DataPaths, context: CommandContext) => Promise<string[]>,
+  { options }: CommandInput<'data'>,
+  context: CommandContext,
 ): Promise<void> {
-  const { options, words } = parseCommandLine(args, environment, ['data'])
-  const [word, ...rest] = words
-  const verb = parseVerb('keys', verbs, word)
-  if (rest.length > 0) throw new UsageError(`Write it as: connbook keys ${verb}`)
-  const path = resolve(options.data)
-  await checkUsedFolder(path)
-  const folder = dataPaths(path)
-  const lines = await { rotate, 'revoke-all': revokeAll, list }[verb](folder, look)
-  try {
-    for (const line of lines) await print(`${line}\n`)
-  } catch (error) {
-    const what = verb === 'list' ? 'the keys' : 'what was done'
-    throw new OutputError(`Cannot show ${what} (${systemCode(error)})`, { cause: error })
-  }
+  const lines = await edit(await getUsedFolder(options.data), context)
+  await shown(context.print(asText(lines)), 'show what was done')
 }
 
-async function rotate(folder: DataPaths): Promise<string[]> {
+async function getUsedFolder(data: string): Promise<DataPaths> {
+  const path = resolve(data)
+  await checkUsedFolder(path)
+  return dataPaths(path)
+}
+
+function asText(lines: readonly string[]): string {
+  return `${lines.join('\n')}\n`
+}
+
+async function rotate(folder: DataPaths, context: CommandContext): Promise<string[]> {
   const { before, after } = await changeKeys(folder, async (keys) => {
     if (keys.length === 0) throw noKey(folder, 'rotate')
     return rotateKeys(keys, await latestMoment(folder))
   })
   const [signing] = after
-  await recordCommand(folder.path, 'keys_rotated', 'keys rotate', { key: signing?.id })
+  await recordCommand(context, folder.path, 'keys_rotated', 'keys rotate', { key: signing?.id })
   const superseded = after.find(({ id }) => id === before[0]?.id)
   return [
     `Rotated the keys in ${folder.path}`,
@@ -67,13 +89,13 @@ async function rotate(folder: DataPaths): Promise<string[]> {
   ]
 }
 
-async function revokeAll(folder: DataPaths): Promise<string[]> {
+async function revokeAll(folder: DataPaths, context: CommandContext): Promise<string[]> {
   const { after } = await changeKeys(folder, async (keys) => {
     // Where there is neither, the next start makes both; a key alone would be one that has lost its revocations.
     if (keys.length === 0 && !(await hasRevocations(folder))) throw noKey(folder, 'replace')
     return replaceKeys(keys, secondsOf(Date.now()))
   })
-  await recordCommand(folder.path, 'keys_revoked', 'keys revoke-all', { key: after[0]?.id })
+  await recordCommand(context, folder.path, 'keys_revoked', 'keys revoke-all', { key: after[0]?.id })
   return [
     `Replaced the keys in ${folder.path}`,
     `Key ${after[0]?.id} is the only one from now on`,

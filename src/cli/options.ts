@@ -67,7 +67,7 @@ interface OptionSpec<Value> {
   readonly choices?: readonly string[]
   /** Whether the flag may stand there more than once; its values come with commas between them. */
   readonly isRepeatable?: boolean
-  /** Whether it belongs to a command that names it, and not to the server; then it has no variable. */
+  /** Whether it belongs to a command that names it, and not to the server; then it has no variable but a `lastVariable`. */
   readonly isOfCommand?: boolean
   /** Another variable of the environment that is looked at last. */
   readonly lastVariable?: string
@@ -299,6 +299,8 @@ export interface FlagDescription {
   /** As it is typed: the flag, and what stands for its value. */
   readonly usage: string
   readonly help: string
+  /** The words that can be its value, when they are few. */
+  readonly choices: readonly string[]
   /** Those that it beats, in their order. */
   readonly variables: readonly string[]
   /** What holds when it is not given. */
@@ -313,6 +315,7 @@ export function describeFlags(flags: readonly (keyof Options)[]): FlagDescriptio
       name,
       usage: spec.placeholder === undefined ? spec.flag : `${spec.flag} ${spec.placeholder}`,
       help: spec.help,
+      choices: spec.choices ?? [],
       variables: [variableOf(spec), spec.lastVariable].filter((variable) => variable !== undefined),
       fallback: spec.default ?? spec.otherwise,
     }))

@@ -19,3 +19,16 @@ export async function inform(print: Print, text: string): Promise<void> {
     throw new OutputError(`Cannot write to standard output (${systemCode(error)})`, { cause: error })
   })
 }
+
+/**
+ * Waits for what a command has to show to be printed.
+ *
+ * @param what Its place in "Cannot …": "show the keys".
+ * @param state What holds although nobody was shown it; ends the message.
+ * @throws {OutputError} when that fails, also when the reader of the pipe has gone.
+ */
+export async function shown(printing: Promise<void>, what: string, state = ''): Promise<void> {
+  await printing.catch((error: unknown) => {
+    throw new OutputError(`Cannot ${what} (${systemCode(error)})${state}`, { cause: error })
+  })
+}

@@ -1,3 +1,5 @@
+import type { Screen } from './command.ts'
+
 const PATIENCE_MS = 1_000
 const REDRAW_MS = 100
 const BAR_CHARACTERS = 30
@@ -10,11 +12,6 @@ export interface Progress {
   end(): void
 }
 
-interface Screen {
-  readonly isTTY?: boolean
-  write(text: string): unknown
-}
-
 /**
  * A bar on a terminal, for what takes longer than a second; nothing anywhere else.
  *
@@ -23,7 +20,7 @@ interface Screen {
  */
 export function createProgress(
   what: string,
-  screen: Screen = process.stderr,
+  screen: Screen,
   now: () => number = () => performance.now(),
 ): Progress {
   let due = now() + PATIENCE_MS

@@ -10,9 +10,10 @@ import { finishReplacement, prepareReplacement } from '../files/folder-replaceme
 import { createJournalFile } from '../store/journal-file.ts'
 import { writeSnapshot } from '../store/snapshot.ts'
 import { type Backup, describeBackup, readBackup } from './backup-document.ts'
+import { type CommandContext, defineCommand, IN_USE } from './command.ts'
 import { recordCommand } from './command-audit.ts'
-import { parseCommandLine } from './options.ts'
-import { OutputError, type Print } from './output.ts'
+import { shown } from './output.ts'
+import { onInterruption } from './signals.ts'
 
 /** The new files could not be written; the folder is as it was. */
 export class RestoreFailedError extends ConnbookError {
@@ -25,33 +26,45 @@ export class RestoreIncompleteError extends ConnbookError {
 }
 
 /**
- * Runs `restore FILE`: the folder becomes what the backup holds, with new signing keys, and its old files go aside.
+ * The folder becomes what the backup holds, with new signing keys, and its old files go aside.
  *
  * The backup is read to its end before anything is touched. Whenever the process ends, the folder is as it was, or
  * the next start of anything that owns it completes the restore.
  *
- * @throws {UsageError} {FolderInUseError} {FolderRefusedError} and {DamagedFileError} if the backup is not what was written;
- *   then nothing has changed.
- * @throws {RestoreFailedError} when the disk fails or is full; then nothing has changed either.
- * @throws {RestoreIncompleteError} when the disk fails after the point of no return.
+ * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} when the folder or the backup cannot be used, and
+ * {RestoreFailedError} when the disk fails or is full; then nothing has changed. It throws {RestoreIncompleteError} when
+ * the disk fails after the point of no return.
  */
-export async function runRestoreCommand(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  print: Print,
-): Promise<void> {
-  const { options, words } = parseCommandLine(args, environment, ['data'])
-  const [source, ...rest] = words
-  if (source === undefined || source === '-' || rest.length > 0)
-    throw new UsageError('Write it as: connbook restore FILE')
-  const backup = await readBackup(resolve(source), realFileSystem)
-  // From here on it takes a moment, and to stop half-way would leave the rest to the next start.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
-  const folder = await openDataFolder(resolve(options.data))
+export const restoreCommand = defineCommand({
+  name: 'restore',
+  operands: 'FILE',
+  summary: 'put a backup in the place of what the folder holds',
+  examples: [
+    ['connbook restore backup.json', 'the old files are kept aside'],
+    ['connbook restore backup.json --data new', 'makes the folder'],
+  ],
+  notes: ['The server must be stopped. Every session and token ends.'],
+  flags: ['data'],
+  exitCodes: { 65: 'the backup is damaged', 75: IN_USE },
+  async run({ options, operands: [source = ''] }, context) {
+    if (source === '-') throw new UsageError('Write it as: connbook restore FILE')
+    const backup = await readBackup(resolve(source), realFileSystem)
+    // From here on it takes a moment, and to stop half-way would leave the rest to the next start.
+    const release = onInterruption(() => {})
+    try {
+      await restore(backup, resolve(options.data), context)
+    } finally {
+      release()
+    }
+  },
+})
+
+async function restore(backup: Backup, path: string, context: CommandContext) {
+  const folder = await openDataFolder(path)
   let aside: string | undefined
   try {
     aside = await withCredentialsLock(folder.path, () => replaceState(folder.path, backup))
-    await recordCommand(folder.path, 'restored', 'restore', { as_of: backup.createdAt })
+    await recordCommand(context, folder.path, 'restored', 'restore', { as_of: backup.createdAt })
   } finally {
     folder.release()
   }
@@ -60,11 +73,8 @@ export async function runRestoreCommand(
     ...(aside === undefined ? [] : [`What was there before is in ${aside}`]),
     'Every session and token has ended',
   ]
-  await print(`${lines.join('\n')}\n`).catch((error: unknown) => {
-    throw new OutputError(`Cannot show what was done (${systemCode(error)}); the restore is complete`, {
-      cause: error,
-    })
-  })
+  const printing = context.print(`${lines.join('\n')}\n`)
+  await shown(printing, 'show what was done', '; the restore is complete')
 }
 
 /**

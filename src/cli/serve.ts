@@ -1,9 +1,9 @@
-import { UsageError } from '../errors.ts'
 import { dataFiles } from '../files/data-folder.ts'
 import { version } from '../version.ts'
 import { warnOfDates } from './certificate-validity.ts'
+import { DAMAGED, defineCommand, IN_USE } from './command.ts'
 import { welcome } from './first-start.ts'
-import { parseCommandLine } from './options.ts'
+import { type Options, serverFlags } from './options.ts'
 import { warnOfPlainHttp } from './plain-http.ts'
 import { openServerLog, type ServerLog } from './server-log.ts'
 import { type Service, startService } from './service.ts'
@@ -11,16 +11,33 @@ import { listenToSignals } from './signals.ts'
 import { readTlsFiles, tlsPathsOf } from './tls-files.ts'
 import { reloadTls } from './tls-reload.ts'
 
+export const serveCommand = defineCommand({
+  name: 'serve',
+  summary: 'start the server; the word may be left out',
+  examples: [
+    ['connbook', 'port 8080, folder ./data'],
+    ['connbook --data /srv/connbook --port 80', ''],
+    ['connbook --tls-cert cert.pem --tls-key key.pem', 'HTTPS'],
+    ['CONNBOOK_PORT=80 connbook', 'a variable instead of a flag'],
+  ],
+  notes: [
+    'It serves until SIGTERM or SIGINT, then finishes the requests that it has. At SIGHUP it reads certificate and key again.',
+    'CONNBOOK_ADMIN_USERNAME, CONNBOOK_ADMIN_PASSWORD, CONNBOOK_CLIENT_ID and CONNBOOK_CLIENT_SECRET set the credentials of a first start; with _FILE behind its name, each is read from a file.',
+    'A TIME is a number and a unit: 90s, 15m, 12h, 30d.',
+  ],
+  flags: serverFlags,
+  exitCodes: { 0: 'stopped as asked', 65: DAMAGED, 75: IN_USE },
+  run: ({ options }, { environment }) => serve(options, environment),
+})
+
 /**
  * Serves until SIGTERM or SIGINT, then answers what is in flight and returns. At SIGHUP it reads certificate and key
  * again.
  *
- * @throws {UsageError} {KeyExposedError} and whatever `startService` throws when it cannot start.
+ * @throws {KeyExposedError} and whatever `startService` throws when it cannot start.
  */
-export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+async function serve(options: Options, environment: NodeJS.ProcessEnv): Promise<void> {
   const signals = listenToSignals()
-  const { options, words } = parseCommandLine(args, environment)
-  if (words.length > 0) throw new UsageError(`Unknown command "${words.join(' ')}"; see connbook help`)
   const tlsPaths = tlsPathsOf(options)
   const tls = tlsPaths && readTlsFiles(tlsPaths)
   const log = openServerLog(options, environment)

@@ -33,6 +33,19 @@ export function listenToSignals(): Signals {
   }
 }
 
+/**
+ * Has something done at SIGINT and SIGTERM, which then do not end the process.
+ *
+ * @returns What ends this.
+ */
+export function onInterruption(act: (signal: NodeJS.Signals) => void): () => void {
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of signals) process.on(signal, act)
+  return () => {
+    for (const signal of signals) process.off(signal, act)
+  }
+}
+
 /** The system stops calling it a terminal once it has been closed. */
 function hasTerminal(): boolean {
   return [0, 1, 2].some((fd) => isatty(fd))

@@ -1,23 +1,35 @@
 import { isSea } from 'node:sea'
 import { UsageError } from '../errors.ts'
-import { parseCommandLine, serverFlags } from './options.ts'
-import type { Print } from './output.ts'
+import { defineCommand } from './command.ts'
+import { type CommandLine, type Options, serverFlags } from './options.ts'
+import { inform } from './output.ts'
 import { serviceUnit, socketUnit } from './systemd-units.ts'
 
-/**
- * Prints a unit for systemd that starts this executable with the flags that are given.
- *
- * @throws {UsageError} for what is not understood, and where there is no executable to be started.
- */
-export async function runSystemdCommand(args: readonly string[], print: Print): Promise<void> {
-  // Variables of whoever types this are not those of the service.
-  const { options, given, words } = parseCommandLine(args, {}, [...serverFlags, 'socket'])
-  if (words.length > 0) throw new UsageError('Write it as: connbook systemd [--socket] [FLAGS]')
-  const controlled = [process.execPath, ...given.values()].find((text) => /\p{Cc}/u.test(text))
-  if (controlled !== undefined) {
-    throw new UsageError(`Cannot write ${JSON.stringify(controlled)} into a unit: it has a control character`)
-  }
-  if (options.socket) return print(socketUnit({ options }))
+/** Prints a unit for systemd that starts this executable with the flags that are given. */
+export const systemdCommand = defineCommand({
+  name: 'systemd',
+  summary: 'print a unit for systemd that starts the server',
+  examples: [
+    ['connbook systemd --port 80', 'connbook.service, with these flags'],
+    ['connbook systemd --socket --port 80', 'connbook.socket'],
+  ],
+  notes: [
+    'It starts the executable from where it is now. Variables of whoever types this are left out of it.',
+  ],
+  flags: [...serverFlags, 'socket'],
+  ignoresVariables: true,
+  async run({ options, given }, { print }) {
+    const controlled = [process.execPath, ...given.values()].find((text) => /\p{Cc}/u.test(text))
+    if (controlled !== undefined) {
+      throw new UsageError(
+        `Cannot write ${JSON.stringify(controlled)} into a unit: it has a control character`,
+      )
+    }
+    await inform(print, options.socket ? socketUnit({ options }) : unitFor(options, given))
+  },
+})
+
+function unitFor(options: Options, given: CommandLine['given']): string {
   if (!isSea()) {
     throw new UsageError('Cannot tell which executable to start: this runs from source; use dist/connbook')
   }
@@ -27,5 +39,5 @@ export async function runSystemdCommand(args: readonly string[], print: Print): 
     )
   }
   const ofServer = new Map([...given].filter(([flag]) => flag !== '--socket'))
-  await print(serviceUnit({ executable: process.execPath, commandLine: { options, given: ofServer } }))
+  return serviceUnit({ executable: process.execPath, commandLine: { options, given: ofServer } })
 }

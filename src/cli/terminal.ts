@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { UsageError } from '../errors.ts'
+import type { CommandContext } from './command.ts'
 import { checkSecret, readSecret } from './secret-text.ts'
 
 const WHAT = 'the password'
@@ -12,10 +13,10 @@ const WHAT = 'the password'
  * @throws {UsageError} if it is empty, too long or not UTF-8, has more than one line, or was typed differently the second
  *   time.
  */
-export async function readPassword(question: string): Promise<string> {
-  if (!process.stdin.isTTY) return checkPassword(await readSecret(WHAT, process.stdin))
-  const password = checkPassword(await ask(`${question}: `))
-  if ((await ask('The same again: ')) !== password)
+export async function readPassword(question: string, context: CommandContext): Promise<string> {
+  if (context.input.isTTY !== true) return checkPassword(await readSecret(WHAT, context.input))
+  const password = checkPassword(await ask(`${question}: `, context))
+  if ((await ask('The same again: ', context)) !== password)
     throw new UsageError('The two passwords differ; nothing has changed')
   return password
 }
@@ -27,10 +28,10 @@ function checkPassword(password: string): string {
   return password
 }
 
-async function ask(question: string): Promise<string> {
+async function ask(question: string, { input, screen }: CommandContext): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const terminal = createInterface({ input: process.stdin, output: silent, terminal: true })
-  process.stderr.write(question)
+  const terminal = createInterface({ input, output: silent, terminal: true })
+  screen.write(question)
   try {
     return checkSecret(WHAT, await terminal.question(''))
   } catch (error) {
@@ -40,6 +41,6 @@ async function ask(question: string): Promise<string> {
     throw error
   } finally {
     terminal.close()
-    process.stderr.write('\n')
+    screen.write('\n')
   }
 }

@@ -6,7 +6,7 @@ import { jsonFormat } from './json-format.ts'
 import { pgServiceFormat } from './pg-service-format.ts'
 import { sshConfigFormat } from './ssh-config-format.ts'
 
-const exportFormats = {
+export const exportFormats = {
   json: jsonFormat,
   csv: csvFormat,
   'ssh-config': sshConfigFormat,

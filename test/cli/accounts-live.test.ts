@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { getToken, logIn } from '../support/api.ts'
+import { runCommand } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
-import { runExecutable, startExecutable } from '../support/executable.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
-import { admin, client, firstStartEnvironment } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { admin, client, start, usedFolder } from '../support/service.ts'
 
 /** A server with `admin` and `client`, to be changed while it runs or while it does not. */
 async function startServer(t: TestContext, isRunning: boolean) {
-  const folder = await temporaryFolder(t)
-  const start = () => startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
-  let server = await start()
+  const folder = await usedFolder(t)
+  let server = await start(t, { folder })
   const ask = (...args: Parameters<ReturnType<typeof createClient>>) => createClient(server.url)(...args)
   return {
     folder,
@@ -24,14 +22,11 @@ async function startServer(t: TestContext, isRunning: boolean) {
       (await ask('POST', '/v1/auth/token', { body: { client_id, client_secret } })).status === 200,
     /** Runs a command as the case has it, and takes care that a server runs afterwards. */
     async run(words: string, input = ''): Promise<string> {
-      if (!isRunning) assert.equal(await server.stop(), 0)
-      const { code, stdout, stderr } = await runExecutable([...words.split(' '), '--data', folder], { input })
+      if (!isRunning) await server.stop()
+      const { code, stdout, stderr } = await runCommand([...words.split(' '), '--data', folder], { input })
       assert.deepEqual([code, stderr], [0, ''])
-      if (!isRunning) server = await start()
-      else
-        await eventually('the change is taken up', () =>
-          server.stderr().includes('"event":"accounts_taken_up"'),
-        )
+      if (!isRunning) server = await start(t, { folder })
+      else await eventually('the change is taken up', () => server.log.events.includes('accounts_taken_up'))
       return stdout
     },
   }

@@ -6,7 +6,8 @@ import { accountsDocument, addAccount, noAccounts } from '../../src/auth/account
 import { hashPassword } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
-import { runExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { runCommand } from '../support/command.ts'
+import { runExecutable } from '../support/executable.ts'
 import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -17,7 +18,7 @@ async function makeFolder(t: TestContext) {
   const folder = await temporaryFolder(t)
   const withUser = addAccount(noAccounts, 'user', 'admin', passwordHash)
   await accountsDocument(folder).write(addAccount(withUser, 'client', 'script', digestSecret('generated')))
-  const run = (words: string, input = '') => runExecutable([...words.split(' '), '--data', folder], { input })
+  const run = (words: string, input = '') => runCommand([...words.split(' '), '--data', folder], { input })
   return { folder, run, accountsText: () => readFile(join(folder, dataFiles.accounts), 'utf8') }
 }
 
@@ -35,7 +36,7 @@ describe('user and client', () => {
     }
     const environment = { CONNBOOK_DATA: folder }
     assert.equal(
-      (await runExecutable(['user', 'remove', 'admin'], { environment })).stdout,
+      (await runCommand(['user', 'remove', 'admin'], { environment })).stdout,
       `Removed user "admin" from ${folder}\n`,
     )
   })
@@ -82,9 +83,9 @@ describe('user and client', () => {
   }
   for (const [words, message] of Object.entries(unshown)) {
     it(`${words}: exit 1 when standard output takes nothing`, async (t) => {
-      for (const through of [toFullDevice, toNobody]) {
+      for (const outputError of ['ENOSPC', 'EPIPE'] as const) {
         const { folder } = await makeFolder(t)
-        const { code, stderr } = await runExecutable([...words.split(' '), '--data', folder], { through })
+        const { code, stderr } = await runCommand([...words.split(' '), '--data', folder], { outputError })
         assert.equal(code, 1)
         assert.match(stderr, message)
       }
@@ -148,7 +149,7 @@ describe('user and client', () => {
         ['user', 'add', 'eve'],
         ['client', 'list'],
       ]) {
-        const { code, stdout, stderr } = await runExecutable([...words, '--data', join(parent, name)], {
+        const { code, stdout, stderr } = await runCommand([...words, '--data', join(parent, name)], {
           input: 'secret',
         })
         assert.deepEqual([code, stdout], [1, ''])

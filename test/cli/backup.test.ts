@@ -18,7 +18,8 @@ import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { accountsDocument } from '../../src/auth/accounts.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { LINE_BYTES_MAX } from '../../src/limits.ts'
-import { runExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { runCommand } from '../support/command.ts'
+import { runExecutable } from '../support/executable.ts'
 import { admin, client, start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { makeUsedFolder, stateOfBackup, stateOfText } from './kept-state.ts'
@@ -27,8 +28,12 @@ import { photograph } from './photograph.ts'
 const used = await makeUsedFolder({ after })
 const { folder } = used
 
-async function backup(target: string, data = folder, through: readonly string[] = []) {
-  return runExecutable(['backup', target, '--data', data], { through })
+async function backup(target: string, data = folder, outputError?: 'ENOSPC' | 'EPIPE') {
+  return runCommand(['backup', target, '--data', data], { outputError })
+}
+
+function backupBy(through: readonly string[], target: string) {
+  return runExecutable(['backup', target, '--data', folder], { through })
 }
 
 /** Nothing beside the file, in particular no part of another. */
@@ -74,7 +79,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
   it('holds no secret in the clear and nothing that opens a session', async (t) => {
     const copy = join(await temporaryFolder(t), 'data')
     execFileSync('cp', ['-a', folder, copy])
-    const made = await runExecutable(['client', 'add', 'ci', '--data', copy])
+    const made = await runCommand(['client', 'add', 'ci', '--data', copy])
     const generated = /client_secret: (\S+)/.exec(made.stdout)?.[1] ?? assert.fail(made.stdout)
     const { stdout } = await backup('-', copy)
     const keys = await readFile(join(copy, dataFiles.keys), 'utf8')
@@ -149,7 +154,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     const target = join(await temporaryFolder(t), 'target')
     await writeFile(target, '')
     assert.equal((await backup(target)).code, 0)
-    assert.equal((await runExecutable(['check', target])).code, 0)
+    assert.equal((await runCommand(['check', target])).code, 0)
   })
 
   it('removes what a killed backup to the same file left long ago, and nothing younger', async (t) => {
@@ -214,7 +219,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
   it('leaves the old backup whole when the disk is full', async (t) => {
     const { place, target, old } = await oldBackup(t)
     const through = ['prlimit', '--fsize=500']
-    const { code, stdout, stderr } = await backup(target, folder, through)
+    const { code, stdout, stderr } = await backupBy(through, target)
     assert.deepEqual([code, stdout], [1, ''])
     assert.equal(
       stderr,
@@ -229,16 +234,19 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     const whole = Buffer.byteLength((await backup('-')).stdout)
     for (const missingBytes of [1, 10, 22, 23, 100, whole - 1]) {
       const limit = `exec prlimit --fsize=${whole - missingBytes} "$0" "$@" > '${target}'`
-      const { code } = await backup('-', folder, ['/bin/sh', '-c', limit])
+      const { code } = await backupBy(['/bin/sh', '-c', limit], '-')
       assert.notEqual(code, 0, `${missingBytes} bytes are missing`)
     }
-    const { code } = await backup('-', folder, ['/bin/sh', '-c', `exec "$0" "$@" > '${target}'`])
+    const { code } = await backupBy(['/bin/sh', '-c', `exec "$0" "$@" > '${target}'`], '-')
     assert.deepEqual([code, (await stat(target)).size], [0, whole])
   })
 
-  for (const [what, through] of Object.entries({ 'is full': toFullDevice, 'has no reader': toNobody })) {
+  for (const [what, outputError] of Object.entries({
+    'is full': 'ENOSPC',
+    'has no reader': 'EPIPE',
+  } as const)) {
     it(`fails in words when standard output ${what}`, async () => {
-      const { code, stderr } = await backup('-', folder, through)
+      const { code, stderr } = await backup('-', folder, outputError)
       assert.equal(code, 1)
       assert.match(
         stderr,
@@ -248,7 +256,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
 
     it(`says that the backup is kept when standard output ${what}`, async (t) => {
       const target = join(await temporaryFolder(t), 'backup.json')
-      const { stderr } = await backup(target, folder, through)
+      const { stderr } = await backup(target, folder, outputError)
       assert.deepEqual(await stateOfBackup(target), used.current)
       assert.match(
         stderr,
@@ -303,11 +311,12 @@ describe('connbook backup', { timeout: 60_000 }, () => {
 
   for (const words of ['backup', 'backup a b', 'backup a --port 1', 'backup a --dat x', 'backup a --data']) {
     it(`does not know what "${words}" means`, async (t) => {
-      const cwd = await temporaryFolder(t)
-      const { code, stdout, stderr } = await runExecutable(words.split(' '), { cwd })
+      const place = await temporaryFolder(t)
+      const environment = { CONNBOOK_DATA: join(place, 'data') }
+      const { code, stdout, stderr } = await runCommand(words.split(' '), { environment })
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, /^connbook: .+\n$/)
-      await assertOnly(cwd)
+      await assertOnly(place)
     })
   }
 

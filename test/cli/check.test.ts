@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { appendFile, chmod, cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { dataFiles } from '../../src/files/data-folder.ts'
@@ -9,8 +9,9 @@ import { createJournalFile } from '../../src/store/journal-file.ts'
 import { type FolderImage, writeImage } from '../faults/folder-image.ts'
 import { prepareFolders } from '../faults/prepared-folder.ts'
 import { logIn } from '../support/api.ts'
+import { runCommand } from '../support/command.ts'
 import { missing } from '../support/debian.ts'
-import { runExecutable, startExecutable, toFullDevice } from '../support/executable.ts'
+import { runExecutable, startExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
 import { admin, firstStartEnvironment } from '../support/service.ts'
 import { draft } from '../support/store.ts'
@@ -35,9 +36,9 @@ async function writeFolder(t: TestContext, image: FolderImage): Promise<string> 
 }
 
 /** Runs `check` on a folder, which must stay as it is to the last bit. */
-async function check(folder: string, through: readonly string[] = []) {
+async function check(folder: string, outputError?: 'ENOSPC') {
   const before = await photograph(folder)
-  const finished = await runExecutable(['check', '--data', folder], { through })
+  const finished = await runCommand(['check', '--data', folder], { outputError })
   assert.deepEqual(await photograph(folder), before)
   return finished
 }
@@ -138,7 +139,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     }
     const writing = write()
     for (let times = 0; times < 5; times += 1) {
-      const { code, stdout, stderr } = await runExecutable(['check', '--data', folder])
+      const { code, stdout, stderr } = await runCommand(['check', '--data', folder])
       assert.equal(code, 0, stderr)
       assert.match(stdout, /The folder is sound\n$/)
     }
@@ -338,7 +339,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     it(`refuses ${what}, in words`, async (t) => {
       const folder = await copyUsed(t)
       await prepare(folder)
-      const { code, stdout, stderr } = await check(folder, ['timeout', '10'])
+      const { code, stdout, stderr } = await check(folder)
       assert.deepEqual([code, stdout], [1, ''])
       assert.match(stderr, words)
     })
@@ -351,7 +352,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     await writeFile(join(place, 'other', 'notes.txt'), 'mine')
     const before = await photograph(place)
     for (const data of ['absent', 'file', 'other']) {
-      const { code, stdout, stderr } = await runExecutable(['check', '--data', join(place, data)])
+      const { code, stdout, stderr } = await runCommand(['check', '--data', join(place, data)])
       assert.deepEqual([code, stdout], [1, ''])
       assert.ok(
         stderr.startsWith(`connbook: Cannot find anything of connbook in "${join(place, data)}"`),
@@ -362,15 +363,17 @@ describe('connbook check', { timeout: 60_000 }, () => {
   })
 
   it('reports a standard output that takes nothing', async () => {
-    const { code, stderr } = await check(used.folder, toFullDevice)
+    const { code, stderr } = await check(used.folder, 'ENOSPC')
     assert.equal(code, 1)
     assert.match(stderr, /^connbook: .*ENOSPC/)
   })
 
   for (const words of ['check a b', 'check --port 1', 'check --data']) {
     it(`does not know what "${words}" means`, async (t) => {
-      const cwd = await temporaryFolder(t)
-      const { code, stdout, stderr } = await runExecutable(words.split(' '), { cwd })
+      const place = await temporaryFolder(t)
+      const environment = { CONNBOOK_DATA: join(place, 'data') }
+      const { code, stdout, stderr } = await runCommand(words.split(' '), { environment })
+      assert.deepEqual(await readdir(place), [])
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, /^connbook: .+\n$/)
     })
@@ -380,9 +383,9 @@ describe('connbook check', { timeout: 60_000 }, () => {
 describe('connbook check FILE', () => {
   const { backup } = used
 
-  it('says what is in a backup, and that it is sound', async (t) => {
+  it('says what is in a backup, and that it is sound', async () => {
     const before = await photograph(join(backup, '..'))
-    const { code, stdout, stderr } = await runExecutable(['check', backup], { cwd: await temporaryFolder(t) })
+    const { code, stdout, stderr } = await runCommand(['check', backup])
     assert.deepEqual([code, stderr], [0, ''])
     const lines = stdout.split('\n')
     assert.equal(lines[0], backup)
@@ -395,7 +398,7 @@ describe('connbook check FILE', () => {
     const path = join(await temporaryFolder(t), 'backup.json')
     const text = await readFile(backup, 'utf8')
     await writeFile(path, text.replace('kept 5', 'kept 0'))
-    const { code, stdout, stderr } = await runExecutable(['check', path])
+    const { code, stdout, stderr } = await runCommand(['check', path])
     assert.deepEqual([code, stdout], [65, ''])
     assert.match(
       stderr,
@@ -413,7 +416,7 @@ describe('connbook check FILE', () => {
       [join(root, 'pipe'), 2, /it is not a plain file/],
     ]
     for (const [path, code, words] of sources) {
-      const finished = await runExecutable(['check', path], { through: ['timeout', '5'] })
+      const finished = await runCommand(['check', path])
       assert.equal(finished.code, code, path)
       assert.match(finished.stderr, words)
     }

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { noNamespaces } from '../faults/namespace.ts'
 import { getToken } from '../support/api.ts'
-import { runExecutable, startExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { runCommand } from '../support/command.ts'
+import { runExecutable, startExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
 import { client, firstStartEnvironment, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
@@ -13,8 +14,8 @@ import { photograph } from './photograph.ts'
 
 const { folder, current } = await makeUsedFolder({ after })
 
-function runExport(args: readonly string[], data = folder, through: readonly string[] = []) {
-  return runExecutable(['export', ...args, '--data', data], { through })
+function runExport(args: readonly string[], data = folder, outputError?: 'ENOSPC' | 'EPIPE') {
+  return runCommand(['export', ...args, '--data', data], { outputError })
 }
 
 describe('connbook export', { timeout: 60_000 }, () => {
@@ -83,8 +84,8 @@ describe('connbook export', { timeout: 60_000 }, () => {
   })
 
   it('fails when standard output is full, or nobody reads it', async () => {
-    for (const through of [toFullDevice, toNobody]) {
-      const { code, stderr } = await runExport(['--format', 'csv'], folder, through)
+    for (const outputError of ['ENOSPC', 'EPIPE'] as const) {
+      const { code, stderr } = await runExport(['--format', 'csv'], folder, outputError)
       assert.equal(code, 1)
       assert.match(stderr, /^connbook: Cannot write the export to standard output \((ENOSPC|EPIPE)\)/)
     }
@@ -100,7 +101,10 @@ describe('connbook export', { timeout: 60_000 }, () => {
     const script = 'mount -t tmpfs -o size=4k none "$0" && exec "$@" > "$0/export.csv"'
     const place = await temporaryFolder(t)
     const through = ['unshare', '--map-root-user', '--mount', '/bin/sh', '-c', script, place]
-    const { code, stderr } = await runExport(['--format', 'csv'], service.folder.path, through)
+    const { code, stderr } = await runExecutable(
+      ['export', '--format', 'csv', '--data', service.folder.path],
+      { through },
+    )
     assert.equal(code, 1)
     assert.match(stderr, /^connbook: Cannot write the export to standard output \(ENOSPC\); .* not whole$/m)
   })

@@ -9,7 +9,8 @@ import { createFirstAccounts, givenVariables, welcome } from '../../src/cli/firs
 import { DamagedFileError, InvalidInputError, UsageError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { logIn } from '../support/api.ts'
-import { runExecutable, startExecutable } from '../support/executable.ts'
+import { runCommand } from '../support/command.ts'
+import { startExecutable } from '../support/executable.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { createClient } from '../support/http-client.ts'
 import { openedFolder } from '../support/opened-folder.ts'
@@ -68,7 +69,7 @@ describe('the first start', () => {
       ['user passwd admin', { client_id, client_secret }],
       ['client rotate default', undefined],
     ] as const) {
-      await runExecutable([...words.split(' '), '--data', folder], { input: 'another' })
+      await runCommand([...words.split(' '), '--data', folder], { input: 'another' })
       if (left) assert.deepEqual(await initialCredentialsIn(folder), left)
       else await assert.rejects(access(join(folder, dataFiles.initialCredentials)), { code: 'ENOENT' })
     }

@@ -6,15 +6,17 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { runHealthcheckCommand, UnhealthyError } from '../../src/cli/healthcheck.ts'
+import { askHealth, UnhealthyError } from '../../src/cli/healthcheck.ts'
+import { parseCommandLine } from '../../src/cli/options.ts'
 import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
-import { runExecutable, startExecutable } from '../support/executable.ts'
+import { runCommand } from '../support/command.ts'
+import { startExecutable } from '../support/executable.ts'
 import { freePort } from '../support/free-port.ts'
 import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const check = (args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
-  runExecutable(['healthcheck', ...args], { environment })
+  runCommand(['healthcheck', ...args], { environment })
 
 /** A server that is none of connbook's; gives its port. */
 async function listen(t: TestContext, answer: RequestListener, host = '127.0.0.1'): Promise<number> {
@@ -119,7 +121,7 @@ describe('connbook healthcheck', () => {
   it('does not wait for ever for a server that says nothing', async (t) => {
     const port = await listen(t, () => {})
     await assert.rejects(
-      runHealthcheckCommand(['--port', String(port)], {}, () => assert.fail('it printed'), 50),
+      askHealth(`http://127.0.0.1:${port}`, parseCommandLine([], {}).options, 50),
       (error) => error instanceof UnhealthyError && /\/readyz: none within 0\.05 s$/.test(error.message),
     )
   })

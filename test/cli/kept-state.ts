@@ -9,7 +9,7 @@ import { type FileSystem, realFileSystem } from '../../src/files/file-system.ts'
 import { openJournalFile } from '../../src/store/journal-file.ts'
 import { readStoreBeside } from '../../src/store/store-files.ts'
 import { getToken, logIn, pathOf } from '../support/api.ts'
-import { runExecutable } from '../support/executable.ts'
+import { runCommand } from '../support/command.ts'
 import { createClient, type Headers, type ShownRecord } from '../support/http-client.ts'
 import { admin, client, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
@@ -54,7 +54,7 @@ export async function makeUsedFolder(t: Lifetime): Promise<UsedFolder> {
   // The next id is not one above the highest that can be seen.
   await ask('DELETE', pathOf('kept 9'))
   await createClient(service.url, await logIn(service.url, admin))('POST', '/logout')
-  const taken = await runExecutable(['backup', backup, '--data', folder])
+  const taken = await runCommand(['backup', backup, '--data', folder])
   assert.equal(taken.code, 0, taken.stderr)
   const kept = await stateIn(folder)
 

@@ -9,11 +9,12 @@ import { signToken } from '../../src/auth/signed-token.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { CREDENTIALS_POLL_MS } from '../../src/limits.ts'
 import { getToken, logIn } from '../support/api.ts'
+import { runCommand } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
-import { runExecutable, startExecutable } from '../support/executable.ts'
+import { startExecutable } from '../support/executable.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
-import { admin, client, firstStartEnvironment, start } from '../support/service.ts'
+import { admin, client, start, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** How often something has been said. */
@@ -36,8 +37,8 @@ async function isGood(url: string, headers: Headers): Promise<boolean> {
 
 /** A server, and commands on its folder while it runs or while it does not. */
 async function startServer(t: TestContext, isRunning = true) {
-  const folder = await temporaryFolder(t)
-  const startAnew = () => startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+  const folder = await usedFolder(t)
+  const startAnew = () => startExecutable(t, ['--data', folder])
   let server = await startAnew()
   return {
     folder,
@@ -50,7 +51,7 @@ async function startServer(t: TestContext, isRunning = true) {
     async run(verb: string): Promise<string> {
       const before = count(server.stderr(), '"event":"keys_taken_up"')
       if (!isRunning) assert.equal(await server.stop(), 0)
-      const { code, stdout, stderr } = await runExecutable(['keys', verb, '--data', folder])
+      const { code, stdout, stderr } = await runCommand(['keys', verb, '--data', folder])
       assert.deepEqual([code, stderr], [0, ''])
       if (!isRunning) server = await startAnew()
       else
@@ -144,7 +145,7 @@ describe('the keys of a running server', { concurrency: 2 }, () => {
     const exp = secondsOf(clock.wall) + 1_000_000
     const forged = { Authorization: `Bearer ${signToken({ ...claims, exp }, toSigningKey(key))}` }
     assert.equal(await isGood(service.url, forged), true)
-    const { code } = await runExecutable(['keys', 'rotate', '--data', folder])
+    const { code } = await runCommand(['keys', 'rotate', '--data', folder])
     assert.equal(code, 0)
     await eventually('the change is taken up', () => service.log.events.includes('keys_taken_up'))
     const [, old] = await readKeys(dataPaths(folder), true)
@@ -166,7 +167,7 @@ describe('the keys of a running server', { concurrency: 2 }, () => {
     const session = { Cookie: await first.cookie() }
     await first.stop()
     const second = await start(t, { folder, clock, flags: ['--session-ttl', '1h'] })
-    assert.equal((await runExecutable(['keys', 'rotate', '--data', folder])).code, 0)
+    assert.equal((await runCommand(['keys', 'rotate', '--data', folder])).code, 0)
     await eventually('the change is taken up', () => second.log.events.includes('keys_taken_up'))
     clock.advance(29 * 86_400_000)
     assert.equal(await isGood(second.url, session), true)
@@ -178,7 +179,7 @@ describe('the keys of a running server', { concurrency: 2 }, () => {
     const first = await start(t, { folder, clock: ahead })
     const session = { Cookie: await first.cookie() }
     await first.stop()
-    assert.equal((await runExecutable(['keys', 'rotate', '--data', folder])).code, 0)
+    assert.equal((await runCommand(['keys', 'rotate', '--data', folder])).code, 0)
     const second = await start(t, { folder, clock: holdClock(Date.now()) })
     assert.equal(await isGood(second.url, session), true)
   })
@@ -193,7 +194,7 @@ describe('the keys of a running server', { concurrency: 2 }, () => {
     assert.deepEqual(await areGood(...credentials), [true, true])
     assert.match(await run('rotate'), new RegExp(`Key ${id} verifies until`))
     assert.deepEqual(await areGood(...credentials), [true, true])
-    const { stdout } = await runExecutable(['keys', 'list', '--data', folder])
+    const { stdout } = await runCommand(['keys', 'list', '--data', folder])
     assert.match(stdout, new RegExp(`\n${id}  made by an earlier version  verifies until .+Z\n$`))
   })
 })

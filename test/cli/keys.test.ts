@@ -6,7 +6,8 @@ import { rotateKeys, secondsOf } from '../../src/auth/key-rotation.ts'
 import { keysDocument, readKeys } from '../../src/auth/keys.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { KEYS_MAX } from '../../src/limits.ts'
-import { runExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { runCommand } from '../support/command.ts'
+import { runExecutable } from '../support/executable.ts'
 import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { photograph } from './photograph.ts'
@@ -23,8 +24,8 @@ async function copyUsed(t: TestContext) {
     folder,
     keys: () => readKeys(paths, true),
     store: (keys: Awaited<ReturnType<typeof readKeys>>) => keysDocument(paths).write(keys),
-    run: (words: string, through: readonly string[] = []) =>
-      runExecutable(['keys', ...words.split(' '), '--data', folder], { through }),
+    run: (words: string, outputError?: 'ENOSPC' | 'EPIPE') =>
+      runCommand(['keys', ...words.split(' '), '--data', folder], { outputError }),
     path: paths.file(dataFiles.keys),
   }
 }
@@ -54,7 +55,7 @@ describe('connbook keys', { concurrency: 2 }, () => {
 
   it('check tells of superseded keys too', async (t) => {
     const { folder, run } = await copyUsed(t)
-    const check = async () => (await runExecutable(['check', '--data', folder])).stdout
+    const check = async () => (await runCommand(['check', '--data', folder])).stdout
     assert.match(await check(), /keys\.json +1 signing key\n/)
     await run('rotate')
     assert.match(
@@ -189,7 +190,7 @@ describe('connbook keys', { concurrency: 2 }, () => {
     it(`${words}: exit 2, and nothing has changed`, async (t) => {
       const { folder, path } = await copyUsed(t)
       const before = await readFile(path, 'utf8')
-      const { code, stdout, stderr } = await runExecutable([
+      const { code, stdout, stderr } = await runCommand([
         'keys',
         ...words.split(' ').filter(Boolean),
         '--data',
@@ -202,14 +203,14 @@ describe('connbook keys', { concurrency: 2 }, () => {
   }
 
   it('are exit 1 when standard output takes nothing', async (t) => {
-    for (const through of [toFullDevice, toNobody]) {
+    for (const outputError of ['ENOSPC', 'EPIPE'] as const) {
       const { run } = await copyUsed(t)
       for (const [verb, what] of [
         ['rotate', 'what was done'],
         ['revoke-all', 'what was done'],
         ['list', 'the keys'],
       ]) {
-        const { code, stderr } = await run(verb ?? '', through)
+        const { code, stderr } = await run(verb ?? '', outputError)
         assert.equal(code, 1)
         assert.match(stderr, new RegExp(`^connbook: Cannot show ${what} \\((ENOSPC|EPIPE)\\)\n$`))
       }
@@ -217,10 +218,11 @@ describe('connbook keys', { concurrency: 2 }, () => {
   })
 
   it('leave the keys as they are on a disk that takes no more', async (t) => {
-    const { path, run } = await copyUsed(t)
+    const { folder, path } = await copyUsed(t)
     const before = await readFile(path, 'utf8')
     for (const verb of ['rotate', 'revoke-all']) {
-      const { code, stderr } = await run(verb, ['prlimit', '--fsize=100'])
+      const through = ['prlimit', '--fsize=100']
+      const { code, stderr } = await runExecutable(['keys', verb, '--data', folder], { through })
       assert.equal(code, 1)
       assert.match(stderr, /^connbook: Cannot go on: EFBIG: .+\n$/)
       assert.equal(await readFile(path, 'utf8'), before)

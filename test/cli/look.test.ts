@@ -5,7 +5,7 @@ import { hashPassword } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { align, alignColumns, wrap } from '../../src/cli/columns.ts'
 import { lookOf, plainLook } from '../../src/cli/look.ts'
-import { runExecutable } from '../support/executable.ts'
+import { runCommand } from '../support/command.ts'
 import { hasTerminals, startAtTerminal } from '../support/pseudo-terminal.ts'
 import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -89,13 +89,13 @@ describe('a list at a terminal', { skip: !hasTerminals && 'there is no script co
       'CLIENT  MAY',
       'ci      read and write',
     ])
-    assert.equal((await runExecutable(users)).stdout, 'admin\nnight watch\tread-only\n')
+    assert.equal((await runCommand(users)).stdout, 'admin\nnight watch\tread-only\n')
   })
 
   it('of keys is a table', async (t) => {
     const folder = await temporaryFolder(t)
     await (await start(t, { folder })).stop()
-    assert.equal((await runExecutable(['keys', 'rotate', '--data', folder])).code, 0)
+    assert.equal((await runCommand(['keys', 'rotate', '--data', folder])).code, 0)
     const [title, ...rows] = await linesAtTerminal(t, ['keys', 'list', '--data', folder], { NO_COLOR: '1' })
     assert.match(title ?? '', /^KEY +SINCE +STATE$/)
     const column = title?.indexOf('STATE')
@@ -107,7 +107,7 @@ describe('a list at a terminal', { skip: !hasTerminals && 'there is no script co
 
   it('has the headings of the help in bold, and none in a pipe', async (t) => {
     const atTerminal = (await linesAtTerminal(t, ['help', 'check'])).join('\n')
-    const { stdout } = await runExecutable(['help', 'check'])
+    const { stdout } = await runCommand(['help', 'check'])
     assert.ok(atTerminal.includes(`${BOLD}connbook check [FILE] [FLAGS]${NOT_BOLD}`))
     assert.equal(atTerminal.replaceAll(BOLD, '').replaceAll(NOT_BOLD, ''), stdout.trimEnd())
   })

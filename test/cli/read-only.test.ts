@@ -7,11 +7,11 @@ import { dummyHash } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { getToken, logIn } from '../support/api.ts'
+import { runCommand } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
-import { runExecutable, startExecutable } from '../support/executable.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
 import { folderWithReaders, readingClient, readingUser } from '../support/readers.ts'
-import { admin, client, start } from '../support/service.ts'
+import { admin, client, start, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -21,7 +21,7 @@ async function makeFolder(t: TestContext) {
   const withUser = addAccount(noAccounts, 'user', 'admin', dummyHash)
   await accountsDocument(folder).write(addAccount(withUser, 'client', 'script', digestSecret('generated')))
   const run = (words: readonly string[], input = '') =>
-    runExecutable(words, { input, environment: { CONNBOOK_DATA: folder, CONNBOOK_READ_ONLY: 'true' } })
+    runCommand(words, { input, environment: { CONNBOOK_DATA: folder, CONNBOOK_READ_ONLY: 'true' } })
   const scopeIn = async (kind: 'user' | 'client', name: string) => {
     const accounts = (await accountsDocument(folder).read()) ?? assert.fail('no accounts')
     return scopeOf(findAccount(accounts, kind, name) ?? assert.fail(`no ${name}`))
@@ -133,11 +133,10 @@ describe('--read-only', () => {
   }
 
   it('holds at once in a running server, and after a restart', async (t) => {
-    const folder = await temporaryFolder(t)
-    await (await start(t, { folder })).stop()
-    const server = await startExecutable(t, ['--data', folder])
+    const folder = await usedFolder(t)
+    const server = await start(t, { folder })
     const add = (kind: string, name: string, input = '') =>
-      runExecutable([kind, 'add', name, '--read-only', '--data', folder], { input })
+      runCommand([kind, 'add', name, '--read-only', '--data', folder], { input })
     assert.equal((await add('user', readingUser.username, readingUser.password)).code, 0)
     const { stdout } = await add('client', readingClient.client_id)
     const viewer = { client_id: readingClient.client_id, client_secret: secretIn(stdout) }
@@ -147,17 +146,16 @@ describe('--read-only', () => {
     const credentials = [await logIn(server.url, readingUser), await getToken(server.url, viewer)]
     for (const headers of credentials) assert.deepEqual(await tryOut(server.url, headers), mayRead)
     assert.deepEqual(await tryOut(server.url, await logIn(server.url, admin)), mayWrite)
-    assert.equal(await server.stop(), 0)
-    const again = await startExecutable(t, ['--data', folder])
+    await server.stop()
+    const again = await start(t, { folder })
     for (const headers of credentials) assert.deepEqual(await tryOut(again.url, headers), mayRead)
   })
 
   it('ends every session that could write when the account is made anew', async (t) => {
-    const folder = await temporaryFolder(t)
-    await (await start(t, { folder })).stop()
-    const server = await startExecutable(t, ['--data', folder])
+    const folder = await usedFolder(t)
+    const server = await start(t, { folder })
     const run = async (...words: string[]) =>
-      assert.equal((await runExecutable([...words, '--data', folder], { input: admin.password })).code, 0)
+      assert.equal((await runCommand([...words, '--data', folder], { input: admin.password })).code, 0)
     const before = await logIn(server.url, admin)
     assert.deepEqual(await tryOut(server.url, before), mayWrite)
     await run('user', 'remove', 'admin')
@@ -174,10 +172,10 @@ describe('--read-only', () => {
   it('is kept by a backup, and is there after its restore', async (t) => {
     const folder = await folderWithReaders(t)
     const [backup, other] = [join(await temporaryFolder(t), 'backup.json'), await temporaryFolder(t)]
-    assert.equal((await runExecutable(['backup', backup, '--data', folder])).code, 0)
-    assert.equal((await runExecutable(['check', backup])).code, 0)
+    assert.equal((await runCommand(['backup', backup, '--data', folder])).code, 0)
+    assert.equal((await runCommand(['check', backup])).code, 0)
     const target = join(other, 'data')
-    assert.equal((await runExecutable(['restore', backup, '--data', target])).code, 0)
+    assert.equal((await runCommand(['restore', backup, '--data', target])).code, 0)
     assert.deepEqual(await accountsDocument(target).read(), await accountsDocument(folder).read())
     const service = await start(t, { folder: target })
     assert.deepEqual(await tryOut(service.url, await logIn(service.url, readingUser)), mayRead)
@@ -193,10 +191,10 @@ describe('--read-only', () => {
     assert.equal((await ask('POST', '/configurations/', { body: draft('kept') })).status, 200)
     await service.stop()
     const backup = join(await temporaryFolder(t), 'backup.json')
-    assert.equal((await runExecutable(['backup', backup, '--data', folder])).code, 0)
+    assert.equal((await runCommand(['backup', backup, '--data', folder])).code, 0)
     for (const path of [backup, join(folder, dataFiles.accounts)])
       assert.doesNotMatch(await readFile(path, 'utf8'), /scope|read/)
-    assert.equal((await runExecutable(['restore', backup, '--data', folder])).code, 0)
+    assert.equal((await runCommand(['restore', backup, '--data', folder])).code, 0)
     const restored = await start(t, { folder })
     assert.deepEqual(await tryOut(restored.url, await logIn(restored.url, admin)), mayWrite)
     assert.deepEqual(await tryOut(restored.url, await getToken(restored.url, client)), mayWrite)

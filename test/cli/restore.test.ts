@@ -6,7 +6,8 @@ import { after, describe, it, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
 import { pathOf } from '../support/api.ts'
-import { type Finished, runExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { runCommand } from '../support/command.ts'
+import { type Finished, runExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { createClient, recordsIn } from '../support/http-client.ts'
 import { asPlainAccount, giveToPlainAccount, plainAccount } from '../support/plain-account.ts'
@@ -28,8 +29,8 @@ async function copyUsed(t: TestContext): Promise<string> {
   return folder
 }
 
-function restore(folder: string, backup = used.backup, through: readonly string[] = []) {
-  return runExecutable(['restore', backup, '--data', folder], { through })
+function restore(folder: string, backup = used.backup, outputError?: 'ENOSPC' | 'EPIPE') {
+  return runCommand(['restore', backup, '--data', folder], { outputError })
 }
 
 function asideIn({ stdout }: Finished): string {
@@ -130,7 +131,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     const folder = await copyUsed(t)
     await restore(folder)
     const again = join(folder, '..', 'again.json')
-    assert.equal((await runExecutable(['backup', again, '--data', folder])).code, 0)
+    assert.equal((await runCommand(['backup', again, '--data', folder])).code, 0)
     const other = join(folder, '..', 'other')
     assert.equal((await restore(other, again)).code, 0)
     assert.deepEqual(await stateIn(other), used.kept)
@@ -273,7 +274,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   it('refuses what is no file of its own: a snapshot, a folder, nothing, a pipe', async (t) => {
     const folder = await copyUsed(t)
     const root = join(folder, '..')
-    const service = await runExecutable(['restore', used.backup, '--data', join(root, 'other')])
+    const service = await runCommand(['restore', used.backup, '--data', join(root, 'other')])
     assert.equal(service.code, 0)
     execFileSync('mkfifo', [join(root, 'pipe')])
     await writeFile(join(root, 'backup.gz'), gzipSync(backupText))
@@ -287,7 +288,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
       [join(root, 'backup.gz'), 2, /it is compressed; run first: gunzip '/],
     ]
     for (const [path, code, said] of sources) {
-      const finished = await restore(folder, path, ['timeout', '5'])
+      const finished = await restore(folder, path)
       assert.equal(finished.code, code, `${path}: ${finished.stderr}`)
       assert.match(finished.stderr, said)
       assert.deepEqual(await photograph(folder), before)
@@ -301,10 +302,13 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     assert.deepEqual(await readdir(root), ['backup.json'])
   })
 
-  for (const [what, through] of Object.entries({ 'is full': toFullDevice, 'has no reader': toNobody })) {
+  for (const [what, outputError] of Object.entries({
+    'is full': 'ENOSPC',
+    'has no reader': 'EPIPE',
+  } as const)) {
     it(`says that it is complete when standard output ${what}`, async (t) => {
       const folder = await copyUsed(t)
-      const { code, stderr } = await restore(folder, used.backup, through)
+      const { code, stderr } = await restore(folder, used.backup, outputError)
       assert.equal(code, 1)
       assert.match(
         stderr,
@@ -316,11 +320,12 @@ describe('connbook restore', { timeout: 120_000 }, () => {
 
   for (const words of ['restore', 'restore a b', 'restore a --port 1', 'restore a --data']) {
     it(`does not know what "${words}" means`, async (t) => {
-      const cwd = await temporaryFolder(t)
-      const { code, stdout, stderr } = await runExecutable(words.split(' '), { cwd })
+      const place = await temporaryFolder(t)
+      const environment = { CONNBOOK_DATA: join(place, 'data') }
+      const { code, stdout, stderr } = await runCommand(words.split(' '), { environment })
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, /^connbook: .+\n$/)
-      assert.deepEqual(await readdir(cwd), [])
+      assert.deepEqual(await readdir(place), [])
     })
   }
 
@@ -354,7 +359,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
       ['client', 'rotate', 'script'],
     ]
     for (const command of commands) {
-      const { code, stdout, stderr } = await runExecutable([...command, '--data', folder], {
+      const { code, stdout, stderr } = await runCommand([...command, '--data', folder], {
         input: 'secret',
       })
       assert.deepEqual([code, stdout], [1, ''])

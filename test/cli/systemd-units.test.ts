@@ -9,6 +9,7 @@ import { parseCommandLine, serverFlags } from '../../src/cli/options.ts'
 import { quoteCommandLine } from '../../src/cli/systemd-text.ts'
 import { serviceUnit, socketUnit } from '../../src/cli/systemd-units.ts'
 import { UsageError } from '../../src/errors.ts'
+import { runCommand } from '../support/command.ts'
 import { missing } from '../support/debian.ts'
 import { executable, runExecutable } from '../support/executable.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -136,7 +137,7 @@ describe('connbook systemd', { skip }, () => {
       [['--port', '1', '--host', '127.0.0.1'], '127.0.0.1:1'],
       [['--listen', 'unix:/run/100% $HOME/x y'], '/run/100%% $HOME/x y'],
     ] as const) {
-      const { code, stdout } = await runExecutable(['systemd', '--socket', ...args])
+      const { code, stdout } = await runCommand(['systemd', '--socket', ...args])
       assert.equal(code, 0)
       assert.deepEqual(valuesOf(stdout, 'ListenStream'), [expected])
       const file = join(serviceFile, '..', 'connbook.socket')

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { accountsDocument, addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { verifyPassword } from '../../src/auth/password.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
-import { runExecutable } from '../support/executable.ts'
+import { runCommand } from '../support/command.ts'
 import { hasTerminals, keysOf, startAtTerminal } from '../support/pseudo-terminal.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -90,7 +90,7 @@ describe('a password on standard input', () => {
   for (const [input, expected] of Object.entries(taken)) {
     it(`is ${shown(expected)} for ${shown(input)}`, async (t) => {
       const { folder, opens } = await makeFolder(t)
-      const { code, stderr } = await runExecutable(['user', 'add', 'eve', '--data', folder], { input })
+      const { code, stderr } = await runCommand(['user', 'add', 'eve', '--data', folder], { input })
       assert.deepEqual([code, stderr], [0, ''])
       assert.equal(await opens(expected), true)
     })
@@ -100,7 +100,7 @@ describe('a password on standard input', () => {
     const { folder, accountsText } = await makeFolder(t)
     const before = await accountsText()
     const input = Buffer.from('pässwörd', 'latin1')
-    assert.deepEqual(await runExecutable(['user', 'add', 'eve', '--data', folder], { input }), {
+    assert.deepEqual(await runCommand(['user', 'add', 'eve', '--data', folder], { input }), {
       code: 2,
       stdout: '',
       stderr: 'connbook: Cannot use the password: it is not UTF-8\n',
@@ -122,7 +122,7 @@ describe('a password on standard input', () => {
     it(`is refused when it is ${shown(input)}`, async (t) => {
       const { folder, accountsText } = await makeFolder(t)
       const before = await accountsText()
-      const { code, stdout, stderr } = await runExecutable(['user', 'add', 'eve', '--data', folder], {
+      const { code, stdout, stderr } = await runCommand(['user', 'add', 'eve', '--data', folder], {
         input,
       })
       assert.deepEqual([code, stdout], [2, ''])

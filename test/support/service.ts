@@ -12,6 +12,9 @@ export const client = { client_id: 'script', client_secret: 'battery staple' }
 const user = { name: admin.username, secret: admin.password }
 const script = { name: client.client_id, secret: client.client_secret }
 
+/** A folder that a server has used, with `admin` and `client`; to check their secrets takes hardly any time. */
+export const usedFolder = (t: Lifetime) => startedFolder(t, user, script)
+
 /** The environment that makes `admin` and `client` at a first start. */
 export const firstStartEnvironment = {
   CONNBOOK_ADMIN_PASSWORD: admin.password,
@@ -57,7 +60,7 @@ export async function start(
   } = {},
 ): Promise<TestService> {
   const isFirstStart = [folder, environment, files, clock].some((given) => given !== undefined)
-  const data = isFirstStart ? (folder ?? (await temporaryFolder(t))) : await startedFolder(t, user, script)
+  const data = isFirstStart ? (folder ?? (await temporaryFolder(t))) : await usedFolder(t)
   const { options } = parseCommandLine(['--host', '127.0.0.1', '--port', '0', '--data', data, ...flags], {})
   const log = createMemoryLog()
   const service = await startService({

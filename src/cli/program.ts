@@ -1,0 +1,67 @@
+import {
+  ConnbookError,
+  DamagedFileError,
+  FolderInUseError,
+  InvalidInputError,
+  systemCode,
+  UsageError,
+} from '../errors.ts'
+import { throwExplained } from '../files/data-folder.ts'
+import { version } from '../version.ts'
+import { DamageFoundError } from './check.ts'
+import { type CommandContext, getFamily, runCommand } from './command.ts'
+import { commands } from './commands.ts'
+import { helpFor } from './help.ts'
+import { inform } from './output.ts'
+
+// sysexits.h calls these EX_DATAERR and EX_TEMPFAIL.
+const EXIT_DAMAGED = 65
+const EXIT_IN_USE = 75
+
+/**
+ * Runs a command line to its end, and tells an error on standard error. Never rejects.
+ *
+ * @param words What stands behind the name of the program.
+ * @returns The exit code.
+ */
+export async function runProgram(words: readonly string[], context: CommandContext): Promise<number> {
+  try {
+    await dispatch(words, context).catch((error: unknown) => throwExplained(error))
+    return 0
+  } catch (error) {
+    context.screen.write(`connbook: ${describe(error)}\n`)
+    return exitCode(error)
+  }
+}
+
+async function dispatch(words: readonly string[], context: CommandContext): Promise<void> {
+  const { print, look } = context
+  const [first, ...rest] = words
+  if (asksForHelp(words)) await inform(print, helpFor(commands, words, look))
+  else if (first === '--version') {
+    if (rest.length > 0) throw new UsageError('Write it as: connbook --version')
+    await inform(print, `connbook ${version}\n`)
+  } else if (first === undefined || first.startsWith('-'))
+    await runCommand(getFamily(commands, 'serve'), words, context)
+  else await runCommand(getFamily(commands, first), rest, context)
+}
+
+/** Behind `--` stand names. */
+function asksForHelp(words: readonly string[]): boolean {
+  const end = words.indexOf('--')
+  return words.slice(0, end === -1 ? undefined : end).some((word) => word === '--help' || word === '-h')
+}
+
+function exitCode(error: unknown): number {
+  if (error instanceof UsageError || error instanceof InvalidInputError) return 2
+  if (error instanceof DamagedFileError || error instanceof DamageFoundError) return EXIT_DAMAGED
+  return error instanceof FolderInUseError ? EXIT_IN_USE : 1
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof ConnbookError) return error.message
+  // What the system says of a disk or a file is a line in itself; Node's own codes tell of a fault in the program.
+  const isSystemError = /^E[A-Z0-9]+$/.test(systemCode(error) ?? '')
+  return isSystemError ? `Cannot go on: ${error.message}` : String(error.stack)
+}

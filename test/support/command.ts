@@ -1,0 +1,44 @@
+import { Readable } from 'node:stream'
+import { lookOf } from '../../src/cli/look.ts'
+import { runProgram } from '../../src/cli/program.ts'
+import type { Finished } from './executable.ts'
+
+// As src/main.ts does, so that files get the modes that they have in practice.
+process.umask(0o077)
+
+/**
+ * Runs a command line in this process, with everything but the process itself as the executable has it.
+ *
+ * @param input Standard input.
+ * @param outputError The code of the error with which standard output fails: `ENOSPC` for a full disk, `EPIPE` for a reader
+ *   that has gone.
+ * @param isTerminal Whether standard output is a terminal.
+ */
+export async function runCommand(
+  args: readonly string[],
+  {
+    input = '',
+    environment = {},
+    outputError,
+    isTerminal = false,
+  }: {
+    input?: string | Uint8Array
+    environment?: NodeJS.ProcessEnv
+    outputError?: 'ENOSPC' | 'EPIPE' | undefined
+    isTerminal?: boolean
+  } = {},
+): Promise<Finished> {
+  let stdout = ''
+  let stderr = ''
+  const code = await runProgram(args, {
+    environment,
+    input: Readable.from([Buffer.from(input)], { objectMode: false }),
+    print: async (text) => {
+      if (outputError !== undefined) throw Object.assign(new Error(outputError), { code: outputError })
+      stdout += text
+    },
+    look: lookOf({ isTTY: isTerminal }, environment),
+    screen: { write: (text) => (stderr += text) },
+  })
+  return { code, stdout, stderr }
+}
