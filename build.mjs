@@ -234,6 +234,8 @@ async function bundleInto(bundlePath) {
       absWorkingDir: root,
       entryPoints: ['src/main.ts'],
       outfile: bundlePath,
+      // Otherwise esbuild reads the first one that it finds in a folder above.
+      tsconfig: join(root, 'tsconfig.json'),
       bundle: true,
       format: 'cjs',
       platform: 'node',

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 
-describe('the fail2ban filter of the README', { skip: missing('fail2ban-regex', 'fail2ban') }, () => {
+describe('the fail2ban filter of the README', { skip: missing('fail2ban-regex') }, () => {
   it('finds the address of each failed attempt at its time, wherever the host is, and nothing else', async (t) => {
     const folder = await temporaryFolder(t)
     const filter = join(folder, 'connbook.conf')

@@ -3,7 +3,7 @@ import { newPath } from './data-folders.ts'
 import { findFreePort, type ServerProcess, startServerOnFreePort } from './server-process.ts'
 
 /** Why there is no etcd to compare with, or false. */
-export const missingEtcd = missing('etcd', 'etcd-server')
+export const missingEtcd = missing('etcd')
 
 /** Starts an etcd of one member on the loopback and waits until it takes writes. */
 export async function startEtcd(workshop: string): Promise<ServerProcess> {

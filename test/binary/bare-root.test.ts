@@ -13,7 +13,7 @@ const run = promisify(execFile)
 const namespaces = ['--user', '--map-root-user', '--mount', '--net']
 
 describe('the executable', () => {
-  const skip = missing('ip', 'iproute2')
+  const skip = missing('ip')
   it('serves from a root that holds nothing but the libraries it names, without a network', {
     skip,
   }, async (t) => {

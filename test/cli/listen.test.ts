@@ -190,7 +190,7 @@ async function activate(t: TestContext, listen: readonly string[], flags: readon
 }
 
 describe('a socket that systemd passes', {
-  skip: missing('systemd-socket-activate', 'systemd'),
+  skip: missing('systemd-socket-activate'),
 }, () => {
   it('is served, whatever --port says, the call that started it included', async (t) => {
     const port = await freePort()

@@ -15,7 +15,7 @@ import { executable, runExecutable } from '../support/executable.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
-const skip = missing('systemd-analyze', 'systemd')
+const skip = missing('systemd-analyze')
 /** What a unit may have at most, of 10. */
 const EXPOSURE_MAX = 2
 

@@ -162,7 +162,7 @@ async function askPsql(
   return found
 }
 
-describe('an ssh-config export', { skip: missing('ssh', 'openssh-client'), timeout: 120_000 }, () => {
+describe('an ssh-config export', { skip: missing('ssh'), timeout: 120_000 }, () => {
   it('is read by ssh as it was meant, with names of every kind', (t) =>
     assertSeen(t, 'ssh-config', meaningfulRecords, askSsh))
 
@@ -176,22 +176,32 @@ describe('an ssh-config export', { skip: missing('ssh', 'openssh-client'), timeo
     )
   })
 
-  it('leaves out only names that ssh does not take or would not find', async (t) => {
+  it('leaves out only names that an ssh does not take or would not find', async (t) => {
     const { obstacles } = await exported('ssh-config', meaningfulRecords)
     const file = join(await temporaryFolder(t), 'config')
-    for (const record of meaningfulRecords) {
-      if (!Object.hasOwn(obstacles, record.name) || !/name/.test(obstacles[record.name] ?? '')) continue
-      if (/username|pattern/.test(obstacles[record.name] ?? '')) continue
-      const name = record.name.replaceAll(/["\\]/g, '\\$&')
-      await writeFile(file, `Host "${name}"\n  HostName found.example\n`)
-      const { stdout } = await run('ssh', ['-G', '-F', file, record.name]).catch(() => ({ stdout: '' }))
-      assert.ok(!stdout.includes('\nhostname found.example\n'), record.name)
+    const finds = async (name: string) => {
+      const quoted = name.replaceAll(/["\\]/g, '\\$&')
+      await writeFile(file, `Host "${quoted}"\n  HostName found.example\n`)
+      const { stdout } = await run('ssh', ['-G', '-F', file, name]).catch(() => ({ stdout: '' }))
+      return stdout.includes('\nhostname found.example\n')
     }
+    // Only newer versions refuse a comma; Debian's 9.2 does so from its patch level 10 on.
+    const isCommaTaken = await finds('a,b')
+    if (isCommaTaken) t.diagnostic('This ssh takes a comma in a name, so names with one were not tried')
+    let tried = 0
+    for (const { name } of meaningfulRecords) {
+      const obstacle = Object.hasOwn(obstacles, name) ? (obstacles[name] ?? '') : ''
+      if (!/name/.test(obstacle) || /username|pattern/.test(obstacle)) continue
+      if (isCommaTaken && name.includes(',')) continue
+      tried += 1
+      assert.equal(await finds(name), false, name)
+    }
+    assert.ok(tried > 10, `${tried} names`)
   })
 })
 
 describe('an ansible export', {
-  skip: missing('ansible-inventory', 'ansible-core'),
+  skip: missing('ansible-inventory'),
   timeout: 300_000,
 }, () => {
   it('is read by ansible-inventory as it was meant, with names of every kind', (t) =>
@@ -218,7 +228,7 @@ describe('an ansible export', {
   })
 })
 
-describe('a pg-service export', { skip: missing('psql', 'postgresql-client'), timeout: 120_000 }, () => {
+describe('a pg-service export', { skip: missing('psql'), timeout: 120_000 }, () => {
   const check = async (t: TestContext, texts: readonly [name: string, username: string][]) => {
     const { seen, port } = await listenAsPostgres(t)
     const local = ['127.0.0.1', '127.0.0.2', '127.3.4.5']

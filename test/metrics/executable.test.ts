@@ -13,7 +13,7 @@ import { Samples } from './scrape.ts'
 
 const OPEN_FILES_MAX = 60
 
-describe('with a limit on open files, the metrics', { skip: missing('prlimit', 'util-linux') }, () => {
+describe('with a limit on open files, the metrics', { skip: missing('prlimit') }, () => {
   it('tell how many are open, and how many connections had to make room', async (t) => {
     const through = ['prlimit', `--nofile=${OPEN_FILES_MAX}:${OPEN_FILES_MAX}`]
     const args = ['--metrics-public', '--data', await temporaryFolder(t)]

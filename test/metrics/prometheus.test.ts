@@ -76,7 +76,7 @@ async function startPrometheus(t: Lifetime, scrapeConfigs: string) {
 }
 
 describe('the metrics of the executable', () => {
-  it('are clean under promtool', { skip: missing('promtool', 'prometheus') }, async (t) => {
+  it('are clean under promtool', { skip: missing('promtool') }, async (t) => {
     const folder = await temporaryFolder(t)
     const { url } = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
     const ask = createClient(url, await getToken(url, client))

@@ -10,7 +10,7 @@ import { freePort } from '../support/free-port.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 
 /** For the `skip` of a test. */
-export const noNginx = missing('nginx', 'nginx-light')
+export const noNginx = missing('nginx')
 
 /** A line of nginx's access log. */
 export interface NginxLogLine {

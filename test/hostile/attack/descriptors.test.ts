@@ -42,7 +42,7 @@ async function open(t: TestContext, url: string): Promise<Socket> {
   return socket
 }
 
-describe('with a limit of 60 open files', { skip: missing('prlimit', 'util-linux') }, () => {
+describe('with a limit of 60 open files', { skip: missing('prlimit') }, () => {
   it('changes are kept and a snapshot is written while connections flood in', async (t) => {
     const server = await startWithFewDescriptors(t)
     const limit = Number(/"event":"connections_limited","connections":(\d+)/.exec(server.stderr())?.[1])
