@@ -3,6 +3,7 @@ import { countNewlines, faultyRow, portOf, type Row, type RowReader, tooLongRow 
 
 const required = ['name', 'hostname', 'port', 'username']
 const known = [...required, 'id']
+const LINE_FEED = 0x0a
 const ADVICE = `; write it as: ${required.join(',')}`
 
 /**
@@ -34,7 +35,8 @@ class CsvReader implements RowReader {
       this.#isBegun = true
       if (piece.startsWith('\ufeff')) return this.read(piece.slice(1))
     }
-    for (let at = 0; at < piece.length && !this.#isOver; ) at = this.#takeSome(piece, at)
+    for (let at = 0; at < piece.length && !this.#isOver; )
+      at = this.#takeSome(piece, this.#skipBlankLines(piece, at))
     return this.#rows.splice(0)
   }
 
@@ -44,6 +46,16 @@ class CsvReader implements RowReader {
     if (this.#columns === undefined && this.#rows.length === 0 && !this.#isOver)
       this.#rows.push(faultyRow(1, `is missing${ADVICE}`, 'header'))
     return this.#rows.splice(0)
+  }
+
+  /** Passes over line feeds where a record may begin, all at once: a file may have millions, and they mean nothing. */
+  #skipBlankLines(piece: string, at: number): number {
+    if (this.#characters > 0 || this.#isAfterReturn) return at
+    let end = at
+    while (piece.charCodeAt(end) === LINE_FEED) end += 1
+    this.#line += end - at
+    this.#first = this.#line
+    return end
   }
 
   /** Takes what stands before the next character that means something, and that; returns where to go on. */

@@ -9,7 +9,7 @@ import { runAutocannon } from './autocannon-load.ts'
 import { UNIQUE_DIGITS } from './load.ts'
 import { runWrk } from './wrk-load.ts'
 
-const RUN_MS = 300
+const RUN_MS = 120
 
 const generators = [
   { name: 'wrk', run: runWrk, skip: missing('wrk') },

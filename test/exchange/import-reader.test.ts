@@ -126,6 +126,19 @@ describe('a CSV import', () => {
     ])
   })
 
+  it('counts blank lines, whatever ends them', () => {
+    for (const end of ['\r\n', '\n', '\r']) {
+      const text = `${end}${HEADER}${end.repeat(4)}"c\nd",h,22,x${end.repeat(3)}a,b,22`
+      for (const pieceBytes of [1, 1_000]) {
+        assert.deepEqual(
+          faultsOf('csv', text, pieceBytes),
+          ['6 name must not hold control characters', '10 row has 3 fields, and the header has 4'],
+          JSON.stringify(end),
+        )
+      }
+    }
+  })
+
   const headers: Record<string, string> = {
     '': '1 header is missing; write it as: name,hostname,port,username',
     'name;hostname;port;username\n':

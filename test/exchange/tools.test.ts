@@ -167,7 +167,7 @@ describe('an ssh-config export', { skip: missing('ssh'), timeout: 120_000 }, () 
     assertSeen(t, 'ssh-config', meaningfulRecords, askSsh))
 
   it('is so for any names', async (t) => {
-    const cases = extent({ quick: 10, full: 500 })
+    const cases = extent({ quick: 4, full: 500 })
     await holdLaterFor(
       t,
       anyRecords(12, hostnames),
@@ -208,7 +208,7 @@ describe('an ansible export', {
     assertSeen(t, 'ansible', meaningfulRecords, askAnsible))
 
   it('is so for any names', async (t) => {
-    const cases = extent({ quick: 2, full: 50 })
+    const cases = extent({ quick: 1, full: 50 })
     await holdLaterFor(
       t,
       anyRecords(100, hostnames),
@@ -253,7 +253,7 @@ describe('a pg-service export', { skip: missing('psql'), timeout: 120_000 }, () 
     ))
 
   it('is so for any names, up to the longest', async (t) => {
-    const cases = extent({ quick: 3, full: 60 })
+    const cases = extent({ quick: 2, full: 60 })
     await holdLaterFor(
       t,
       anyRecords(8, ['x']),
@@ -278,7 +278,7 @@ describe('an env export', () => {
     assertSeen(t, 'env', meaningfulRecords, askShell))
 
   it('is so for any names', async (t) => {
-    const cases = extent({ quick: 20, full: 500 })
+    const cases = extent({ quick: 8, full: 500 })
     await holdLaterFor(
       t,
       anyRecords(12, hostnames),

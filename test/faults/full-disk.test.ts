@@ -26,6 +26,7 @@ const KIB = 1024
 const MIB = 1024 * KIB
 /** A file on this disk takes room page by page. */
 const PAGE_BYTES = 4096
+const PAGES_APART = extent({ quick: 2, full: 1 })
 const JOURNAL_BYTES_MAX = 10_000
 const LONG = '\u{1f5c4}'.repeat(250)
 /** Until another snapshot is due; in the quick extent that moment does not come. */
@@ -241,7 +242,7 @@ describe('a full disk', { skip: noNamespaces }, () => {
   })
 
   it('at the first start is exit 1 with one line, and with room the next start is the first', async (t) => {
-    for (let pages = 1; ; pages += 1) {
+    for (let pages = 1; ; pages += PAGES_APART) {
       const { disk, ...on } = await dataOnDisk(t, pages * PAGE_BYTES)
       const refusal = await on.start().then(
         () => undefined,

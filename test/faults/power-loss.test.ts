@@ -81,19 +81,19 @@ function syncTwice(files: FileSystem): FileSystem {
 
 describe('after a power loss at any moment', () => {
   it('the store is as it was acknowledged', async (t) => {
-    const runs = extent({ quick: 200, full: 5_000 })
+    const runs = extent({ quick: 100, full: 5_000 })
     const { property, parameters } = prepare(t, storeSubject, change, runs)
     await fc.assert(property, parameters)
   })
 
   it('a credential that had ended has ended, and stays so', async (t) => {
-    const runs = extent({ quick: 60, full: 1_500 })
+    const runs = extent({ quick: 40, full: 1_500 })
     const { property, parameters } = prepare(t, revocationsSubject, revocation, runs)
     await fc.assert(property, parameters)
   })
 
   it('a JSON file is the old one or the new one, whole', async (t) => {
-    const runs = extent({ quick: 60, full: 1_500 })
+    const runs = extent({ quick: 40, full: 1_500 })
     const { property, parameters } = prepare(t, documentSubject, replacement, runs)
     await fc.assert(property, parameters)
   })

@@ -9,7 +9,7 @@ import { executable, startExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { type Ask, createClient, namesIn } from '../support/http-client.ts'
 import { createRandom } from '../support/random.ts'
-import { client, firstStartEnvironment } from '../support/service.ts'
+import { client, firstStartEnvironment, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -75,9 +75,9 @@ describe('standard error that takes nothing', () => {
   for (const redirection of ['2>/dev/full', '0<&- 1>&- 2>&-']) {
     it(`is ${redirection}, and nothing of the log gets anywhere else`, async (t) => {
       const folder = join(await temporaryFolder(t), 'data')
-      const first = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+      const first = await start(t, { folder })
       const { port } = new URL(first.url)
-      assert.equal(await first.stop(), 0)
+      await first.stop()
       const child = runInShell(t, folder, `exec "$0" "$@" ${redirection}`, port)
       const exited = once(child, 'exit')
       const url = `http://127.0.0.1:${port}`

@@ -46,6 +46,8 @@ export interface ReplayOptions {
   readonly crashes: number
   /** How many random outcomes each crash has, besides the regular ones. */
   readonly randomOutcomes: number
+  /** The replay ends with the first violation that matches. */
+  readonly until?: RegExp
 }
 
 export interface ReplayResult {
@@ -87,9 +89,14 @@ export async function replay<Found>(
       const violation = violationIn(oracle, found)
       if (violation === undefined) continue
       violations.push(describe(`moment ${moment}, ${outcome}; told: ${oracle}`, violation, calls, image))
+      if (options.until?.test(violation)) return result()
     }
   }
-  return { moments, images: inspected.size, violations }
+  return result()
+
+  function result(): ReplayResult {
+    return { moments, images: inspected.size, violations }
+  }
 
   async function inspectImage(image: DiskImage): Promise<Inspected<Found>> {
     const copy = join(folder, String(inspected.size))

@@ -9,7 +9,7 @@ import { runExecutable, startExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { createClient, namesIn } from '../support/http-client.ts'
 import { asPlainAccount, giveToPlainAccount } from '../support/plain-account.ts'
-import { admin, client, firstStartEnvironment } from '../support/service.ts'
+import { admin, client, firstStartEnvironment, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { noNamespaces } from './namespace.ts'
@@ -116,7 +116,7 @@ describe('a second server on a folder', () => {
 
   it('is refused where the lock can only be read', async (t) => {
     const folder = join(await temporaryFolder(t), 'data')
-    await (await startExecutable(t, ['--data', folder])).stop()
+    await (await start(t, { folder })).stop()
     await chmod(join(folder, dataFiles.lock), 0o400)
     await giveToPlainAccount(dirname(folder))
     await giveToPlainAccount(folder)
@@ -133,8 +133,7 @@ describe('servers that start at the same instant', () => {
     it(`on ${what}: one serves, the others are exit 75`, async (t) => {
       const folder = join(await temporaryFolder(t), 'data')
       const environment = firstStartEnvironment
-      if (what.includes('in use'))
-        await (await startExecutable(t, ['--data', folder], { environment })).stop()
+      if (what.includes('in use')) await (await start(t, { folder })).stop()
       const attempts = await Promise.allSettled(
         Array.from({ length: AT_ONCE }, () => startExecutable(t, ['--data', folder], { environment })),
       )

@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test'
 import { FREE_FAILURES } from '../../src/limits.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { type Answer, createClient, faultyFields } from '../support/http-client.ts'
-import { admin, start, type TestService } from '../support/service.ts'
+import { admin, start, type TestService, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const { username, password } = admin
@@ -194,7 +194,7 @@ describe('POST /logout', async () => {
 
 describe('a restart', () => {
   it('logs nobody out and lets nobody back in', async (t) => {
-    const folder = await temporaryFolder(t)
+    const folder = await usedFolder(t)
     const first = await start(t, { folder })
     const kept = [{ Cookie: await first.cookie() }, { Authorization: await first.bearer() }]
     const ended = [{ Cookie: await first.cookie() }, { Authorization: await first.bearer() }]

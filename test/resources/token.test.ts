@@ -3,17 +3,13 @@ import { after, describe, it } from 'node:test'
 import { BODY_BYTES_MAX, FREE_FAILURES } from '../../src/limits.ts'
 import { type Answer, createClient, type Headers } from '../support/http-client.ts'
 import { folderWithReaders, readingClient } from '../support/readers.ts'
-import { client, firstStartEnvironment, start } from '../support/service.ts'
+import { admin, client, start } from '../support/service.ts'
+import { startedFolder } from '../support/started-folder.ts'
+import type { Lifetime } from '../support/temporary-folder.ts'
 
 // What clients encode in different ways, all in one.
 const id = 'my-client_1'
 const secret = 's3c+r%t/=:~x é'
-const environment = {
-  ...firstStartEnvironment,
-  CONNBOOK_CLIENT_ID: id,
-  CONNBOOK_CLIENT_SECRET: secret,
-}
-
 const path = '/v1/auth/token'
 const formType = 'application/x-www-form-urlencoded'
 const json = { client_id: id, client_secret: secret }
@@ -32,6 +28,16 @@ const basicCase = (authorization: string, body?: string): Case => {
   return { headers: { Authorization: authorization, ...(body ? { 'Content-Type': formType } : {}) }, body }
 }
 
+/** Starts with the client above. */
+async function startWith(
+  t: Lifetime,
+  { clientSecret = secret, flags = [] }: { clientSecret?: string; flags?: string[] } = {},
+) {
+  const user = { name: admin.username, secret: admin.password }
+  const folder = await startedFolder(t, user, { name: id, secret: clientSecret })
+  return start(t, { folder, flags, environment: {} })
+}
+
 function assertOAuthError(answer: Answer, status: number, error: string) {
   assert.equal(answer.status, status)
   assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
@@ -44,7 +50,7 @@ function assertOAuthError(answer: Answer, status: number, error: string) {
 }
 
 describe('POST /v1/auth/token', async () => {
-  const service = await start({ after }, { environment })
+  const service = await startWith({ after })
   const ask = createClient(service.url)
 
   const granted: Record<string, Case> = {
@@ -166,7 +172,7 @@ describe('POST /v1/auth/token', async () => {
   const strangers: Record<string, Case> = {
     'a wrong secret': { body: { ...json, client_secret: 'x' } },
     'an unknown client': { body: { ...json, client_id: 'x' } },
-    'a user': { body: { client_id: 'admin', client_secret: firstStartEnvironment.CONNBOOK_ADMIN_PASSWORD } },
+    'a user': { body: { client_id: 'admin', client_secret: admin.password } },
     'a secret that is encoded although it is JSON': {
       body: { ...json, client_secret: encodeURIComponent(secret) },
     },
@@ -276,7 +282,7 @@ describe('the scope of a token', async () => {
 describe('a token', () => {
   it('is given for a secret in Basic that could also be read as encoded', async (t) => {
     const ambiguous = 'a+b%41'
-    const service = await start(t, { environment: { ...environment, CONNBOOK_CLIENT_SECRET: ambiguous } })
+    const service = await startWith(t, { clientSecret: ambiguous })
     const ask = createClient(service.url)
     const statuses: number[] = []
     for (const spelling of [ambiguous, formEncode(ambiguous), 'a bA']) {
@@ -286,12 +292,12 @@ describe('a token', () => {
   })
 
   it('lives as long as the option says', async (t) => {
-    const ask = createClient((await start(t, { environment, flags: ['--token-ttl', '90s'] })).url)
+    const ask = createClient((await startWith(t, { flags: ['--token-ttl', '90s'] })).url)
     assert.equal((await ask('POST', path, { body: json })).json<{ expires_in: number }>().expires_in, 90)
   })
 
   it('is refused for a while after too many failures, 429 with Retry-After', async (t) => {
-    const ask = createClient((await start(t, { environment })).url)
+    const ask = createClient((await startWith(t)).url)
     const body = { ...json, client_secret: 'x' }
     for (let i = 0; i < FREE_FAILURES; i++) assert.equal((await ask('POST', path, { body })).status, 401)
     const answer = await ask('POST', path, { body: json })
@@ -300,7 +306,7 @@ describe('a token', () => {
   })
 
   it('is put off in a flood, 503 with Retry-After', async (t) => {
-    const ask = createClient((await start(t, { environment })).url)
+    const ask = createClient((await startWith(t)).url)
     const flood = Array.from({ length: 64 }, (_, i) =>
       ask('POST', path, { body: { ...json, client_id: `client ${i}` } }),
     )

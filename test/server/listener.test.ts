@@ -9,8 +9,19 @@ import { formatRequest, parseAnswers, sendRaw } from '../support/raw-http.ts'
 import { start } from '../support/service.ts'
 
 const list = '/configurations/'
-const isAnswered = (count: number) => (received: string) =>
-  received.split('HTTP/1.1 ').length > count && received.endsWith('}')
+
+/** Counts answers in each piece as it comes: looking through all that has come would take long in a long pipeline. */
+function isAnswered(count: number) {
+  const start = 'HTTP/1.1 '
+  let begun = 0
+  let rest = ''
+  return (_received: string, piece: string) => {
+    const unseen = rest + piece
+    begun += unseen.split(start).length - 1
+    rest = unseen.slice(1 - start.length)
+    return begun >= count && piece.endsWith('}')
+  }
+}
 
 /** Does not read before everything is written; rejects when the connection is reset meanwhile. */
 function sendThenRead(url: string, bytes: string): Promise<string> {

@@ -17,43 +17,61 @@ import {
 import { draft, names, openStore, storedNames, until } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const long = '\u{1f5c4}'.repeat(250)
-const filled = Array.from(
-  { length: 2200 },
-  (_, i) => new Configuration(i + 1, draft(`${i} ${long}`, { username: long })),
-)
-const filledNames = filled.map((record) => record.name)
-/** A journal that has outgrown its snapshot, so that opening it begins a compaction. */
-const journal = encodeJournalStart(
-  { store: 's', after: 0 },
-  filled.map((add) => ({ add })),
-).bytes
+const RECORDS = 2200
+/** A journal of many short records outgrows this. */
+const SHORT_JOURNAL_BYTES = 64 * 1024
 
-async function grownFolder(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder(t)
-  await writeFile(join(folder, 'journal.jsonl'), journal)
-  return folder
+const filled = recordsWith('')
+const filledNames = filled.map((record) => record.name)
+const journal = journalOf(filled)
+
+/** Records whose names and user names end alike. */
+function recordsWith(ending: string): Configuration[] {
+  return Array.from(
+    { length: RECORDS },
+    (_, i) => new Configuration(i + 1, draft(`${i} ${ending}`, { username: `ops ${ending}` })),
+  )
 }
 
-async function openGrown(t: TestContext, files: FailingFiles) {
-  const folder = await grownFolder(t)
-  const opened = await openStore(t, folder, { files })
+function journalOf(records: readonly Configuration[]): Buffer {
+  return encodeJournalStart(
+    { store: 's', after: 0 },
+    records.map((add) => ({ add })),
+  ).bytes
+}
+
+/** Opens a journal that has outgrown its snapshot, which begins a compaction; by default, a short one. */
+async function openGrown(
+  t: TestContext,
+  files: FailingFiles,
+  { bytes, snapshotBytesMin }: { bytes: Uint8Array; snapshotBytesMin?: number } = {
+    bytes: journal,
+    snapshotBytesMin: SHORT_JOURNAL_BYTES,
+  },
+) {
+  assert.ok(bytes.length > (snapshotBytesMin ?? SNAPSHOT_JOURNAL_BYTES_MIN))
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'journal.jsonl'), bytes)
+  const opened = await openStore(t, folder, { files, snapshotBytesMin })
   const isOver = () => opened.log.events.some((event) => event.startsWith('snapshot_'))
   return { ...opened, folder, compacted: () => until(isOver) }
 }
 
 describe('compaction', { timeout: 60_000 }, () => {
   it('begins when the journal has grown, and leaves a snapshot and a short journal', async (t) => {
-    assert.ok(journal.length > SNAPSHOT_JOURNAL_BYTES_MIN)
-    const { store, folder, compacted, close } = await openGrown(t, createFailingFiles())
+    const long = recordsWith('\u{1f5c4}'.repeat(245))
+    const longNames = long.map((record) => record.name)
+    const { store, folder, compacted, close } = await openGrown(t, createFailingFiles(), {
+      bytes: journalOf(long),
+    })
     await compacted()
     const { records, revision } = JSON.parse(await readFile(join(folder, 'snapshot.json'), 'utf8'))
-    assert.deepEqual([records.length, revision], [2200, 2200])
+    assert.deepEqual([records.length, revision], [RECORDS, RECORDS])
     assert.ok((await stat(join(folder, 'journal.jsonl'))).size < 200)
     await assert.rejects(access(join(folder, 'journal.old.jsonl')))
-    assert.deepEqual(names(store), filledNames)
+    assert.deepEqual(names(store), longNames)
     await close()
-    assert.deepEqual(await storedNames(t, folder), filledNames)
+    assert.deepEqual(await storedNames(t, folder), longNames)
   })
 
   it('takes in what is written meanwhile', async (t) => {

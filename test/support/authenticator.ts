@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { type Accounts, addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { type AuthenticatorOptions, createAuthenticator } from '../../src/auth/authenticator.ts'
-import { hashPassword } from '../../src/auth/password.ts'
 import { openRevocations } from '../../src/auth/revocations.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
 import { type Claims, createSigningKey, type SigningKey, signToken } from '../../src/auth/signed-token.ts'
@@ -12,6 +11,7 @@ import type { Caller, Request } from '../../src/http/message.ts'
 import { holdClock } from './held-clock.ts'
 import { createMemoryLog } from './memory-log.ts'
 import { openedFolder } from './opened-folder.ts'
+import { cheapHashOf } from './started-folder.ts'
 import type { Lifetime } from './temporary-folder.ts'
 
 export const SESSION_TTL_SECONDS = 600
@@ -28,7 +28,7 @@ export function unchanging(all: readonly [SigningKey, ...SigningKey[]]) {
   return { signing: all[0], verifying: all }
 }
 
-const userHash = await hashPassword(user.secret)
+const userHash = await cheapHashOf(user.secret)
 
 /** Generations 1 to 3: `user`, `client` and a user `other`. */
 const accounts = [

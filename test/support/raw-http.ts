@@ -10,7 +10,7 @@ export interface RawAnswer {
 
 /**
  * Sends bytes to a server as they are, through TLS where the address says so, and gives everything that comes back until the server closes or `until` says
- * that it is enough.
+ * that it is enough, told all of it and its last piece.
  *
  * @param halfClose Whether to close the sending side after the bytes.
  */
@@ -20,7 +20,7 @@ export function sendRaw(
   {
     until = () => false,
     halfClose = false,
-  }: { until?: (received: string) => boolean; halfClose?: boolean } = {},
+  }: { until?: (received: string, lastPiece: string) => boolean; halfClose?: boolean } = {},
 ): Promise<string> {
   const { protocol, hostname, port } = new URL(url)
   const { promise, resolve, reject } = Promise.withResolvers<string>()
@@ -36,8 +36,9 @@ export function sendRaw(
     : connect(options, begin)
   socket.setTimeout(15_000, () => socket.destroy(new Error(`no end after ${JSON.stringify(received)}`)))
   socket.on('data', (chunk) => {
-    received += chunk.toString('latin1')
-    if (until(received)) socket.destroy()
+    const piece = chunk.toString('latin1')
+    received += piece
+    if (until(received, piece)) socket.destroy()
   })
   socket.on('end', () => socket.destroy())
   socket.on('error', reject)

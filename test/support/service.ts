@@ -35,7 +35,7 @@ export interface TestService extends Service {
 /**
  * Starts the service in this process, on a free port of the loopback interface; it is stopped when the test or the suite ends.
  *
- * It is a first start, with `firstStartEnvironment`, when a folder, an environment, files or a clock is given; otherwise
+ * It is a first start, with `firstStartEnvironment`, when a folder or an environment is given; otherwise
  * `admin` and `client` are there already.
  *
  * @param flags As on the command line, besides `--host`, `--port` and `--data`.
@@ -59,7 +59,7 @@ export async function start(
     tls?: { readonly cert: string; readonly key: string }
   } = {},
 ): Promise<TestService> {
-  const isFirstStart = [folder, environment, files, clock].some((given) => given !== undefined)
+  const isFirstStart = folder !== undefined || environment !== undefined
   const data = isFirstStart ? (folder ?? (await temporaryFolder(t))) : await usedFolder(t)
   const { options } = parseCommandLine(['--host', '127.0.0.1', '--port', '0', '--data', data, ...flags], {})
   const log = createMemoryLog()

@@ -16,12 +16,21 @@ export interface OpenStore {
 export async function openStore(
   t: Lifetime,
   path: string,
-  { files, mustExist = false }: { files?: FileSystem; mustExist?: boolean } = {},
+  {
+    files,
+    mustExist = false,
+    snapshotBytesMin,
+  }: { files?: FileSystem; mustExist?: boolean; snapshotBytesMin?: number | undefined } = {},
 ): Promise<OpenStore> {
   const folder = await openDataFolder(path)
   const log = createMemoryLog()
   try {
-    const store = await openConfigurationStore(folder, { mustExist, log, ...(files ? { files } : {}) })
+    const store = await openConfigurationStore(folder, {
+      mustExist,
+      log,
+      ...(files ? { files } : {}),
+      ...(snapshotBytesMin === undefined ? {} : { snapshotBytesMin }),
+    })
     const close = async () => {
       await store.close()
       folder.release()

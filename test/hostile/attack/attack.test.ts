@@ -4,7 +4,7 @@ import { extent } from '../../support/extent.ts'
 import { measure, startAttacked } from './attacked-server.ts'
 import type { AttackName, Tally } from './attacks.ts'
 
-const REQUESTS = extent({ quick: 60, full: 1_000 })
+const REQUESTS = extent({ quick: 30, full: 1_000 })
 /** In the quick extent other tests run at the same time, on the same two cores. */
 const P99_MS_MAX = extent({ quick: 250, full: 50 })
 /** The program, 100,000 records, garbage, and what clients do not take. */

@@ -4,7 +4,7 @@ import type { Change } from '../../../src/store/change.ts'
 import { fillFolder, writeJournal } from '../../bench/data-folders.ts'
 import { getToken } from '../../support/api.ts'
 import { type RunningServer, startExecutable } from '../../support/executable.ts'
-import { client, firstStartEnvironment } from '../../support/service.ts'
+import { client, start } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startAttack } from './attacker-process.ts'
 import type { AttackName, Tally, Target } from './attacks.ts'
@@ -39,8 +39,7 @@ export async function startAttacked(
   }: { records: number; changes?: readonly Change[]; through?: string[] },
 ): Promise<AttackedServer> {
   const folder = await temporaryFolder(t)
-  const first = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
-  await first.stop()
+  await (await start(t, { folder })).stop()
   await fillFolder(folder, records)
   await writeJournal(folder, records, changes)
   const server = await startExecutable(t, ['--data', folder], { through })
