@@ -61,9 +61,16 @@ export interface Reply {
   readonly status: number
   /** Reason phrase, where the registered one will not do. */
   readonly reason?: string
+  /** They replace what every answer carries, such as `Content-Security-Policy`, whatever the case of their names. */
   readonly headers: Record<string, string>
-  /** Pieces are sent as the client takes them; Content-Length must then be among the headers. */
-  readonly body?: string | Iterable<string>
+  /**
+   * Pieces are sent as the client takes them. With `Content-Length` among the headers they must be as long; without,
+   * they are sent in chunks, or in HTTP/1.0 until the connection closes. HEAD asks for none of them.
+   *
+   * When the client goes, the iterator's `return` is called, and has to end a `next` that still waits. An error cuts
+   * the connection.
+   */
+  readonly body?: string | Iterable<string> | AsyncIterable<string>
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

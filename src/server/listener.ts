@@ -276,16 +276,25 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       if (request.isBodyRefused) lingerOnClose(connection.socket, turns)
       if (request.isBodyRefused || isDraining) connection.isClosing = true
       const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, turns)
-      if (streamed === undefined) metrics.end(request, reply.status)
-      else void streamed.then(() => metrics.end(request, reply.status))
+      if (streamed === undefined) return metrics.end(request, reply.status)
+      const end = () => {
+        metrics.end(request, reply.status)
+        // Its head was written before anybody knew that the connection would end.
+        if (isDraining) server.closeIdleConnections()
+      }
+      void streamed.catch((error: unknown) => logFailure(request, error)).then(end)
     } catch (error) {
-      log.error('reply_failed', {
-        request_id: request.requestId,
-        reason: error instanceof Error ? error.stack : String(error),
-      })
+      logFailure(request, error)
       request.response.destroy()
       metrics.end(request, 500)
     }
+  }
+
+  function logFailure({ requestId }: IncomingRequest, error: unknown) {
+    log.error('reply_failed', {
+      request_id: requestId,
+      reason: error instanceof Error ? error.stack : String(error),
+    })
   }
 
   function onClientError(error: NodeJS.ErrnoException, socket: Socket) {
