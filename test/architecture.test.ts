@@ -138,10 +138,10 @@ describe('the house', async () => {
     })
   })
 
-  it('reads the environment only where the process begins, and makes servers only in the listener', () => {
+  it('reads the environment only where the process begins, and makes servers in one place', () => {
     const only = (word: string, place: string) =>
       assertNone(({ path, text }) => (path !== place && text.includes(word) ? [word] : []))
     only('process.env', 'src/main.ts')
-    only('createServer', 'src/server/listener.ts')
+    only('createServer', 'src/server/http-server.ts')
   })
 })

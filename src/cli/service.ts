@@ -17,15 +17,10 @@ import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { watchEventLoop } from '../metrics/event-loop.ts'
 import { processMetrics } from '../metrics/process-metrics.ts'
-import { configurationRoutes } from '../resources/configurations.ts'
-import { exportRoutes } from '../resources/export.ts'
-import { healthRoutes } from '../resources/health.ts'
-import { importRoutes } from '../resources/import.ts'
-import { metricsRoutes } from '../resources/metrics.ts'
-import { sessionRoutes } from '../resources/session.ts'
-import { tokenRoutes } from '../resources/token.ts'
+import { createRoutes, createStartingRoutes } from '../resources/routes.ts'
 import { type App, createApp, createStartingApp, STILL_READING } from '../server/app.ts'
-import { createListener, type TlsTexts } from '../server/listener.ts'
+import type { TlsTexts } from '../server/http-server.ts'
+import { createListener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { openConfigurationStore } from '../store/configuration-store.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
@@ -98,8 +93,8 @@ async function start(
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
   const { basePath } = options
   const opening = Promise.withResolvers<App | undefined>()
-  const health = healthRoutes(() => STILL_READING)
-  let app = createStartingApp(health, basePath, opening.promise)
+  const startingRoutes = createStartingRoutes({ whyNotReady: () => STILL_READING })
+  let app = createStartingApp(startingRoutes, basePath, opening.promise)
   const listener = createListener({
     app: (request) => app(request),
     log,
@@ -181,22 +176,15 @@ async function start(
     ...eventLoop.metrics,
     ...processMetrics(),
   ]
-  const routes = [
-    ...sessionRoutes(authenticator),
-    ...tokenRoutes(authenticator),
-    ...configurationRoutes(store, basePath, audit),
-    ...exportRoutes(store),
-    ...importRoutes(store, audit),
-    ...healthRoutes(whyNotReady),
-    ...metricsRoutes(metrics, options.metricsPublic),
-  ]
+  const { metricsPublic } = options
+  const parts = { authenticator, store, audit, basePath, whyNotReady, metrics, metricsPublic }
   isStarted = true
   if (folder.completedRestore !== undefined)
     await audit.record('restored', undefined, { completed: folder.completedRestore })
   if (madeUp !== undefined) await audit.record('first_started', undefined, namesOf(accounts))
   await audit.record('started', undefined, { version, pid: process.pid })
   clearTimeout(notice)
-  app = createApp(routes, basePath, authenticator, log)
+  app = createApp(createRoutes(parts), basePath, authenticator, log)
   opening.resolve(app)
   cleanUps.push(() => listener.drain(options.shutdownTimeoutSeconds * 1000))
   const { useCertificate } = listener

@@ -32,12 +32,12 @@ export interface Request extends Caller {
   /** What stands behind the first `?`; empty without one. */
   readonly query: string
   readonly headers: IncomingHttpHeaders
-  /** What the path was found to be, as routes are written: `/things/:name`; undefined when nothing is there. */
+  /** The path of the route that was found, such as `/things/:name`; undefined when nothing is there. */
   pattern?: string
   /**
-   * To be called when the body has come, which may be long after the head.
+   * Checks the caller again when the body has come, which may be long after the head.
    *
-   * @returns What rejects, when the caller may not go on.
+   * @returns A promise that rejects if the credential has ended meanwhile; undefined if it has not.
    */
   checkAgain?: () => Promise<never> | undefined
   /**
@@ -47,7 +47,7 @@ export interface Request extends Caller {
    */
   readBody(): Promise<Buffer>
   /**
-   * Hands over a body that is too long to be kept, piece by piece, while others have their turn.
+   * Hands a long body over piece by piece, while others have their turn.
    *
    * @param take Called in turn; what it throws ends the reading. Its piece is only valid during the call.
    * @throws {Problem} 413 if the body is longer than `bytesMax`, from its Content-Length where there is one, before
@@ -56,14 +56,21 @@ export interface Request extends Caller {
   readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void>
 }
 
-/** What goes back. A value: only the listener touches a socket. */
+/** An answer as a value: only the listener touches a socket. */
 export interface Reply {
   readonly status: number
   /** Reason phrase, where the registered one will not do. */
   readonly reason?: string
+  /** They replace what every answer carries, such as `Content-Security-Policy`, whatever the case of their names. */
   readonly headers: Record<string, string>
-  /** Pieces are sent as the client takes them; Content-Length must then be among the headers. */
-  readonly body?: string | Iterable<string>
+  /**
+   * Pieces are sent as the client takes them. With `Content-Length` among the headers they must be as long; without,
+   * they are sent in chunks, or in HTTP/1.0 until the connection closes. HEAD asks for none of them.
+   *
+   * When the client goes, the iterator's `return` is called, and has to end a `next` that still waits. An error cuts
+   * the connection.
+   */
+  readonly body?: string | Iterable<string> | AsyncIterable<string>
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -103,8 +110,7 @@ export function isJsonType(type: MediaType): boolean {
 /**
  * Reads a body that is a JSON object.
  *
- * Besides JSON's own types this takes a body without a type, with curl's default type or as plain text, because that
- * is how people try an API.
+ * A body without a type, with curl's default type or as plain text is read as JSON, too: people try an API so.
  *
  * @throws {Problem} 413, 415 or 400, in this order.
  */

@@ -5,9 +5,9 @@ export type Handler = (request: Request, parameter: string) => Reply | Promise<R
 
 /** One method of one resource. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /**
-   * Literal segments, of which the last may be `:parameter`: any one segment that is not empty. A path that ends in a
+   * Literal segments, and at most one `:parameter`, anywhere: any one segment that is not empty. A path that ends in a
    * slash is also found without it.
    */
   readonly path: string
@@ -18,7 +18,7 @@ export interface Route {
   readonly access: 'public' | 'read' | 'write'
   readonly handle: Handler
   /** How this route tells errors; `application/problem+json` when not given. */
-  readonly problemReply?: (problem: Problem) => Reply
+  readonly problemReply?: ((problem: Problem) => Reply) | undefined
 }
 
 /** What a path leads to. */
@@ -39,11 +39,14 @@ interface Resource {
   allow: string
 }
 
-/** The resources whose paths differ in the last segment only. */
-interface Folder {
-  readonly byName: Map<string, Resource>
-  /** Where every other name leads. */
-  parameter?: Resource
+/** Where a path has got to after some of its segments. */
+interface Place {
+  /** By the next segment, decoded: a slash that was encoded separates nothing. */
+  readonly byName: Map<string, Place>
+  /** Where every other segment leads. */
+  parameter?: Place
+  /** What is found when the path ends here. */
+  resource?: Resource
 }
 
 export interface Router {
@@ -56,35 +59,49 @@ export interface Router {
   match(method: string, path: string): Match | 'malformed' | undefined
 }
 
-/** @param basePath What stands before every path: empty, or `/like/this`. */
+/**
+ * @param basePath What stands before every path: empty, or `/like/this`.
+ * @throws {Error} if a literal segment stands beside a parameter: it would hide whatever has that name.
+ */
 export function createRouter(routes: readonly Route[], basePath: string): Router {
-  const folders = new Map<string, Folder>()
+  const root: Place = { byName: new Map() }
   for (const route of routes) {
     addRoute(route, basePath + route.path)
     if (route.path.endsWith('/')) addRoute(route, basePath + route.path.slice(0, -1))
   }
   return {
     match(method, path) {
-      const end = path.lastIndexOf('/')
-      const folderPath = decodeSegments(path.slice(0, Math.max(0, end)))
-      const name = decode(path.slice(end + 1))
-      if (folderPath === undefined || name === undefined) return 'malformed'
-      const folder = end === -1 ? undefined : folders.get(folderPath)
-      const named = folder?.byName.get(name)
-      const resource = named ?? (name === '' ? undefined : folder?.parameter)
-      if (resource === undefined) return undefined
+      let place = path.startsWith('/') ? root : undefined
+      let parameter = ''
+      let end = 0
+      while (place !== undefined && end < path.length) {
+        const start = end + 1
+        const slash = path.indexOf('/', start)
+        end = slash === -1 ? path.length : slash
+        const segment = decode(path.slice(start, end))
+        if (segment === undefined) return 'malformed'
+        const named = place.byName.get(segment)
+        if (named === undefined && segment !== '') {
+          parameter = segment
+          place = place.parameter
+        } else place = named
+      }
+      const resource = place?.resource
+      if (resource === undefined) return decode(path.slice(end)) === undefined ? 'malformed' : undefined
       return {
         route: resource.routes.get(method === 'HEAD' ? 'GET' : method),
         allow: resource.allow,
         pattern: resource.pattern,
-        parameter: named === undefined ? name : '',
+        parameter,
       }
     },
   }
 
   function addRoute(route: Route, path: string) {
-    const end = path.lastIndexOf('/')
-    const resource = resourceAt(path.slice(0, end), path.slice(end + 1), route.path)
+    let place = root
+    for (const segment of path.split('/').slice(1)) place = placeBelow(place, segment, route.path)
+    place.resource ??= { pattern: route.path, routes: new Map(), allow: '' }
+    const { resource } = place
     resource.routes.set(route.method, route)
     const methods = [...resource.routes.keys()].flatMap((method) =>
       method === 'GET' ? ['GET', 'HEAD'] : [method],
@@ -92,23 +109,16 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
     resource.allow = [...methods, 'OPTIONS'].join(', ')
   }
 
-  function resourceAt(folderPath: string, name: string, pattern: string): Resource {
-    const folder: Folder = folders.get(folderPath) ?? { byName: new Map() }
-    folders.set(folderPath, folder)
-    const isParameter = name.startsWith(':')
-    const known = isParameter ? folder.parameter : folder.byName.get(name)
-    const resource = known ?? { pattern, routes: new Map(), allow: '' }
-    if (isParameter) folder.parameter = resource
-    else folder.byName.set(name, resource)
-    return resource
+  function placeBelow(place: Place, segment: string, pattern: string): Place {
+    const isParameter = segment.startsWith(':')
+    const below = (isParameter ? place.parameter : place.byName.get(segment)) ?? { byName: new Map() }
+    if (isParameter) place.parameter = below
+    else place.byName.set(segment, below)
+    const hides = place.parameter !== undefined && [...place.byName.keys()].some((name) => name !== '')
+    if (hides)
+      throw new Error(`Cannot add the route "${pattern}": a literal segment stands beside a parameter`)
+    return below
   }
-}
-
-/** A slash that was encoded separates nothing, and so stays encoded; undefined as for `decode`. */
-function decodeSegments(path: string): string | undefined {
-  if (!path.includes('%')) return path
-  const segments = path.split('/').map((segment) => decode(segment)?.replaceAll('/', '%2F'))
-  return segments.includes(undefined) ? undefined : segments.join('/')
 }
 
 /** Undefined for what is no percent-encoded UTF-8. */

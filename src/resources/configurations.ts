@@ -4,7 +4,6 @@ import { isExpected, isUnchanged } from '../http/conditional.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { linkHeader, type Page } from '../http/pagination.ts'
 import { Problem } from '../http/problem.ts'
-import type { Route } from '../http/router.ts'
 import { PAGE_RECORDS_MAX, STREAM_SLICE_RECORDS, UNSTREAMED_RECORDS_MAX } from '../limits.ts'
 import { type Configuration, parseConfigurationPatch, parseNewConfiguration } from '../store/configuration.ts'
 import { type Sort, sortFields } from '../store/configuration-index.ts'
@@ -17,15 +16,9 @@ const CLOSE = ']}'
 const CACHE_CONTROL = 'no-cache, private'
 
 /** @param basePath What stands before the paths that clients are given. */
-export function configurationRoutes(store: ConfigurationStore, basePath: string, audit: AuditTrail): Route[] {
+export function configurationHandlers(store: ConfigurationStore, basePath: string, audit: AuditTrail) {
   const collection = `${basePath}/configurations/`
-  return [
-    { method: 'GET', path: '/configurations/', access: 'read', handle: list },
-    { method: 'POST', path: '/configurations/', access: 'write', handle: add },
-    { method: 'GET', path: '/configurations/:name', access: 'read', handle: get },
-    { method: 'PATCH', path: '/configurations/:name', access: 'write', handle: modify },
-    { method: 'DELETE', path: '/configurations/:name', access: 'write', handle: remove },
-  ]
+  return { list, add, get, modify, remove }
 
   function list(request: Request): Reply {
     const { sort, page } = parseListQuery(request.query)

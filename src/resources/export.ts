@@ -3,7 +3,6 @@ import { prepareExport } from '../exchange/export.ts'
 import { exportFormatNames, findExportFormat } from '../exchange/export-formats.ts'
 import type { Reply, Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import type { Route } from '../http/router.ts'
 import { FAULTS_MAX } from '../limits.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { counted, eitherOf } from '../text.ts'
@@ -12,8 +11,8 @@ import { parseChoices } from './query.ts'
 const MUST_BE = `must be ${eitherOf(exportFormatNames)}`
 
 /** All records, written down for other tools. */
-export function exportRoutes(store: ConfigurationStore): Route[] {
-  return [{ method: 'GET', path: '/v1/export', access: 'read', handle: exportAll }]
+export function exportHandlers(store: ConfigurationStore) {
+  return { exportAll }
 
   async function exportAll(request: Request): Promise<Reply> {
     const query = parseChoices(request.query, { format: exportFormatNames, skip: ['0', '1'] })

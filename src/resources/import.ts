@@ -12,7 +12,6 @@ import {
   type Request,
 } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import type { Route } from '../http/router.ts'
 import { FAULTS_MAX, IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { type ImportMode, type ImportPlan, importModes } from '../store/import-plan.ts'
@@ -21,11 +20,11 @@ import { counted } from '../text.ts'
 import { parseChoices } from './query.ts'
 
 /** Many records at once, all of them or none. */
-export function importRoutes(store: ConfigurationStore, audit: AuditTrail): Route[] {
+export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
   let isBusy = false
-  return [{ method: 'POST', path: '/v1/import', access: 'write', handle: takeImport }]
+  return { importAll }
 
-  async function takeImport(request: Request): Promise<Reply> {
+  async function importAll(request: Request): Promise<Reply> {
     const query = parseChoices(request.query, {
       format: importFormatNames,
       mode: importModes,

@@ -1,14 +1,9 @@
 import type { Authenticator } from '../auth/authenticator.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
-import type { Route } from '../http/router.ts'
 
-export function sessionRoutes(authenticator: Authenticator): Route[] {
-  return [
-    { method: 'POST', path: '/login', access: 'public', handle: logIn },
-    // Ends a credential and changes no record: whoever may only read must be able to.
-    { method: 'POST', path: '/logout', access: 'read', handle: logOut },
-  ]
+export function sessionHandlers(authenticator: Authenticator) {
+  return { logIn, logOut }
 
   async function logIn(request: Request): Promise<Reply> {
     const { username, password } = parseLogin(await readJsonObject(request))

@@ -9,7 +9,6 @@ import {
   type Request,
 } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import type { Route } from '../http/router.ts'
 import { parseScope } from '../http/scope.ts'
 import { trimBlanks } from '../http/white-space.ts'
 import { isObject, parseJson } from '../json.ts'
@@ -17,10 +16,8 @@ import { isObject, parseJson } from '../json.ts'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /** The client credentials grant (RFC 6749 section 4.4) for stock clients, and the interface's plain JSON call. */
-export function tokenRoutes(authenticator: Authenticator): Route[] {
-  return [
-    { method: 'POST', path: '/v1/auth/token', access: 'public', handle: issue, problemReply: oauthReply },
-  ]
+export function tokenHandlers(authenticator: Authenticator) {
+  return { issue }
 
   async function issue(request: Request): Promise<Reply> {
     const parameters = parseParameters(request, await request.readBody())
@@ -38,7 +35,7 @@ export function tokenRoutes(authenticator: Authenticator): Route[] {
 }
 
 /** Errors as RFC 6749 section 5.2 has them, in the characters that it allows. */
-function oauthReply(problem: Problem): Reply {
+export function oauthReply(problem: Problem): Reply {
   const description = problem.message.replaceAll('"', "'").replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?')
   const body = { error: oauthError(problem), error_description: description }
   return jsonReply(problem.status, body, {

@@ -4,12 +4,53 @@ import { HEADER_BYTES_MAX } from '../limits.ts'
 import { problemReply } from './app.ts'
 import { headerTooLarge } from './framing.ts'
 import { lingerOnClose } from './linger.ts'
+import type { ListenerParts } from './listener-parts.ts'
 import type { Turns } from './turns.ts'
 
-export const targetProblem = new Problem(400, 'malformed_target', 'The request target must be a path')
+/** Makes what answers where there is no request to answer to. */
+export function createRawRefusals(parts: ListenerParts) {
+  const { connections, metrics, turns, log, fixedHeaders, nameRequest } = parts
+  return { refuseTunnel, refuseUnreadable }
+
+  /** Answers CONNECT. */
+  function refuseTunnel(socket: Socket) {
+    // Node has taken its own listeners away.
+    socket.on('error', () => socket.destroy())
+    metrics.malformed.increment()
+    refuseAfterLast(socket, new Problem(400, 'malformed_target', 'The request target must be a path'))
+  }
+
+  /** Answers what Node's parser could not read. */
+  function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket) {
+    const connection = connections.of(socket)
+    // More of what was refused; it is read and dropped.
+    if (connection?.isBroken && error.code !== 'ECONNRESET') return
+    if (connection === undefined || !socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy()
+      return
+    }
+    connection.isBroken = true
+    metrics.malformed.increment()
+    log.debug('request_not_understood', { address: connection.origin.address, reason: error.code })
+    const problem = clientProblem(error)
+    const { last } = connection
+    if (last === undefined || last.isComplete) refuseAfterLast(socket, problem)
+    else if (last.response.closed) socket.destroy()
+    else last.breakOff(problem)
+  }
+
+  /** Says something more on a socket without overtaking the answer that is on its way. */
+  function refuseAfterLast(socket: Socket, problem: Problem) {
+    const last = connections.of(socket)?.last
+    const refuse = () =>
+      refuseRaw(socket, problem, ['X-Request-Id', nameRequest(undefined), ...fixedHeaders], turns)
+    if (last === undefined || last.response.closed) refuse()
+    else last.response.once('close', refuse)
+  }
+}
 
 /** Why Node's parser has given a connection up. */
-export function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): Problem {
+function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): Problem {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       // Nothing but a request line can begin so and be so long (RFC 9112 section 3).
@@ -25,9 +66,9 @@ export function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffe
   }
 }
 
-/** Answers where there is no request to answer to, and closes. */
-export function refuseRaw(socket: Socket, problem: Problem, fixedHeaders: readonly string[], turns: Turns) {
-  // Whoever had to wait for an answer before it may have gone meanwhile.
+/** Answers and closes. */
+function refuseRaw(socket: Socket, problem: Problem, fixedHeaders: readonly string[], turns: Turns) {
+  // While it waited for the answer before it, the client may have gone.
   if (!socket.writable) return
   const { status, headers, body } = problemReply(problem)
   const title = problem.toJSON().title

@@ -1,17 +1,16 @@
 import { STATUS_CODES } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import type { Reply } from '../http/message.ts'
 import type { IncomingRequest } from './incoming-request.ts'
-import { inTurns } from './streamed-body.ts'
+import { sendPieces } from './streamed-body.ts'
 import { limitTaking } from './taking-time-out.ts'
 import type { Turns } from './turns.ts'
 
 /**
  * Writes a reply as the answer to a request.
  *
- * @param fixedHeaders Names and values, in turn, that every answer carries.
+ * @param fixedHeaders Names and values, in turn, that every answer carries when the reply has none of its own.
  * @param isLast Whether the connection ends with it.
- * @returns What resolves when a body in pieces has gone out, or could not; undefined when all has been handed over.
+ * @returns As `sendPieces` for a body in pieces; undefined when all has been handed over.
  * @throws {TypeError} when a header cannot be sent; nothing has been.
  */
 export function writeReply(
@@ -25,7 +24,11 @@ export function writeReply(
   const { socket } = response.req
   // Node reads a flat list quicker than an object.
   const headers = ['X-Request-Id', request.requestId, ...fixedHeaders]
-  for (const name in ownHeaders) headers.push(name, ownHeaders[name] ?? '')
+  for (const name in ownHeaders) {
+    const fixed = indexOfName(fixedHeaders, name)
+    if (fixed === -1) headers.push(name, ownHeaders[name] ?? '')
+    else headers[fixed + 3] = ownHeaders[name] ?? ''
+  }
   const bytes = typeof body === 'string' ? Buffer.byteLength(body) : undefined
   if (bytes !== undefined) headers.push('Content-Length', String(bytes))
   if (isLast) headers.push('Connection', 'close')
@@ -34,8 +37,19 @@ export function writeReply(
   // Latin 1 is quicker to write, where it is the same.
   else if (typeof body === 'string') response.end(body, bytes === body.length ? 'latin1' : 'utf8')
   else {
-    return pipeline(inTurns(body, turns, response), response).catch(() => void response.destroy())
+    // The first piece may be long in coming.
+    if (Symbol.asyncIterator in body) response.flushHeaders()
+    return sendPieces(body, response, turns)
   }
   if (socket.writableLength > 0) response.once('close', limitTaking(socket))
   return undefined
+}
+
+/** Whatever the case; -1 when it is not there. Names differ in length nearly always, which costs nothing to see. */
+function indexOfName(headers: readonly string[], name: string): number {
+  for (let i = 0; i < headers.length; i += 2) {
+    const other = headers[i] ?? ''
+    if (other.length === name.length && other.toLowerCase() === name.toLowerCase()) return i
+  }
+  return -1
 }

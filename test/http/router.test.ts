@@ -12,6 +12,8 @@ const routes = [
   route('GET', '/things/:name'),
   route('DELETE', '/things/:name'),
   route('POST', '/log'),
+  route('GET', '/things/:name/parts/all'),
+  route('GET', '/past/:name'),
 ]
 
 describe('createRouter', () => {
@@ -38,6 +40,28 @@ describe('createRouter', () => {
           parameter,
         })
       })
+    }
+  })
+
+  it('finds what stands below one thing, whatever its name', () => {
+    const names = { a: 'a', 'a%2Fb': 'a/b', parts: 'parts', '%2Fparts%2Fall': '/parts/all', ':name': ':name' }
+    for (const [segment, parameter] of Object.entries(names)) {
+      assert.deepEqual(router.match('HEAD', `/things/${segment}/parts/%61ll`), {
+        route: routes[5],
+        allow: 'GET, HEAD, OPTIONS',
+        pattern: '/things/:name/parts/all',
+        parameter,
+      })
+    }
+  })
+
+  it('refuses a literal segment beside a parameter, whichever comes first', () => {
+    for (const paths of [
+      ['/things/:name', '/things/all'],
+      ['/things/all', '/things/:name/parts'],
+    ]) {
+      const beside = paths.map((path) => route('GET', path))
+      assert.throws(() => createRouter(beside, ''), /Cannot add the route "\/things\//)
     }
   })
 
@@ -70,6 +94,12 @@ describe('createRouter', () => {
       '/things//',
       '/things/a/',
       '/things/a/b',
+      '/things//parts/all',
+      '/past/',
+      '/things/a/parts',
+      '/things/a/parts/all/',
+      '/things/a%2Fparts/all',
+      '/things/a/parts%2Fall',
       '//things',
       '/things%2F',
       '/log/',
@@ -80,7 +110,16 @@ describe('createRouter', () => {
   })
 
   it('calls malformed what is no percent-encoded UTF-8', () => {
-    for (const path of ['/%', '/things/%4', '/things/%zz', '/%ff/a', '/things/%ed%a0%80', '/things/%c0%af']) {
+    for (const path of [
+      '/%',
+      '%',
+      '/things/%4',
+      '/things/%zz',
+      '/%ff/a',
+      '/none/a/%ff/b',
+      '/things/%ed%a0%80',
+      '/things/%c0%af',
+    ]) {
       assert.equal(router.match('GET', path), 'malformed', path)
     }
   })

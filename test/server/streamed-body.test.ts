@@ -3,21 +3,28 @@ import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
 import { TAKING_TIMEOUT_MS } from '../../src/limits.ts'
-import { inTurns } from '../../src/server/streamed-body.ts'
+import { sendPieces } from '../../src/server/streamed-body.ts'
 
-/** What is written of a body of two pieces, and what becomes of its connection. */
-function setUp(t: TestContext) {
+/** A body of two pieces on its way to a client that has taken nothing yet, and what becomes of its connection. */
+async function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const socket = { isDestroyed: false, destroy: () => void Object.assign(socket, { isDestroyed: true }) }
-  const response = Object.assign(new EventEmitter(), { closed: false, req: { socket } })
-  const pieces = inTurns(['a', 'b'], (work) => work(), response as unknown as ServerResponse)
-  return { socket, response, pieces }
+  const written: string[] = []
+  const response = Object.assign(new EventEmitter(), {
+    ...{ closed: false, req: { socket }, write: (piece: string) => written.push(piece) === 0 },
+    end: () => void written.push('end'),
+  })
+  const sent = sendPieces(['a', 'b'], response as unknown as ServerResponse, (work) => work())
+  const isWritten = async (text: string) => {
+    while (written.join('') !== text) await Promise.resolve()
+  }
+  await isWritten('a')
+  return { socket, response, sent, isWritten }
 }
 
 describe('an answer in pieces', () => {
   it('ends its connection when a piece is not taken in time', async (t) => {
-    const { socket, pieces } = setUp(t)
-    await pieces.next()
+    const { socket } = await setUp(t)
     t.mock.timers.tick(TAKING_TIMEOUT_MS - 1)
     assert.equal(socket.isDestroyed, false)
     t.mock.timers.tick(1)
@@ -25,25 +32,32 @@ describe('an answer in pieces', () => {
   })
 
   it('gives each piece its own time', async (t) => {
-    const { socket, pieces } = setUp(t)
-    await pieces.next()
+    const { socket, response, isWritten } = await setUp(t)
     t.mock.timers.tick(TAKING_TIMEOUT_MS - 1)
-    await pieces.next()
+    response.emit('drain')
+    await isWritten('ab')
     t.mock.timers.tick(TAKING_TIMEOUT_MS - 1)
     assert.equal(socket.isDestroyed, false)
   })
 
   it('ends its connection when the end, for which there was room here, is not taken in time', async (t) => {
-    const { socket, pieces } = setUp(t)
-    for await (const _ of pieces);
+    const { socket, response, isWritten } = await setUp(t)
+    response.emit('drain')
+    await isWritten('ab')
+    response.emit('drain')
+    await isWritten('abend')
     t.mock.timers.tick(TAKING_TIMEOUT_MS)
     assert.equal(socket.isDestroyed, true)
   })
 
   it('leaves a connection alone whose answer has been taken', async (t) => {
-    const { socket, response, pieces } = setUp(t)
-    for await (const _ of pieces);
+    const { socket, response, sent, isWritten } = await setUp(t)
+    response.emit('drain')
+    await isWritten('ab')
+    response.emit('drain')
+    await isWritten('abend')
     response.emit('close')
+    await sent
     t.mock.timers.tick(TAKING_TIMEOUT_MS)
     assert.equal(socket.isDestroyed, false)
   })

@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { InvalidInputError } from '../../../src/errors.ts'
 import { decodeForm, parseForm } from '../../../src/http/form.ts'
-import { configurationRoutes } from '../../../src/resources/configurations.ts'
+import { configurationHandlers } from '../../../src/resources/configurations.ts'
 import { draft, openStore } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { holdFor } from './hold-property.ts'
@@ -96,13 +96,13 @@ describe('the query of the list', async () => {
   for (const each of drafts) await store.add(each)
   // A list leaves no trail.
   const audit = { record: () => assert.fail('nothing is to be told'), close: async () => {} }
-  const [list = assert.fail('there is no list')] = configurationRoutes(store, '/base', audit)
+  const { list } = configurationHandlers(store, '/base', audit)
 
   /** The records of an answer, its `Link`, or the parameters at fault. */
   function ask(query: string): { names: string[]; link: string | undefined } | { faults: string[] } {
     try {
-      const reply = list.handle(requestOf({}, '', query), '')
-      assert.ok(!(reply instanceof Promise) && typeof reply.body === 'string')
+      const reply = list(requestOf({}, '', query))
+      assert.ok(typeof reply.body === 'string')
       assert.equal(reply.status, 200)
       assert.equal(reply.headers['X-Total-Count'], String(drafts.length))
       const { configurations } = JSON.parse(reply.body) as { configurations: { name: string }[] }

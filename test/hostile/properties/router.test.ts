@@ -16,7 +16,9 @@ const modified = route('PATCH', '/things/:name')
 const removed = route('DELETE', '/things/:name')
 const loggedIn = route('POST', '/login')
 const issued = route('POST', '/v1/auth/token')
-const routes = [listed, added, got, modified, removed, loggedIn, issued]
+const told = route('GET', '/things/:name/log')
+const cleared = route('DELETE', '/things/:name/log/all')
+const routes = [listed, added, got, modified, removed, loggedIn, issued, told, cleared]
 
 const routers = { '': createRouter(routes, ''), '/base/path': createRouter(routes, '/base/path') }
 type BasePath = keyof typeof routers
@@ -49,6 +51,10 @@ function expectedMatch(basePath: BasePath, method: string, path: string): Match 
     const known = { GET: got, PATCH: modified, DELETE: removed }
     return found('GET, HEAD, PATCH, DELETE, OPTIONS', known, second)
   }
+  if (first === 'things' && second !== '' && more[0] === 'log') {
+    if (more.length === 1) return found('GET, HEAD, OPTIONS', { GET: told }, second)
+    if (more.length === 2 && more[1] === 'all') return found('DELETE, OPTIONS', { DELETE: cleared }, second)
+  }
   if (first === 'login' && segments.length === 1) return found('POST, OPTIONS', { POST: loggedIn })
   if (first === 'v1' && second === 'auth' && more.length === 1 && more[0] === 'token')
     return found('POST, OPTIONS', { POST: issued })
@@ -71,6 +77,9 @@ const pieces = [
   'token',
   'base',
   'path',
+  'log',
+  'all',
+  '/log',
   '/things/',
   '/login',
   '/base/path',
@@ -108,7 +117,10 @@ const pieces = [
 const goodPaths = fc
   .record({
     basePath: fc.constantFrom('', '/base/path'),
-    path: fc.constantFrom('/things/', '/things', '/things/a', '/login', '/v1/auth/token'),
+    path: fc.constantFrom(
+      ...['/things/', '/things', '/things/a', '/things/a/log', '/things/log/log/all'],
+      ...['/login', '/v1/auth/token'],
+    ),
     spellings: anySpellings,
   })
   .map(({ basePath, path, spellings }) =>
@@ -132,10 +144,12 @@ describe('the router, for any path,', () => {
   it('gives back a name that was encoded, in whatever way, and takes no slash in it for its own', (t) => {
     holdFor(t, fc.tuple(basePaths, recordName, anySpellings), ([basePath, name, spellings]) => {
       for (const segment of [encodeURIComponent(name), encodePercent(name, spellings)]) {
-        const match = routers[basePath].match('GET', `${basePath}/things/${segment}`)
-        assert.ok(match !== undefined && match !== 'malformed')
-        assert.equal(match.route, got)
-        assert.equal(match.parameter, name)
+        for (const [end, route] of [['', got] as const, ['/log', told] as const]) {
+          const match = routers[basePath].match('GET', `${basePath}/things/${segment}${end}`)
+          assert.ok(match !== undefined && match !== 'malformed')
+          assert.equal(match.route, route)
+          assert.equal(match.parameter, name)
+        }
       }
     })
   })

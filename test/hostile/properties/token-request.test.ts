@@ -6,7 +6,7 @@ import { createLoginCounters } from '../../../src/auth/login-metrics.ts'
 import type { Request } from '../../../src/http/message.ts'
 import { Problem, problemOf } from '../../../src/http/problem.ts'
 import type { Scope } from '../../../src/http/scope.ts'
-import { tokenRoutes } from '../../../src/resources/token.ts'
+import { oauthReply, tokenHandlers } from '../../../src/resources/token.ts'
 import { holdLaterFor } from './hold-property.ts'
 import { anySpellings, encodePercent } from './percent-encoding.ts'
 import { headersOf, requestOf } from './request-of.ts'
@@ -29,14 +29,14 @@ const authenticator: Authenticator = {
     return { access_token: 'a.b.c', token_type: 'Bearer', expires_in: 60, scope: wanted ?? 'read write' }
   },
 }
-const [route = assert.fail('there is no route')] = tokenRoutes(authenticator)
+const { issue } = tokenHandlers(authenticator)
 
 /** The spellings of credentials that a request leads to, or the problem that it meets. */
 async function ask(request: Request): Promise<readonly ClientCredentials[] | Problem> {
   asked = undefined
   askedScope = undefined
   try {
-    const { status } = await route.handle(request, '')
+    const { status } = await issue(request)
     assert.equal(status, 200)
     return asked ?? assert.fail('a token was given to nobody')
   } catch (error) {
@@ -93,7 +93,7 @@ function expectedScope(text: string | undefined): Scope | 'invalid' | undefined 
 
 /** What the client is told of a problem (RFC 6749 section 5.2). */
 function toldOf(problem: Problem): { error: string; error_description: string } {
-  const reply = route.problemReply?.(problem) ?? assert.fail('there is no reply')
+  const reply = oauthReply(problem)
   return JSON.parse(String(reply.body))
 }
 

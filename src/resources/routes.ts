@@ -1,0 +1,183 @@
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { Authenticator } from '../auth/authenticator.ts'
+import type { Handler, Route } from '../http/router.ts'
+import type { Family } from '../metrics/family.ts'
+import type { ConfigurationStore } from '../store/configuration-store.ts'
+import { configurationHandlers } from './configurations.ts'
+import { exportHandlers } from './export.ts'
+import { healthHandlers } from './health.ts'
+import { importHandlers } from './import.ts'
+import { metricsHandlers } from './metrics.ts'
+import { sessionHandlers } from './session.ts'
+import { oauthReply, tokenHandlers } from './token.ts'
+
+/** What the handlers work with. */
+export interface Parts {
+  readonly authenticator: Authenticator
+  readonly store: ConfigurationStore
+  readonly audit: AuditTrail
+  /** What stands before the paths that clients are given. */
+  readonly basePath: string
+  /** Tells what keeps the service from taking changes; undefined when nothing does. */
+  readonly whyNotReady: () => string | undefined
+  readonly metrics: readonly Family[]
+  readonly metricsPublic: boolean
+}
+
+type Resources = ReturnType<typeof createResources>
+
+/** A row of the HTTP interface, as everything that tells of it reads it; nothing in it needs a running server. */
+export type RouteDescription = Omit<Route, 'handle'> & {
+  /** The option that makes it public. */
+  readonly publicBy?: 'metricsPublic'
+  /** What it does, in a line of Markdown. */
+  readonly summary: string
+  /** The statuses that say something of their own, with what comes along, in a line of Markdown. */
+  readonly answers: string
+} & (
+    | { readonly isThereAtStart?: false; readonly handler: (resources: Resources) => Handler }
+    /** Answers while the records are still being read. */
+    | { readonly isThereAtStart: true; readonly handler: (resources: Pick<Resources, 'health'>) => Handler }
+  )
+
+/** The HTTP interface: what is not listed here is not there. */
+export const routes: readonly RouteDescription[] = [
+  {
+    method: 'POST',
+    path: '/login',
+    access: 'public',
+    summary: 'starts a session: `{"username":…,"password":…}` (`name` is taken for `username`)',
+    answers: '200 `Authorized` and a cookie; 401 `Unauthorized`',
+    handler: ({ session }) => session.logIn,
+  },
+  {
+    method: 'POST',
+    path: '/logout',
+    // Ends a credential and changes no record: whoever may only read must be able to.
+    access: 'read',
+    summary: 'ends the session or token that makes the call',
+    answers: '200 `Success`',
+    handler: ({ session }) => session.logOut,
+  },
+  {
+    method: 'POST',
+    path: '/v1/auth/token',
+    access: 'public',
+    summary: 'issues a token: `{"client_id":…,"client_secret":…}`, as JSON, as a form, or by HTTP Basic',
+    answers: '200 `{"access_token":…,"token_type":"Bearer","expires_in":3600,"scope":"read write"}`; 401',
+    handler: ({ token }) => token.issue,
+    problemReply: oauthReply,
+  },
+  {
+    method: 'GET',
+    path: '/configurations/',
+    access: 'read',
+    summary: 'lists; `sort`, `page` and `per_page` may be given',
+    answers: '200',
+    handler: ({ configurations }) => configurations.list,
+  },
+  {
+    method: 'POST',
+    path: '/configurations/',
+    access: 'write',
+    summary: 'adds; all four fields',
+    answers: '200 with `Location`; 409',
+    handler: ({ configurations }) => configurations.add,
+  },
+  {
+    method: 'GET',
+    path: '/configurations/:name',
+    access: 'read',
+    summary: 'reads one',
+    answers: '200; 404',
+    handler: ({ configurations }) => configurations.get,
+  },
+  {
+    method: 'PATCH',
+    path: '/configurations/:name',
+    access: 'write',
+    summary: 'changes the fields given',
+    answers: '200; 404, 409',
+    handler: ({ configurations }) => configurations.modify,
+  },
+  {
+    method: 'DELETE',
+    path: '/configurations/:name',
+    access: 'write',
+    summary: 'deletes',
+    answers: '209, no body; 404',
+    handler: ({ configurations }) => configurations.remove,
+  },
+  {
+    method: 'GET',
+    path: '/v1/export',
+    access: 'read',
+    summary: 'writes all records for another tool: `format` says which, `skip` may be given',
+    answers: '200; 422',
+    handler: ({ exports }) => exports.exportAll,
+  },
+  {
+    method: 'POST',
+    path: '/v1/import',
+    access: 'write',
+    summary: 'adds, modifies and removes many at once; `mode`, `format` and `dry_run` may be given',
+    answers: '200; 400 with the line of every fault',
+    handler: ({ imports }) => imports.importAll,
+  },
+  {
+    method: 'GET',
+    path: '/healthz',
+    access: 'public',
+    isThereAtStart: true,
+    summary: 'tells that the process is alive',
+    answers: '200',
+    handler: ({ health }) => health.healthz,
+  },
+  {
+    method: 'GET',
+    path: '/readyz',
+    access: 'public',
+    isThereAtStart: true,
+    summary: 'tells whether it takes changes',
+    answers: '200; 503',
+    handler: ({ health }) => health.readyz,
+  },
+  {
+    method: 'GET',
+    path: '/metrics',
+    access: 'read',
+    publicBy: 'metricsPublic',
+    summary: "tells figures, in Prometheus' text format",
+    answers: '200',
+    handler: ({ metrics }) => metrics.read,
+  },
+]
+
+/** Every route, ready to answer. */
+export function createRoutes(parts: Parts): Route[] {
+  const resources = createResources(parts)
+  return routes.map((route) => {
+    const isPublic = route.publicBy !== undefined && parts[route.publicBy]
+    return { ...route, access: isPublic ? 'public' : route.access, handle: route.handler(resources) }
+  })
+}
+
+/** The routes that answer while the records are still being read. */
+export function createStartingRoutes({ whyNotReady }: Pick<Parts, 'whyNotReady'>): Route[] {
+  const resources = { health: healthHandlers(whyNotReady) }
+  return routes.flatMap((route) =>
+    route.isThereAtStart ? [{ ...route, handle: route.handler(resources) }] : [],
+  )
+}
+
+function createResources({ authenticator, store, audit, basePath, whyNotReady, metrics }: Parts) {
+  return {
+    session: sessionHandlers(authenticator),
+    token: tokenHandlers(authenticator),
+    configurations: configurationHandlers(store, basePath, audit),
+    exports: exportHandlers(store),
+    imports: importHandlers(store, audit),
+    health: healthHandlers(whyNotReady),
+    metrics: metricsHandlers(metrics),
+  }
+}

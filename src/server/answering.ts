@@ -1,0 +1,70 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Reply } from '../http/message.ts'
+import { REFUSAL_PAUSE_MS } from '../limits.ts'
+import { logWhenDone } from './access-log.ts'
+import { type App, problemReply } from './app.ts'
+import type { Connection } from './connection.ts'
+import { findFramingFault } from './framing.ts'
+import type { IncomingRequest } from './incoming-request.ts'
+import { lingerOnClose } from './linger.ts'
+import type { ListenerParts } from './listener-parts.ts'
+import { writeReply } from './write-reply.ts'
+
+/** Carries a request out, unless its connection has ended, and sends the reply. */
+export type Answer = (incoming: IncomingMessage, request: IncomingRequest, connection: Connection) => void
+
+/** @param server Once it does not listen any more, each answer ends its connection. */
+export function createAnswering(
+  { connections, metrics, turns, log, fixedHeaders }: ListenerParts,
+  app: App,
+  server: Server,
+  hasAccessLog: boolean,
+): Answer {
+  return (incoming, request, connection) => {
+    if (connection.isClosing || connection.socket.destroyed) return
+    metrics.begin(request)
+    if (hasAccessLog) logWhenDone(request, log)
+    const fault = findFramingFault(incoming)
+    // Node's parser throws away what it has read behind a request that asks for an upgrade.
+    const isUpgrade = incoming.headers.upgrade !== undefined
+    if (fault !== undefined || isUpgrade || !request.response.shouldKeepAlive) connection.isClosing = true
+    if (fault !== undefined) return send(request, connection, problemReply(fault))
+    const reply = app(request)
+    if (request.principal !== undefined) connections.trust(connection)
+    if (reply instanceof Promise) void reply.then((value) => sendLater(request, connection, value))
+    else send(request, connection, reply)
+  }
+
+  /** A client that is told to come back later waits first: otherwise it would keep the server busy with refusing. */
+  function sendLater(request: IncomingRequest, connection: Connection, reply: Reply) {
+    if (reply.headers['Retry-After'] === undefined) send(request, connection, reply)
+    else setTimeout(() => send(request, connection, reply), REFUSAL_PAUSE_MS)
+  }
+
+  /** A reply that cannot be sent costs its connection and nothing else. */
+  function send(request: IncomingRequest, connection: Connection, reply: Reply) {
+    try {
+      if (request.isBodyRefused) lingerOnClose(connection.socket, turns)
+      if (request.isBodyRefused || !server.listening) connection.isClosing = true
+      const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, turns)
+      if (streamed === undefined) return metrics.end(request, reply.status)
+      const end = () => {
+        metrics.end(request, reply.status)
+        // Its head was written before anybody knew that the connection would end.
+        if (!server.listening) server.closeIdleConnections()
+      }
+      void streamed.catch((error: unknown) => logFailure(request, error)).then(end)
+    } catch (error) {
+      logFailure(request, error)
+      request.response.destroy()
+      metrics.end(request, 500)
+    }
+  }
+
+  function logFailure({ requestId }: IncomingRequest, error: unknown) {
+    log.error('reply_failed', {
+      request_id: requestId,
+      reason: error instanceof Error ? error.stack : String(error),
+    })
+  }
+}

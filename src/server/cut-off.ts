@@ -1,0 +1,17 @@
+import { CUT_OFF_LOG_PAUSE_MS } from '../limits.ts'
+import type { Log } from '../log.ts'
+import type { Connection } from './connection.ts'
+import type { RequestMetrics } from './request-metrics.ts'
+
+/** Makes what closes a connection to make room for others, counts it, and tells of it from time to time. */
+export function createCutOff(log: Log, metrics: RequestMetrics) {
+  let loggedMs = Number.NEGATIVE_INFINITY
+  return ({ socket, origin }: Connection, reason: string): void => {
+    socket.destroy()
+    metrics.cutOff.increment()
+    const now = performance.now()
+    if (now - loggedMs < CUT_OFF_LOG_PAUSE_MS) return
+    loggedMs = now
+    log.warn('connection_cut_off', { address: origin.address, reason })
+  }
+}

@@ -1,0 +1,54 @@
+import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
+import type { SecureContextOptions } from 'node:tls'
+import {
+  HEADER_BYTES_MAX,
+  HEADER_FIELDS_MAX,
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+  TIMEOUT_CHECK_MS,
+} from '../limits.ts'
+
+/** A certificate chain and its key, as PEM texts. */
+export interface TlsTexts {
+  readonly cert: string
+  readonly key: string
+}
+
+const options = {
+  connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  maxHeaderSize: HEADER_BYTES_MAX,
+  noDelay: true,
+  // A missing Host is answered like any other fault of framing.
+  requireHostHeader: false,
+  // Requests without a body, which are most, need no stream.
+  optimizeEmptyRequests: true,
+}
+
+/** Node's server with our limits, not yet listening; it speaks TLS when it is given a certificate. */
+export function createHttpServer(tls: TlsTexts | undefined): Server {
+  const server =
+    tls === undefined
+      ? createServer(options)
+      : createTlsServer({ ...options, ...contextOf(tls), handshakeTimeout: HEADERS_TIMEOUT_MS })
+  server.maxHeadersCount = HEADER_FIELDS_MAX
+  // A client that closes its half after the request still gets the answer.
+  return Object.assign(server, { httpAllowHalfOpen: true })
+}
+
+/** @throws {Error} if the server speaks plain HTTP, or OpenSSL cannot use the texts; nothing has changed. */
+export function replaceCertificate(server: Server, tls: TlsTexts): void {
+  if (!(server instanceof TlsServer)) {
+    throw new Error('Cannot use a certificate: the listener speaks plain HTTP')
+  }
+  server.setSecureContext(contextOf(tls))
+}
+
+/** The settings of a handshake. */
+function contextOf({ cert, key }: TlsTexts): SecureContextOptions {
+  return { cert, key, minVersion: 'TLSv1.2' }
+}

@@ -1,0 +1,18 @@
+import type { Log } from '../log.ts'
+import type { Connections } from './connections.ts'
+import type { createCutOff } from './cut-off.ts'
+import type { createRequestIds } from './request-id.ts'
+import type { RequestMetrics } from './request-metrics.ts'
+import type { Turns } from './turns.ts'
+
+/** What the parts of the listener share. */
+export interface ListenerParts {
+  readonly connections: Connections
+  readonly metrics: RequestMetrics
+  readonly turns: Turns
+  readonly log: Log
+  /** Names and values, in turn, that every answer carries. */
+  readonly fixedHeaders: readonly string[]
+  readonly nameRequest: ReturnType<typeof createRequestIds>
+  readonly cutOff: ReturnType<typeof createCutOff>
+}

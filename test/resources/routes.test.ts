@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { createRouter } from '../../src/http/router.ts'
+import { createStartingRoutes, routes } from '../../src/resources/routes.ts'
+import { interfaceTable } from './interface-table.ts'
+
+describe('the routes', async () => {
+  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
+  const chapter = readme.split('\n## The interface\n')[1]?.split('\n## ')[0] ?? assert.fail('no chapter')
+
+  it('let nobody in without a credential, and nobody write without the scope for it, but as listed here', () => {
+    const usual = (method: string) => (method === 'GET' ? 'read' : 'write')
+    const exceptions = routes.filter(({ method, access }) => access !== usual(method))
+    assert.deepEqual(
+      exceptions.map(({ method, path, access }) => `${access}: ${method} ${path}`),
+      [
+        'public: POST /login',
+        'read: POST /logout',
+        'public: POST /v1/auth/token',
+        'public: GET /healthz',
+        'public: GET /readyz',
+      ],
+    )
+    const byOption = routes.filter(({ publicBy }) => publicBy !== undefined)
+    assert.deepEqual(
+      byOption.map(({ method, path, publicBy }) => `${publicBy}: ${method} ${path}`),
+      ['metricsPublic: GET /metrics'],
+    )
+  })
+
+  it('are each listed once', () => {
+    const calls = routes.map(({ method, path }) => `${method} ${path}`)
+    assert.deepEqual(calls, [...new Set(calls)])
+  })
+
+  it('answer at the start only what is public', () => {
+    const starting = createStartingRoutes({ whyNotReady: () => undefined })
+    assert.deepEqual(
+      starting.map(({ access, path }) => `${access} ${path}`),
+      ['public /healthz', 'public /readyz'],
+    )
+    assert.notEqual(createRouter(starting, '/base').match('HEAD', '/base/healthz'), undefined)
+  })
+
+  it('are the table in the README, row by row', () => {
+    assert.deepEqual(
+      chapter.split('\n').filter((line) => line.startsWith('|')),
+      interfaceTable(routes),
+    )
+  })
+
+  it('are public as the README says', () => {
+    const [, named = '', byOption = ''] =
+      /Only ([^;]*?), and ([^;]*?), answer without one/.exec(chapter.replace(/\s+/g, ' ')) ?? []
+    const paths = (text: string) => Array.from(text.matchAll(/`(\/[^`]*)`/g), ([, path]) => path)
+    const those = (is: (route: (typeof routes)[number]) => boolean) =>
+      routes.filter(is).map(({ path }) => path)
+    assert.deepEqual(
+      paths(named),
+      those(({ access }) => access === 'public'),
+    )
+    assert.deepEqual(
+      paths(byOption),
+      those(({ publicBy }) => publicBy !== undefined),
+    )
+  })
+})

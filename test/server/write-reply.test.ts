@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import type { Reply, Request } from '../../src/http/message.ts'
+import type { TlsTexts } from '../../src/server/http-server.ts'
+import { createListener } from '../../src/server/listener.ts'
+import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
+import { eventually } from '../support/eventually.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+import { formatRequest, sendRaw } from '../support/raw-http.ts'
+
+/** A listener whose replies are the test's own. */
+async function listen(t: TestContext, app: (request: Request) => Reply | Promise<Reply>, tls?: TlsTexts) {
+  const log = createMemoryLog()
+  const { listen, drain } = createListener({ app, log, hasAccessLog: false, tls })
+  t.after(() => drain(0))
+  const { port = 0 } = (await listen({ port: 0, host: '127.0.0.1' })) ?? {}
+  return { url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, port, drain, log }
+}
+
+function open(t: TestContext, port: number, bytes: string): Socket {
+  const socket = connect({ host: '127.0.0.1', port })
+  t.after(() => void socket.destroy())
+  socket.write(bytes)
+  return socket
+}
+
+const ok = (body: Reply['body'], headers = {}): Reply => ({ status: 200, headers, ...(body && { body }) })
+const get = formatRequest('GET /')
+const oldGet = 'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n'
+
+async function* slowly(...pieces: string[]) {
+  for (const piece of pieces) {
+    await new Promise((resolve) => setImmediate(resolve))
+    yield piece
+  }
+}
+
+/** Waits for its next piece until it is told to end; counts how often that is. */
+function waiting() {
+  const { promise, resolve } = Promise.withResolvers<IteratorResult<string, undefined>>()
+  const calls = { next: 0, return: 0 }
+  const body: AsyncIterable<string> = {
+    [Symbol.asyncIterator]: () => ({
+      next() {
+        calls.next += 1
+        return promise
+      },
+      async return() {
+        calls.return += 1
+        resolve({ done: true, value: undefined })
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+  return { body, calls }
+}
+
+/** An endless body, how many pieces were asked for, and whether it was told that nobody wants more. */
+function endless() {
+  const state = { pieces: 0, isEnded: false }
+  async function* make() {
+    try {
+      for (;;) {
+        state.pieces += 1
+        yield 'x'.repeat(10_000)
+      }
+    } finally {
+      state.isEnded = true
+    }
+  }
+  return { body: make(), state }
+}
+
+describe('a reply without length', () => {
+  for (const [what, body] of [
+    ['an asynchronous body', () => slowly('a', '', 'é')],
+    ['a body in pieces', () => ['a', '', 'é']],
+  ] as const) {
+    it(`goes out in chunks, and the next answer behind it: ${what}`, async (t) => {
+      const { url } = await listen(t, ({ path }) => ok(path === '/' ? body() : 'next'))
+      const received = await sendRaw(url, get + formatRequest('GET /next', { Connection: 'close' }))
+      const [first = '', second] = received.split('0\r\n\r\n')
+      assert.match(first, /^transfer-encoding: chunked\r$/im)
+      assert.match(first, /\r\n\r\n1\r\na\r\n2\r\n\u00c3\u00a9\r\n$/)
+      assert.doesNotMatch(first, /^(content-length|connection: close)/im)
+      assert.match(second ?? '', /^HTTP\/1\.1 200 OK\r\n(.+\r\n)+\r\nnext$/)
+    })
+
+    it(`ends with its connection in HTTP/1.0, and nothing behind it is begun: ${what}`, async (t) => {
+      let requests = 0
+      const { url } = await listen(t, () => {
+        requests += 1
+        return ok(body())
+      })
+      const received = await sendRaw(url, oldGet + oldGet)
+      assert.match(received, /^connection: close\r$/im)
+      assert.doesNotMatch(received, /^transfer-encoding/im)
+      assert.match(received, /\r\n\r\na\u00c3\u00a9$/)
+      assert.equal(requests, 1)
+    })
+  }
+
+  it('also ends its connection in HTTP/1.0 when it has no body', async (t) => {
+    let requests = 0
+    const { url } = await listen(t, () => {
+      requests += 1
+      return { status: 304, headers: {} }
+    })
+    assert.match(await sendRaw(url, oldGet + oldGet), /^connection: close\r$/im)
+    assert.equal(requests, 1)
+  })
+
+  it('keeps its connection in HTTP/1.0 when it tells its length after all', async (t) => {
+    const { url } = await listen(t, () => ok(slowly('a', 'b'), { 'Content-Length': '2' }))
+    const received = await sendRaw(url, oldGet + oldGet, { halfClose: true })
+    assert.equal(received.match(/\r\n\r\nab/g)?.length, 2)
+  })
+
+  it('shows its head before its first piece', async (t) => {
+    const { body, calls } = waiting()
+    const { url } = await listen(t, () => ok(body, { 'Content-Type': 'text/event-stream' }))
+    await sendRaw(url, get, { until: (received) => received.includes('\r\n\r\n') })
+    await eventually('the piece is asked for', () => calls.next === 1)
+  })
+
+  it('has no body for HEAD, asks for none, and keeps its connection', async (t) => {
+    const { body, calls } = waiting()
+    const { url } = await listen(t, () => ok(body))
+    const head = formatRequest('HEAD /')
+    const received = await sendRaw(url, head + head, { halfClose: true })
+    assert.equal(received.match(/HTTP\/1\.1 200 OK\r\n/g)?.length, 2)
+    assert.ok(received.endsWith('\r\n\r\n'))
+    assert.equal(calls.next, 0)
+  })
+})
+
+describe('a body in pieces', () => {
+  it('is made no faster than it is taken, and told when its client goes', async (t) => {
+    const { body, state } = endless()
+    const { port } = await listen(t, () => ok(body))
+    const socket = open(t, port, get).pause()
+    let before = -1
+    await eventually('no more is made', () => {
+      const isStill = state.pieces > 0 && state.pieces === before
+      before = state.pieces
+      return isStill
+    })
+    assert.ok(state.pieces < 5_000, `${state.pieces}`)
+    socket.resume()
+    await eventually('it goes on', () => state.pieces > 10_000)
+    assert.equal(state.isEnded, false)
+    socket.resetAndDestroy()
+    await eventually('it is ended', () => state.isEnded)
+  })
+
+  it('is told at once when its client goes while a piece is awaited', async (t) => {
+    const { body, calls } = waiting()
+    const { port, log } = await listen(t, () => ok(body))
+    const socket = open(t, port, get)
+    await eventually('the piece is asked for', () => calls.next === 1)
+    socket.resetAndDestroy()
+    await eventually('it is ended', () => calls.return === 1)
+    assert.deepEqual([calls, log.events], [{ next: 1, return: 1 }, []])
+  })
+
+  it('is told when its client has gone before it began', async (t) => {
+    const { body, calls } = waiting()
+    const { promise, resolve } = Promise.withResolvers<Reply>()
+    let isAsked = false
+    const { port } = await listen(t, () => {
+      isAsked = true
+      return promise
+    })
+    const socket = open(t, port, get)
+    await eventually('it is asked', () => isAsked)
+    const closed = once(socket, 'close')
+    socket.resetAndDestroy()
+    await closed
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    resolve(ok(body))
+    await eventually('it is ended', () => calls.return === 1)
+    assert.equal(calls.next, 0)
+  })
+
+  async function* failing() {
+    yield 'a'
+    throw new Error('no more')
+  }
+
+  it('that fails leaves its last chunk out, and is told in the log', async (t) => {
+    const { url, log } = await listen(t, () => ok(failing()))
+    assert.match(await sendRaw(url, get), /\r\n\r\n1\r\na\r\n$/)
+    await eventually('it is told', () => log.events.includes('reply_failed'))
+    assert.match(log.lines[0] ?? '', /"request_id":"[^"]+","reason":"Error: no more/)
+  })
+
+  it('that fails resets the connection where only its end ends a body', async (t) => {
+    const { url } = await listen(t, () => ok(failing()))
+    await assert.rejects(sendRaw(url, oldGet), { code: 'ECONNRESET' })
+  })
+
+  it('that fails breaks TLS off', { skip: noOpenSsl }, async (t) => {
+    const { url, log } = await listen(t, () => ok(failing()), await makeCertificate(t))
+    const received = await sendRaw(url, get).catch((error: Error) => error.message)
+    assert.ok(!received.includes('0\r\n\r\n'))
+    assert.deepEqual(log.events, ['reply_failed'])
+  })
+
+  it('that cannot be put away is told in the log, and no more than that', async (t) => {
+    const body = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise<never>((_, reject) => setTimeout(reject, 50, new Error('no next'))),
+        return: () => Promise.reject(new Error('no return')),
+      }),
+    }
+    const { port, log, url } = await listen(t, ({ path }) => ok(path === '/' ? body : 'next'))
+    const socket = open(t, port, get)
+    await once(socket, 'data')
+    socket.resetAndDestroy()
+    await eventually('it is told', () => log.events.includes('reply_failed'))
+    assert.match(await sendRaw(url, formatRequest('GET /next'), { halfClose: true }), /next$/)
+  })
+})
+
+describe('a body in pieces, when the server stops,', () => {
+  it('goes to its end, and its connection closes then', async (t) => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    async function* body() {
+      yield 'a'
+      yield await promise
+    }
+    const { port, drain } = await listen(t, () => ok(body()))
+    const socket = open(t, port, get).setEncoding('latin1')
+    let received = ''
+    socket.on('data', (text) => {
+      received += text
+    })
+    await eventually('it has begun', () => received.endsWith('a\r\n'))
+    const drained = drain(60_000)
+    resolve('b')
+    await Promise.all([drained, once(socket, 'end')])
+    assert.match(received, /\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n$/)
+  })
+
+  it('is cut and told when the time is over', async (t) => {
+    const { body, calls } = waiting()
+    const { port, drain } = await listen(t, () => ok(body))
+    open(t, port, get).on('error', () => {})
+    await eventually('the piece is asked for', () => calls.next === 1)
+    await drain(50)
+    await eventually('it is ended', () => calls.return === 1)
+  })
+})
+
+describe('a header of a reply', () => {
+  const own = { 'content-security-policy': "default-src 'self'", 'REFERRER-POLICY': 'origin', ETag: '"a"' }
+  for (const [what, body] of [
+    ['a text', 'a'],
+    ['pieces', ['a']],
+    ['nothing', undefined],
+  ] as const) {
+    it(`takes the place of one that every answer carries, whatever its case: with ${what}`, async (t) => {
+      const { url } = await listen(t, () => ok(body, own))
+      const received = await sendRaw(url, get, { halfClose: true })
+      const lines = received.slice(0, received.indexOf('\r\n\r\n')).split('\r\n').slice(1)
+      const headers = lines.map((line) => line.toLowerCase()).filter((line) => /^(x-co|c.*y:|r|e)/.test(line))
+      assert.deepEqual(headers.sort(), [
+        "content-security-policy: default-src 'self'",
+        'etag: "a"',
+        'referrer-policy: origin',
+        'x-content-type-options: nosniff',
+      ])
+    })
+  }
+})
