@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { ATTEMPTS_LISTED_MAX, FREE_FAILURES } from '../../src/limits.ts'
 import { oneFileThread, underStrace } from '../faults/strace.ts'
+import { runCommand } from '../support/command.ts'
 import { missing } from '../support/debian.ts'
 import { runExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
@@ -160,7 +161,7 @@ describe('a command', () => {
     const run =
       (words: readonly string[], input = '') =>
       async () => {
-        const { code, stderr } = await runExecutable([...words, '--data', folder], { input })
+        const { code, stderr } = await runCommand([...words, '--data', folder], { input })
         assert.deepEqual([code, stderr], [0, ''])
       }
     const rows: [words: string[], event: string][] = [
@@ -188,7 +189,7 @@ describe('a command', () => {
       ['revoke-all', 'keys_revoked'],
     ] as const) {
       const [line] = await addedBy(folder, run(['keys', verb]))
-      const { stdout } = await runExecutable(['keys', 'list', '--data', folder])
+      const { stdout } = await runCommand(['keys', 'list', '--data', folder])
       assert.deepEqual(line, { event, command: `keys ${verb}`, by: username, key: stdout.split(' ')[0] })
     }
     assert.deepEqual(await addedBy(folder, run(['user', 'list'])), [])
@@ -257,7 +258,7 @@ describe('a server', () => {
     const { folder, service } = await setUp(t)
     await service.stop()
     const backup = join(await temporaryFolder(t), 'backup.json')
-    assert.equal((await runExecutable(['backup', backup, '--data', folder])).code, 0)
+    assert.equal((await runCommand(['backup', backup, '--data', folder])).code, 0)
     const through = underStrace({ calls: 'rename', fault: 'signal=KILL', when: '8' })
     const killed = await runExecutable(['restore', backup, '--data', folder], {
       through,

@@ -13,6 +13,7 @@ import { encodeJournalStart } from '../../src/store/journal-file.ts'
 import { type KeptState, makeUsedFolder, stateIn, stateOfBackup, stateOfText } from '../cli/kept-state.ts'
 import { photograph } from '../cli/photograph.ts'
 import { logIn } from '../support/api.ts'
+import { runCommand } from '../support/command.ts'
 import { missing } from '../support/debian.ts'
 import { eventually } from '../support/eventually.ts'
 import { executable, runExecutable, startExecutable } from '../support/executable.ts'
@@ -34,7 +35,7 @@ const oldBackup = await readFile(used.backup, 'utf8')
 const WRITERS = 6
 const BUSY_ROUNDS = extent({ quick: 1, full: 8 })
 const BACKUPS_EACH_ROUND = extent({ quick: 2, full: 8 })
-const BACKUPS_UNDER_COMPACTION = extent({ quick: 6, full: 100 })
+const BACKUPS_UNDER_COMPACTION = extent({ quick: 4, full: 100 })
 const COUNTERS = 5
 
 const long = '\u{1f5c4}'.repeat(250)
@@ -61,7 +62,7 @@ async function copyGrown(t: TestContext): Promise<string> {
 /** Restores a backup elsewhere, which must give exactly what the backup says. */
 async function assertRestorable(t: TestContext, backup: string, expected: KeptState) {
   const folder = join(await temporaryFolder(t), 'data')
-  const { code, stderr } = await runExecutable(['restore', backup, '--data', folder])
+  const { code, stderr } = await runCommand(['restore', backup, '--data', folder])
   assert.equal(code, 0, stderr)
   assert.deepEqual(await stateIn(folder), expected)
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { FolderRefusedError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
+import { runCommand } from '../support/command.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
 import { asPlainAccount, giveToPlainAccount } from '../support/plain-account.ts'
@@ -218,7 +219,8 @@ describe('a file without the permission that it takes', { timeout: TIMEOUT_MS },
       await chmod(path, 0o640)
       const before = await listing(folder)
       for (const words of ['--port 0', 'client list']) {
-        const { code, stderr } = await runExecutable([...words.split(' '), '--data', folder])
+        const run = name === dataFiles.keys ? runExecutable : runCommand
+        const { code, stderr } = await run([...words.split(' '), '--data', folder])
         assert.equal(code, 1)
         assertRefuses(stderr, path, 0o640)
         assert.ok(stderr.endsWith(`; run: chmod 600 '${path}'\n`), stderr)

@@ -65,7 +65,7 @@ describe('a file that may not grow', () => {
   }, async (t) => {
     const root = await temporaryFolder(t)
     const [data, trace] = [join(root, 'data'), join(root, 'trace')]
-    const through = ['strace', '-D', '-f', '-qq', '-e', 'trace=pwrite64', '-o', trace]
+    const through = ['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-e', 'trace=pwrite64', '-o', trace]
     through.push('prlimit', `--fsize=${JOURNAL_BYTES_MAX}:unlimited`)
     const first = await startExecutable(t, ['--data', data], { through })
     const credentials: unknown = JSON.parse(await readFile(join(data, 'initial-credentials.json'), 'utf8'))

@@ -8,6 +8,7 @@ import { openDataFolder } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { makeUsedFolder, stateIn } from '../cli/kept-state.ts'
 import { contentsIn } from '../cli/photograph.ts'
+import { runCommand } from '../support/command.ts'
 import { missing } from '../support/debian.ts'
 import { runExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
@@ -98,14 +99,14 @@ describe('connbook restore, killed at a system call', { skip: missing('strace') 
       const { code, stderr } = await restore(folder, throughFor(folder))
       assert.ok(code === null || code === 0, stderr)
       const isCommitted = (await readdir(folder)).some((name) => /^(before-)?restore-/.test(name))
-      const checked = await runExecutable(['check', '--data', folder])
+      const checked = await runCommand(['check', '--data', folder])
       assert.ok([0, 1].includes(checked.code ?? -1), checked.stderr)
 
       const opened = await openDataFolder(folder)
       opened.release()
       assert.equal(await outcome(folder), isCommitted ? 'new' : 'old')
       await assertNothingIsLeft(folder)
-      const whole = await runExecutable(['check', '--data', folder])
+      const whole = await runCommand(['check', '--data', folder])
       assert.equal(whole.code, 0, whole.stderr)
       if (code === 0) assert.ok(isCommitted)
       return code === null
@@ -117,7 +118,7 @@ describe('connbook restore, killed at a system call', { skip: missing('strace') 
       const folder = await copyUsed(t)
       const through = underStrace({ calls: 'rename', fault: 'signal=KILL', when })
       assert.equal((await restore(folder, through)).code, null)
-      const { code, stderr } = await restore(folder)
+      const { code, stderr } = await runCommand(['restore', used.backup, '--data', folder])
       assert.equal(code, 0, stderr)
       assert.deepEqual(await stateIn(folder), used.kept)
       await assertNothingIsLeft(folder)

@@ -5,6 +5,7 @@ import { after, describe, it, type TestContext } from 'node:test'
 import { readKeys } from '../../src/auth/keys.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { getToken } from '../support/api.ts'
+import { runCommand as runHere } from '../support/command.ts'
 import { missing } from '../support/debian.ts'
 import { type RunningServer, runExecutable, startExecutable } from '../support/executable.ts'
 import { type Ask, createClient, recordsIn } from '../support/http-client.ts'
@@ -398,7 +399,7 @@ async function tryCredentials(url: string, credentials: Credentials): Promise<Tr
 
 /** The temporary files of a command are for the next command to sweep. */
 async function checkSwept(data: string) {
-  const { code, stderr } = await runCommand(data, ['user', 'add', 'later'])
+  const { code, stderr } = await runHere(['user', 'add', 'later', '--data', data], { input: NEW_PASSWORD })
   assert.equal(code, 0, stderr)
   await checkEntries(data, nothing)
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmod, mkdir, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { getToken, logIn } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
@@ -15,6 +16,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { noNamespaces } from './namespace.ts'
 
 const AT_ONCE = extent({ quick: 5, full: 20 })
+/** Of somebody who keeps changing records, so that others have a share of the machine. */
+const PAUSE_MS = 5
 const COMMANDS = extent({ quick: 4, full: 20 })
 
 /** As a container has it: own processes, network and mounts. */
@@ -32,7 +35,7 @@ async function startBusy(t: TestContext) {
   const ask = createClient(server.url, headers)
   const added: string[] = []
   const adding = (async () => {
-    for (; !isOver; await new Promise((resolve) => setImmediate(resolve))) {
+    for (; !isOver; await pause(PAUSE_MS)) {
       const name = `n ${added.length}`
       const answer = await ask('POST', '/configurations/', { body: draft(name) }).catch((error: unknown) => {
         if (!isOver) throw error
