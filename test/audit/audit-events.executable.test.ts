@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { appendFile, readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'

@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'

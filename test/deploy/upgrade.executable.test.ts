@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { chmod, copyFile, mkdir, readFile, readlink, stat, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'

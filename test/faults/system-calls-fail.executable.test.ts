@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it, type TestContext } from 'node:test'
 import { missing } from '../support/debian.ts'

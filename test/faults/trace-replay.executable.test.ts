@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { join, relative } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'

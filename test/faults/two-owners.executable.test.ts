@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { chmod, mkdir, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
