@@ -1,3 +1,4 @@
+import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
@@ -75,6 +76,24 @@ function specifiersOf(text: string): string[] {
   return [...found].map(([, from, plain, required]) => from ?? plain ?? required ?? '')
 }
 
+/** Leaves out what is imported for its type alone, and so does not run. */
+function valueSpecifiersOf(text: string): string[] {
+  return specifiersOf(text.replace(/^(?:import|export) type\b[^'"`;]*?from\s*['"][^'"]+['"]/gm, ''))
+}
+
+/** The modules below `test`, with what runs because they run. */
+async function readTestModules(): Promise<Map<string, Source>> {
+  const names = await readdir(join(root, 'test'), { recursive: true })
+  const paths = names.filter((name) => name.endsWith('.ts')).map((name) => join('test', name))
+  const read = async (path: string): Promise<[string, Source]> => {
+    const text = await readFile(join(root, path), 'utf8')
+    const specifiers = valueSpecifiersOf(text)
+    const imports = specifiers.filter(isRelative).map((specifier) => join(dirname(path), specifier))
+    return [path, { path, text, specifiers, imports }]
+  }
+  return new Map(await Promise.all(paths.map(read)))
+}
+
 function isRelative(specifier: string): boolean {
   return specifier.startsWith('.')
 }
@@ -143,5 +162,33 @@ describe('the house', async () => {
       assertNone(({ path, text }) => (path !== place && text.includes(word) ? [word] : []))
     only('process.env', 'src/main.ts')
     only('createServer', 'src/server/http-server.ts')
+  })
+})
+
+describe('the tests', async () => {
+  const modules = await readTestModules()
+  const files = [...modules.values()].filter(({ path }) => path.endsWith('.test.ts'))
+
+  it('are named x.executable.test.ts if they need the executable, and only then', () => {
+    const reaches = (path: string, target: string, seen = new Set<string>()): boolean => {
+      if (path === target) return true
+      if (seen.has(path)) return false
+      seen.add(path)
+      return modules.get(path)?.imports.some((imported) => reaches(imported, target, seen)) ?? false
+    }
+    assert.deepEqual(
+      files.map(({ path }) => path).filter((path) => path.endsWith('.executable.test.ts')),
+      files.map(({ path }) => path).filter((path) => reaches(path, 'test/support/executable.ts')),
+    )
+  })
+
+  it('find out before anything else whether they run on the right Node', () => {
+    const late = files.filter(({ text, imports }) => {
+      return !text.startsWith("import '.") || imports[0] !== 'test/support/node-version.ts'
+    })
+    assert.deepEqual(
+      late.map(({ path }) => path),
+      [],
+    )
   })
 })

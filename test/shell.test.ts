@@ -1,3 +1,4 @@
+import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { describe, it } from 'node:test'

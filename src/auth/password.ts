@@ -1,9 +1,9 @@
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+import crypto, { randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { OverloadedError } from '../errors.ts'
 import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../limits.ts'
 
-const computeArgon2 = promisify(argon2)
+const computeArgon2 = promisify(crypto.argon2)
 
 // OWASP's second choice for argon2id: 19 MiB, two passes, one lane.
 const MEMORY_KIB = 19456

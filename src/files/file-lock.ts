@@ -1,6 +1,6 @@
 import { closeSync, fchownSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { systemCode } from '../errors.ts'
 
 /** A lock that the kernel drops when the process ends, however it ends. */
@@ -23,6 +23,8 @@ const held = new Set<DatabaseSync>()
  */
 export function lockFile(path: string): FileLock | undefined {
   makeFile(path)
+  // An import would keep a test file from telling an older Node, which has no SQLite, that it is the wrong one.
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const database = new DatabaseSync(path)
   try {
     // The write, which is never committed, fails on a file that can only be read: two readers would both get in.

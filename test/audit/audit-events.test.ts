@@ -1,39 +1,18 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { appendFile, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { ATTEMPTS_LISTED_MAX, FREE_FAILURES } from '../../src/limits.ts'
-import { oneFileThread, underStrace } from '../faults/strace.ts'
 import { runCommand } from '../support/command.ts'
-import { missing } from '../support/debian.ts'
-import { runExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
 import { admin, client, start, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-type Line = Readonly<Record<string, unknown>>
+import { addedBy, trailIn } from './trail.ts'
 
 const record = { name: 'db main', hostname: 'db.example.net', port: 5432, username: 'u' }
-
-async function trailIn(folder: string): Promise<Line[]> {
-  const text = await readFile(join(folder, 'audit.jsonl'), 'utf8')
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Line)
-}
-
-/** What was added to the trail by an action, without what is the same in every line. */
-async function addedBy(folder: string, action: () => Promise<unknown>): Promise<Line[]> {
-  const before = (await trailIn(folder)).length
-  await action()
-  return (await trailIn(folder)).slice(before).map(({ time, ...line }) => {
-    assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    return line
-  })
-}
 
 /** @param given A folder; one that has its accounts already when not given. */
 async function setUp(t: TestContext, given?: string) {
@@ -203,22 +182,6 @@ describe('a command', () => {
       { event: 'restored', command: 'restore', by: username, as_of: '' },
     )
   })
-
-  it('that cannot write its line has done its work all the same, and says so', async (t) => {
-    const { folder, service } = await setUp(t)
-    await service.stop()
-    await appendFile(join(folder, 'audit.jsonl'), `${'x'.repeat(64 * 1024)}\n`)
-    const through = ['/bin/sh', '-c', 'trap "" XFSZ; ulimit -f 100; exec "$0" "$@"']
-    const added = await runExecutable(['client', 'add', 'ci', '--data', folder], { through })
-    assert.equal(added.code, 0)
-    assert.match(added.stdout, /^client_secret: /m)
-    assert.match(
-      added.stderr,
-      /^\S+ error audit_not_written file=\S+audit\.jsonl reason="?[^\n]*EFBIG[^\n]*\n$/,
-    )
-    const { stdout } = await runExecutable(['client', 'list', '--data', folder])
-    assert.match(stdout, /^ci$/m)
-  })
 })
 
 describe('a server', () => {
@@ -252,23 +215,5 @@ describe('a server', () => {
       { event: 'attempts_not_listed', count: 15 },
       { event: 'stopped', pid: process.pid },
     ])
-  })
-
-  it('keeps that it completed a restore which was interrupted', { skip: missing('strace') }, async (t) => {
-    const { folder, service } = await setUp(t)
-    await service.stop()
-    const backup = join(await temporaryFolder(t), 'backup.json')
-    assert.equal((await runCommand(['backup', backup, '--data', folder])).code, 0)
-    const through = underStrace({ calls: 'rename', fault: 'signal=KILL', when: '8' })
-    const killed = await runExecutable(['restore', backup, '--data', folder], {
-      through,
-      environment: oneFileThread,
-    })
-    assert.equal(killed.code, null)
-    const added = await addedBy(folder, async () => (await start(t, { folder })).stop())
-    assert.deepEqual(
-      added.map(({ event }) => event),
-      ['restored', 'started', 'stopped'],
-    )
   })
 })

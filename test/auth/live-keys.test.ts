@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { unlink, writeFile } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'

@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
@@ -19,7 +20,6 @@ import { accountsDocument } from '../../src/auth/accounts.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { LINE_BYTES_MAX } from '../../src/limits.ts'
 import { runCommand } from '../support/command.ts'
-import { runExecutable } from '../support/executable.ts'
 import { admin, client, start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { makeUsedFolder, stateOfBackup, stateOfText } from './kept-state.ts'
@@ -30,10 +30,6 @@ const { folder } = used
 
 async function backup(target: string, data = folder, outputError?: 'ENOSPC' | 'EPIPE') {
   return runCommand(['backup', target, '--data', data], { outputError })
-}
-
-function backupBy(through: readonly string[], target: string) {
-  return runExecutable(['backup', target, '--data', folder], { through })
 }
 
 /** Nothing beside the file, in particular no part of another. */
@@ -214,31 +210,6 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     const { code, stderr } = await backup(target)
     assert.equal(code, 1)
     assert.ok(stderr.startsWith(`connbook: Cannot keep a backup in "${target}" (ENOENT)`), stderr)
-  })
-
-  it('leaves the old backup whole when the disk is full', async (t) => {
-    const { place, target, old } = await oldBackup(t)
-    const through = ['prlimit', '--fsize=500']
-    const { code, stdout, stderr } = await backupBy(through, target)
-    assert.deepEqual([code, stdout], [1, ''])
-    assert.equal(
-      stderr,
-      `connbook: Cannot keep a backup in "${target}" (EFBIG); what was there before is untouched; raise the limit on file sizes\n`,
-    )
-    assert.equal(await readFile(target, 'utf8'), old)
-    await assertOnly(place, 'backup.json')
-  })
-
-  it('fails whenever standard output is a file that does not take all of it', async (t) => {
-    const target = join(await temporaryFolder(t), 'target')
-    const whole = Buffer.byteLength((await backup('-')).stdout)
-    for (const missingBytes of [1, 10, 22, 23, 100, whole - 1]) {
-      const limit = `exec prlimit --fsize=${whole - missingBytes} "$0" "$@" > '${target}'`
-      const { code } = await backupBy(['/bin/sh', '-c', limit], '-')
-      assert.notEqual(code, 0, `${missingBytes} bytes are missing`)
-    }
-    const { code } = await backupBy(['/bin/sh', '-c', `exec "$0" "$@" > '${target}'`], '-')
-    assert.deepEqual([code, (await stat(target)).size], [0, whole])
   })
 
   for (const [what, outputError] of Object.entries({

@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { describe, it } from 'node:test'

@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { appendFile, chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -8,45 +9,20 @@ import { realFileSystem } from '../../src/files/file-system.ts'
 import { createJournalFile } from '../../src/store/journal-file.ts'
 import { type FolderImage, writeImage } from '../faults/folder-image.ts'
 import { prepareFolders } from '../faults/prepared-folder.ts'
-import { logIn } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
-import { missing } from '../support/debian.ts'
-import { runExecutable, startExecutable } from '../support/executable.ts'
-import { createClient } from '../support/http-client.ts'
-import { admin, firstStartEnvironment } from '../support/service.ts'
-import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { makeUsedFolder } from './kept-state.ts'
+import { check, said } from './checked-folder.ts'
+import { copyOf, makeUsedFolder } from './kept-state.ts'
 import { photograph } from './photograph.ts'
 
 const used = await makeUsedFolder({ after })
 /** With a snapshot and two journals. */
 const { compacting } = await prepareFolders({ after })
 
-async function copyUsed(t: TestContext): Promise<string> {
-  const folder = join(await temporaryFolder(t), 'data')
-  await cp(used.folder, folder, { recursive: true, preserveTimestamps: true })
-  return folder
-}
-
 async function writeFolder(t: TestContext, image: FolderImage): Promise<string> {
   const folder = join(await temporaryFolder(t), 'data')
   await writeImage(folder, image)
   return folder
-}
-
-/** Runs `check` on a folder, which must stay as it is to the last bit. */
-async function check(folder: string, outputError?: 'ENOSPC') {
-  const before = await photograph(folder)
-  const finished = await runCommand(['check', '--data', folder], { outputError })
-  assert.deepEqual(await photograph(folder), before)
-  return finished
-}
-
-/** What is said of each file, by name. */
-function said(stdout: string): Record<string, string> {
-  const lines = stdout.split('\n').filter((line) => line.startsWith('  '))
-  return Object.fromEntries(lines.map((line) => line.trim().split(/ {2,}/, 2) as [string, string]))
 }
 
 describe('connbook check', { timeout: 60_000 }, () => {
@@ -89,7 +65,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
   })
 
   it('tells of torn ends, and cuts nothing', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     await appendFile(join(folder, dataFiles.journal), 'deadbeef 41 [{"ad')
     await appendFile(join(folder, dataFiles.revocations), 'd')
     const { code, stdout } = await check(folder)
@@ -106,7 +82,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
   })
 
   it('tells of everything else in the folder', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     const others: Record<string, string> = {
       '.snapshot.json.0123456789ab.tmp':
         'being written, or left by a crash; then the next to write the file removes it',
@@ -129,28 +105,8 @@ describe('connbook check', { timeout: 60_000 }, () => {
     for (const name of ['lost+found', 'link']) assert.equal(words[name], others['notes.txt'])
   })
 
-  it('finds a folder sound while a server writes to it', async (t) => {
-    const folder = join(await temporaryFolder(t), 'data')
-    const server = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
-    const ask = createClient(server.url, await logIn(server.url, admin))
-    let isOver = false
-    const write = async () => {
-      for (let i = 0; !isOver; i += 1) await ask('POST', '/configurations/', { body: draft(`record ${i}`) })
-    }
-    const writing = write()
-    for (let times = 0; times < 5; times += 1) {
-      const { code, stdout, stderr } = await runCommand(['check', '--data', folder])
-      assert.equal(code, 0, stderr)
-      assert.match(stdout, /The folder is sound\n$/)
-    }
-    isOver = true
-    await writing
-    const { code } = await check(folder)
-    assert.equal(code, 0)
-  })
-
   it('tells of a first start that did not come to its end', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     for (const name of Object.values(dataFiles)) await rm(join(folder, name), { force: true })
     await createJournalFile(join(folder, dataFiles.journal), { store: 's', after: 0 }, realFileSystem)
     const { code, stdout } = await check(folder)
@@ -166,19 +122,8 @@ describe('connbook check', { timeout: 60_000 }, () => {
     assert.match(stderr, /Cannot find anything of connbook/)
   })
 
-  it('names a file that the disk cannot read, and goes on', { skip: missing('strace') }, async (t) => {
-    const folder = await copyUsed(t)
-    const path = join(folder, dataFiles.journal)
-    const strace = ['strace', '-D', '-f', '-qq', '-o', '/dev/null', '-P', path, '-e', 'trace=pread64']
-    const through = [...strace, '-e', 'inject=pread64:error=EIO']
-    const { code, stdout } = await runExecutable(['check', '--data', folder], { through })
-    assert.equal(code, 65)
-    assert.match(said(stdout)['journal.jsonl'] ?? '', /^DAMAGED: EIO.*journal\.jsonl" at byte 0; restore/)
-    assert.match(said(stdout)['accounts.json'] ?? '', /1 user/)
-  })
-
   it('takes lost accounts and a lost journal for no first start', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     for (const name of [dataFiles.accounts, dataFiles.journal, dataFiles.snapshot, dataFiles.journalOld])
       await rm(join(folder, name), { force: true })
     const { code, stdout } = await check(folder)
@@ -337,7 +282,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
   ]
   for (const [what, prepare, words] of refused) {
     it(`refuses ${what}, in words`, async (t) => {
-      const folder = await copyUsed(t)
+      const folder = await copyOf(used, t)
       await prepare(folder)
       const { code, stdout, stderr } = await check(folder)
       assert.deepEqual([code, stdout], [1, ''])

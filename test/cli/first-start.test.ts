@@ -1,22 +1,21 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { access, chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { access, chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { type InitialCredentials, writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
+import { writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
 import { newKeysCommand } from '../../src/auth/keys.ts'
 import { createFirstAccounts, givenVariables, welcome } from '../../src/cli/first-start.ts'
 import { DamagedFileError, InvalidInputError, UsageError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { logIn } from '../support/api.ts'
-import { runCommand } from '../support/command.ts'
-import { startExecutable } from '../support/executable.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { createClient } from '../support/http-client.ts'
 import { openedFolder } from '../support/opened-folder.ts'
-import { hasTerminals, startAtTerminal } from '../support/pseudo-terminal.ts'
 import { admin, client, firstStartEnvironment, start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { getIn, initialCredentialsIn } from './first-credentials.ts'
 
 const given = {
   CONNBOOK_ADMIN_USERNAME: 'root',
@@ -25,24 +24,10 @@ const given = {
   CONNBOOK_CLIENT_SECRET: 'given secret',
 }
 
-async function initialCredentialsIn(folder: string): Promise<InitialCredentials> {
-  return JSON.parse(await readFile(join(folder, dataFiles.initialCredentials), 'utf8'))
-}
-
 /** Everything that the files of a folder hold. */
 async function textOf(folder: string): Promise<string> {
   const names = await readdir(folder)
   return (await Promise.all(names.map((name) => readFile(join(folder, name), 'latin1')))).join('\n')
-}
-
-/** Whether a user and a client get in with what they have. */
-async function getIn(url: string, { username, password, client_id, client_secret }: InitialCredentials) {
-  const ask = createClient(url)
-  const [login, token] = [
-    await ask('POST', '/login', { body: { username, password } }),
-    await ask('POST', '/v1/auth/token', { body: { client_id, client_secret } }),
-  ]
-  return [login.status === 200, token.status === 200]
 }
 
 async function firstStart(t: TestContext, environment: NodeJS.ProcessEnv) {
@@ -52,58 +37,10 @@ async function firstStart(t: TestContext, environment: NodeJS.ProcessEnv) {
 }
 
 describe('the first start', () => {
-  it('makes credentials that work, and tells their file but not them', async (t) => {
-    const folder = await temporaryFolder(t)
-    const server = await startExecutable(t, ['--data', folder])
-    const credentials = await initialCredentialsIn(folder)
-    const { username, password = '', client_id, client_secret = '' } = credentials
-    assert.deepEqual([username, client_id, Object.keys(credentials).length], ['admin', 'default', 4])
-    for (const secret of [password, client_secret]) assert.match(secret, /^[A-Za-z0-9]{43}$/)
-    assert.notEqual(password, client_secret)
-    assert.equal((await stat(join(folder, dataFiles.initialCredentials))).mode & 0o777, 0o600)
-    assert.deepEqual(await getIn(server.url, credentials), [true, true])
-    assert.ok(server.stderr().includes(join(folder, dataFiles.initialCredentials)))
-    for (const secret of [password, client_secret]) assert.ok(!server.stderr().includes(secret))
-
-    for (const [words, left] of [
-      ['user passwd admin', { client_id, client_secret }],
-      ['client rotate default', undefined],
-    ] as const) {
-      await runCommand([...words.split(' '), '--data', folder], { input: 'another' })
-      if (left) assert.deepEqual(await initialCredentialsIn(folder), left)
-      else await assert.rejects(access(join(folder, dataFiles.initialCredentials)), { code: 'ENOENT' })
-    }
-  })
-
   it('makes others for another folder', async (t) => {
     const [one, two] = [await firstStart(t, {}), await firstStart(t, {})]
     assert.notEqual(one.madeUp.password, two.madeUp.password)
     assert.notEqual(one.madeUp.client_secret, two.madeUp.client_secret)
-  })
-
-  it('shows them at a terminal, with lines to paste that work', { skip: !hasTerminals }, async (t) => {
-    const folder = await temporaryFolder(t)
-    const terminal = startAtTerminal(t, ['--host', '127.0.0.1', '--port', '0', '--data', folder])
-    await terminal.sees('/v1/auth/token')
-    await terminal.sees('/configurations/')
-    const { username, password, client_id, client_secret } = await initialCredentialsIn(folder)
-    const screen = terminal.screen()
-    const url = /listening url=(http:\S+)/.exec(screen)?.[1]
-    assert.ok(screen.includes(`-d '${JSON.stringify({ username, password })}' ${url}/login`))
-    assert.ok(screen.includes(`-d '${JSON.stringify({ client_id, client_secret })}' ${url}/v1/auth/token`))
-    assert.ok(screen.includes(join(folder, dataFiles.initialCredentials)))
-    assert.deepEqual(
-      await getIn(url ?? '', { username, password, client_id, client_secret } as InitialCredentials),
-      [true, true],
-    )
-    terminal.type('\u0003')
-    assert.equal(await terminal.exitCode, 0)
-
-    const again = startAtTerminal(t, ['--host', '127.0.0.1', '--port', '0', '--data', folder])
-    await again.sees('listening')
-    again.type('\u0003')
-    assert.equal(await again.exitCode, 0)
-    assert.ok(!again.screen().includes(password ?? ''))
   })
 })
 

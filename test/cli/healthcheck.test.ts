@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
@@ -10,7 +11,6 @@ import { askHealth, UnhealthyError } from '../../src/cli/healthcheck.ts'
 import { parseCommandLine } from '../../src/cli/options.ts'
 import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
 import { runCommand } from '../support/command.ts'
-import { startExecutable } from '../support/executable.ts'
 import { freePort } from '../support/free-port.ts'
 import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -33,8 +33,7 @@ const portOf = (url: string) => new URL(url).port
 
 describe('connbook healthcheck', () => {
   it('is exit 0 for a server that is ready, found by the flags and variables of serve', async (t) => {
-    const folder = await temporaryFolder(t)
-    const { url } = await startExecutable(t, ['--data', folder, '--base-path', '/book'])
+    const { url } = await start(t, { flags: ['--base-path', '/book'] })
     const port = portOf(url)
     const ready = { code: 0, stdout: `http://127.0.0.1:${port}/book/readyz answers 200\n`, stderr: '' }
     assert.deepEqual(await check(['--port', port, '--base-path=/book']), ready)
@@ -90,11 +89,8 @@ describe('connbook healthcheck', () => {
   })
 
   it('asks on the Unix socket that --listen names', async (t) => {
-    const folder = await temporaryFolder(t)
-    const path = join(folder, 'http')
-    await startExecutable(t, ['--data', join(folder, 'data'), '--base-path', '/b'], {
-      place: ['--listen', `unix:${path}`],
-    })
+    const path = join(await temporaryFolder(t), 'http')
+    await start(t, { place: ['--listen', `unix:${path}`], flags: ['--base-path', '/b'] })
     const stdout = `http://localhost/b/readyz on ${path} answers 200\n`
     for (const [args, environment] of [
       [['--listen', `unix:${path}`, '--base-path', '/b'], {}],

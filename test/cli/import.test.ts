@@ -1,11 +1,12 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
 import { getToken } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
-import { startExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
 import { client, firstStartEnvironment, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
@@ -104,14 +105,14 @@ describe('connbook import', { timeout: 60_000 }, () => {
 
   it('leaves the folder to a running server, and shows how to send it the file', async (t) => {
     const { folder, file } = await setUp(t, "it's.csv", csv)
-    const server = await startExecutable(t, ['--data', folder])
+    const server = await start(t, { folder })
     const { code, stdout, stderr } = await runImport(folder, [file, '--mode', 'replace'])
     assert.deepEqual([code, stdout], [75, ''])
     const curl = /\n.*send it the file: (curl .*)\n$/.exec(stderr)?.[1] ?? assert.fail(stderr)
     const { Authorization } = await getToken(server.url, client)
     const command = curl.replace('Bearer TOKEN', Authorization).replace('http://localhost:8080', server.url)
-    const answer = execFileSync('sh', ['-c', command], { encoding: 'utf8' })
-    assert.deepEqual(JSON.parse(answer), { added: 1, modified: 1, removed: 7, unchanged: 0 })
+    const answer = await promisify(execFile)('sh', ['-c', command])
+    assert.deepEqual(JSON.parse(answer.stdout), { added: 1, modified: 1, removed: 7, unchanged: 0 })
   })
 
   it('gives back in another folder what export wrote', async (t) => {
@@ -187,7 +188,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
   it('takes the ids up where the folder has left them', async (t) => {
     const { folder, file } = await setUp(t, 'records.csv', csv)
     await runImport(folder, [file])
-    const server = await startExecutable(t, ['--data', folder])
+    const server = await start(t, { folder })
     const ask = createClient(server.url, await getToken(server.url, client))
     const { text } = await ask('GET', '/configurations/new')
     assert.equal(JSON.parse(text).configurations[0].id, used.current.nextId)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Accounts, accountsDocument } from '../../src/auth/accounts.ts'
 import { readKeys } from '../../src/auth/keys.ts'
@@ -63,6 +64,13 @@ export async function makeUsedFolder(t: Lifetime): Promise<UsedFolder> {
   await ask('DELETE', pathOf('kept 1'))
   await service.stop()
   return { folder, backup, kept, current: await stateIn(folder), credentials }
+}
+
+/** A copy of the folder, in a folder of its own. */
+export async function copyOf({ folder }: UsedFolder, t: Lifetime): Promise<string> {
+  const copy = join(await temporaryFolder(t), 'data')
+  await cp(folder, copy, { recursive: true, preserveTimestamps: true })
+  return copy
 }
 
 /** Reads what a folder holds, as any program could, and checks that keys and revocations are whole. */

@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { chmod, cp, mkdir, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +8,6 @@ import { keysDocument, readKeys } from '../../src/auth/keys.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { KEYS_MAX } from '../../src/limits.ts'
 import { runCommand } from '../support/command.ts'
-import { runExecutable } from '../support/executable.ts'
 import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { photograph } from './photograph.ts'
@@ -214,18 +214,6 @@ describe('connbook keys', { concurrency: 2 }, () => {
         assert.equal(code, 1)
         assert.match(stderr, new RegExp(`^connbook: Cannot show ${what} \\((ENOSPC|EPIPE)\\)\n$`))
       }
-    }
-  })
-
-  it('leave the keys as they are on a disk that takes no more', async (t) => {
-    const { folder, path } = await copyUsed(t)
-    const before = await readFile(path, 'utf8')
-    for (const verb of ['rotate', 'revoke-all']) {
-      const through = ['prlimit', '--fsize=100']
-      const { code, stderr } = await runExecutable(['keys', verb, '--data', folder], { through })
-      assert.equal(code, 1)
-      assert.match(stderr, /^connbook: Cannot go on: EFBIG: .+\n$/)
-      assert.equal(await readFile(path, 'utf8'), before)
     }
   })
 })

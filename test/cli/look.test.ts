@@ -1,28 +1,8 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { accountsDocument, addAccount, noAccounts } from '../../src/auth/accounts.ts'
-import { hashPassword } from '../../src/auth/password.ts'
-import { digestSecret } from '../../src/auth/secret.ts'
 import { align, alignColumns, wrap } from '../../src/cli/columns.ts'
 import { lookOf, plainLook } from '../../src/cli/look.ts'
-import { runCommand } from '../support/command.ts'
-import { hasTerminals, startAtTerminal } from '../support/pseudo-terminal.ts'
-import { start } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const BOLD = '\u001b[1m'
-const NOT_BOLD = '\u001b[22m'
-
-/** What a command shows at a terminal, line by line. */
-async function linesAtTerminal(
-  t: Parameters<typeof startAtTerminal>[0],
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv = {},
-) {
-  const terminal = startAtTerminal(t, args, environment)
-  assert.equal(await terminal.exitCode, 0)
-  return terminal.screen().trimEnd().split('\r\n')
-}
 
 describe('columns', () => {
   it('are as wide as their widest cell, with no space at the end of a line', () => {
@@ -70,45 +50,4 @@ describe('lookOf', () => {
       assert.deepEqual(lookOf({ isTTY }, environment), { isTerminal: isTTY, isBold })
     })
   }
-})
-
-describe('a list at a terminal', { skip: !hasTerminals && 'there is no script command' }, () => {
-  it('of users and of clients is a table, with NO_COLOR a plain one', async (t) => {
-    const folder = await temporaryFolder(t)
-    const password = await hashPassword('secret')
-    let accounts = addAccount(noAccounts, 'user', 'admin', password)
-    accounts = addAccount(accounts, 'user', 'night watch', password, 'read')
-    accounts = addAccount(accounts, 'client', 'ci', digestSecret('generated'))
-    await accountsDocument(folder).write(accounts)
-    const users = ['user', 'list', '--data', folder]
-    const rows = ['admin        read and write', 'night watch  read-only']
-    assert.deepEqual(await linesAtTerminal(t, users), [`${BOLD}USER         MAY${NOT_BOLD}`, ...rows])
-    for (const environment of [{ NO_COLOR: '1' }, { TERM: 'dumb' }])
-      assert.deepEqual(await linesAtTerminal(t, users, environment), ['USER         MAY', ...rows])
-    assert.deepEqual(await linesAtTerminal(t, ['client', 'list', '--data', folder], { NO_COLOR: '1' }), [
-      'CLIENT  MAY',
-      'ci      read and write',
-    ])
-    assert.equal((await runCommand(users)).stdout, 'admin\nnight watch\tread-only\n')
-  })
-
-  it('of keys is a table', async (t) => {
-    const folder = await temporaryFolder(t)
-    await (await start(t, { folder })).stop()
-    assert.equal((await runCommand(['keys', 'rotate', '--data', folder])).code, 0)
-    const [title, ...rows] = await linesAtTerminal(t, ['keys', 'list', '--data', folder], { NO_COLOR: '1' })
-    assert.match(title ?? '', /^KEY +SINCE +STATE$/)
-    const column = title?.indexOf('STATE')
-    assert.deepEqual(
-      rows.map((row) => row.slice(column).split(' ')[0]),
-      ['signs', 'verifies'],
-    )
-  })
-
-  it('has the headings of the help in bold, and none in a pipe', async (t) => {
-    const atTerminal = (await linesAtTerminal(t, ['help', 'check'])).join('\n')
-    const { stdout } = await runCommand(['help', 'check'])
-    assert.ok(atTerminal.includes(`${BOLD}connbook check [FILE] [FLAGS]${NOT_BOLD}`))
-    assert.equal(atTerminal.replaceAll(BOLD, '').replaceAll(NOT_BOLD, ''), stdout.trimEnd())
-  })
 })

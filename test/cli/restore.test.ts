@@ -1,33 +1,27 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmod, chown, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, describe, it, type TestContext } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
 import { pathOf } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
-import { type Finished, runExecutable } from '../support/executable.ts'
+import type { Finished } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { createClient, recordsIn } from '../support/http-client.ts'
-import { asPlainAccount, giveToPlainAccount, plainAccount } from '../support/plain-account.ts'
 import { createRandom } from '../support/random.ts'
 import { start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { makeUsedFolder, stateIn } from './kept-state.ts'
+import { copyOf, makeUsedFolder, stateIn } from './kept-state.ts'
 import { contentsIn, photograph } from './photograph.ts'
 
 const used = await makeUsedFolder({ after })
 const backupText = await readFile(used.backup, 'utf8')
 
 const BROKEN_BACKUPS = extent({ quick: 8, full: 200 })
-
-async function copyUsed(t: TestContext): Promise<string> {
-  const folder = join(await temporaryFolder(t), 'data')
-  await cp(used.folder, folder, { recursive: true, preserveTimestamps: true })
-  return folder
-}
 
 function restore(folder: string, backup = used.backup, outputError?: 'ENOSPC' | 'EPIPE') {
   return runCommand(['restore', backup, '--data', folder], { outputError })
@@ -56,7 +50,7 @@ async function assertRestored(folder: string, finished: Finished, before: Record
 
 describe('connbook restore', { timeout: 120_000 }, () => {
   it('gives the records, ids, next id and accounts of the backup, and keeps the old files', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     const before = await contentsIn(folder)
     const finished = await restore(folder)
     await assertRestored(folder, finished, before)
@@ -71,7 +65,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   })
 
   it('leaves only private files', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     await restore(folder)
     for (const [path, { mode }] of Object.entries(await photograph(folder))) {
       assert.match(mode, /^(40700|100600)$/, path)
@@ -86,7 +80,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   })
 
   it('ends every session and token, lets the accounts in anew, and goes on with the next id', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     const etags: (string | undefined)[] = []
     const first = await start(t, { folder })
     const old = used.credentials[0] ?? assert.fail()
@@ -112,7 +106,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   })
 
   it('gives lists other tags even after as many changes as before', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     assert.equal((await restore(folder)).code, 0)
     const tags = new Set<string | undefined>()
     for (const again of [false, true]) {
@@ -128,7 +122,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   })
 
   it('gives a backup of its own that says the same', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     await restore(folder)
     const again = join(folder, '..', 'again.json')
     assert.equal((await runCommand(['backup', again, '--data', folder])).code, 0)
@@ -151,7 +145,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   })
 
   it('leaves what is not of connbook where it is, and what was kept aside before', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     const foreign = { 'notes.txt': 'mine', '.gitignore': '*', 'journal.torn-12-abcdef': 'torn' }
     for (const [name, text] of Object.entries(foreign)) await writeFile(join(folder, name), text)
     await mkdir(join(folder, 'lost+found'))
@@ -185,7 +179,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   }
   for (const [what, damage] of Object.entries(kinds)) {
     it(`mends a folder in which ${what}`, async (t) => {
-      const folder = await copyUsed(t)
+      const folder = await copyOf(used, t)
       await damage(folder)
       const before = await contentsIn(folder)
       await assertRestored(folder, await restore(folder), before)
@@ -193,7 +187,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   }
 
   it('refuses a folder that a server uses, and changes nothing', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     const owner = await openDataFolder(folder)
     t.after(() => owner.release())
     const before = await photograph(folder)
@@ -204,7 +198,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   })
 
   it('refuses a folder that others can get at, and changes nothing', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     await chmod(folder, 0o755)
     const before = await photograph(folder)
     const { code, stderr } = await restore(folder)
@@ -238,7 +232,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   for (const [what, [text, said]] of Object.entries(wrong)) {
     it(`refuses a backup that ${what}, and changes nothing`, async (t) => {
       assert.notEqual(text, backupText)
-      const folder = await copyUsed(t)
+      const folder = await copyOf(used, t)
       const path = join(folder, '..', 'backup.json')
       await writeFile(path, text)
       const before = await photograph(folder)
@@ -253,7 +247,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   it('refuses a backup that was cut anywhere or has any bit flipped, and changes nothing', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     const path = join(folder, '..', 'backup.json')
     const before = await photograph(folder)
     const whole = Buffer.from(backupText)
@@ -272,7 +266,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   })
 
   it('refuses what is no file of its own: a snapshot, a folder, nothing, a pipe', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     const root = join(folder, '..')
     const service = await runCommand(['restore', used.backup, '--data', join(root, 'other')])
     assert.equal(service.code, 0)
@@ -307,7 +301,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     'has no reader': 'EPIPE',
   } as const)) {
     it(`says that it is complete when standard output ${what}`, async (t) => {
-      const folder = await copyUsed(t)
+      const folder = await copyOf(used, t)
       const { code, stderr } = await restore(folder, used.backup, outputError)
       assert.equal(code, 1)
       assert.match(
@@ -329,26 +323,8 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     })
   }
 
-  it('does not read standard input, of which the help says nothing', async (t) => {
-    const cwd = await temporaryFolder(t)
-    const { code } = await runExecutable(['restore', '-'], { cwd, input: backupText })
-    assert.notEqual(code, 0)
-    assert.deepEqual(await readdir(cwd), [])
-  })
-
-  it('gives what root writes to the owner of the folder', { skip: process.getuid?.() !== 0 }, async (t) => {
-    const folder = await copyUsed(t)
-    await giveToPlainAccount(folder)
-    await chown(join(folder, '..'), plainAccount ?? 0, plainAccount ?? 0)
-    assert.equal((await restore(folder)).code, 0)
-    for (const [path, { owner }] of Object.entries(await photograph(folder)))
-      assert.equal(owner, plainAccount, path)
-    const checked = await runExecutable(['check', '--data', folder], { through: asPlainAccount })
-    assert.equal(checked.code, 0, checked.stderr)
-  })
-
   it('is refused in words by what runs on a folder that is not yet complete', async (t) => {
-    const folder = await copyUsed(t)
+    const folder = await copyOf(used, t)
     await mkdir(join(folder, 'restore-20260101T000000Z-abcdef.begun'), { mode: 0o700 })
     const before = await unlocked(folder)
     const commands = [

@@ -1,3 +1,4 @@
+import { dataFiles } from '../../src/files/data-folder.ts'
 import { encodeFrame } from '../../src/store/frame.ts'
 import type { Random } from '../support/random.ts'
 import { lineOffsets } from './folder-image.ts'
@@ -10,6 +11,16 @@ export interface Damage {
 
 const WIPED_BYTES = 512
 const HUGE_LENGTH = '9999999999'
+
+/** The files of a data folder that may be damaged. */
+export const files = [
+  dataFiles.journal,
+  dataFiles.journalOld,
+  dataFiles.snapshot,
+  dataFiles.accounts,
+  dataFiles.keys,
+  dataFiles.revocations,
+]
 
 /** `count` of the integers from 0 below `end`, all of them when there are not more. */
 export function sample(end: number, count: number, random: Random): number[] {

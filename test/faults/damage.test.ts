@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -5,7 +6,6 @@ import { after, describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { DamagedFileError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
-import { runExecutable } from '../support/executable.ts'
 
 import { extent } from '../support/extent.ts'
 import type { Headers } from '../support/http-client.ts'
@@ -17,6 +17,7 @@ import {
   bitFlips,
   cuts,
   type Damage,
+  files,
   lossesUpToLastLine,
   newerVersion,
   sample,
@@ -39,15 +40,6 @@ const LOSSES = extent({ quick: 8, full: Number.POSITIVE_INFINITY })
 const SHIFTS = extent({ quick: 3, full: 40 })
 const WRONG_LINES = extent({ quick: 8, full: Number.POSITIVE_INFINITY })
 const SWAPS = extent({ quick: 12, full: Number.POSITIVE_INFINITY })
-
-const files = [
-  dataFiles.journal,
-  dataFiles.journalOld,
-  dataFiles.snapshot,
-  dataFiles.accounts,
-  dataFiles.keys,
-  dataFiles.revocations,
-]
 
 /** Which files of which folder are damaged bit by bit. */
 const filesOf = { compacted: [dataFiles.journal, dataFiles.snapshot], compacting: files }
@@ -294,23 +286,3 @@ function* swaps(prepared: PreparedFolder, other: PreparedFolder) {
     yield { what: `${place} of another folder`, image: replaceBy(fileIn(other.image, place)) }
   }
 }
-
-describe('the executable', () => {
-  const { image } = folders.compacting
-  for (const name of files.filter((file) => image.has(file))) {
-    it(`says in one line what is wrong with ${name}, is exit 65, and changes nothing`, async () => {
-      const [damage] = bitFlips(fileIn(image, name).subarray(0, 60), 1, random)
-      const damaged = replaceFile(
-        image,
-        name,
-        Buffer.concat([damage?.bytes ?? Buffer.alloc(0), fileIn(image, name).subarray(60)]),
-      )
-      await writeImage(folder, damaged)
-      const { code, stdout, stderr } = await runExecutable(['--port', '0', '--data', folder])
-      assert.deepEqual([code, stdout], [65, ''], stderr)
-      assert.ok(stderr.startsWith(`connbook: Cannot read "${join(folder, name)}": `), stderr)
-      assert.match(stderr, /^[^\n]+ at byte \d+; [^\n]+\n$/)
-      assert.deepEqual(changedFiles(damaged, await readImage(folder)), [])
-    })
-  }
-})

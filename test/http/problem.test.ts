@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { STATUS_CODES } from 'node:http'
 import { after, describe, it } from 'node:test'

@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { getToken, logIn } from '../support/api.ts'

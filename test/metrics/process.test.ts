@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { open, readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'

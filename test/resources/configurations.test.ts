@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { createClient, faultyFields, namesIn, recordsIn, type ShownRecord } from '../support/http-client.ts'

@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { routes } from '../../src/resources/routes.ts'

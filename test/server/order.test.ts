@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { BODY_BYTES_MAX } from '../../src/limits.ts'

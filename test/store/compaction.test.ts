@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { access, readFile, stat, writeFile } from 'node:fs/promises'

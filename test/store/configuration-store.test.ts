@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'

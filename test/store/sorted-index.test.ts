@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { SortedIndex } from '../../src/store/sorted-index.ts'

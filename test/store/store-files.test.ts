@@ -1,3 +1,4 @@
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { cpSync, existsSync, truncateSync, writeFileSync } from 'node:fs'
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'

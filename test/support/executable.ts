@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { staleBuild } from './build-age.ts'
+import { refuseToRun } from './refuse-to-run.ts'
 import type { Lifetime } from './temporary-folder.ts'
 
+const root = join(import.meta.dirname, '../..')
+refuseToRun(staleBuild(root))
+
 /** What `npm run build` has made; `npm test` builds it before it runs the tests. */
-export const executable = fileURLToPath(new URL('../../dist/connbook', import.meta.url))
+export const executable = join(root, 'dist/connbook')
 
 /** A command that turns out to be a server would never end. */
 const RUN_TIMEOUT_MS = 30_000

@@ -38,13 +38,15 @@ export interface TestService extends Service {
  * It is a first start, with `firstStartEnvironment`, when a folder or an environment is given; otherwise
  * `admin` and `client` are there already.
  *
- * @param flags As on the command line, besides `--host`, `--port` and `--data`.
+ * @param flags As on the command line, besides `--data` and those of `place`.
+ * @param place Flags that say where to listen.
  */
 export async function start(
   t: Lifetime,
   {
     folder,
     flags = [],
+    place = ['--host', '127.0.0.1', '--port', '0'],
     environment,
     files,
     clock,
@@ -52,6 +54,7 @@ export async function start(
   }: {
     folder?: string
     flags?: readonly string[]
+    place?: readonly string[]
     environment?: NodeJS.ProcessEnv
     files?: FileSystem
     clock?: HeldClock
@@ -61,7 +64,7 @@ export async function start(
 ): Promise<TestService> {
   const isFirstStart = folder !== undefined || environment !== undefined
   const data = isFirstStart ? (folder ?? (await temporaryFolder(t))) : await usedFolder(t)
-  const { options } = parseCommandLine(['--host', '127.0.0.1', '--port', '0', '--data', data, ...flags], {})
+  const { options } = parseCommandLine([...place, '--data', data, ...flags], {})
   const log = createMemoryLog()
   const service = await startService({
     options,

@@ -1,4 +1,4 @@
-import { argon2, randomBytes } from 'node:crypto'
+import crypto, { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { accountsDocument, addAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { prepareKeys } from '../../src/auth/key-rotation.ts'
@@ -47,7 +47,7 @@ export function cheapHashOf(secret: string): Promise<string> {
 async function hashWithLeastWork(secret: string): Promise<string> {
   const nonce = randomBytes(16)
   const least = { memory: 8, passes: 1, parallelism: 1, tagLength: 32 }
-  const tag = await promisify(argon2)('argon2id', { message: secret, nonce, ...least })
+  const tag = await promisify(crypto.argon2)('argon2id', { message: secret, nonce, ...least })
   const encode = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
   return `$argon2id$v=19$m=8,t=1,p=1$${encode(nonce)}$${encode(tag)}`
 }

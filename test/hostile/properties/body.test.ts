@@ -1,3 +1,4 @@
+import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { isUtf8 } from 'node:buffer'
 import { describe, it } from 'node:test'

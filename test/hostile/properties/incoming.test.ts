@@ -1,3 +1,4 @@
+import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'

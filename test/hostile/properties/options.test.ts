@@ -1,3 +1,4 @@
+import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'

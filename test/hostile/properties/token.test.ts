@@ -1,3 +1,4 @@
+import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, describe, it } from 'node:test'

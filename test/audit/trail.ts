@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export type Line = Readonly<Record<string, unknown>>
+
+/** The lines of a folder's audit trail. */
+export async function trailIn(folder: string): Promise<Line[]> {
+  const text = await readFile(join(folder, 'audit.jsonl'), 'utf8')
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Line)
+}
+
+/** What was added to the trail by an action, without what is the same in every line. */
+export async function addedBy(folder: string, action: () => Promise<unknown>): Promise<Line[]> {
+  const before = (await trailIn(folder)).length
+  await action()
+  return (await trailIn(folder)).slice(before).map(({ time, ...line }) => {
+    assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    return line
+  })
+}

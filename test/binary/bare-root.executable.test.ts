@@ -1,0 +1,55 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { copyFile, link, mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { missing } from '../support/debian.ts'
+import { executable } from '../support/executable.ts'
+import { linesUntil } from '../support/lines-until.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const run = promisify(execFile)
+const namespaces = ['--user', '--map-root-user', '--mount', '--net']
+
+describe('the executable', () => {
+  const skip = missing('ip')
+  it('serves from a root that holds nothing but the libraries it names, without a network', {
+    skip,
+  }, async (t) => {
+    const reason = await whyNot()
+    if (reason !== undefined) return t.skip(reason)
+    const root = await temporaryFolder(t)
+    const { stdout: libraries } = await run('ldd', [executable])
+    for (const library of new Set(libraries.match(/\/\S+/g))) {
+      await mkdir(join(root, dirname(library)), { recursive: true })
+      await copyFile(library, join(root, library))
+    }
+    await link(executable, join(root, 'connbook')).catch(() => copyFile(executable, join(root, 'connbook')))
+
+    // Its loopback is the only network there is.
+    const inside = 'ip link set lo up && exec chroot "$0" /connbook --data /data'
+    const child = spawn('unshare', [...namespaces, 'sh', '-c', inside, root], {
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    t.after(() => child.kill('SIGKILL'))
+    const log = await linesUntil(child.stderr, '"event":"listening"')
+    assert.match(log, /"event":"listening"/)
+    const enter = ['--user', '--mount', '--net', '--preserve-credentials', '--target', String(child.pid)]
+    const check = (...words: string[]) =>
+      run('nsenter', [...enter, 'chroot', root, '/connbook', 'healthcheck', ...words])
+    assert.equal((await check()).stdout, 'http://127.0.0.1:8080/readyz answers 200\n')
+    await assert.rejects(check('http://192.0.2.1'), /No answer from http:.+ENETUNREACH/)
+  })
+})
+
+async function whyNot(): Promise<string | undefined> {
+  try {
+    await run('unshare', [...namespaces, 'true'])
+    return undefined
+  } catch {
+    return 'this machine allows no user namespaces, or has no unshare (Debian: util-linux)'
+  }
+}

@@ -1,0 +1,79 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { commands } from '../../src/cli/commands.ts'
+import { runExecutable, startExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { usedFolder } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const folder = await usedFolder({ after })
+const place = await temporaryFolder({ after })
+const backup = join(place, 'backup.json')
+const csv = join(place, 'hosts.csv')
+await writeFile(csv, 'name,hostname,port,username\na,a.example,22,u\n')
+
+/** One good line for each command, in an order in which each finds what it needs. */
+const lines: Record<string, readonly [words: string, stdout: RegExp, input?: string]> = {
+  'user add': ['user add eve', /^Added user "eve" in /, 'secret\n'],
+  'user passwd': ['user passwd eve', /^Changed the password of user "eve" in /, 'another\n'],
+  'user list': ['user list', /^admin\neve\n$/],
+  'user remove': ['user remove eve', /^Removed user "eve" from /],
+  'client add': ['client add ci', /^Added client "ci" in .+\nclient_id: ci\nclient_secret: \w{43}\n$/],
+  'client rotate': ['client rotate ci', /\nclient_secret: \w{43}\n$/],
+  'client list': ['client list', /^script\nci\n$/],
+  'client remove': ['client remove ci', /^Removed client "ci" from /],
+  'keys rotate': ['keys rotate', /^Rotated the keys in /],
+  'keys revoke-all': ['keys revoke-all', /^Replaced the keys in /],
+  'keys list': ['keys list', /^\w+ {2}since .+ {2}signs\n/],
+  import: [`import ${csv}`, /: 1 added, 0 modified, 0 removed, 0 unchanged\n$/],
+  export: ['export --format csv', /^name,hostname,port,username\r\na,a\.example,22,u\r\n$/],
+  backup: [`backup ${backup}`, /^Kept 1 record and 2 accounts of /],
+  restore: [`restore ${backup}`, /^Restored 1 record and 2 accounts to /],
+  check: ['check', /\nThe folder is sound\n$/],
+  systemd: ['systemd', /^\[Unit\]\n/],
+}
+
+/** Those that take no --data. */
+const others: Record<string, readonly [words: string, stdout: RegExp]> = {
+  help: ['help user list', /^connbook user list \[FLAGS\]\n/],
+}
+
+describe('the executable', () => {
+  for (const [name, [words, stdout, input = '']] of Object.entries(lines)) {
+    it(`runs ${name}`, async () => {
+      const finished = await runExecutable([...words.split(' '), '--data', folder], { input })
+      assert.deepEqual([finished.code, finished.stderr], [0, ''])
+      assert.match(finished.stdout, stdout)
+    })
+  }
+
+  for (const [name, [words, stdout]] of Object.entries(others)) {
+    it(`runs ${name}`, async () => {
+      const finished = await runExecutable(words.split(' '))
+      assert.deepEqual([finished.code, finished.stderr], [0, ''])
+      assert.match(finished.stdout, stdout)
+    })
+  }
+
+  it('runs serve and healthcheck', async (t) => {
+    const { url, stop } = await startExecutable(t, ['--data', folder])
+    const { code, stdout } = await runExecutable(['healthcheck', url])
+    assert.deepEqual([code, stdout], [0, `${url}/readyz answers 200\n`])
+    assert.equal(await stop(), 0)
+  })
+
+  it('has no command that is not tried here', () => {
+    const tried = [...Object.keys(lines), ...Object.keys(others), 'serve', 'healthcheck']
+    assert.deepEqual(commands.map(({ name }) => name).sort(), tried.sort())
+  })
+
+  for (const [what, through] of Object.entries({ 'is full': toFullDevice, 'has no reader': toNobody })) {
+    it(`tells a standard output that ${what}`, async () => {
+      const { code, stderr } = await runExecutable(['backup', '-', '--data', folder], { through })
+      assert.equal(code, 1)
+      assert.match(stderr, /^connbook: Cannot write the backup to standard output \((ENOSPC|EPIPE)\); /)
+    })
+  }
+})

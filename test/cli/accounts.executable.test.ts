@@ -1,0 +1,44 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { mkdir, readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { runCommand } from '../support/command.ts'
+import { runExecutable } from '../support/executable.ts'
+import { start, usedFolder } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+describe('user and client', () => {
+  it('name the absolute folder, however it was given', async (t) => {
+    const folder = await usedFolder(t)
+    const cwd = dirname(folder)
+    for (const data of [basename(folder), `./x/../${basename(folder)}`]) {
+      await mkdir(join(folder, 'x'), { recursive: true })
+      const { stdout } = await runExecutable(['client', 'rotate', 'script', `--data=${data}`], { cwd })
+      assert.ok(stdout.startsWith(`Changed the secret of client "script" in ${folder}\n`))
+    }
+    const environment = { CONNBOOK_DATA: folder }
+    assert.equal(
+      (await runCommand(['user', 'remove', 'admin'], { environment })).stdout,
+      `Removed user "admin" from ${folder}\n`,
+    )
+  })
+
+  it('keep initial credentials that are still good when the accounts cannot be written', async (t) => {
+    const folder = await temporaryFolder(t)
+    await (await start(t, { folder, environment: {} })).stop()
+    const read = (name: string) => readFile(join(folder, name), 'utf8')
+    const before = [await read(dataFiles.accounts), await read(dataFiles.initialCredentials)]
+    for (const words of ['user passwd admin', 'user remove admin', 'client rotate default']) {
+      const { code, stderr } = await runExecutable([...words.split(' '), '--data', folder], {
+        input: 'another',
+        // Too little for accounts, enough for what would be left of the initial credentials.
+        through: ['prlimit', '--fsize=200'],
+      })
+      assert.equal(code, 1)
+      assert.match(stderr, /^connbook: Cannot go on: EFBIG: .+\n$/)
+      assert.deepEqual([await read(dataFiles.accounts), await read(dataFiles.initialCredentials)], before)
+    }
+  })
+})

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { accountsDocument, addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
+import { verifyPassword } from '../../src/auth/password.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
+
+/** A folder for `user add eve`, which tells whether a password is the one of `eve`. */
+export async function makePasswordFolder(t: Lifetime) {
+  const folder = await temporaryFolder(t)
+  const document = accountsDocument(folder)
+  await document.write(addAccount(noAccounts, 'client', 'script', 'sha256:'))
+  return {
+    folder,
+    accountsText: () => readFile(join(folder, dataFiles.accounts), 'utf8'),
+    async opens(typed: string) {
+      const secret = findAccount((await document.read()) ?? assert.fail('no accounts'), 'user', 'eve')?.secret
+      return secret !== undefined && (await verifyPassword(typed, secret))
+    },
+  }
+}

@@ -1,0 +1,236 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { open, readFile, stat, writeFile } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { LOG_BYTES_WAITING_MAX } from '../../src/limits.ts'
+import { eventually } from '../support/eventually.ts'
+import { executable, startExecutable } from '../support/executable.ts'
+import { freePort } from '../support/free-port.ts'
+import { sendRaw } from '../support/raw-http.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+interface Line {
+  readonly level: string
+  readonly event: string
+  readonly count?: number
+  readonly request_id?: string
+  readonly reason?: string
+}
+
+/** As long as a path may nearly be, so that a few hundred lines are more than the log holds back. */
+const LONG_PATH = `/${'x'.repeat(8_000)}`
+/** What a pipe of Linux takes (64 KiB), what waits, and half as much again. */
+const MANY = Math.ceil((LOG_BYTES_WAITING_MAX * 1.5) / LONG_PATH.length)
+const CLIENTS = 4
+/** Where a file is full, by a limit of the test. */
+const FULL_BYTES = 4096
+
+/**
+ * Starts the executable by a command line of bash, with a line in its log for each request.
+ *
+ * @param script What stands in the place of `"$0" "$@"` by itself.
+ */
+async function startBehind(t: TestContext, script: string, ...flags: string[]) {
+  const port = await freePort()
+  const folder = join(await temporaryFolder(t), 'data')
+  const args = ['--host', '127.0.0.1', '--port', String(port), '--data', folder, '--access-log', ...flags]
+  const child = spawn('/bin/bash', ['--norc', '-c', script, executable, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.after(() => void child.kill('SIGKILL'))
+  child.stderr.pause()
+  const exited = once(child, 'exit')
+  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
+  t.after(() => agent.destroy())
+  const ask = async (path: string, id: string): Promise<number> => {
+    const { promise, resolve, reject } = Promise.withResolvers<number>()
+    const headers = { 'X-Request-Id': id }
+    request({ host: '127.0.0.1', port, path, agent, headers }, (answer) => {
+      answer.resume().once('end', () => resolve(answer.statusCode ?? 0))
+    })
+      .on('error', reject)
+      .end()
+    return promise
+  }
+  await eventually('it is ready', () =>
+    ask('/readyz', 'first').then(
+      (status) => status === 200,
+      () => false,
+    ),
+  )
+  return {
+    url: `http://127.0.0.1:${port}`,
+    child,
+    exited,
+    ask,
+    async askMany() {
+      const statuses = await Promise.all(Array.from({ length: MANY }, (_, i) => ask(LONG_PATH, `r${i}`)))
+      assert.deepEqual(new Set(statuses), new Set([403]))
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      assert.deepEqual(await exited, [0, null])
+    },
+  }
+}
+
+function linesOf(text: string): Line[] {
+  const lines = text.split('\n')
+  assert.equal(lines.pop(), '', 'the last line is not whole')
+  return lines.map((line) => JSON.parse(line) as Line)
+}
+
+describe('the log of a server', () => {
+  it('holds no request up while nobody reads it, and tells what it lost to a reader that comes back', async (t) => {
+    const { child, exited, ask, askMany } = await startBehind(t, 'exec "$0" "$@"')
+    await askMany()
+    let text = ''
+    child.stderr
+      .setEncoding('utf8')
+      .on('data', (chunk: string) => (text += chunk))
+      .resume()
+    await eventually('it tells', () => text.includes('log_lines_dropped'))
+    assert.equal(await ask('/healthz', 'last'), 200)
+    const closed = once(child, 'close')
+    child.kill('SIGTERM')
+    assert.deepEqual(await exited, [0, null])
+    await closed
+
+    const lines = linesOf(text)
+    const told = lines.findIndex(({ event }) => event === 'log_lines_dropped')
+    assert.equal(lines[told]?.level, 'error')
+    const requests = (some: readonly Line[]) => some.filter(({ request_id }) => request_id?.startsWith('r'))
+    assert.deepEqual(requests(lines.slice(told)), [])
+    assert.equal(requests(lines).length + (lines[told]?.count ?? 0), MANY)
+    assert.equal(lines.filter(({ event }) => event === 'log_lines_dropped').length, 1)
+    assert.equal(lines.filter(({ request_id }) => request_id === 'last').length, 1)
+    assert.equal(lines.at(-1)?.event, 'stopped')
+  })
+
+  it('that nobody ever reads holds the end up for a second at most', async (t) => {
+    const pipe = join(await temporaryFolder(t), 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const reader = await open(pipe, 'r+')
+    t.after(() => reader.close())
+    const { askMany, stop } = await startBehind(t, `exec "$0" "$@" 2> ${pipe}`)
+    await askMany()
+    const begun = performance.now()
+    await stop()
+    const took = performance.now() - begun
+    assert.ok(took > 900 && took < 4_000, `${took} ms`)
+  })
+
+  it('may be closed by its reader', async (t) => {
+    const { child, askMany, ask, stop } = await startBehind(t, 'exec "$0" "$@"')
+    child.stderr.destroy()
+    await askMany()
+    assert.equal(await ask('/healthz', 'last'), 200)
+    await stop()
+  })
+
+  it('goes to a file in order, to the last line', async (t) => {
+    const file = join(await temporaryFolder(t), 'log')
+    const { askMany, stop } = await startBehind(t, `exec "$0" "$@" 2>> ${file}`)
+    await askMany()
+    await stop()
+    const lines = linesOf(await readFile(file, 'utf8'))
+    const requests = lines.flatMap(({ request_id }, i) => (request_id?.startsWith('r') ? [i] : []))
+    assert.equal(requests.length, MANY)
+    assert.ok(lines.findIndex(({ event }) => event === 'listening') < Number(requests[0]))
+    assert.equal(lines.at(-1)?.event, 'stopped')
+  })
+
+  it('tells how many lines a full disk has kept out of its file, when there is room', async (t) => {
+    const file = join(await temporaryFolder(t), 'log')
+    const script = `ulimit -f ${FULL_BYTES / 1024}; exec "$0" "$@" 2>> ${file}`
+    const { ask, stop } = await startBehind(t, script)
+    for (let i = 0; i < 3; i += 1) assert.equal(await ask(LONG_PATH, `r${i}`), 403)
+    await eventually('it tells', async () => {
+      // What was on its way may have filled it again.
+      if ((await stat(file)).size === FULL_BYTES) await writeFile(file, '')
+      assert.equal(await ask('/healthz', 'last'), 200)
+      return /"event":"log_lines_dropped","count":[3-9]\b/.test(await readFile(file, 'utf8'))
+    })
+    await stop()
+    assert.equal(linesOf(await readFile(file, 'utf8')).at(-1)?.event, 'stopped')
+  })
+
+  it('has been written when an error ends the start', async (t) => {
+    const folder = join(await temporaryFolder(t), 'data')
+    const file = join(await temporaryFolder(t), 'log')
+    const first = await startExecutable(t, ['--data', folder])
+    const { port } = new URL(first.url)
+    // The address is taken: what the start has logged before stands before the error.
+    const other = join(await temporaryFolder(t), 'data')
+    const script = `ulimit -n 60; exec "$0" "$@" 2>> ${file}`
+    const args = ['--host', '127.0.0.1', '--port', port, '--data', other]
+    const child = spawn('/bin/bash', ['--norc', '-c', script, executable, ...args], { stdio: 'ignore' })
+    assert.deepEqual(await once(child, 'exit'), [1, null])
+    const [line = '', error] = (await readFile(file, 'utf8')).split('\n')
+    assert.equal((JSON.parse(line) as Line).event, 'connections_limited')
+    assert.match(error ?? '', /^connbook: Cannot listen on 127\.0\.0\.1:/)
+  })
+
+  it('is complete when an error that nobody caught ends the process, be it a file or a pipe', async (t) => {
+    const source = new URL('../../src/cli/server-log.ts', import.meta.url)
+    const program = `
+      import { openServerLog } from '${source}'
+      const log = openServerLog({ logFormat: 'json', logLevel: 'info' }, {})
+      for (let i = 0; i < 3; i += 1) log.info('event', { count: i })
+      throw new Error('nobody caught this')`
+    const file = join(await temporaryFolder(t), 'log')
+    const script = `"$0" "$@" 2>> ${file}; "$0" "$@" 2>&1 | cat >> ${file}`
+    const args = [
+      '--norc',
+      '-c',
+      script,
+      process.execPath,
+      '--import',
+      'tsx',
+      '--input-type=module',
+      '-e',
+      program,
+    ]
+    assert.deepEqual(await once(spawn('/bin/bash', args, { stdio: 'ignore' }), 'exit'), [0, null])
+    const text = await readFile(file, 'utf8')
+    const counts = Array.from(text.matchAll(/^\{"time".*"count":(\d)\}$/gm), ([, count]) => Number(count))
+    // In a file, one that was on its way may stand last.
+    assert.deepEqual(counts.slice(0, 3).toSorted(), [0, 1, 2])
+    assert.deepEqual(counts.slice(3), [0, 1, 2])
+  })
+
+  it('begins each line with its priority when standard error is the journal, and only then', async (t) => {
+    const folder = await temporaryFolder(t)
+    for (const [i, [stream, start]] of [
+      ['$(stat --dereference --format %d:%i /proc/self/fd/2)', '<6>{"time":'],
+      ['1:2', '{"time":'],
+    ].entries()) {
+      const file = join(folder, `log ${i}`)
+      const script = `exec 2>> "${file}"; JOURNAL_STREAM=${stream} exec "$0" "$@"`
+      const { child, exited } = await startBehind(t, script)
+      child.kill('SIGTERM')
+      await exited
+      const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
+      assert.ok(lines.length > 3)
+      for (const line of lines) assert.ok(line.startsWith(start ?? ''), line)
+    }
+  })
+
+  it('has at --log-level what is asked for', async (t) => {
+    const eventsAt = async (level: string) => {
+      const file = join(await temporaryFolder(t), 'log')
+      const { url, stop } = await startBehind(t, `exec "$0" "$@" 2>> ${file}`, '--log-level', level)
+      assert.match(await sendRaw(url, 'nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /)
+      await stop()
+      return linesOf(await readFile(file, 'utf8')).map(({ event }) => event)
+    }
+    const [error, info, debug] = [await eventsAt('error'), await eventsAt('info'), await eventsAt('debug')]
+    assert.deepEqual(error, [])
+    assert.ok(info.includes('request') && !info.includes('request_not_understood'))
+    assert.ok(debug.includes('request') && debug.includes('request_not_understood'))
+  })
+})

@@ -1,0 +1,58 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { hasTerminals, keysOf, startAtTerminal } from '../support/pseudo-terminal.ts'
+import { makePasswordFolder } from './password-folder.ts'
+
+const { enter, ctrlC, ctrlD } = keysOf
+const password = 'pässwörd "typed"'
+
+describe('a password at a terminal', { skip: !hasTerminals && 'there is no script command' }, () => {
+  it('is asked for twice and not shown', async (t) => {
+    const { folder, opens } = await makePasswordFolder(t)
+    const terminal = startAtTerminal(t, ['user', 'add', 'eve', '--data', folder])
+    await terminal.sees('Password for "eve": ')
+    terminal.type(password + enter)
+    await terminal.sees('The same again: ')
+    terminal.type(password + enter)
+    await terminal.sees(`Added user "eve" in ${folder}`)
+    assert.equal(await terminal.exitCode, 0)
+    assert.doesNotMatch(terminal.screen(), /typed/)
+    assert.equal(await opens(password), true)
+  })
+
+  it('may be corrected while it is typed', async (t) => {
+    const { folder, opens } = await makePasswordFolder(t)
+    const terminal = startAtTerminal(t, ['user', 'add', 'eve', '--data', folder])
+    for (const question of ['Password', 'The same again']) {
+      await terminal.sees(question)
+      terminal.type(`passworf\u007fd${enter}`)
+    }
+    assert.equal(await terminal.exitCode, 0)
+    assert.equal(await opens('password'), true)
+  })
+
+  const refusals: Record<string, readonly [typed: readonly string[], message: RegExp]> = {
+    'differs the second time': [[`${password}${enter}`, `other${enter}`], /The two passwords differ/],
+    'is empty': [[enter], /The password is empty/],
+    'is given up with Ctrl-C': [[`abc${ctrlC}`], /No password was typed/],
+    'is given up with Ctrl-D': [[ctrlD], /No password was typed/],
+    'is given up the second time': [[`${password}${enter}`, ctrlC], /No password was typed/],
+  }
+  for (const [what, [typed, message]] of Object.entries(refusals)) {
+    it(`that ${what} changes nothing and is exit 2`, async (t) => {
+      const { folder, accountsText } = await makePasswordFolder(t)
+      const before = await accountsText()
+      const terminal = startAtTerminal(t, ['user', 'add', 'eve', '--data', folder])
+      const questions = ['Password for "eve": ', 'The same again: ']
+      for (const [i, text] of typed.entries()) {
+        await terminal.sees(questions[i] ?? assert.fail('no more questions'))
+        terminal.type(text)
+      }
+      assert.equal(await terminal.exitCode, 2)
+      assert.match(terminal.screen(), message)
+      assert.doesNotMatch(terminal.screen(), /typed"|\n {4}at /)
+      assert.equal(await accountsText(), before)
+    })
+  }
+})

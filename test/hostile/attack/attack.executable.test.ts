@@ -1,0 +1,114 @@
+import '../../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { extent } from '../../support/extent.ts'
+import { measure, startAttacked } from './attacked-server.ts'
+import type { AttackName, Tally } from './attacks.ts'
+
+const REQUESTS = extent({ quick: 30, full: 1_000 })
+/** In the quick extent other tests run at the same time, on the same two cores. */
+const P99_MS_MAX = extent({ quick: 250, full: 50 })
+/** The program, 100,000 records, garbage, and what clients do not take. */
+const MEMORY_MIB_MAX = 900
+
+interface Scenario {
+  readonly attack: AttackName
+  readonly connections: number
+  readonly records?: number
+  readonly inQuick?: boolean
+  readonly p99Max?: number
+  /** What shows that the attack took place. */
+  readonly holds: (tally: Tally) => boolean
+}
+
+const statuses = (tally: Tally, ...all: number[]) => all.every((status) => (tally[status] ?? 0) > 0)
+const isOpen = (connections: number) => (tally: Tally) => (tally.open ?? 0) >= connections
+
+const scenarios: Record<string, Scenario> = {
+  '500 idle connections': { attack: 'idle', connections: 500, holds: isOpen(500) },
+  '500 slow headers': { attack: 'slowHeaders', connections: 500, holds: ({ opened = 0 }) => opened >= 500 },
+  '500 slow bodies': { attack: 'slowBodies', connections: 500, holds: ({ opened = 0 }) => opened >= 500 },
+  'a long list asked for again and again and never read': {
+    attack: 'neverReading',
+    connections: extent({ quick: 50, full: 500 }),
+    records: extent({ quick: 10_000, full: 100_000 }),
+    inQuick: true,
+    holds: ({ answered = 0, opened = 0 }) => opened >= 50 && answered === 0,
+  },
+  'a long list that one reads again and again': {
+    attack: 'lists',
+    connections: 1,
+    records: 100_000,
+    p99Max: extent({ quick: P99_MS_MAX, full: 20 }),
+    holds: (tally) => statuses(tally, 200),
+  },
+  'a long list that 16 read again and again': {
+    attack: 'lists',
+    connections: 16,
+    records: 100_000,
+    holds: (tally) => statuses(tally, 200),
+  },
+  'a short list asked for again and again and never read': {
+    attack: 'neverReading',
+    connections: 500,
+    holds: ({ answered = 0, opened = 0 }) => opened >= 500 && answered === 0,
+  },
+  'pipelines of 10,000 requests that nobody reads the answers of': {
+    attack: 'pipelines',
+    connections: extent({ quick: 16, full: 32 }),
+    holds: ({ opened = 0 }) => opened >= 16,
+  },
+  '64 logins at once, without end': {
+    attack: 'logins',
+    connections: 64,
+    inQuick: true,
+    holds: (tally) => statuses(tally, 401, 503),
+  },
+  '64 requests for a token at once, without end': {
+    attack: 'tokens',
+    connections: 64,
+    holds: (tally) => statuses(tally, 401, 503),
+  },
+  '64 bodies of 64 KiB at once, good ones, wrong ones and too long ones, without end': {
+    attack: 'bodies',
+    connections: 64,
+    inQuick: true,
+    holds: (tally) => statuses(tally, 400, 409, 413),
+  },
+  '64 bodies without end': {
+    attack: 'endlessBodies',
+    connections: 64,
+    holds: ({ answered = 0 }) => answered > 0,
+  },
+  '64 bodies in chunks of one byte': { attack: 'tinyChunks', connections: 64, holds: isOpen(64) },
+  'more connections than there may be': {
+    attack: 'connections',
+    connections: 11_000,
+    holds: ({ opened = 0, closed = 0 }) => opened > 10_000 && closed > 0,
+  },
+}
+
+describe('others do not notice', () => {
+  for (const [what, scenario] of Object.entries(scenarios)) {
+    const { attack, connections, records = 1_000, inQuick = false, p99Max = P99_MS_MAX, holds } = scenario
+    it(what, { skip: extent({ quick: !inQuick, full: false }) }, async (t) => {
+      const server = await startAttacked(t, { records })
+      const client = server.client('good')
+      const { failures: before } = await client.work(10)
+      assert.deepEqual(before, [])
+
+      const running = await server.attack(attack, connections)
+      const { p99, failures } = await measure(t, client, REQUESTS, p99Max)
+      const memory = server.memory()
+      const tally = await running.stop()
+      t.diagnostic(`the attack: ${JSON.stringify(tally)}; ${memory.toFixed()} MiB`)
+
+      assert.deepEqual(failures, [])
+      assert.ok(p99 < p99Max, `p99 is ${p99} ms`)
+      assert.equal(client.keptConnections, 1, 'the connection of the well-behaved client was closed')
+      assert.ok(holds(tally), `this was no attack: ${JSON.stringify(tally)}`)
+      assert.ok(memory < MEMORY_MIB_MAX, `${memory} MiB`)
+      assert.equal((await client.work(10)).failures.length, 0)
+    })
+  }
+})

@@ -1,0 +1,75 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { getToken, logIn } from '../support/api.ts'
+import { startExecutable } from '../support/executable.ts'
+import { extent } from '../support/extent.ts'
+import { createClient } from '../support/http-client.ts'
+import { createRandom } from '../support/random.ts'
+import { admin, client, firstStartEnvironment } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { makeCorpus } from './corpus.ts'
+
+const AT_ONCE = 64
+const EVERY = extent({ quick: 4, full: 1 })
+/** Some rows are never answered, because they are never complete. */
+const ANSWER_MS = 250
+
+describe('a connection that is reset', async () => {
+  const folder = await temporaryFolder({ after })
+  const server = await startExecutable({ after }, ['--data', folder], { environment: firstStartEnvironment })
+  const { url } = server
+  const { Authorization: bearer } = await getToken(url, client)
+  const { Cookie: cookie } = await logIn(url, admin)
+  const ask = createClient(url, { Authorization: bearer })
+  const groups = makeCorpus({
+    bearer,
+    cookie,
+    endedBearer: bearer,
+    endedCookie: cookie,
+    user: admin,
+    client,
+    etag: '"x"',
+  })
+  const random = createRandom()
+  /** Each so manieth row of each group, from a random one on. */
+  const rows = groups.flatMap((group) => {
+    const first = random.integer(0, EVERY - 1)
+    return group.rows.filter((_, i) => i % EVERY === first)
+  })
+
+  /** @param isAnswered Whether something of the answer is waited for. */
+  async function sendAndReset(bytes: string, isAnswered: boolean) {
+    const { hostname, port } = new URL(url)
+    const socket = connect({ host: hostname, port: Number(port) })
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    await new Promise((written) => socket.write(bytes, 'latin1', written))
+    const closed = once(socket, 'close')
+    if (isAnswered) await Promise.race([once(socket, 'data'), closed, pause(ANSWER_MS)])
+    socket.resetAndDestroy()
+    await closed
+  }
+
+  for (const [when, isAnswered] of [
+    ['at once', false],
+    ['in the middle of its answer', true],
+  ] as const) {
+    it(`${when} harms nobody else, whatever it had sent`, async (t) => {
+      t.diagnostic(`seed ${random.seed}, ${rows.length} rows`)
+      const waiting = [...rows]
+      const work = async () => {
+        for (let row = waiting.pop(); row !== undefined; row = waiting.pop()) {
+          // Without an answer there is no middle of it.
+          if (!isAnswered || row.allowed.length > 0) await sendAndReset(row.bytes, isAnswered)
+        }
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, work))
+      assert.equal((await ask('GET', '/readyz')).status, 200)
+      assert.equal(server.process.exitCode, null)
+    })
+  }
+})

