@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
+import { encodeFrame } from '../../src/store/frame.ts'
 import { createJournalFile } from '../../src/store/journal-file.ts'
 import { type FolderImage, writeImage } from '../faults/folder-image.ts'
 import { prepareFolders } from '../faults/prepared-folder.ts'
@@ -260,6 +261,40 @@ describe('connbook check', { timeout: 60_000 }, () => {
       assert.doesNotMatch(stdout, /sound/)
     })
   }
+
+  /** The line of a journal with another member in its first record, and checksums that fit. */
+  const addMember = async (path: string) => {
+    const text = await readFile(path, 'utf8')
+    let crc = 0
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => {
+        const [, , revision = ''] = line.split(' ', 3)
+        const json = line.replace(/^\S+ \d+ \d+ /, '')
+        const frame = encodeFrame(crc, Number(revision), json.replace('"port":', '"note":"x","port":'))
+        crc = frame.crc
+        return frame.bytes
+      })
+    await writeFile(path, Buffer.concat(lines))
+  }
+
+  it('and all that read a folder refuse the records of a newer connbook, and touch nothing', async (t) => {
+    const folder = await copyUsed(t)
+    await addMember(join(folder, dataFiles.journal))
+    const before = await photograph(folder)
+    const said =
+      /newer connbook: the member "note" of a record is unknown .* at byte \d+; use the connbook that wrote/
+    const target = join(await temporaryFolder(t), 'backup.json')
+    const commands = [['check'], ['backup', target], ['export', '--format', 'csv'], ['serve', '--port', '0']]
+    for (const command of commands) {
+      const { code, stdout, stderr } = await runExecutable([...command, '--data', folder])
+      assert.equal(code, 65, stderr)
+      assert.match(stdout + stderr, said)
+      assert.doesNotMatch(stdout + stderr, /truncate|torn/)
+      if (command[0] !== 'serve') assert.deepEqual(await photograph(folder), before)
+    }
+  })
 
   it('tells of a gap between the journals', async (t) => {
     const folder = await writeFolder(t, compacting.image)
