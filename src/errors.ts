@@ -46,6 +46,10 @@ export class UsageError extends ConnbookError {
 /** What helps against any damage. */
 export const RESTORE_ADVICE = 'restore the data folder from a backup with "connbook restore FILE"'
 
+/** What helps against what is no damage: nothing may be given up of a file that a newer connbook wrote. */
+const NEWER_ADVICE =
+  'use the connbook that wrote it, or a newer one; or go back to a backup that this one made with "connbook restore FILE"'
+
 /** A file of the data folder is not what was written there. */
 export class DamagedFileError extends ConnbookError {
   readonly code = 'damaged_data'
@@ -65,6 +69,23 @@ export class DamagedFileError extends ConnbookError {
     this.reason = reason
     this.advice = advice
   }
+}
+
+/** Stored data has a form that only a newer connbook knows; to be told with `inFile`. */
+export class NewerFormError extends SyntaxError {
+  /** @param reads The version that this program reads, where another was found. */
+  constructor(what: string, reads?: number) {
+    const known = reads === undefined ? '' : `, which reads ${reads}`
+    super(`it was written by a newer connbook: ${what} is unknown to this program${known},`)
+  }
+}
+
+/** What a parser threw, with the file and the place. What is newer is not damaged, and has advice of its own. */
+export function inFile(path: string, offset: number, error: unknown, advice: string): DamagedFileError {
+  if (error instanceof DamagedFileError) return error
+  const reason = error instanceof Error ? error.message : String(error)
+  const remedy = error instanceof NewerFormError ? NEWER_ADVICE : advice
+  return new DamagedFileError(path, offset, reason, remedy, { cause: error })
 }
 
 /** Another process owns the data folder. */
@@ -101,6 +122,14 @@ export class TooManyAttemptsError extends ConnbookError {
     super(message)
     this.retryAfterSeconds = retryAfterSeconds
   }
+}
+
+/** What a call gives for a file; undefined when the file is not there. */
+export async function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
+  return call.catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error
+  })
 }
 
 /** The system's code of a failed call, such as `ENOENT`; undefined for anything else. */

@@ -1,3 +1,5 @@
+import { NewerFormError } from './errors.ts'
+
 /** Whether a parsed JSON value is an object, neither null nor an array. */
 export function isObject(input: unknown): input is Record<string, unknown> {
   return typeof input === 'object' && input !== null && !Array.isArray(input)
@@ -18,6 +20,13 @@ export function printable(json: string): string {
       return `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
     }).join(''),
   )
+}
+
+/** @throws {NewerFormError} if a stored object has another member than those, which would be lost. */
+export function checkMembers(stored: object, known: readonly string[], what: string): void {
+  for (const member in stored) {
+    if (!known.includes(member)) throw new NewerFormError(`the member ${printableJson(member)} of ${what}`)
+  }
 }
 
 /** Undefined, which JSON cannot say, when the text is not JSON. */

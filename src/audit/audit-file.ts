@@ -1,4 +1,4 @@
-import { FolderRefusedError, systemCode } from '../errors.ts'
+import { FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import { giveToOwnerOf } from '../files/atomic-file.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
@@ -67,9 +67,7 @@ export class AuditFile {
 
   /** A name that leads elsewhere, put there by the owner of the folder, must not lead root's lines there. */
   async #openFound(path: string): Promise<OpenFile | undefined> {
-    const expected = await this.#files.lstat(path).catch((error: unknown) => {
-      if (systemCode(error) !== 'ENOENT') throw error
-    })
+    const expected = await ifPresent(this.#files.lstat(path))
     if (expected === undefined) return undefined
     if (expected.isFile()) {
       const file = await this.#files.open(path, 'a+', 0o600)
@@ -114,9 +112,7 @@ export class AuditFile {
     for (let i = auditFiles.length - 1; i > 0; i--) {
       const [from, to] = [auditFiles[i - 1], auditFiles[i]]
       if (from === undefined || to === undefined) continue
-      await this.#files.rename(this.#folder.file(from), this.#folder.file(to)).catch((error: unknown) => {
-        if (systemCode(error) !== 'ENOENT') throw error
-      })
+      await ifPresent(this.#files.rename(this.#folder.file(from), this.#folder.file(to)))
     }
   }
 }

@@ -1,12 +1,12 @@
 import { IMPORT_AUDITED_RECORDS_MAX } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
-import { sortFields } from '../store/configuration-index.ts'
+import { fieldNames } from '../store/fields.ts'
 import type { ImportMode, ImportPlan } from '../store/import-plan.ts'
 import type { Actor, AuditTrail } from './audit-trail.ts'
 
 /** What the trail keeps of a modification: the fields that are others now, with both values. */
 export function changesBetween(before: Configuration, after: Configuration) {
-  const fields = sortFields.filter((field) => before[field] !== after[field])
+  const fields = fieldNames.filter((field) => before[field] !== after[field])
   const changed = fields.map((field) => [field, { before: before[field], after: after[field] }])
   return { id: after.id, name: before.name, changed: Object.fromEntries(changed) }
 }

@@ -8,7 +8,7 @@ import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
 import type { Principal } from '../http/message.ts'
 import { FULL_SCOPE, isScope, type Scope } from '../http/scope.ts'
-import { isObject } from '../json.ts'
+import { checkMembers, isObject } from '../json.ts'
 import {
   ACCOUNT_NAME_CHARACTERS_MAX,
   CREDENTIALS_LOCK_PAUSE_MS,
@@ -53,13 +53,8 @@ const ADVICE = `put it back from a copy of the folder, or ${RESTORE_ADVICE}`
 
 /** The file in which a folder keeps its accounts. */
 export function accountsDocument(folder: string, files: FileSystem = realFileSystem): JsonDocument<Accounts> {
-  return createJsonDocument(
-    join(folder, dataFiles.accounts),
-    'connbook accounts',
-    parseAccounts,
-    ADVICE,
-    files,
-  )
+  const path = join(folder, dataFiles.accounts)
+  return createJsonDocument(path, 'connbook accounts', parseAccounts, ADVICE, files)
 }
 
 /** Where there are records there have been accounts. */
@@ -121,9 +116,8 @@ export function addAccount(
   secret: string,
   scope: Scope = FULL_SCOPE,
 ): Accounts {
-  if (findAccount(accounts, kind, name) !== undefined) {
+  if (findAccount(accounts, kind, name) !== undefined)
     throw new AccountExistsError(`Cannot add ${kind} "${name}": there is one already`)
-  }
   return put(accounts, kind, scope === FULL_SCOPE ? { name, secret } : { name, secret, scope })
 }
 
@@ -183,7 +177,8 @@ function withList(accounts: Accounts, kind: AccountKind, list: readonly Account[
 export function parseAccounts(input: unknown): Accounts {
   if (!isObject(input) || typeof input.lastGeneration !== 'number')
     throw new SyntaxError('it holds no accounts')
-  const { lastGeneration, users, clients } = input
+  const { lastGeneration, users, clients, ...others } = input
+  checkMembers(others, [], 'the accounts')
   return { lastGeneration, users: parseList(users), clients: parseList(clients) }
 }
 
@@ -191,10 +186,10 @@ function parseList(input: unknown): Account[] {
   if (!Array.isArray(input)) throw new SyntaxError('it holds no list of accounts')
   return input.map((entry: unknown) => {
     if (!isObject(entry)) throw new SyntaxError('it holds something that is no account')
-    const { name, secret, generation, scope } = entry
-    if (typeof name !== 'string' || typeof secret !== 'string' || typeof generation !== 'number') {
+    const { name, secret, generation, scope, ...others } = entry
+    checkMembers(others, [], 'an account')
+    if (typeof name !== 'string' || typeof secret !== 'string' || typeof generation !== 'number')
       throw new SyntaxError('it holds an account that is not complete')
-    }
     if (!secret.startsWith('sha256:') && !isPasswordHash(secret)) {
       throw new SyntaxError(`the secret of "${name}" is stored in an unknown way`)
     }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { systemCode } from '../errors.ts'
+import { ifPresent } from '../errors.ts'
 import { removeIfPresent, writeAtomicFile } from '../files/atomic-file.ts'
 import { dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
@@ -32,19 +32,11 @@ export async function forgetInitialCredentials(
   name: string,
   files: FileSystem = realFileSystem,
 ): Promise<void> {
-  let text: string
-  try {
-    text = (await files.readFile(join(folder, dataFiles.initialCredentials))).toString('utf8')
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return
-    throw error
-  }
-  const found = parseJson(text)
+  const bytes = await ifPresent(files.readFile(join(folder, dataFiles.initialCredentials)))
+  const found = bytes && parseJson(bytes.toString('utf8'))
   if (!isObject(found)) return
-  const { username, password, client_id, client_secret, ...others } = found
-  const isChanged = (kind === 'user' ? username : client_id) === name
-  if (!isChanged) return
-  const left = { ...(kind === 'user' ? { client_id, client_secret } : { username, password }), ...others }
-  const entries = Object.entries(left).filter(([, value]) => value !== undefined)
+  const [id, secret] = kind === 'user' ? ['username', 'password'] : ['client_id', 'client_secret']
+  if (found[id] !== name) return
+  const entries = Object.entries(found).filter(([member]) => member !== id && member !== secret)
   await writeInitialCredentials(folder, Object.fromEntries(entries), files)
 }

@@ -3,7 +3,7 @@ import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument, seal } from '../files/json-document.ts'
-import { isObject } from '../json.ts'
+import { checkMembers, isObject } from '../json.ts'
 import { KEYS_MAX } from '../limits.ts'
 import { quoteForShell } from '../shell.ts'
 import { createSigningKey, type SigningKey } from './signed-token.ts'
@@ -26,6 +26,7 @@ export interface StoredKey {
   readonly until?: number
 }
 
+const keyTimes = ['created', 'ttl', 'serverTtl', 'until'] as const
 const KEY_BYTES = 32
 const FORMAT = 'connbook keys'
 /** The last moment that a date can tell, in seconds since 1970. */
@@ -51,14 +52,8 @@ export async function readKeys(
 ): Promise<StoredKey[]> {
   if (!isInUse) return []
   const stored = await keysDocument(folder, files).read()
-  if (stored === undefined)
-    throw new DamagedFileError(
-      folder.file(dataFiles.keys),
-      0,
-      'the file is missing',
-      adviceForNewKeys(folder),
-    )
-  return stored
+  if (stored !== undefined) return stored
+  throw new DamagedFileError(folder.file(dataFiles.keys), 0, 'the file is missing', adviceForNewKeys(folder))
 }
 
 /** Begins with one new key, of which there is no token yet, so that no credential from before is good any more. */
@@ -116,19 +111,17 @@ function parseKeys(input: unknown): StoredKey[] {
 }
 
 function parseKey(input: unknown): StoredKey {
-  if (!isObject(input) || typeof input.id !== 'string' || typeof input.secret !== 'string') {
+  if (!isObject(input) || typeof input.id !== 'string' || typeof input.secret !== 'string')
     throw new SyntaxError('it holds something that is no key')
-  }
   const { id, secret } = input
-  if (Buffer.from(secret, 'base64url').length !== KEY_BYTES) {
+  checkMembers(input, ['id', 'secret', ...keyTimes], 'a key')
+  if (Buffer.from(secret, 'base64url').length !== KEY_BYTES)
     throw new RangeError(`key "${id}" has not ${KEY_BYTES} bytes`)
-  }
-  const times = (['created', 'ttl', 'serverTtl', 'until'] as const).flatMap((name) => {
+  const times = keyTimes.flatMap((name) => {
     const value = input[name]
     if (value === undefined) return []
-    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MOMENT_MAX) {
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MOMENT_MAX)
       throw new RangeError(`"${name}" of key "${id}" is no time`)
-    }
     return [[name, value] as const]
   })
   return { id, secret, ...Object.fromEntries(times) }

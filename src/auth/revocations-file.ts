@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
-import { isObject } from '../json.ts'
+import { checkMembers, isObject } from '../json.ts'
 import { quoteForShell } from '../shell.ts'
 import { createJournalFile, type JournalFile, openJournalFile } from '../store/journal-file.ts'
 import type { JournalEnd } from '../store/journal-reader.ts'
@@ -84,12 +84,8 @@ function throwAdvised(error: unknown, folder: DataPaths): never {
 }
 
 export function revocationsMissing(folder: DataPaths): DamagedFileError {
-  return new DamagedFileError(
-    folder.file(dataFiles.revocations),
-    0,
-    'the file is missing',
-    adviceForNewKeys(folder),
-  )
+  const path = folder.file(dataFiles.revocations)
+  return new DamagedFileError(path, 0, 'the file is missing', adviceForNewKeys(folder))
 }
 
 /** Begins with no ended credential. */
@@ -100,6 +96,7 @@ export async function createRevocations(folder: DataPaths, files: FileSystem): P
 
 function parseRevocation(input: unknown): RevocationChange {
   if (isObject(input)) {
+    checkMembers(input, 'jti' in input ? ['jti', 'exp'] : ['passed'], 'an ended credential')
     if (typeof input.jti === 'string' && typeof input.exp === 'number')
       return { jti: input.jti, exp: input.exp }
     if (typeof input.passed === 'number') return { passed: input.passed }

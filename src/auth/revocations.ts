@@ -179,16 +179,9 @@ export async function openRevocations(
   if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
   const { ended, passed, end } = await readRevocations(file, folder)
   const position = await file.cut(end, log)
-  const revocations = new Revocations(
-    path,
-    file.header.store,
-    position,
-    ended,
-    passed,
-    makeClock(passed),
-    log,
-    files,
-  )
+  const { store } = file.header
+  const clock = makeClock(passed)
+  const revocations = new Revocations(path, store, position, ended, passed, clock, log, files)
   revocations.rewriteIfDue()
   return revocations
 }

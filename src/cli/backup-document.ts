@@ -1,11 +1,11 @@
 import { type Accounts, parseAccounts } from '../auth/accounts.ts'
-import { ConnbookError, DamagedFileError, systemCode, UsageError } from '../errors.ts'
+import { ConnbookError, inFile, systemCode, UsageError } from '../errors.ts'
 import { readStart } from '../files/atomic-file.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import { quoteForShell } from '../shell.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { ConfigurationIndex } from '../store/configuration-index.ts'
-import { readRecordDocument, type StateHeader, writeRecordDocument } from '../store/record-document.ts'
+import { loadRecordDocument, type StateHeader, writeRecordDocument } from '../store/record-document.ts'
 import { counted } from '../text.ts'
 
 /** Everything that is worth keeping of a data folder; signing keys are not, so a backup opens no session. */
@@ -17,7 +17,12 @@ export interface Backup extends StateHeader {
   readonly records: Iterable<Configuration>
 }
 
-const backupKind = { format: 'connbook backup', version: 1, advice: 'use another backup' }
+const backupKind = {
+  format: 'connbook backup',
+  version: 1,
+  members: ['createdAt', 'accounts'],
+  advice: 'use another backup',
+}
 
 /** The file of a backup cannot be opened. */
 export class BackupUnreadableError extends ConnbookError {
@@ -59,25 +64,19 @@ export async function readBackup(path: string, files: FileSystem): Promise<Backu
         `Cannot read backup "${path}": it is compressed; run first: gunzip ${quoteForShell(path)}`,
       )
     }
-    const records: Configuration[] = []
-    let jsonBytes = 0
-    const { members, store, revision, lastId, count } = await readRecordDocument(
+    const index = new ConfigurationIndex()
+    const { members, store, revision, lastId, count } = await loadRecordDocument(
       backupKind,
       path,
       file,
-      (record, bytes) => {
-        records.push(record)
-        jsonBytes += bytes
-      },
+      index,
     )
     try {
-      // Finds names that are given twice.
-      new ConfigurationIndex().load(records, jsonBytes, revision, lastId)
+      const accounts = parseAccounts(members.accounts)
       const createdAt = String(members.createdAt)
-      return { store, revision, lastId, count, createdAt, accounts: parseAccounts(members.accounts), records }
+      return { store, revision, lastId, count, createdAt, accounts, records: index.slice(0, count) }
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new DamagedFileError(path, 0, reason, backupKind.advice, { cause: error })
+      throw inFile(path, 0, error, backupKind.advice)
     }
   } finally {
     await file.close()

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { accountsMissing } from '../auth/accounts.ts'
-import { FolderRefusedError, systemCode } from '../errors.ts'
+import { FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import {
   checkDataFolder,
   checkNotRestoring,
@@ -89,13 +89,8 @@ export async function readBetweenRestores<T>(folder: string, read: () => Promise
  * reading again does no harm; but it also frees an inode, which a restore behind it may get.
  */
 async function lookOfKeys(folder: string): Promise<string | undefined> {
-  try {
-    const { ino, mtimeMs } = await realFileSystem.lstat(join(folder, dataFiles.keys))
-    return `${ino} ${mtimeMs}`
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
-    throw error
-  }
+  const found = await ifPresent(realFileSystem.lstat(join(folder, dataFiles.keys)))
+  return found && `${found.ino} ${found.mtimeMs}`
 }
 
 /** Nothing is there of what a first start makes. */

@@ -16,8 +16,6 @@ export const ansibleFormat: ExportFormat = {
   mediaType: 'application/yaml; charset=utf-8',
   fileName: 'inventory.yml',
   start: 'all:\n  hosts:\n',
-  between: '',
-  end: '',
   encode({ name, hostname, port, username }) {
     const key = quote(name)
     return (

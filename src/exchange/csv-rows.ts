@@ -1,10 +1,11 @@
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
-import { countNewlines, faultyRow, portOf, type Row, type RowReader, tooLongRow } from './row.ts'
+import { fieldNames, recordFields } from '../store/fields.ts'
+import { countNewlines, faultyRow, nextMatch, type Row, type RowReader, tooLongRow } from './row.ts'
 
-const required = ['name', 'hostname', 'port', 'username']
-const known = [...required, 'id']
 const LINE_FEED = 0x0a
-const ADVICE = `; write it as: ${required.join(',')}`
+const requiredFields = recordFields.flatMap(({ name, isRequired }) => (isRequired ? name : []))
+const known: readonly string[] = [...fieldNames, 'id']
+const ADVICE = `; write it as: ${requiredFields.join(',')}`
 
 /**
  * Reads RFC 4180 with a header line, which names the columns in any order; `id` is let pass. Lines may end in LF or CR
@@ -61,7 +62,7 @@ class CsvReader implements RowReader {
   /** Takes what stands before the next character that means something, and that; returns where to go on. */
   #takeSome(piece: string, at: number): number {
     const isQuoted = this.#state === 'quoted'
-    const end = isQuoted ? indexOrEnd(piece, '"', at) : nextSpecial(piece, at)
+    const end = nextMatch(piece, isQuoted ? quote : specials, at)
     const text = piece.slice(at, end)
     const special = piece.charAt(end)
     this.#characters += text.length + (special === '\n' || special === '\r' ? 0 : special.length)
@@ -138,9 +139,9 @@ function rowOf(line: number, columns: readonly string[], values: readonly string
   if (values.length !== columns.length)
     return faultyRow(line, `has ${values.length} fields, and the header has ${columns.length}`)
   const fields: Record<string, unknown> = {}
-  for (const [i, column] of columns.entries()) {
-    const value = values[i] ?? ''
-    fields[column] = column === 'port' ? portOf(value) : value
+  for (const { name, isRequired, parse } of recordFields) {
+    const text = values[columns.indexOf(name)]
+    if (text !== undefined && (isRequired || text !== '')) fields[name] = parse(text)
   }
   return { line, fields }
 }
@@ -148,19 +149,10 @@ function rowOf(line: number, columns: readonly string[], values: readonly string
 function faultOfHeader(columns: readonly string[]): string | undefined {
   const unknown = columns.find((column) => !known.includes(column))
   if (unknown !== undefined) return `names ${JSON.stringify(unknown)}, which is no field`
-  const missing = required.find((column) => !columns.includes(column))
+  const missing = requiredFields.find((column) => !columns.includes(column))
   if (missing !== undefined) return `does not name ${missing}`
   return new Set(columns).size < columns.length ? 'names a field twice' : undefined
 }
 
-function indexOrEnd(text: string, character: string, from: number): number {
-  const index = text.indexOf(character, from)
-  return index === -1 ? text.length : index
-}
-
 const specials = /[",\r\n]/g
-
-function nextSpecial(text: string, from: number): number {
-  specials.lastIndex = from
-  return specials.exec(text)?.index ?? text.length
-}
+const quote = /"/g

@@ -1,20 +1,23 @@
 import { quoteForShell } from '../shell.ts'
 import type { Configuration } from '../store/configuration.ts'
+import { fieldNames } from '../store/fields.ts'
 import type { ExportFormat } from './export-format.ts'
+
+const variables = fieldNames.map((name) => ({ name, ending: `_${name.toUpperCase()}` }))
 
 /** Variables of a POSIX shell, for `. ./connbook.env`. */
 export const envFormat: ExportFormat = {
   mediaType: 'text/plain; charset=utf-8',
   fileName: 'connbook.env',
-  start: '',
-  between: '',
-  end: '',
   encode(record) {
     const prefix = keyOf(record)
-    return (
-      `${prefix}_NAME=${quoteForShell(record.name)}\n${prefix}_HOSTNAME=${quoteForShell(record.hostname)}\n` +
-      `${prefix}_PORT=${record.port}\n${prefix}_USERNAME=${quoteForShell(record.username)}\n`
-    )
+    let lines = ''
+    for (const { name, ending } of variables) {
+      const value = record[name]
+      const word = typeof value === 'string' ? quoteForShell(value) : value
+      if (word !== undefined) lines += `${prefix}${ending}=${word}\n`
+    }
+    return lines
   },
   obstacle(record) {
     if (!/[A-Za-z0-9]/.test(record.name))

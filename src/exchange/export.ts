@@ -37,9 +37,10 @@ export async function prepareExport(
 ): Promise<Export> {
   const [forKeys, forBytes, forPieces] = [freeze(), freeze(), freeze()]
   const clashes = await findClashes(format, forKeys)
+  const { start = '', between = '', end = '' } = format
   const obstacles: Obstacle[] = []
-  let [bytes, count, leftOut] = [Buffer.byteLength(format.start + format.end), 0, 0]
-  const betweenBytes = Buffer.byteLength(format.between)
+  let [bytes, count, leftOut] = [Buffer.byteLength(start + end), 0, 0]
+  const betweenBytes = Buffer.byteLength(between)
   await inSlices(forBytes, (record) => {
     const reason = obstacleOf(record)
     if (reason === undefined) {
@@ -50,12 +51,30 @@ export async function prepareExport(
     leftOut += 1
     if (obstacles.length < obstaclesMax) obstacles.push({ name: record.name, reason })
   })
-  return { bytes, count, leftOut, obstacles, pieces: pieces(format, forPieces, obstacleOf) }
+  return { bytes, count, leftOut, obstacles, pieces: pieces() }
 
   function obstacleOf(record: Configuration): string | undefined {
     const key = format.keyOf?.(record)
     const isClash = key !== undefined && clashes.has(key)
-    return format.obstacle(record) ?? (isClash ? `would be ${key} like another one` : undefined)
+    return format.obstacle?.(record) ?? (isClash ? `would be ${key} like another one` : undefined)
+  }
+
+  function* pieces() {
+    let piece = start
+    let visited = 0
+    let count = 0
+    for (const record of forPieces) {
+      visited += 1
+      if (obstacleOf(record) === undefined) {
+        piece += (count === 0 ? '' : between) + format.encode(record)
+        count += 1
+      }
+      // Also a piece of nothing lets others have their turn.
+      if (visited % STREAM_SLICE_RECORDS > 0) continue
+      yield piece
+      piece = ''
+    }
+    yield piece + end
   }
 }
 
@@ -79,26 +98,4 @@ async function inSlices(records: Iterable<Configuration>, visit: (record: Config
     visited += 1
     if (visited % STREAM_SLICE_RECORDS === 0) await nextTurn()
   }
-}
-
-function* pieces(
-  format: ExportFormat,
-  records: Iterable<Configuration>,
-  obstacleOf: (record: Configuration) => string | undefined,
-): Generator<string> {
-  let piece = format.start
-  let visited = 0
-  let count = 0
-  for (const record of records) {
-    visited += 1
-    if (obstacleOf(record) === undefined) {
-      piece += (count === 0 ? '' : format.between) + format.encode(record)
-      count += 1
-    }
-    // Also a piece of nothing lets others have their turn.
-    if (visited % STREAM_SLICE_RECORDS > 0) continue
-    yield piece
-    piece = ''
-  }
-  yield piece + format.end
 }

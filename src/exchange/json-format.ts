@@ -8,5 +8,4 @@ export const jsonFormat: ExportFormat = {
   between: ',',
   end: ']}\n',
   encode: (record) => JSON.stringify(record),
-  obstacle: () => undefined,
 }

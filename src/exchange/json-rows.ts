@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../json.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 import { kindOf } from '../text.ts'
-import { countNewlines, faultyRow, type Row, type RowReader, tooLongRow } from './row.ts'
+import { countNewlines, faultyRow, nextMatch, type Row, type RowReader, tooLongRow } from './row.ts'
 
 /** What may stand before the first record, and how it may begin. */
 const HEAD = /^[ \t\r\n]*(?:(\{)[ \t\r\n]*"configurations"[ \t\r\n]*:[ \t\r\n]*)?\[/
@@ -72,7 +72,7 @@ class JsonReader implements RowReader {
       this.#append(piece.charAt(at))
       return at + 1
     }
-    const end = nextSpecial(piece, at, this.#isInString ? stringSpecials : specials)
+    const end = nextMatch(piece, this.#isInString ? stringSpecials : specials, at)
     const special = piece.charAt(end)
     this.#append(piece.slice(at, end))
     if (special === '' || this.#part === 'over') return piece.length
@@ -143,8 +143,3 @@ class JsonReader implements RowReader {
 
 const specials = /["{}[\],]/g
 const stringSpecials = /["\\]/g
-
-function nextSpecial(text: string, from: number, pattern: RegExp): number {
-  pattern.lastIndex = from
-  return pattern.exec(text)?.index ?? text.length
-}

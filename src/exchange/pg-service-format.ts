@@ -7,9 +7,7 @@ const LINE_BYTES_MAX = 1022
 export const pgServiceFormat: ExportFormat = {
   mediaType: 'text/plain; charset=utf-8',
   fileName: 'pg_service.conf',
-  start: '',
   between: '\n',
-  end: '',
   encode: ({ name, hostname, port, username }) =>
     `[${name}]\nhost=${bareHostname(hostname)}\nport=${port}\nuser=${username}\n`,
   obstacle({ name, username }) {

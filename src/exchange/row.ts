@@ -31,9 +31,10 @@ export function tooLongRow(line: number): FaultyRow {
   return faultyRow(line, `is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters; nothing behind it was read`)
 }
 
-/** The number that a text of digits means; any other text as it is, so that it is told to be no number. */
-export function portOf(text: string): unknown {
-  return /^\d{1,9}$/.test(text) ? Number(text) : text
+/** Where a text matches next; its end when it does not. @param pattern With the flag `g`. */
+export function nextMatch(text: string, pattern: RegExp, from: number): number {
+  pattern.lastIndex = from
+  return pattern.exec(text)?.index ?? text.length
 }
 
 /** How often a line ends in a text. */

@@ -10,9 +10,6 @@ import { bareHostname, type ExportFormat } from './export-format.ts'
 export const sshConfigFormat: ExportFormat = {
   mediaType: 'text/plain; charset=utf-8',
   fileName: 'ssh_config',
-  start: '',
-  between: '',
-  end: '',
   encode: ({ name, hostname, port, username }) =>
     `Host ${quote(name)}\n  HostName ${quote(bareHostname(hostname).replaceAll('%', '%%'))}\n` +
     `  Port ${port}\n  User ${quote(username)}\n`,

@@ -1,5 +1,6 @@
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
-import { faultyRow, portOf, type Row, type RowReader, tooLongRow } from './row.ts'
+import { parseDigits } from '../store/fields.ts'
+import { faultyRow, type Row, type RowReader, tooLongRow } from './row.ts'
 
 const DEFAULT_PORT = 22
 
@@ -117,7 +118,7 @@ function rowOf({ line, values }: Section, name: string): Row {
   const port = values.get('port')
   return {
     line,
-    fields: { name, hostname, port: port === undefined ? DEFAULT_PORT : portOf(port), username },
+    fields: { name, hostname, port: port === undefined ? DEFAULT_PORT : parseDigits(port), username },
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import { systemCode } from '../errors.ts'
+import { ifPresent, systemCode } from '../errors.ts'
 import { type FileSystem, type OpenFile, realFileSystem } from './file-system.ts'
 
 /** A file that is written in pieces and shows under its name only when complete and on disk. */
@@ -90,15 +90,15 @@ export async function openTemporaryFile(
   return { path: temporary, file }
 }
 
-/** Replaces the file at `path`, mode 0600: after a crash at any moment it holds the old text or the new, whole. */
+/** Replaces the file at `path`, mode 0600: after a crash at any moment it holds the old content or the new, whole. */
 export async function writeAtomicFile(
   path: string,
-  text: string,
+  content: string | Uint8Array,
   files: FileSystem = realFileSystem,
 ): Promise<void> {
   const file = await openAtomicFile(path, files)
   try {
-    await file.write(text)
+    await file.write(content)
     await file.commit()
   } catch (error) {
     await file.abort()
@@ -143,11 +143,7 @@ export async function syncFolder(path: string, files: FileSystem = realFileSyste
 
 /** Removes a file; an absent one is fine. */
 export async function removeIfPresent(path: string, files: FileSystem = realFileSystem): Promise<void> {
-  try {
-    await files.unlink(path)
-  } catch (error) {
-    if (systemCode(error) !== 'ENOENT') throw error
-  }
+  await ifPresent(files.unlink(path))
 }
 
 /** The file that a temporary one was to become; undefined when the name is not that of a temporary file. */

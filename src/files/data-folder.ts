@@ -1,6 +1,6 @@
 import { constants, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { FolderInUseError, FolderRefusedError, systemCode } from '../errors.ts'
+import { FolderInUseError, FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
 import { describeOwner } from '../text.ts'
 import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
@@ -145,11 +145,8 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
     const isData = dataFileNames.includes(entry)
     if (!isData && !leftovers.some((name) => name.test(entry))) continue
     const entryPath = join(path, entry)
-    const found = await files.lstat(entryPath).catch((error: unknown) => {
-      // A server beside may have moved it meanwhile.
-      if (systemCode(error) === 'ENOENT') return undefined
-      throw error
-    })
+    // A server beside may have moved it meanwhile.
+    const found = await ifPresent(files.lstat(entryPath))
     if (found === undefined) continue
     if (isData && !found.isFile()) throw refused(entryPath, 'it is not a plain file', found, 'move it away')
     const isFolder = found.isDirectory()

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { DamagedFileError, systemCode } from '../errors.ts'
+import { DamagedFileError, ifPresent } from '../errors.ts'
 import { CREDENTIALS_POLL_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { syncFolder } from './atomic-file.ts'
@@ -84,11 +84,6 @@ export function followDocument<Content>(options: FollowOptions<Content>): () => 
 
 /** What differs when a file has been replaced. */
 async function lookOf(path: string, files: FileSystem): Promise<string> {
-  try {
-    const { ino, mtimeMs, size } = await files.stat(path)
-    return `${ino} ${mtimeMs} ${size}`
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return 'missing'
-    throw error
-  }
+  const found = await ifPresent(files.stat(path))
+  return found === undefined ? 'missing' : `${found.ino} ${found.mtimeMs} ${found.size}`
 }

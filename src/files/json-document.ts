@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
-import { DamagedFileError, systemCode } from '../errors.ts'
-import { isObject, parseJson } from '../json.ts'
+import { DamagedFileError, ifPresent, inFile, NewerFormError } from '../errors.ts'
+import { checkMembers, isObject, parseJson } from '../json.ts'
 import { writeAtomicFile } from './atomic-file.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
 
@@ -28,23 +28,15 @@ export function createJsonDocument<Content>(
 ): JsonDocument<Content> {
   return {
     async read() {
-      let bytes: Buffer
-      try {
-        // Reading a pipe would wait for a writer, and hold a thread up meanwhile.
-        if (!(await files.lstat(path)).isFile()) {
-          throw new DamagedFileError(path, 0, 'it is not a plain file', advice)
-        }
-        bytes = await files.readFile(path)
-      } catch (error) {
-        if (systemCode(error) === 'ENOENT') return undefined
-        throw error
-      }
+      // Reading a pipe would wait for a writer, and hold a thread up meanwhile.
+      if ((await ifPresent(files.lstat(path)))?.isFile() === false)
+        throw new DamagedFileError(path, 0, 'it is not a plain file', advice)
+      const bytes = await ifPresent(files.readFile(path))
+      if (bytes === undefined) return undefined
       try {
         return parse(openEnvelope(bytes.toString('utf8')))
       } catch (error) {
-        if (error instanceof DamagedFileError) throw error
-        const reason = error instanceof Error ? error.message : String(error)
-        throw new DamagedFileError(path, 0, reason, advice, { cause: error })
+        throw inFile(path, 0, error, advice)
       }
     },
     async write(content) {
@@ -56,12 +48,11 @@ export function createJsonDocument<Content>(
     // The parser's own message would quote the text, and these files hold secrets.
     const envelope = parseJson(text)
     if (!isObject(envelope) || envelope.format !== format) throw new SyntaxError(`it is no "${format}" file`)
-    if (envelope.version !== VERSION) {
-      const reason = `version ${envelope.version} is unknown to this program, which reads ${VERSION},`
-      throw new DamagedFileError(path, 0, reason, 'use the connbook that wrote it, or a newer one')
-    }
-    if (envelope.checksum !== checksum(envelope.content)) throw new SyntaxError('checksum differs')
-    return envelope.content
+    const { format: _, version, checksum: sum, content, ...others } = envelope
+    if (version !== VERSION) throw new NewerFormError(`version ${version}`, VERSION)
+    if (sum !== checksum(content)) throw new SyntaxError('checksum differs')
+    checkMembers(others, [], 'the file')
+    return content
   }
 }
 

@@ -1,9 +1,11 @@
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
+import { recordFields, type SortField } from './fields.ts'
 import { SortedIndex } from './sorted-index.ts'
 
-export const sortFields = ['name', 'hostname', 'port', 'username'] as const
-type SortField = (typeof sortFields)[number]
+export const sortFields: readonly SortField[] = recordFields.flatMap(({ name, isSortable }) =>
+  isSortable ? name : [],
+)
 
 /** How a list is ordered: by a field, rising, or falling with `-`. */
 export type Sort = SortField | `-${SortField}`

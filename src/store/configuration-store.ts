@@ -80,14 +80,8 @@ export class ConfigurationStore {
       refuse: () => this.#staged.clear(),
       recover: () => this.#recover(),
     }
-    this.#journal = new Journal(
-      folder.file(dataFiles.journal),
-      recovered.store,
-      recovered.position,
-      owner,
-      log,
-      files,
-    )
+    const { store, position } = recovered
+    this.#journal = new Journal(folder.file(dataFiles.journal), store, position, owner, log, files)
     this.#snapshotIfDue()
   }
 
@@ -332,12 +326,8 @@ export class ConfigurationStore {
     const beganMs = performance.now()
     const { revision, lastId, count } = this.#index
     const path = this.#folder.file(dataFiles.snapshot)
-    const bytes = await writeSnapshot(
-      path,
-      { store: this.id, revision, lastId, count },
-      this.#index.freeze(),
-      this.#files,
-    )
+    const header = { store: this.id, revision, lastId, count }
+    const bytes = await writeSnapshot(path, header, this.#index.freeze(), this.#files)
     this.#snapshotDueBytes = Math.max(this.#snapshotBytesMin, bytes)
     this.snapshots.written.increment()
     this.snapshots.last = { atMs: Date.now(), seconds: (performance.now() - beganMs) / 1000 }

@@ -35,9 +35,10 @@ export function planImport(
   let unchanged = 0
   for (const draft of drafts) {
     const before = find(draft.name)
-    if (before === undefined) added.push(new Configuration(lastId + added.length + 1, draft))
-    else if (isSame(before, draft)) unchanged += 1
-    else modified.push({ before, after: new Configuration(before.id, draft) })
+    const after = before?.with(draft) ?? new Configuration(lastId + added.length + 1, draft)
+    if (before === undefined) added.push(after)
+    else if (after === before) unchanged += 1
+    else modified.push({ before, after })
   }
   if (mode === 'merge') return { added, modified, removed: [], unchanged }
   const kept = new Set(drafts.map(({ name }) => name))
@@ -52,8 +53,4 @@ export function changesOf({ added, modified, removed }: ImportPlan): Change[] {
     ...modified.map(({ before, after }) => ({ modify: after, name: before.name })),
     ...added.map((record) => ({ add: record })),
   ]
-}
-
-function isSame(record: Configuration, { hostname, port, username }: NewConfiguration): boolean {
-  return record.hostname === hostname && record.port === port && record.username === username
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import { DamagedFileError, systemCode } from '../errors.ts'
-import { openAtomicFile } from '../files/atomic-file.ts'
+import { DamagedFileError, ifPresent } from '../errors.ts'
+import { openAtomicFile, writeAtomicFile } from '../files/atomic-file.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import { FRAME_CHANGES_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -43,18 +43,8 @@ export function encodeJournalStart(header: JournalHeader, changes: readonly unkn
 }
 
 /** Makes an empty journal, durably, in the place of whatever is there. */
-export async function createJournalFile(
-  path: string,
-  header: JournalHeader,
-  files: FileSystem,
-): Promise<void> {
-  const file = await openAtomicFile(path, files)
-  try {
-    await file.write(encodeJournalStart(header, []).bytes)
-    await file.commit()
-  } finally {
-    await file.abort()
-  }
+export function createJournalFile(path: string, header: JournalHeader, files: FileSystem): Promise<void> {
+  return writeAtomicFile(path, encodeJournalStart(header, []).bytes, files)
 }
 
 /** A journal file that was opened and is still to be read. */
@@ -85,13 +75,8 @@ export async function openJournalFile(
   files: FileSystem,
   flags: 'r' | 'r+' = 'r+',
 ): Promise<JournalFile | undefined> {
-  let file: OpenFile
-  try {
-    file = await files.open(path, flags)
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
-    throw error
-  }
+  const file = await ifPresent(files.open(path, flags))
+  if (file === undefined) return undefined
   try {
     const header = await readJournalHeader(path, file)
     return {

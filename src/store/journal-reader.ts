@@ -1,8 +1,8 @@
-import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
+import { DamagedFileError, inFile, NewerFormError, RESTORE_ADVICE } from '../errors.ts'
 import { readStart } from '../files/atomic-file.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
-import { isObject, parseJson } from '../json.ts'
+import { checkMembers, isObject, parseJson } from '../json.ts'
 import { quoteForShell } from '../shell.ts'
 import { type Frame, parseFrame, parseLastFrame } from './frame.ts'
 
@@ -41,18 +41,22 @@ export async function readJournalHeader(path: string, file: OpenFile): Promise<J
   const start = Buffer.alloc(HEADER_BYTES_MAX)
   const newline = start.subarray(0, await readStart(file, start)).indexOf('\n')
   const frame = newline === -1 ? undefined : parseFrame(start.subarray(0, newline))
-  if (frame === undefined || frame.crcAfter(0) !== frame.storedCrc) {
+  if (frame === undefined || frame.crcAfter(0) !== frame.storedCrc)
     throw new DamagedFileError(path, 0, 'the first line is no journal header', RESTORE_ADVICE)
+  try {
+    return { store: parseHeader(parseArray(frame.json)?.[0]), after: frame.firstRevision }
+  } catch (error) {
+    throw inFile(path, 0, error, RESTORE_ADVICE)
   }
-  const content = parseArray(frame.json)?.[0]
-  if (!isObject(content) || typeof content.store !== 'string') {
-    throw new DamagedFileError(path, 0, 'the header names no store', RESTORE_ADVICE)
-  }
-  if (content.journal !== JOURNAL_VERSION) {
-    const reason = `journal version ${content.journal} is unknown to this program, which reads ${JOURNAL_VERSION},`
-    throw new DamagedFileError(path, 0, reason, 'start the connbook that wrote it, or a newer one')
-  }
-  return { store: content.store, after: frame.firstRevision }
+}
+
+function parseHeader(input: unknown): string {
+  if (!isObject(input)) throw new SyntaxError('the header names no store')
+  const { journal, store, ...others } = input
+  if (journal !== JOURNAL_VERSION) throw new NewerFormError(`journal version ${journal}`, JOURNAL_VERSION)
+  checkMembers(others, [], 'the header')
+  if (typeof store !== 'string') throw new SyntaxError('the header names no store')
+  return store
 }
 
 /**
@@ -101,13 +105,8 @@ export async function readJournal(
 
   function damage(offset: number, reason: string, cause?: unknown) {
     const cut = `truncate -s ${offset} ${quoteForShell(path)}`
-    return new DamagedFileError(
-      path,
-      offset,
-      reason,
-      `${RESTORE_ADVICE}; or, to give up what is behind, run: ${cut}`,
-      { cause },
-    )
+    const advice = `${RESTORE_ADVICE}; or, to give up what is behind, run: ${cut}`
+    return new DamagedFileError(path, offset, reason, advice, { cause })
   }
 
   /** Its checksum cannot be tried without the lost frame before it, but no torn write looks like this. */
@@ -122,6 +121,7 @@ export async function readJournal(
         visit(change, revision)
       }
     } catch (error) {
+      if (error instanceof NewerFormError) throw inFile(path, offset, error, RESTORE_ADVICE)
       const reason = `revision ${revision} does not fit (${error instanceof Error ? error.message : error})`
       throw damage(offset, reason, error)
     }

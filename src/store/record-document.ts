@@ -1,14 +1,17 @@
 import { crc32 } from 'node:zlib'
-import { DamagedFileError } from '../errors.ts'
+import { DamagedFileError, inFile, NewerFormError } from '../errors.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
-import { isObject, parseJson } from '../json.ts'
+import { checkMembers, isObject, parseJson } from '../json.ts'
 import { SNAPSHOT_SLICE_RECORDS } from '../limits.ts'
 import { parseStoredRecord } from './change.ts'
 import type { Configuration } from './configuration.ts'
+import type { ConfigurationIndex } from './configuration-index.ts'
 
 const CLOSING_BRACKET = 0x5d
 const COMMA = 0x2c
+
+const headerMembers = ['format', 'version', 'store', 'revision', 'lastId', 'count', 'records']
 
 /** What a document says of the state that it holds. */
 export interface StateHeader {
@@ -27,13 +30,15 @@ export interface DocumentKind {
   /** What a file of the kind says of itself: "connbook snapshot". */
   readonly format: string
   readonly version: number
+  /** Members of the header that other kinds have not. */
+  readonly members: readonly string[]
   /** What an operator can do about a damaged one. */
   readonly advice: string
 }
 
 /** What stands before the records. */
 export interface DocumentStart extends StateHeader {
-  /** Everything else. */
+  /** The members of the kind, and all others. */
   readonly members: Readonly<Record<string, unknown>>
 }
 
@@ -82,14 +87,13 @@ export async function writeRecordDocument(
  * @throws {DamagedFileError} when the file is not what was written, naming the offset.
  */
 export async function readRecordDocument(
-  { format, version, advice }: DocumentKind,
+  { format, version, members: ownMembers, advice }: DocumentKind,
   path: string,
   file: OpenFile,
   visit: (record: Configuration, jsonBytes: number) => void,
 ): Promise<DocumentStart & { readonly size: number }> {
-  const damage = (offset: number, reason: string, otherAdvice = advice) =>
-    new DamagedFileError(path, offset, reason, otherAdvice)
-  const found: { start?: DocumentStart; isClosed: boolean } = { isClosed: false }
+  const damage = (offset: number, reason: string) => new DamagedFileError(path, offset, reason, advice)
+  const found: { start?: DocumentStart; isClosed: boolean; newer?: Error } = { isClosed: false }
   let crc = 0
   let lastId = 0
   let records = 0
@@ -97,23 +101,32 @@ export async function readRecordDocument(
   await forEachLine(file, (line, offset, isWhole) => {
     if (!isWhole) throw damage(offset, 'the file was cut')
     if (found.isClosed) throw damage(offset, 'something stands behind the end')
-    if (found.start === undefined) found.start = parseStart(line)
-    else if (line[0] === CLOSING_BRACKET) {
-      if (line.toString('latin1') !== `],"checksum":"${hex(crc)}"}`)
-        throw damage(offset, 'the checksum differs')
-      found.isClosed = true
-    } else {
-      const record = parseRecordLine(line)
-      if (record === undefined || record.id <= lastId) throw damage(offset, 'the line is no record')
-      visit(record, jsonBytesOf(line))
-      lastId = record.id
-      records += 1
+    try {
+      if (found.start === undefined) {
+        found.start = parseStart(line)
+        checkMembers(found.start.members, [...headerMembers, ...ownMembers], 'the header')
+      } else if (line[0] === CLOSING_BRACKET) {
+        if (line.toString('latin1') !== `],"checksum":"${hex(crc)}"}`)
+          throw damage(offset, 'the checksum differs')
+        found.isClosed = true
+      } else {
+        const record = parseRecordLine(line)
+        if (record === undefined || record.id <= lastId) throw damage(offset, 'the line is no record')
+        visit(record, jsonBytesOf(line))
+        lastId = record.id
+        records += 1
+      }
+    } catch (error) {
+      if (!(error instanceof NewerFormError)) throw error
+      // A damaged file can look like a newer one: the checksum decides.
+      found.newer ??= inFile(path, offset, error, advice)
     }
     crc = crc32('\n', crc32(line, crc))
   })
   const { size } = await file.stat()
   if (found.start === undefined) throw damage(0, 'the file is empty')
   if (!found.isClosed) throw damage(size, 'the file was cut')
+  if (found.newer !== undefined) throw found.newer
   if (found.start.count !== records || found.start.lastId < lastId) throw damage(0, 'the header does not fit')
   return { ...found.start, size }
 
@@ -121,15 +134,37 @@ export async function readRecordDocument(
     const members = parseJson(`${line.toString('utf8')}]}`)
     if (!isObject(members) || members.format !== format)
       throw damage(0, `the first line is no ${format} header`)
-    if (members.version !== version) {
-      const reason = `${format} version ${members.version} is unknown to this program, which reads ${version},`
-      throw damage(0, reason, 'use the connbook that wrote it, or a newer one')
-    }
+    if (members.version !== version)
+      throw inFile(path, 0, new NewerFormError(`${format} version ${members.version}`, version), advice)
     const { store, revision, lastId, count } = members
-    if (typeof store !== 'string' || !isCount(revision) || !isCount(lastId) || !isCount(count)) {
+    if (typeof store !== 'string' || !isCount(revision) || !isCount(lastId) || !isCount(count))
       throw damage(0, 'the header is not complete')
-    }
     return { store, revision, lastId, count, members }
+  }
+}
+
+/**
+ * Reads a document as `readRecordDocument` does, into an index.
+ *
+ * @throws {DamagedFileError} also when two records have the same name.
+ */
+export async function loadRecordDocument(
+  kind: DocumentKind,
+  path: string,
+  file: OpenFile,
+  index: ConfigurationIndex,
+): Promise<DocumentStart & { readonly size: number }> {
+  const records: Configuration[] = []
+  let jsonBytes = 0
+  const start = await readRecordDocument(kind, path, file, (record, bytes) => {
+    records.push(record)
+    jsonBytes += bytes
+  })
+  try {
+    index.load(records, jsonBytes, start.revision, start.lastId)
+    return start
+  } catch (error) {
+    throw inFile(path, 0, error, kind.advice)
   }
 }
 

@@ -1,10 +1,12 @@
-import { RESTORE_ADVICE, systemCode } from '../errors.ts'
+import { ifPresent, RESTORE_ADVICE } from '../errors.ts'
 import { openAtomicFile } from '../files/atomic-file.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import { SNAPSHOT_SYNC_BYTES } from '../limits.ts'
 import type { Configuration } from './configuration.ts'
+import type { ConfigurationIndex } from './configuration-index.ts'
 import {
   type DocumentStart,
+  loadRecordDocument,
   readRecordDocument,
   type StateHeader,
   writeRecordDocument,
@@ -13,6 +15,7 @@ import {
 const snapshotKind = {
   format: 'connbook snapshot',
   version: 1,
+  members: [],
   advice: RESTORE_ADVICE,
 }
 
@@ -52,22 +55,21 @@ export interface SnapshotFile {
   read(
     visit: (record: Configuration, jsonBytes: number) => void,
   ): Promise<DocumentStart & { readonly size: number }>
+  /** See `loadRecordDocument`. */
+  load(index: ConfigurationIndex): Promise<DocumentStart & { readonly size: number }>
   close(): Promise<void>
 }
 
 /** Undefined when there is no such file. */
 export async function openSnapshot(path: string, files: FileSystem): Promise<SnapshotFile | undefined> {
-  let file: OpenFile
-  try {
-    file = await files.open(path, 'r')
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
-    throw error
-  }
-  return {
-    path,
-    file,
-    read: (visit) => readRecordDocument(snapshotKind, path, file, visit),
-    close: () => file.close(),
-  }
+  const file = await ifPresent(files.open(path, 'r'))
+  return (
+    file && {
+      path,
+      file,
+      read: (visit) => readRecordDocument(snapshotKind, path, file, visit),
+      load: (index) => loadRecordDocument(snapshotKind, path, file, index),
+      close: () => file.close(),
+    }
+  )
 }

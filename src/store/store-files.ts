@@ -1,8 +1,7 @@
-import { ConnbookError, DamagedFileError, RESTORE_ADVICE, systemCode } from '../errors.ts'
+import { ConnbookError, DamagedFileError, ifPresent, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import { parseChange } from './change.ts'
-import type { Configuration } from './configuration.ts'
 import { ConfigurationIndex } from './configuration-index.ts'
 import { checkStore, type JournalFile, openJournalFile } from './journal-file.ts'
 import type { JournalEnd } from './journal-reader.ts'
@@ -86,10 +85,9 @@ export async function readStoreFiles(
 ): Promise<StoredState> {
   const path = folder.file(dataFiles.journal)
   const index = new ConfigurationIndex()
-  const loaded = snapshot && (await loadSnapshot(snapshot, index))
-  if (oldJournal === undefined && journal === undefined && (mustExist || loaded !== undefined)) {
+  const loaded = await snapshot?.load(index)
+  if (oldJournal === undefined && journal === undefined && (mustExist || loaded !== undefined))
     throw new DamagedFileError(path, 0, 'the journal is missing', RESTORE_ADVICE)
-  }
   const store = loaded?.store ?? oldJournal?.header.store ?? journal?.header.store
   for (const file of [oldJournal, journal]) {
     if (file !== undefined && store !== undefined) checkStore(file.path, file.header, store)
@@ -163,21 +161,6 @@ export async function readStoreBeside(
   )
 }
 
-async function loadSnapshot(file: SnapshotFile, index: ConfigurationIndex) {
-  const records: Configuration[] = []
-  let jsonBytes = 0
-  const loaded = await file.read((record, bytes) => {
-    records.push(record)
-    jsonBytes += bytes
-  })
-  try {
-    index.load(records, jsonBytes, loaded.revision, loaded.lastId)
-  } catch (error) {
-    throw new DamagedFileError(file.path, 0, String(error), RESTORE_ADVICE, { cause: error })
-  }
-  return loaded
-}
-
 /**
  * Whether the names still stand for what was opened.
  *
@@ -196,10 +179,7 @@ async function areInPlace(
   ] as const
   for (const [path, file] of places) {
     const opened = await file?.stat()
-    const named = await files.stat(path).catch((error: unknown) => {
-      if (systemCode(error) === 'ENOENT') return undefined
-      throw error
-    })
+    const named = await ifPresent(files.stat(path))
     if (opened?.ino !== named?.ino || opened?.dev !== named?.dev) return false
   }
   return true

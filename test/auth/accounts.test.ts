@@ -147,6 +147,12 @@ describe('accountsDocument', () => {
     'an empty scope': { lastGeneration: 1, users: [{ ...account, scope: '' }], clients: [] },
     'an unknown scope': { lastGeneration: 1, users: [], clients: [{ ...account, scope: 'write' }] },
     'a scope that is no string': { lastGeneration: 1, users: [{ ...account, scope: null }], clients: [] },
+    'an account with a member more': {
+      lastGeneration: 1,
+      users: [],
+      clients: [{ ...account, expires: 1 }],
+    },
+    'a member more': { lastGeneration: 1, users: [], clients: [], groups: [] },
     'a secret in the clear': { lastGeneration: 1, users: [{ ...account, secret: 'secret' }], clients: [] },
   }
   for (const [what, content] of Object.entries(contents)) {

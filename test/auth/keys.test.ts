@@ -107,6 +107,7 @@ describe('the signing keys', () => {
     'a key whose end no date can tell': [key('a', 1), { ...key('b', 2), until: 1e13 }],
     'a life of tokens that is negative': [{ ...key('a', 1), ttl: -1 }],
     'a half second': [{ ...key('a', 1), created: 0.5 }],
+    'a key with a member more': [{ ...key('a', 1), algorithm: 'x' }],
     'a first key that has been superseded': [{ ...key('a', 1), until: 5 }, key('b', 2)],
     'more keys than there may be': Array.from({ length: KEYS_MAX + 1 }, (_, i) => key(`${i}`, i)),
     'a good key before a bad one': [key('a', 1), { id: 'b', secret: '' }],

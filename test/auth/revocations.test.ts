@@ -1,11 +1,13 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { appendFile, readdir, readFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { openRevocations } from '../../src/auth/revocations.ts'
+import { checkRevocations } from '../../src/auth/revocations-file.ts'
 import { DamagedFileError, StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { REVOCATIONS_BYTES_MIN } from '../../src/limits.ts'
+import { encodeJournalStart } from '../../src/store/journal-file.ts'
 import { eventually } from '../support/eventually.ts'
 import { createFailingFiles, failOn, holdUp } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'
@@ -131,6 +133,22 @@ describe('Revocations', () => {
     await second.close()
     assert.ok(log.events.includes('torn_tail_set_aside'))
     assert.ok((await readdir(folder.path)).some((name) => name.startsWith('revocations.torn-')))
+  })
+
+  it('refuses a line with a member more as one of a newer connbook, and changes nothing', async (t) => {
+    const { folder, files, path } = await setUp(t)
+    const line = { jti: 'a', exp: 1, account: 'x' }
+    await writeFile(path, encodeJournalStart({ store: 's', after: 0 }, [line]).bytes)
+    const before = await readFile(path)
+    await assert.rejects(checkRevocations(folder, true, files), (error) => {
+      assert.match(
+        String(error),
+        /newer connbook: the member "account" of an ended credential .* at byte \d+; use the/,
+      )
+      assert.doesNotMatch(String(error), /truncate|mv |echo/)
+      return true
+    })
+    assert.deepEqual(await readFile(path), before)
   })
 
   it('calls a missing file damage where it must exist, and makes none', async (t) => {

@@ -4,12 +4,15 @@ import { execFileSync } from 'node:child_process'
 import { appendFile, chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
+import { DamagedFileError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
+import { encodeFrame } from '../../src/store/frame.ts'
 import { createJournalFile } from '../../src/store/journal-file.ts'
 import { type FolderImage, writeImage } from '../faults/folder-image.ts'
 import { prepareFolders } from '../faults/prepared-folder.ts'
 import { runCommand } from '../support/command.ts'
+import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { check, said } from './checked-folder.ts'
 import { copyOf, makeUsedFolder } from './kept-state.ts'
@@ -206,6 +209,47 @@ describe('connbook check', { timeout: 60_000 }, () => {
       assert.doesNotMatch(stdout, /sound/)
     })
   }
+
+  /** The line of a journal with another member in its first record, and checksums that fit. */
+  const addMember = async (path: string) => {
+    const text = await readFile(path, 'utf8')
+    let crc = 0
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => {
+        const [, , revision = ''] = line.split(' ', 3)
+        const json = line.replace(/^\S+ \d+ \d+ /, '')
+        const frame = encodeFrame(crc, Number(revision), json.replace('"port":', '"note":"x","port":'))
+        crc = frame.crc
+        return frame.bytes
+      })
+    await writeFile(path, Buffer.concat(lines))
+  }
+
+  const journalOf = (folder: string) => readFile(join(folder, dataFiles.journal), 'utf8')
+
+  it('and all that read a folder refuse the records of a newer connbook, and touch nothing', async (t) => {
+    const folder = await copyOf(used, t)
+    await addMember(join(folder, dataFiles.journal))
+    const [before, journal] = [await photograph(folder), await journalOf(folder)]
+    const said =
+      /newer connbook: the member "note" of a record is unknown .* at byte \d+; use the connbook that wrote/
+    const target = join(await temporaryFolder(t), 'backup.json')
+    const commands = [['check'], ['backup', target], ['export', '--format', 'csv']]
+    for (const command of commands) {
+      const { code, stdout, stderr } = await runCommand([...command, '--data', folder])
+      assert.equal(code, 65, stderr)
+      assert.match(stdout + stderr, said)
+      assert.doesNotMatch(stdout + stderr, /truncate|torn/)
+      assert.deepEqual(await photograph(folder), before)
+    }
+    await assert.rejects(
+      start(t, { folder }),
+      (error) => error instanceof DamagedFileError && said.test(error.message),
+    )
+    assert.deepEqual(await journalOf(folder), journal)
+  })
 
   it('tells of a gap between the journals', async (t) => {
     const folder = await writeFolder(t, compacting.image)

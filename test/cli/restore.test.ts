@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { gzipSync } from 'node:zlib'
+import { crc32, gzipSync } from 'node:zlib'
 import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
 import { pathOf } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
@@ -20,6 +20,12 @@ import { contentsIn, photograph } from './photograph.ts'
 
 const used = await makeUsedFolder({ after })
 const backupText = await readFile(used.backup, 'utf8')
+
+/** A backup that was changed, with a checksum that fits. */
+function reseal(text: string): string {
+  const body = text.slice(0, text.lastIndexOf('],"checksum"'))
+  return `${body}],"checksum":"${crc32(body).toString(16).padStart(8, '0')}"}\n`
+}
 
 const BROKEN_BACKUPS = extent({ quick: 8, full: 200 })
 
@@ -216,6 +222,18 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     'is of a later version': [
       backupText.replace('"version":1', '"version":2'),
       /version 2 is unknown to this program, which reads 1, at byte 0; use the connbook that wrote it, or a newer one/,
+    ],
+    'has a member more': [
+      reseal(backupText.replace('"createdAt"', '"labels":{},"createdAt"')),
+      /newer connbook: the member "labels" of the header is unknown .*; use the connbook that wrote it/,
+    ],
+    'has a member more in its accounts': [
+      reseal(backupText.replace('"lastGeneration"', '"groups":[],"lastGeneration"')),
+      /newer connbook: the member "groups" of the accounts is unknown .*; use the connbook that wrote it/,
+    ],
+    'has a member more in a record': [
+      reseal(backupText.replace('"port"', '"note":"x","port"')),
+      /newer connbook: the member "note" of a record is unknown .*; use the connbook that wrote it/,
     ],
     'lacks its last line': [
       backupText.replace(/\n\].*\n$/, '\n'),

@@ -80,6 +80,22 @@ describe('a JSON document', () => {
     }
   })
 
+  it('is refused for a member more around its content, and the remedy is the newer connbook', async (t) => {
+    const { document, path } = await documentFile(t)
+    await document.write(content)
+    const text = await readFile(path, 'utf8')
+    await writeFile(path, text.replace('"format"', '"owner": "x", "format"'))
+    await assert.rejects(document.read(), (error) => {
+      assert.ok(error instanceof DamagedFileError)
+      assert.match(
+        error.message,
+        /newer connbook: the member "owner" of the file is unknown to this program, at byte 0/,
+      )
+      assert.doesNotMatch(error.message, /mend it/)
+      return true
+    })
+  })
+
   it('is refused, with the reason, when its content does not parse', async (t) => {
     const refuse = () => {
       throw new SyntaxError('it holds no list')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { DamagedFileError } from '../../src/errors.ts'
+import { DamagedFileError, NewerFormError } from '../../src/errors.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { LINE_BYTES_MAX } from '../../src/limits.ts'
 import { encodeFrame } from '../../src/store/frame.ts'
@@ -54,6 +54,53 @@ function* bitFlips(bytes: Buffer): Generator<{ offset: number; flipped: Buffer }
     yield { offset, flipped }
   }
 }
+
+describe('a journal of a newer connbook', () => {
+  const newer = encodeJournal('this store', [['a'], ['b']])
+  /** A header with a checksum that fits. */
+  const headed = (content: object) => encodeFrame(0, 0, JSON.stringify([content])).bytes
+  const wrong: Record<string, [content: object, said: RegExp]> = {
+    'of another version': [
+      { journal: 2, store: 'this store' },
+      /: journal version 2 is unknown to this program, which reads 1, at byte 0; use the connbook that wrote it/,
+    ],
+    'of another version in another form': [{ journal: 2, stores: [] }, /journal version 2 is unknown/],
+    'with a member more': [
+      { journal: 1, store: 'this store', cluster: 'c' },
+      /written by a newer connbook: the member "cluster" of the header is unknown to this program, at byte 0; use/,
+    ],
+  }
+  for (const [what, [content, said]] of Object.entries(wrong)) {
+    it(`${what} in its header is refused`, async (t) => {
+      const journal = await journalFile(t)
+      await journal.write(headed(content))
+      await assert.rejects(journal.replay(), said)
+    })
+  }
+
+  it('is refused for a last frame that nobody knows, and nothing of it is cut off', async (t) => {
+    const { path, write, tornFiles } = await journalFile(t)
+    await write(newer.header, ...newer.frames)
+    const bytes = await readFile(path)
+    const journal = (await openJournalFile(path, realFileSystem)) ?? assert.fail('it is not there')
+    t.after(() => journal.close())
+    const refuse = (change: unknown) => {
+      if (change === 'b') throw new NewerFormError('the change "b"')
+    }
+    await assert.rejects(journal.read(refuse), (error) => {
+      const offset = newer.header.length + (newer.frames[0]?.length ?? 0)
+      damagedAt(offset)(error)
+      assert.match(
+        String(error),
+        /written by a newer connbook: .* at byte \d+; use the connbook that wrote it/,
+      )
+      assert.doesNotMatch(String(error), /truncate|does not fit/)
+      return true
+    })
+    assert.deepEqual(await readFile(path), bytes)
+    assert.deepEqual(await tornFiles(), [])
+  })
+})
 
 describe('a torn tail', () => {
   const tails = {

@@ -113,12 +113,32 @@ describe('a damaged snapshot', () => {
     }
   })
 
+  it('is called damaged, and not newer, when a member more comes of damage', async (t) => {
+    const { path, write, read } = await snapshotFile(t)
+    await write(records)
+    const text = await readFile(path, 'utf8')
+    for (const replaced of ['"records"', '"id":3,']) {
+      await writeFile(path, text.replace(replaced, `"more":1,${replaced}`))
+      await assert.rejects(read(), /the checksum differs/)
+    }
+  })
+
   const [first, second] = records.map((record) => record.json) as [string, string]
   const cases = {
     'a newer version': [
       '"version":1',
       '"version":2',
       /connbook snapshot version 2 is unknown .* use the connbook that wrote it/,
+    ],
+    'a member more in its header': [
+      '"revision":9',
+      '"revision":9,"cluster":"c"',
+      /newer connbook: the member "cluster" of the header is unknown to this program, at byte 0; use the connbook/,
+    ],
+    'a member more in a record': [
+      '"id":3,',
+      '"id":3,"note":"x",',
+      /newer connbook: the member "note" of a record is unknown to this program, at byte \d{3}; use the connbook/,
     ],
     'another format': ['connbook snapshot', 'other', /no connbook snapshot header/],
     'no revision': ['"revision":9', '"revision":null', /header is not complete/],

@@ -1,0 +1,96 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net'
+import { domainToASCII } from 'node:url'
+import { HOSTNAME_CHARACTERS_MAX, NAME_CHARACTERS_MAX, USERNAME_CHARACTERS_MAX } from '../limits.ts'
+import { checkText, kindOf } from '../text.ts'
+
+/** What is known of one field of a record. */
+interface Field {
+  readonly name: string
+  /** What is wrong with a value that a caller gives; undefined when nothing is. */
+  readonly check: (value: unknown) => string | undefined
+  /** Whether a stored value has the type. `check` may change, and what was accepted before stays readable. */
+  readonly isStored: (value: unknown) => value is string | number
+  /** Whether every record has it. */
+  readonly isRequired: boolean
+  readonly isSortable: boolean
+  /** The value that a text of an imported file means, still to be checked. */
+  readonly parse: (text: string) => unknown
+}
+
+/** What is the same for several fields. */
+const kept = { isRequired: true, isSortable: true } as const
+const text = { isStored: (value: unknown) => typeof value === 'string', parse: (value: string) => value }
+const number = { isStored: (value: unknown) => typeof value === 'number', parse: parseDigits }
+
+/**
+ * The fields of a record besides its id, in the order in which they are shown.
+ *
+ * Whatever treats all fields reads this table. A new field also needs its two lines in `Configuration`.
+ */
+export const recordFields = [
+  { name: 'name', ...text, ...kept, check: checkName },
+  { name: 'hostname', ...text, ...kept, check: checkHostname },
+  { name: 'port', ...number, ...kept, check: checkPort },
+  { name: 'username', ...text, ...kept, check: (value) => checkText(value, USERNAME_CHARACTERS_MAX) },
+] as const satisfies Field[]
+
+type Row = (typeof recordFields)[number]
+type Value<Of> = Of extends { isStored(value: unknown): value is infer Type } ? Type : never
+
+export type FieldName = Row['name']
+export type SortField = Extract<Row, { isSortable: true }>['name']
+
+/** A value of each field; only those that not every record has may be absent. */
+export type FieldValues = {
+  readonly [One in Extract<Row, { isRequired: true }> as One['name']]: Value<One>
+} & { readonly [One in Exclude<Row, { isRequired: true }> as One['name']]?: Value<One> | undefined }
+
+export const fieldNames: readonly FieldName[] = recordFields.map(({ name }) => name)
+
+function checkName(value: unknown): string | undefined {
+  if (value === '.' || value === '..') return 'must not be "." or "..", which no URL can carry'
+  return checkText(value, NAME_CHARACTERS_MAX)
+}
+
+function checkPort(value: unknown): string | undefined {
+  if (typeof value !== 'number') return `must be an integer, not ${kindOf(value)}`
+  if (!Number.isInteger(value) || value < 1 || value > 65535) return 'must be an integer from 1 to 65535'
+  return undefined
+}
+
+/** Text that is not of digits stays as it is, and is then found to be no number. */
+export function parseDigits(text: string): unknown {
+  return /^\d{1,9}$/.test(text) ? Number(text) : text
+}
+
+function checkHostname(value: unknown): string | undefined {
+  const fault = checkText(value, HOSTNAME_CHARACTERS_MAX)
+  if (fault !== undefined || typeof value !== 'string') return fault
+  const bracketed = /^\[(.*)\]$/.exec(value)?.[1]
+  if (bracketed !== undefined)
+    return isIPv6(bracketed) ? undefined : 'must be an IPv6 address inside brackets'
+  if (isIP(value) !== 0) return undefined
+  return value.includes(':')
+    ? 'must be an IPv6 address, an IPv4 address or a DNS name, without a port'
+    : checkDnsName(value)
+}
+
+/** Labels as RFC 1123 section 2.1 has them, with `_` as found in practice; other scripts by way of IDNA. */
+function checkDnsName(value: string): string | undefined {
+  if (!/^[\w.\-\u0080-\u{10ffff}]+$/u.test(value)) return 'must hold only letters, digits, "-", "_" and dots'
+  const isAscii = /^[\w.-]+$/.test(value)
+  const ascii = isAscii ? value : domainToASCII(value)
+  if (ascii === '' || isIPv4(ascii)) return 'must be a name that converts to ASCII (IDNA)'
+  if (ascii.length > HOSTNAME_CHARACTERS_MAX)
+    return `must not be longer than ${HOSTNAME_CHARACTERS_MAX} characters once converted to ASCII`
+  const labels = ascii.split('.')
+  if (labels.length > 1 && labels.at(-1) === '') labels.pop()
+  for (const label of labels) {
+    if (label === '') return 'must not hold an empty label'
+    if (label.length > 63) return 'must not hold a label longer than 63 characters'
+    if (label.startsWith('-') || label.endsWith('-'))
+      return 'must not hold a label that begins or ends with "-"'
+  }
+  if (/^\d+$/.test(labels.at(-1) ?? '')) return 'must be an IPv4 address, or not end in a label of digits'
+  return undefined
+}

@@ -1,0 +1,49 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { NewerFormError } from '../../src/errors.ts'
+import { parseChange, parseStoredRecord } from '../../src/store/change.ts'
+import { draft } from '../support/store.ts'
+
+const record = { id: 1, ...draft('a') }
+
+describe('a stored change', () => {
+  const newer: Record<string, unknown> = {
+    'of another kind': { label: record },
+    'of a known kind with a member more': { remove: 'a', by: 'admin' },
+    'that adds with the name of a modification': { add: record, name: 'a' },
+    'that both adds and removes': { add: record, remove: 'a' },
+    'with a record that has a member more': { add: { ...record, note: 'x' } },
+    'with a modified record that has a member more': { modify: { ...record, note: undefined }, name: 'a' },
+    'with a member that JavaScript knows': {
+      add: JSON.parse(JSON.stringify(record).replace('{', '{"__proto__":1,')),
+    },
+  }
+  for (const [what, change] of Object.entries(newer)) {
+    it(`${what} is of a newer connbook`, () => {
+      assert.throws(() => parseChange(change), NewerFormError)
+    })
+  }
+
+  it('that is no object, or not complete, is none at all', () => {
+    for (const change of [null, 1, 'add', [], {}, { add: {} }, { modify: record }, { remove: 1 }])
+      assert.throws(
+        () => parseChange(change),
+        (error) => !(error instanceof NewerFormError),
+      )
+  })
+})
+
+describe('a stored record', () => {
+  it('that is not complete is none, whatever else it has', () => {
+    const { port: _, ...rest } = record
+    assert.equal(parseStoredRecord({ ...rest, note: 'x' }), undefined)
+  })
+
+  it('names the unknown member', () => {
+    assert.throws(() => parseStoredRecord({ ...record, 'no\u202ete': 1 }), {
+      message:
+        'it was written by a newer connbook: the member "no\\u202ete" of a record is unknown to this program,',
+    })
+  })
+})
