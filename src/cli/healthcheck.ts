@@ -1,5 +1,4 @@
 import { request as requestOverHttp } from 'node:http'
-import { request as requestOverHttps } from 'node:https'
 import { isIP, isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { ConnbookError, UsageError } from '../errors.ts'
@@ -116,7 +115,7 @@ function nameOf({ url, place }: Question): string {
 /** The status of the answer. */
 async function ask(question: Question, timeoutMs: number): Promise<number | undefined> {
   const { url, place, isVerified } = question
-  const request = url.protocol === 'https:' ? requestOverHttps : requestOverHttp
+  const request = url.protocol === 'https:' ? process.getBuiltinModule('node:https').request : requestOverHttp
   const options = {
     ...place,
     headers: { Host: url.host },

@@ -1,6 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
-import { createSecureContext } from 'node:tls'
 import { ConnbookError, systemCode, UsageError } from '../errors.ts'
 import { PEM_FILE_BYTES_MAX } from '../limits.ts'
 import { quoteForShell } from '../shell.ts'
@@ -60,7 +59,7 @@ export function readTlsFiles(paths: TlsPaths): TlsPair {
   }
   try {
     // This reads the rest of the chain too.
-    createSecureContext({ cert, key })
+    process.getBuiltinModule('node:tls').createSecureContext({ cert, key })
   } catch (error) {
     throw refusedByOpenSsl(certFile, error)
   }

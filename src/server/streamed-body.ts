@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import { TLSSocket } from 'node:tls'
 import { limitTaking } from './taking-time-out.ts'
 import type { Turns } from './turns.ts'
 
@@ -64,7 +63,7 @@ function taken(response: ServerResponse, event: 'drain' | 'close'): Promise<void
 
 /** HTTP/1.0 takes the end of a connection for a good end, so it needs a reset, which TLS and Unix sockets do not have. */
 function cut({ req: { socket }, useChunkedEncodingByDefault }: ServerResponse) {
-  const hasReset = socket.remoteAddress !== undefined && !(socket instanceof TLSSocket)
+  const hasReset = socket.remoteAddress !== undefined && !('encrypted' in socket)
   if (useChunkedEncodingByDefault || !hasReset) socket.destroy()
   else socket.resetAndDestroy()
 }
