@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream'
 import { UsageError } from '../errors.ts'
+import { type CommandLine, parseCommandLine } from './command-line.ts'
 import type { Look } from './look.ts'
 import { adviceFor, findNearest } from './nearest.ts'
-import { type CommandLine, describeFlags, type Options, parseCommandLine } from './options.ts'
+import { describeFlags, type Options } from './options.ts'
 import type { Print } from './output.ts'
 
 /** The streams and variables of the process that a command runs in. */

@@ -1,9 +1,7 @@
-import { UsageError } from '../errors.ts'
 import { type ExportFormatName, exportFormatNames } from '../exchange/export-formats.ts'
 import { type LogFormat, type LogLevel, logLevels } from '../log.ts'
 import type { Network } from '../server/proxy-trust.ts'
 import { type ImportMode, importModes } from '../store/import-plan.ts'
-import { adviceFor, findNearest } from './nearest.ts'
 import {
   parseBasePath,
   parseChoice,
@@ -54,7 +52,7 @@ export interface Options {
 }
 
 /** One line of the table from which flags, environment, defaults and help are made. */
-interface OptionSpec<Value> {
+export interface OptionSpec<Value> {
   readonly flag: string
   /** What stands for the value in the help; undefined for a switch. */
   readonly placeholder?: string
@@ -77,7 +75,7 @@ interface OptionSpec<Value> {
 
 const logFormats = ['text', 'json'] as const
 
-const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]> } = {
+export const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]> } = {
   port: {
     flag: '--port',
     placeholder: 'PORT',
@@ -224,7 +222,7 @@ const optionSpecs: { readonly [Name in keyof Options]: OptionSpec<Options[Name]>
   },
 }
 
-const specEntries = Object.entries(optionSpecs) as [keyof Options, OptionSpec<unknown>][]
+export const specEntries = Object.entries(optionSpecs) as [keyof Options, OptionSpec<unknown>][]
 
 /** In the order of the table. */
 export const optionNames: readonly (keyof Options)[] = specEntries.map(([name]) => name)
@@ -233,65 +231,6 @@ export const optionNames: readonly (keyof Options)[] = specEntries.map(([name]) 
 export const serverFlags: readonly (keyof Options)[] = specEntries
   .filter(([, spec]) => !spec.isOfCommand)
   .map(([name]) => name)
-
-export interface CommandLine {
-  readonly options: Options
-  /** The flags that are given, each with its text; a repeated one has commas between its texts. */
-  readonly given: ReadonlyMap<string, string>
-  /** What is neither a flag nor a flag's value. */
-  readonly words: readonly string[]
-}
-
-/**
- * Reads flags and environment; a flag beats the environment, an empty variable is no variable.
- *
- * @param flags The flags that the command takes; those of the server when not given.
- * @throws {UsageError} for an unknown flag, a missing value or a bad one, naming it.
- */
-export function parseCommandLine(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  flags: readonly (keyof Options)[] = serverFlags,
-): CommandLine {
-  const { given, words } = splitArguments(args, flags)
-  const values: Partial<Record<keyof Options, unknown>> = {}
-  for (const [name, spec] of specEntries) {
-    // A variable for another command may hold anything.
-    const variable = flags.includes(name) ? fromEnvironment(spec, environment) : undefined
-    const [source, text] = given.get(name) ?? variable ?? [spec.flag, spec.default]
-    values[name] = text === undefined ? absentValue(spec) : parseValue(spec, source, text)
-  }
-  const options = values as unknown as Options
-  if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) {
-    throw new UsageError('Cannot serve HTTPS with only one of --tls-cert and --tls-key; give both or neither')
-  }
-  if (options.listen !== undefined) checkAlone(options, given, environment)
-  const texts = Array.from(given.values())
-  return { options, given: new Map(texts), words }
-}
-
-/** @throws {UsageError} for what says nothing beside a Unix socket, or speaks against it. */
-function checkAlone(
-  { tlsCert }: Options,
-  given: ReadonlyMap<keyof Options, unknown>,
-  environment: NodeJS.ProcessEnv,
-): void {
-  for (const spec of [optionSpecs.port, optionSpecs.host]) {
-    const variable = variableOf(spec) ?? ''
-    const isGiven = [...given.keys()].some((name) => optionSpecs[name].flag === spec.flag)
-    if (isGiven || environment[variable]) {
-      const source = isGiven ? spec.flag : variable
-      throw new UsageError(
-        `Cannot listen on a Unix socket and by ${source} as well; give --listen or ${source}`,
-      )
-    }
-  }
-  if (tlsCert !== undefined) {
-    throw new UsageError(
-      'Cannot serve HTTPS on a Unix socket; leave --tls-cert and --tls-key to the proxy before it',
-    )
-  }
-}
 
 /** What the help tells of a flag. */
 export interface FlagDescription {
@@ -321,71 +260,8 @@ export function describeFlags(flags: readonly (keyof Options)[]): FlagDescriptio
     }))
 }
 
-function splitArguments(args: readonly string[], flags: readonly (keyof Options)[]) {
-  const given = new Map<keyof Options, [source: string, text: string]>()
-  const words: string[] = []
-  const rest = [...args]
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    if (arg === '--') {
-      words.push(...rest)
-      break
-    }
-    if (!arg.startsWith('-') || arg === '-') {
-      words.push(arg)
-      continue
-    }
-    const equals = arg.indexOf('=')
-    const flag = equals === -1 ? arg : arg.slice(0, equals)
-    const [name, spec] =
-      specEntries.find(([candidate, { flag: known }]) => known === flag && flags.includes(candidate)) ?? []
-    if (name === undefined || spec === undefined) {
-      const known = specEntries.filter(([each]) => flags.includes(each)).map(([, each]) => each.flag)
-      throw new UsageError(`Unknown flag "${flag}"; ${adviceFor(flag, known, 'see connbook help')}`)
-    }
-    const before = given.get(name)?.[1]
-    if (before !== undefined && spec.isRepeatable !== true)
-      throw new UsageError(`The flag ${flag} is given twice; give it once`)
-    const isSwitch = spec.placeholder === undefined
-    const text = equals !== -1 ? arg.slice(equals + 1) : isSwitch ? 'true' : rest.shift()
-    if (text === undefined || (equals === -1 && text.startsWith('--')))
-      throw new UsageError(`The flag ${flag} needs a value: ${flag} ${spec.placeholder}`)
-    given.set(name, [flag, before === undefined ? text : `${before},${text}`])
-  }
-  return { given, words }
-}
-
-function fromEnvironment(
-  spec: OptionSpec<unknown>,
-  environment: NodeJS.ProcessEnv,
-): [string, string] | undefined {
-  for (const variable of [variableOf(spec), spec.lastVariable]) {
-    const text = variable === undefined ? undefined : environment[variable]
-    if (variable !== undefined && text !== undefined && text !== '') return [variable, text]
-  }
-  return undefined
-}
-
-function variableOf(spec: OptionSpec<unknown>): string | undefined {
+/** The variable of the environment that stands for a flag; undefined when none does. */
+export function variableOf(spec: OptionSpec<unknown>): string | undefined {
   if (spec.isOfCommand) return undefined
   return `CONNBOOK_${spec.flag.slice(2).toUpperCase().replaceAll('-', '_')}`
-}
-
-function absentValue(spec: OptionSpec<unknown>): unknown {
-  return spec.placeholder === undefined ? false : undefined
-}
-
-function parseValue(spec: OptionSpec<unknown>, source: string, text: string): unknown {
-  try {
-    if (text === '') throw new RangeError('something')
-    return spec.parse(text)
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    const nearest = findNearest(text, choicesOf(spec))
-    const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`
-    throw new UsageError(`Cannot use ${source} "${text}": it must be ${error.message}${advice}`)
-  }
-}
-
-function choicesOf(spec: OptionSpec<unknown>): readonly string[] {
-  return spec.choices ?? (spec.placeholder === undefined ? ['true', 'false'] : [])
 }

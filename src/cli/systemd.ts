@@ -1,7 +1,8 @@
 import { isSea } from 'node:sea'
 import { UsageError } from '../errors.ts'
 import { defineCommand } from './command.ts'
-import { type CommandLine, type Options, serverFlags } from './options.ts'
+import type { CommandLine } from './command-line.ts'
+import { type Options, serverFlags } from './options.ts'
 import { inform } from './output.ts'
 import { serviceUnit, socketUnit } from './systemd-units.ts'
 

@@ -1,7 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Options, parseCommandLine } from '../../src/cli/options.ts'
+import { parseCommandLine } from '../../src/cli/command-line.ts'
+import type { Options } from '../../src/cli/options.ts'
 import { UsageError } from '../../src/errors.ts'
 
 interface Row {

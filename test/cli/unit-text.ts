@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { parseCommandLine, serverFlags } from '../../src/cli/options.ts'
+import { parseCommandLine } from '../../src/cli/command-line.ts'
+import { serverFlags } from '../../src/cli/options.ts'
 import { serviceUnit } from '../../src/cli/systemd-units.ts'
 
 export const parse = (...args: string[]) => parseCommandLine(args, {}, [...serverFlags, 'socket'])

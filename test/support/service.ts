@@ -1,4 +1,4 @@
-import { parseCommandLine } from '../../src/cli/options.ts'
+import { parseCommandLine } from '../../src/cli/command-line.ts'
 import { type Service, startService } from '../../src/cli/service.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
 import type { HeldClock } from './held-clock.ts'
