@@ -24,6 +24,7 @@ const floors = [
   ['src/metrics/'],
   ['src/files/'],
   ['src/http/'],
+  ['src/journal/'],
   ['src/store/'],
   ['src/exchange/'],
   ['src/audit/'],

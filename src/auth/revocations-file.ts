@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
+import { createJournalFile, type JournalFile, openJournalFile } from '../journal/journal-file.ts'
+import type { JournalEnd } from '../journal/journal-reader.ts'
 import { checkMembers, isObject } from '../json.ts'
 import { quoteForShell } from '../shell.ts'
-import { createJournalFile, type JournalFile, openJournalFile } from '../store/journal-file.ts'
-import type { JournalEnd } from '../store/journal-reader.ts'
 import { adviceForNewKeys } from './keys.ts'
 
 /** A line of the file. */

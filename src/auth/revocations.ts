@@ -1,10 +1,10 @@
 import { DamagedFileError, OverloadedError } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { Journal } from '../journal/journal.ts'
+import type { JournalPosition } from '../journal/journal-file.ts'
 import { REVOCATIONS_BYTES_MIN, REVOCATIONS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
-import { Journal } from '../store/journal.ts'
-import type { JournalPosition } from '../store/journal-file.ts'
 import { type Clock, createClock } from './clock.ts'
 import {
   createRevocations,

@@ -1,6 +1,7 @@
 import { removeIfPresent } from '../files/atomic-file.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { Journal, type JournalActivity } from '../journal/journal.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { Counter } from '../metrics/counter.ts'
@@ -8,7 +9,6 @@ import { type Change, encodeChange } from './change.ts'
 import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import { changesOf, type ImportMode, type ImportPlan, planImport } from './import-plan.ts'
-import { Journal, type JournalActivity } from './journal.ts'
 import { type Recovered, recoverStore } from './recovery.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
 import { writeSnapshot } from './snapshot.ts'
@@ -196,7 +196,7 @@ export class ConfigurationStore {
    * whatever ends the process. Resolves once everything is on disk.
    *
    * @param drafts No two with the same name.
-   * @throws {FrameTooLongError} if it is too much for one change; nothing has changed. Also what `add` throws.
+   * @throws {TooManyChangesError} if it is too much for one change; nothing has changed. Also what `add` throws.
    */
   async importAll(drafts: readonly NewConfiguration[], mode: ImportMode): Promise<ImportPlan> {
     for (;;) {

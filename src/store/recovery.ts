@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { DamagedFileError } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
+import { createJournalFile, type JournalPosition, openJournalFile } from '../journal/journal-file.ts'
 import type { Log } from '../log.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
-import { createJournalFile, type JournalPosition, openJournalFile } from './journal-file.ts'
 import { openStoreFiles, readStoreFiles } from './store-files.ts'
 
 /** What was found in a data folder. */

@@ -1,10 +1,10 @@
 import { ConnbookError, DamagedFileError, ifPresent, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
+import { checkStore, type JournalFile, openJournalFile } from '../journal/journal-file.ts'
+import type { JournalEnd } from '../journal/journal-reader.ts'
 import { parseChange } from './change.ts'
 import { ConfigurationIndex } from './configuration-index.ts'
-import { checkStore, type JournalFile, openJournalFile } from './journal-file.ts'
-import type { JournalEnd } from './journal-reader.ts'
 import type { DocumentStart } from './record-document.ts'
 import { openSnapshot, type SnapshotFile } from './snapshot.ts'
 

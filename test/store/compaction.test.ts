@@ -5,9 +5,9 @@ import { access, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { encodeJournalStart } from '../../src/journal/journal-file.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../src/limits.ts'
 import { Configuration } from '../../src/store/configuration.ts'
-import { encodeJournalStart } from '../../src/store/journal-file.ts'
 import {
   createFailingFiles,
   type FailingFiles,
