@@ -111,10 +111,6 @@ export class StorageUnavailableError extends ConnbookError {
 /** Changes that are stored all or not at all are too many for that; nothing has changed. */
 export class TooManyChangesError extends ConnbookError {
   readonly code = 'too_many_changes'
-
-  constructor(bytes: number, bytesMax: number) {
-    super(`Cannot store ${bytes} bytes of changes at once; the limit is ${bytesMax}; make it several`)
-  }
 }
 
 /** More work is waiting than the limits allow. */

@@ -26,6 +26,7 @@ const floors = [
   ['src/http/'],
   ['src/journal/'],
   ['src/store/'],
+  ['src/storage/'],
   ['src/exchange/'],
   ['src/audit/'],
   ['src/auth/'],

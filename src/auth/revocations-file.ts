@@ -15,28 +15,6 @@ export type RevocationChange =
   /** This moment, in ms since 1970, has passed: what had expired by then may no longer be listed and stays expired. */
   | { readonly passed: number }
 
-/**
- * Reads the file, sees whether it can be written, and changes nothing.
- *
- * @throws {DamagedFileError} as `openRevocations` does.
- */
-export async function checkRevocations(
-  folder: DataPaths,
-  mustExist: boolean,
-  files: FileSystem,
-): Promise<void> {
-  const file = await openRevocationsFile(folder, files)
-  if (file === undefined) {
-    if (mustExist) throw revocationsMissing(folder)
-    return
-  }
-  try {
-    await readRevocations(file, folder)
-  } finally {
-    await file.close()
-  }
-}
-
 /** What a file of ended credentials holds. */
 export interface StoredRevocations {
   /** When each would have expired, in seconds since 1970, by its `jti`. */
@@ -60,6 +38,40 @@ export function openRevocationsFile(
 ): Promise<JournalFile | undefined> {
   const path = folder.file(dataFiles.revocations)
   return openJournalFile(path, files, flags).catch((error: unknown) => throwAdvised(error, folder))
+}
+
+/**
+ * Reads the file, and changes nothing.
+ *
+ * @param flags As for `openJournalFile`; `r+` also sees whether the file can be written.
+ * @returns undefined when there is none.
+ * @throws {DamagedFileError} as `openRevocations` does.
+ */
+export async function lookAtRevocations(
+  folder: DataPaths,
+  files: FileSystem,
+  flags: 'r' | 'r+',
+): Promise<StoredRevocations | undefined> {
+  const file = await openRevocationsFile(folder, files, flags)
+  try {
+    return file && (await readRevocations(file, folder))
+  } finally {
+    await file?.close()
+  }
+}
+
+/**
+ * Reads the file, sees whether it can be written, and changes nothing.
+ *
+ * @throws {DamagedFileError} as `openRevocations` does.
+ */
+export async function checkRevocations(
+  folder: DataPaths,
+  mustExist: boolean,
+  files: FileSystem,
+): Promise<void> {
+  const found = await lookAtRevocations(folder, files, 'r+')
+  if (found === undefined && mustExist) throw revocationsMissing(folder)
 }
 
 /** @throws {DamagedFileError} if the file is not what was written, a torn tail excepted. */

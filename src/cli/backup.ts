@@ -6,7 +6,7 @@ import { openAtomicFile, readStart, removeIfPresent, temporaryFileOf } from '../
 import { dataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
-import { readStoreBeside } from '../store/store-files.ts'
+import { fileStorage } from '../storage/file/file-storage.ts'
 import { BACKUP_START, type Backup, describeBackup, writeBackup } from './backup-document.ts'
 import { DAMAGED, defineCommand } from './command.ts'
 import { shown } from './output.ts'
@@ -58,7 +58,7 @@ export const backupCommand = defineCommand({
 })
 
 async function takeBackup(path: string, files: FileSystem = realFileSystem): Promise<Backup> {
-  const { store, index } = await readStoreBeside(dataPaths(path), true, files)
+  const { store, index } = await fileStorage(dataPaths(path), files).read(true)
   const accounts = await accountsDocument(path, files).read()
   if (accounts === undefined || store === undefined) throw noData(path)
   if (Buffer.byteLength(JSON.stringify(accounts)) > ACCOUNTS_BYTES_MAX) {

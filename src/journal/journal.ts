@@ -134,7 +134,11 @@ export class Journal<Change> {
   appendTogether(changes: readonly Change[]): Promise<void> {
     const json = this.#encode(changes)
     const bytes = Buffer.byteLength(json) + FRAME_START_BYTES_MAX
-    if (bytes > LINE_BYTES_MAX) throw new TooManyChangesError(bytes, LINE_BYTES_MAX)
+    if (bytes > LINE_BYTES_MAX) {
+      throw new TooManyChangesError(
+        `Cannot store ${bytes} bytes of changes at once; the limit is ${LINE_BYTES_MAX}; make it several`,
+      )
+    }
     return this.#enqueue(changes, json)
   }
 

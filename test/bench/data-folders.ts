@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { encodeJournalStart } from '../../src/journal/journal-file.ts'
+import { writeSnapshot } from '../../src/storage/file/snapshot.ts'
 import type { Change } from '../../src/store/change.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
-import { writeSnapshot } from '../../src/store/snapshot.ts'
 
 const STORE = '0'.repeat(32)
 

@@ -1,20 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { DamagedFileError } from '../errors.ts'
-import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import type { FileSystem } from '../files/file-system.ts'
-import { createJournalFile, type JournalPosition, openJournalFile } from '../journal/journal-file.ts'
-import type { Log } from '../log.ts'
-import type { ConfigurationIndex } from './configuration-index.ts'
-import { openStoreFiles, readStoreFiles } from './store-files.ts'
+import { DamagedFileError } from '../../errors.ts'
+import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
+import type { FileSystem } from '../../files/file-system.ts'
+import { createJournalFile, type JournalPosition, openJournalFile } from '../../journal/journal-file.ts'
+import type { Log } from '../../log.ts'
+import { openStoreFiles, readStoreFiles, type StoredState } from './store-files.ts'
 
-/** What was found in a data folder. */
-export interface Recovered {
-  readonly index: ConfigurationIndex
+/** The state of a store, and where its journal goes on. */
+export interface Recovered extends StoredState {
   readonly store: string
   readonly position: JournalPosition
-  readonly snapshotBytes: number
-  /** Whether a journal is left that the snapshot does not cover. */
-  readonly hasOldJournal: boolean
 }
 
 /**
@@ -33,22 +28,15 @@ export async function recoverStore(
 ): Promise<Recovered> {
   const opened = await openStoreFiles(folder, files, 'r+')
   try {
-    const { index, snapshot, oldJournal, journal, ...found } = await readStoreFiles(opened, folder, mustExist)
-    const store = found.store ?? randomBytes(16).toString('hex')
+    const state = await readStoreFiles(opened, folder, mustExist)
+    const { store = createStoreId(), index, oldJournal, journal } = state
     await oldJournal?.file.cut(oldJournal.end, log)
-    const position =
-      journal === undefined
-        ? await createJournal(folder, store, index.revision, files, log)
-        : await journal.file.cut(journal.end, log)
+    const position = await (journal === undefined
+      ? createJournal(folder, store, index.revision, files, log)
+      : journal.file.cut(journal.end, log))
     await opened.snapshot?.close()
     await opened.oldJournal?.close()
-    return {
-      index,
-      store,
-      position,
-      snapshotBytes: snapshot?.size ?? 0,
-      hasOldJournal: oldJournal !== undefined,
-    }
+    return { ...state, store, position }
   } catch (error) {
     await opened.close()
     throw error
@@ -67,4 +55,9 @@ async function createJournal(
   const journal = await openJournalFile(path, files)
   if (journal === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
   return journal.cut(await journal.read(() => {}), log)
+}
+
+/** Random, so that no two stores have the same. */
+export function createStoreId(): string {
+  return randomBytes(16).toString('hex')
 }

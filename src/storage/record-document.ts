@@ -4,9 +4,9 @@ import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
 import { checkMembers, isObject, parseJson } from '../json.ts'
 import { SNAPSHOT_SLICE_RECORDS } from '../limits.ts'
-import { parseStoredRecord } from './change.ts'
-import type { Configuration } from './configuration.ts'
-import type { ConfigurationIndex } from './configuration-index.ts'
+import { parseStoredRecord } from '../store/change.ts'
+import type { Configuration } from '../store/configuration.ts'
+import type { ConfigurationIndex } from '../store/configuration-index.ts'
 
 const CLOSING_BRACKET = 0x5d
 const COMMA = 0x2c
@@ -40,6 +40,8 @@ export interface DocumentKind {
 export interface DocumentStart extends StateHeader {
   /** The members of the kind, and all others. */
   readonly members: Readonly<Record<string, unknown>>
+  /** Bytes of the whole document. */
+  readonly size: number
 }
 
 /**
@@ -91,9 +93,9 @@ export async function readRecordDocument(
   path: string,
   file: OpenFile,
   visit: (record: Configuration, jsonBytes: number) => void,
-): Promise<DocumentStart & { readonly size: number }> {
+): Promise<DocumentStart> {
   const damage = (offset: number, reason: string) => new DamagedFileError(path, offset, reason, advice)
-  const found: { start?: DocumentStart; isClosed: boolean; newer?: Error } = { isClosed: false }
+  const found: { start?: Omit<DocumentStart, 'size'>; isClosed: boolean; newer?: Error } = { isClosed: false }
   let crc = 0
   let lastId = 0
   let records = 0
@@ -130,7 +132,7 @@ export async function readRecordDocument(
   if (found.start.count !== records || found.start.lastId < lastId) throw damage(0, 'the header does not fit')
   return { ...found.start, size }
 
-  function parseStart(line: Buffer): DocumentStart {
+  function parseStart(line: Buffer): Omit<DocumentStart, 'size'> {
     const members = parseJson(`${line.toString('utf8')}]}`)
     if (!isObject(members) || members.format !== format)
       throw damage(0, `the first line is no ${format} header`)
@@ -153,7 +155,7 @@ export async function loadRecordDocument(
   path: string,
   file: OpenFile,
   index: ConfigurationIndex,
-): Promise<DocumentStart & { readonly size: number }> {
+): Promise<DocumentStart> {
   const records: Configuration[] = []
   let jsonBytes = 0
   const start = await readRecordDocument(kind, path, file, (record, bytes) => {

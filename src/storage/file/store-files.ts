@@ -1,11 +1,11 @@
-import { ConnbookError, DamagedFileError, ifPresent, RESTORE_ADVICE } from '../errors.ts'
-import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import type { FileSystem, OpenFile } from '../files/file-system.ts'
-import { checkStore, type JournalFile, openJournalFile } from '../journal/journal-file.ts'
-import type { JournalEnd } from '../journal/journal-reader.ts'
-import { parseChange } from './change.ts'
-import { ConfigurationIndex } from './configuration-index.ts'
-import type { DocumentStart } from './record-document.ts'
+import { ConnbookError, DamagedFileError, ifPresent, RESTORE_ADVICE } from '../../errors.ts'
+import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
+import type { FileSystem, OpenFile } from '../../files/file-system.ts'
+import { checkStore, type JournalFile, openJournalFile } from '../../journal/journal-file.ts'
+import type { JournalEnd } from '../../journal/journal-reader.ts'
+import { parseChange } from '../../store/change.ts'
+import { ConfigurationIndex } from '../../store/configuration-index.ts'
+import type { DocumentStart } from '../record-document.ts'
 import { openSnapshot, type SnapshotFile } from './snapshot.ts'
 
 /**
@@ -24,7 +24,7 @@ export interface StoredState {
   /** Undefined when there is no file at all. */
   readonly store: string | undefined
   readonly index: ConfigurationIndex
-  readonly snapshot: (DocumentStart & { readonly size: number }) | undefined
+  readonly snapshot: DocumentStart | undefined
   readonly oldJournal: ReadJournal | undefined
   readonly journal: ReadJournal | undefined
 }
