@@ -47,31 +47,19 @@ export function openRevocationsFile(
  * @returns undefined when there is none.
  * @throws {DamagedFileError} as `openRevocations` does.
  */
-export async function lookAtRevocations(
+export async function checkRevocations(
   folder: DataPaths,
+  mustExist: boolean,
   files: FileSystem,
-  flags: 'r' | 'r+',
+  flags: 'r' | 'r+' = 'r+',
 ): Promise<StoredRevocations | undefined> {
   const file = await openRevocationsFile(folder, files, flags)
+  if (file === undefined && mustExist) throw revocationsMissing(folder)
   try {
     return file && (await readRevocations(file, folder))
   } finally {
     await file?.close()
   }
-}
-
-/**
- * Reads the file, sees whether it can be written, and changes nothing.
- *
- * @throws {DamagedFileError} as `openRevocations` does.
- */
-export async function checkRevocations(
-  folder: DataPaths,
-  mustExist: boolean,
-  files: FileSystem,
-): Promise<void> {
-  const found = await lookAtRevocations(folder, files, 'r+')
-  if (found === undefined && mustExist) throw revocationsMissing(folder)
 }
 
 /** @throws {DamagedFileError} if the file is not what was written, a torn tail excepted. */
@@ -101,9 +89,9 @@ export function revocationsMissing(folder: DataPaths): DamagedFileError {
 }
 
 /** Begins with no ended credential. */
-export async function createRevocations(folder: DataPaths, files: FileSystem): Promise<void> {
-  const path = folder.file(dataFiles.revocations)
-  await createJournalFile(path, { store: randomBytes(16).toString('hex'), after: 0 }, files)
+export function createRevocations(folder: DataPaths, files: FileSystem): Promise<void> {
+  const header = { store: randomBytes(16).toString('hex'), after: 0 }
+  return createJournalFile(folder.file(dataFiles.revocations), header, files)
 }
 
 function parseRevocation(input: unknown): RevocationChange {

@@ -1,8 +1,8 @@
-import { DamagedFileError, OverloadedError } from '../errors.ts'
-import { type DataPaths, dataFiles } from '../files/data-folder.ts'
+import { OverloadedError } from '../errors.ts'
+import type { DataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { Journal } from '../journal/journal.ts'
-import type { JournalPosition } from '../journal/journal-file.ts'
+import type { JournalFile, JournalPosition } from '../journal/journal-file.ts'
 import { REVOCATIONS_BYTES_MIN, REVOCATIONS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type Clock, createClock } from './clock.ts'
@@ -12,6 +12,7 @@ import {
   type RevocationChange,
   readRevocations,
   revocationsMissing,
+  type StoredRevocations,
 } from './revocations-file.ts'
 
 /** Credentials that ended before they expired. */
@@ -31,11 +32,9 @@ export class Revocations {
 
   /** Use `openRevocations`. */
   constructor(
-    path: string,
-    store: string,
+    { path, header }: JournalFile,
     position: JournalPosition,
-    ended: Map<string, number>,
-    passed: number,
+    { ended, passed }: StoredRevocations,
     clock: Clock,
     log: Log,
     files: FileSystem,
@@ -50,7 +49,7 @@ export class Revocations {
       refuse: () => {},
       recover: () => this.#rewrite(),
     }
-    this.#journal = new Journal(path, store, position, owner, log, files)
+    this.#journal = new Journal(path, header.store, position, owner, log, files)
   }
 
   get isWritable(): boolean {
@@ -169,19 +168,15 @@ export async function openRevocations(
     makeClock?: (notBefore: number) => Clock
   },
 ): Promise<Revocations> {
-  const path = folder.file(dataFiles.revocations)
   let file = await openRevocationsFile(folder, files)
-  if (file === undefined) {
-    if (mustExist) throw revocationsMissing(folder)
+  if (file === undefined && !mustExist) {
     await createRevocations(folder, files)
     file = await openRevocationsFile(folder, files)
   }
-  if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
-  const { ended, passed, end } = await readRevocations(file, folder)
-  const position = await file.cut(end, log)
-  const { store } = file.header
-  const clock = makeClock(passed)
-  const revocations = new Revocations(path, store, position, ended, passed, clock, log, files)
+  if (file === undefined) throw revocationsMissing(folder)
+  const stored = await readRevocations(file, folder)
+  const position = await file.cut(stored.end, log)
+  const revocations = new Revocations(file, position, stored, makeClock(stored.passed), log, files)
   revocations.rewriteIfDue()
   return revocations
 }

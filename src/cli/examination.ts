@@ -1,7 +1,7 @@
 import { accountsDocument, accountsMissing } from '../auth/accounts.ts'
 import { describeMoment, hasEnded, NO_KEY, secondsOf } from '../auth/key-rotation.ts'
 import { readKeys, type StoredKey } from '../auth/keys.ts'
-import { lookAtRevocations, revocationsMissing } from '../auth/revocations-file.ts'
+import { checkRevocations } from '../auth/revocations-file.ts'
 import { auditFiles, type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
@@ -47,9 +47,8 @@ async function examineSecrets(folder: DataPaths, files: FileSystem): Promise<Fin
     return describeKeys(found, secondsOf(Date.now()))
   })
   const revocations = await examine(dataFiles.revocations, async () => {
-    const found = await lookAtRevocations(folder, files, 'r')
-    if (found === undefined && mayLackRevocations) return 'not there: the next start makes it'
-    if (found === undefined) throw revocationsMissing(folder)
+    const found = await checkRevocations(folder, !mayLackRevocations, files, 'r')
+    if (found === undefined) return 'not there: the next start makes it'
     return `${counted(found.ended.size, 'ended credential')}${describeTail(found.end)}`
   })
   return [...accounts, ...keys, ...revocations]

@@ -1,6 +1,7 @@
 import type { Configuration } from '../store/configuration.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
 import type { Finding } from './finding.ts'
+import type { StateHeader } from './record-document.ts'
 
 /** All records of a store at one revision. */
 export interface StoredRecords {
@@ -16,14 +17,8 @@ export interface RecordsExamination {
   readonly stored: StoredRecords | undefined
 }
 
-/** What a new store begins with. */
-export interface FirstRecords {
-  /** The revision that the records are at. */
-  readonly revision: number
-  /** The highest id ever given. */
-  readonly lastId: number
-  readonly count: number
-  /** By rising id. */
+/** What a new store begins with; its records by rising id. */
+export interface FirstRecords extends Omit<StateHeader, 'store'> {
   readonly records: Iterable<Configuration>
 }
 

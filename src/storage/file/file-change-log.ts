@@ -2,12 +2,19 @@ import { removeIfPresent } from '../../files/atomic-file.ts'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import { Journal } from '../../journal/journal.ts'
+import type { JournalPosition } from '../../journal/journal-file.ts'
 import type { Log } from '../../log.ts'
 import { type Change, encodeChange } from '../../store/change.ts'
 import type { ChangeLog, ChangeLogOwner } from '../../store/change-log.ts'
 import { fileMetrics, type SnapshotActivity } from './file-metrics.ts'
-import type { Recovered } from './recovery.ts'
 import { writeSnapshot } from './snapshot.ts'
+import type { StoredState } from './store-files.ts'
+
+/** The state of a store, and where its journal goes on. */
+export interface Recovered extends StoredState {
+  readonly store: string
+  readonly position: JournalPosition
+}
 
 /**
  * Keeps changes in a journal, and writes a snapshot of all records whenever the journal has outgrown the last one.

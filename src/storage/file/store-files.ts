@@ -51,25 +51,14 @@ export async function openStoreFiles(
   files: FileSystem,
   flags: 'r' | 'r+',
 ): Promise<StoreFiles> {
-  const opened: { close(): Promise<void> }[] = []
-  const close = async () => {
-    for (const file of opened.splice(0)) await file.close()
-  }
-  const remember = <File extends SnapshotFile | JournalFile>(file: File | undefined) => {
-    if (file !== undefined) opened.push(file)
-    return file
-  }
-  try {
-    return {
-      snapshot: remember(await openSnapshot(folder.file(dataFiles.snapshot), files)),
-      oldJournal: remember(await openJournalFile(folder.file(dataFiles.journalOld), files, flags)),
-      journal: remember(await openJournalFile(folder.file(dataFiles.journal), files, flags)),
-      close,
-    }
-  } catch (error) {
-    await close()
-    throw error
-  }
+  await using opened = new AsyncDisposableStack()
+  const closing = <File extends SnapshotFile | JournalFile>(file: File | undefined) =>
+    opened.adopt(file, (file) => file?.close())
+  const snapshot = closing(await openSnapshot(folder.file(dataFiles.snapshot), files))
+  const oldJournal = closing(await openJournalFile(folder.file(dataFiles.journalOld), files, flags))
+  const journal = closing(await openJournalFile(folder.file(dataFiles.journal), files, flags))
+  const kept = opened.move()
+  return { snapshot, oldJournal, journal, close: () => kept.disposeAsync() }
 }
 
 /**
