@@ -132,6 +132,12 @@ describe('the house', async () => {
     assertNone(({ path, imports }) => imports.filter((imported) => floorOf(imported) > floorOf(path)))
   })
 
+  it('reaches what keeps the records at one place', () => {
+    const place = 'src/storage/file/'
+    const isInside = (path: string) => path.startsWith(place) && path !== `${place}file-storage.ts`
+    assertNone(({ path, imports }) => (path.startsWith(place) ? [] : imports.filter(isInside)))
+  })
+
   it('has no two files that import each other, by whatever way round', () => {
     const byPath = new Map(sources.map((source) => [source.path, source]))
     const finished = new Set<string>()

@@ -17,13 +17,13 @@ import {
 
 /** Credentials that ended before they expired. */
 export class Revocations {
-  /** The clock that decides what has expired: it never falls behind what the file says has passed. */
+  /** Decides what has expired; never behind the latest moment of the file. */
   readonly clock: Clock
   readonly #ended: Map<string, number>
   /** The latest moment of the file, in ms since 1970, as of the last success. */
   #passed: number
   #remembering: Promise<void> | undefined
-  /** Since the last moment that was remembered one was not; the log tells the first only. */
+  /** Whether the last moment was not remembered; only the first of several failures is logged. */
   #isForgetful = false
   readonly #journal: Journal<RevocationChange>
   readonly #log: Log
@@ -75,8 +75,8 @@ export class Revocations {
   }
 
   /**
-   * To be told of a credential that is refused because it has expired: it stays so, even if the machine's clock is set
-   * back and the process killed.
+   * Call it when a credential is refused as expired: it stays expired even if the machine's clock is set back and the
+   * process killed.
    *
    * @param exp When it expired, in seconds since 1970.
    */
@@ -87,7 +87,7 @@ export class Revocations {
     })
   }
 
-  /** Resolves, whether or not the disk takes it, once nothing of `rememberExpired` is on its way; undefined if it is so. */
+  /** Resolves once `rememberExpired` has written, or has failed to; undefined while it writes nothing. */
   get remembering(): Promise<void> | undefined {
     return this.#remembering
   }

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { accountsDocument } from '../auth/accounts.ts'
-import { ConnbookError, systemCode } from '../errors.ts'
+import { ConnbookError, ifPresent, systemCode } from '../errors.ts'
 import { openAtomicFile, readStart, removeIfPresent, temporaryFileOf } from '../files/atomic-file.ts'
 import { dataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
@@ -145,13 +145,10 @@ async function sweepAbandoned(path: string, files: FileSystem) {
   const folder = dirname(path)
   for (const entry of await files.readdir(folder)) {
     if (temporaryFileOf(entry) !== basename(path)) continue
-    try {
-      const { mtimeMs } = await files.lstat(join(folder, entry))
-      if (mtimeMs < Date.now() - ABANDONED_MS) await removeIfPresent(join(folder, entry), files)
-    } catch (error) {
-      // Another backup has come to its end meanwhile.
-      if (systemCode(error) !== 'ENOENT') throw error
-    }
+    // Another backup may have been completed meanwhile.
+    const found = await ifPresent(files.lstat(join(folder, entry)))
+    if (found !== undefined && found.mtimeMs < Date.now() - ABANDONED_MS)
+      await removeIfPresent(join(folder, entry), files)
   }
 }
 

@@ -293,16 +293,11 @@ export class Journal<Change> {
 }
 
 function full(cause: unknown): StorageFullError {
-  return new StorageFullError(
-    'Cannot store the change: no room is left on the disk; try again when there is',
-    { cause },
-  )
+  const message = 'Cannot store the change: no room is left on the disk; try again when there is'
+  return new StorageFullError(message, { cause })
 }
 
 function unavailable(cause?: unknown): StorageUnavailableError {
-  const options = cause === undefined ? undefined : { cause }
-  return new StorageUnavailableError(
-    'Cannot store the change: the disk failed, and it is not yet sure again',
-    options,
-  )
+  const message = 'Cannot store the change: the disk failed, and it is not yet sure again'
+  return new StorageUnavailableError(message, { cause })
 }

@@ -30,7 +30,7 @@ export interface RecordStorage {
    *
    * @param mustExist Whether it is damage, not a new store, when nothing is there.
    * @throws {DamagedFileError} if what is there is not what was written.
-   * @throws {StoreChangingError} if it changes too fast to be read.
+   * @throws {StoreChangingError} if its parts were replaced again and again meanwhile.
    */
   read(mustExist: boolean): Promise<StoredRecords>
   /** Reads as `read` does, and tells what each part holds, or how it is damaged. */
