@@ -108,6 +108,11 @@ export class StorageUnavailableError extends ConnbookError {
   readonly code = 'storage_unavailable'
 }
 
+/** Changes that are stored all or not at all are too many for that; nothing has changed. */
+export class TooManyChangesError extends ConnbookError {
+  readonly code = 'too_many_changes'
+}
+
 /** More work is waiting than the limits allow. */
 export class OverloadedError extends ConnbookError {
   readonly code = 'overloaded'

@@ -24,7 +24,9 @@ const floors = [
   ['src/metrics/'],
   ['src/files/'],
   ['src/http/'],
+  ['src/journal/'],
   ['src/store/'],
+  ['src/storage/'],
   ['src/exchange/'],
   ['src/audit/'],
   ['src/auth/'],
@@ -128,6 +130,12 @@ describe('the house', async () => {
 
   it('imports from floors below or the same folder', () => {
     assertNone(({ path, imports }) => imports.filter((imported) => floorOf(imported) > floorOf(path)))
+  })
+
+  it('reaches what keeps the records at one place', () => {
+    const place = 'src/storage/file/'
+    const isInside = (path: string) => path.startsWith(place) && path !== `${place}file-storage.ts`
+    assertNone(({ path, imports }) => (path.startsWith(place) ? [] : imports.filter(isInside)))
   })
 
   it('has no two files that import each other, by whatever way round', () => {

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
+import { createJournalFile, type JournalFile, openJournalFile } from '../journal/journal-file.ts'
+import type { JournalEnd } from '../journal/journal-reader.ts'
 import { checkMembers, isObject } from '../json.ts'
 import { quoteForShell } from '../shell.ts'
-import { createJournalFile, type JournalFile, openJournalFile } from '../store/journal-file.ts'
-import type { JournalEnd } from '../store/journal-reader.ts'
 import { adviceForNewKeys } from './keys.ts'
 
 /** A line of the file. */
@@ -14,28 +14,6 @@ export type RevocationChange =
   | { readonly jti: string; readonly exp: number }
   /** This moment, in ms since 1970, has passed: what had expired by then may no longer be listed and stays expired. */
   | { readonly passed: number }
-
-/**
- * Reads the file, sees whether it can be written, and changes nothing.
- *
- * @throws {DamagedFileError} as `openRevocations` does.
- */
-export async function checkRevocations(
-  folder: DataPaths,
-  mustExist: boolean,
-  files: FileSystem,
-): Promise<void> {
-  const file = await openRevocationsFile(folder, files)
-  if (file === undefined) {
-    if (mustExist) throw revocationsMissing(folder)
-    return
-  }
-  try {
-    await readRevocations(file, folder)
-  } finally {
-    await file.close()
-  }
-}
 
 /** What a file of ended credentials holds. */
 export interface StoredRevocations {
@@ -60,6 +38,28 @@ export function openRevocationsFile(
 ): Promise<JournalFile | undefined> {
   const path = folder.file(dataFiles.revocations)
   return openJournalFile(path, files, flags).catch((error: unknown) => throwAdvised(error, folder))
+}
+
+/**
+ * Reads the file, and changes nothing.
+ *
+ * @param flags As for `openJournalFile`; `r+` also sees whether the file can be written.
+ * @returns undefined when there is none.
+ * @throws {DamagedFileError} as `openRevocations` does.
+ */
+export async function checkRevocations(
+  folder: DataPaths,
+  mustExist: boolean,
+  files: FileSystem,
+  flags: 'r' | 'r+' = 'r+',
+): Promise<StoredRevocations | undefined> {
+  const file = await openRevocationsFile(folder, files, flags)
+  if (file === undefined && mustExist) throw revocationsMissing(folder)
+  try {
+    return file && (await readRevocations(file, folder))
+  } finally {
+    await file?.close()
+  }
 }
 
 /** @throws {DamagedFileError} if the file is not what was written, a torn tail excepted. */
@@ -89,9 +89,9 @@ export function revocationsMissing(folder: DataPaths): DamagedFileError {
 }
 
 /** Begins with no ended credential. */
-export async function createRevocations(folder: DataPaths, files: FileSystem): Promise<void> {
-  const path = folder.file(dataFiles.revocations)
-  await createJournalFile(path, { store: randomBytes(16).toString('hex'), after: 0 }, files)
+export function createRevocations(folder: DataPaths, files: FileSystem): Promise<void> {
+  const header = { store: randomBytes(16).toString('hex'), after: 0 }
+  return createJournalFile(folder.file(dataFiles.revocations), header, files)
 }
 
 function parseRevocation(input: unknown): RevocationChange {

@@ -1,10 +1,10 @@
-import { DamagedFileError, OverloadedError } from '../errors.ts'
-import { type DataPaths, dataFiles } from '../files/data-folder.ts'
+import { OverloadedError } from '../errors.ts'
+import type { DataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { Journal } from '../journal/journal.ts'
+import type { JournalFile, JournalPosition } from '../journal/journal-file.ts'
 import { REVOCATIONS_BYTES_MIN, REVOCATIONS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
-import { Journal } from '../store/journal.ts'
-import type { JournalPosition } from '../store/journal-file.ts'
 import { type Clock, createClock } from './clock.ts'
 import {
   createRevocations,
@@ -12,17 +12,18 @@ import {
   type RevocationChange,
   readRevocations,
   revocationsMissing,
+  type StoredRevocations,
 } from './revocations-file.ts'
 
 /** Credentials that ended before they expired. */
 export class Revocations {
-  /** The clock that decides what has expired: it never falls behind what the file says has passed. */
+  /** Decides what has expired; never behind the latest moment of the file. */
   readonly clock: Clock
   readonly #ended: Map<string, number>
   /** The latest moment of the file, in ms since 1970, as of the last success. */
   #passed: number
   #remembering: Promise<void> | undefined
-  /** Since the last moment that was remembered one was not; the log tells the first only. */
+  /** Whether the last moment was not remembered; only the first of several failures is logged. */
   #isForgetful = false
   readonly #journal: Journal<RevocationChange>
   readonly #log: Log
@@ -31,11 +32,9 @@ export class Revocations {
 
   /** Use `openRevocations`. */
   constructor(
-    path: string,
-    store: string,
+    { path, header }: JournalFile,
     position: JournalPosition,
-    ended: Map<string, number>,
-    passed: number,
+    { ended, passed }: StoredRevocations,
     clock: Clock,
     log: Log,
     files: FileSystem,
@@ -50,7 +49,7 @@ export class Revocations {
       refuse: () => {},
       recover: () => this.#rewrite(),
     }
-    this.#journal = new Journal(path, store, position, owner, log, files)
+    this.#journal = new Journal(path, header.store, position, owner, log, files)
   }
 
   get isWritable(): boolean {
@@ -76,8 +75,8 @@ export class Revocations {
   }
 
   /**
-   * To be told of a credential that is refused because it has expired: it stays so, even if the machine's clock is set
-   * back and the process killed.
+   * Call it when a credential is refused as expired: it stays expired even if the machine's clock is set back and the
+   * process killed.
    *
    * @param exp When it expired, in seconds since 1970.
    */
@@ -88,7 +87,7 @@ export class Revocations {
     })
   }
 
-  /** Resolves, whether or not the disk takes it, once nothing of `rememberExpired` is on its way; undefined if it is so. */
+  /** Resolves once `rememberExpired` has written, or has failed to; undefined while it writes nothing. */
   get remembering(): Promise<void> | undefined {
     return this.#remembering
   }
@@ -169,19 +168,15 @@ export async function openRevocations(
     makeClock?: (notBefore: number) => Clock
   },
 ): Promise<Revocations> {
-  const path = folder.file(dataFiles.revocations)
   let file = await openRevocationsFile(folder, files)
-  if (file === undefined) {
-    if (mustExist) throw revocationsMissing(folder)
+  if (file === undefined && !mustExist) {
     await createRevocations(folder, files)
     file = await openRevocationsFile(folder, files)
   }
-  if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
-  const { ended, passed, end } = await readRevocations(file, folder)
-  const position = await file.cut(end, log)
-  const { store } = file.header
-  const clock = makeClock(passed)
-  const revocations = new Revocations(path, store, position, ended, passed, clock, log, files)
+  if (file === undefined) throw revocationsMissing(folder)
+  const stored = await readRevocations(file, folder)
+  const position = await file.cut(stored.end, log)
+  const revocations = new Revocations(file, position, stored, makeClock(stored.passed), log, files)
   revocations.rewriteIfDue()
   return revocations
 }

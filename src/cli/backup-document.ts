@@ -3,9 +3,9 @@ import { ConnbookError, inFile, systemCode, UsageError } from '../errors.ts'
 import { readStart } from '../files/atomic-file.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import { quoteForShell } from '../shell.ts'
+import { loadRecordDocument, type StateHeader, writeRecordDocument } from '../storage/record-document.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { ConfigurationIndex } from '../store/configuration-index.ts'
-import { loadRecordDocument, type StateHeader, writeRecordDocument } from '../store/record-document.ts'
 import { counted } from '../text.ts'
 
 /** Everything that is worth keeping of a data folder; signing keys are not, so a backup opens no session. */

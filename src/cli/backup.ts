@@ -1,12 +1,12 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { accountsDocument } from '../auth/accounts.ts'
-import { ConnbookError, systemCode } from '../errors.ts'
+import { ConnbookError, ifPresent, systemCode } from '../errors.ts'
 import { openAtomicFile, readStart, removeIfPresent, temporaryFileOf } from '../files/atomic-file.ts'
 import { dataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
-import { readStoreBeside } from '../store/store-files.ts'
+import { fileStorage } from '../storage/file/file-storage.ts'
 import { BACKUP_START, type Backup, describeBackup, writeBackup } from './backup-document.ts'
 import { DAMAGED, defineCommand } from './command.ts'
 import { shown } from './output.ts'
@@ -58,7 +58,7 @@ export const backupCommand = defineCommand({
 })
 
 async function takeBackup(path: string, files: FileSystem = realFileSystem): Promise<Backup> {
-  const { store, index } = await readStoreBeside(dataPaths(path), true, files)
+  const { store, index } = await fileStorage(dataPaths(path), files).read(true)
   const accounts = await accountsDocument(path, files).read()
   if (accounts === undefined || store === undefined) throw noData(path)
   if (Buffer.byteLength(JSON.stringify(accounts)) > ACCOUNTS_BYTES_MAX) {
@@ -145,13 +145,10 @@ async function sweepAbandoned(path: string, files: FileSystem) {
   const folder = dirname(path)
   for (const entry of await files.readdir(folder)) {
     if (temporaryFileOf(entry) !== basename(path)) continue
-    try {
-      const { mtimeMs } = await files.lstat(join(folder, entry))
-      if (mtimeMs < Date.now() - ABANDONED_MS) await removeIfPresent(join(folder, entry), files)
-    } catch (error) {
-      // Another backup has come to its end meanwhile.
-      if (systemCode(error) !== 'ENOENT') throw error
-    }
+    // Another backup may have been completed meanwhile.
+    const found = await ifPresent(files.lstat(join(folder, entry)))
+    if (found !== undefined && found.mtimeMs < Date.now() - ABANDONED_MS)
+      await removeIfPresent(join(folder, entry), files)
   }
 }
 

@@ -2,10 +2,11 @@ import { resolve } from 'node:path'
 import { ConnbookError } from '../errors.ts'
 import { checkDataFolder, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
+import type { Finding } from '../storage/finding.ts'
 import { counted } from '../text.ts'
 import { describeBackup, readBackup } from './backup-document.ts'
 import { DAMAGED, defineCommand } from './command.ts'
-import { examineFolder, type Finding } from './examination.ts'
+import { examineFolder } from './examination.ts'
 import type { Print } from './output.ts'
 import { checkHasData, readBetweenRestores } from './used-folder.ts'
 
@@ -40,12 +41,12 @@ export const checkCommand = defineCommand({
 async function checkFolder(folder: string, print: Print) {
   await checkHasData(folder)
   await checkDataFolder(folder)
-  const { findings, state } = await readBetweenRestores(folder, () =>
+  const { findings, stored } = await readBetweenRestores(folder, () =>
     examineFolder(dataPaths(folder), realFileSystem),
   )
   await print(`${folder}\n${render(findings)}`)
-  if (state !== undefined)
-    await print(`${counted(state.index.count, 'record')}, next id ${state.index.lastId + 1}\n`)
+  if (stored !== undefined)
+    await print(`${counted(stored.index.count, 'record')}, next id ${stored.index.lastId + 1}\n`)
   const damaged = findings.filter(({ isDamage }) => isDamage)
   if (damaged.length === 0) return print('The folder is sound\n')
   throw new DamageFoundError(

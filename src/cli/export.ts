@@ -3,9 +3,8 @@ import { ConnbookError } from '../errors.ts'
 import { type Export, prepareExport } from '../exchange/export.ts'
 import { exportFormats } from '../exchange/export-formats.ts'
 import { dataPaths } from '../files/data-folder.ts'
-import { realFileSystem } from '../files/file-system.ts'
 import { printableJson } from '../json.ts'
-import { readStoreBeside } from '../store/store-files.ts'
+import { fileStorage } from '../storage/file/file-storage.ts'
 import { counted } from '../text.ts'
 import { DAMAGED, defineCommand } from './command.ts'
 import { type Print, shown } from './output.ts'
@@ -39,9 +38,7 @@ export const exportCommand = defineCommand({
   async run({ options: { data, format, skip } }, { print, screen }) {
     const folder = resolve(data)
     await checkUsedFolder(folder)
-    const { index } = await readBetweenRestores(folder, () =>
-      readStoreBeside(dataPaths(folder), true, realFileSystem),
-    )
+    const { index } = await readBetweenRestores(folder, () => fileStorage(dataPaths(folder)).read(true))
     const prepared = await prepareExport(
       exportFormats[format],
       () => index.freeze(),

@@ -10,7 +10,7 @@ import {
   secondsOf,
 } from '../auth/key-rotation.ts'
 import { readKeys, type StoredKey } from '../auth/keys.ts'
-import { openRevocationsFile, readRevocations, revocationsMissing } from '../auth/revocations-file.ts'
+import { checkRevocations, openRevocationsFile } from '../auth/revocations-file.ts'
 import { type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { alignColumns } from './columns.ts'
@@ -127,14 +127,8 @@ function describeEnd(key: StoredKey, now: number): string {
 
 /** In seconds since 1970: what the machine says, unless a server has already remembered a later moment. */
 async function latestMoment(folder: DataPaths): Promise<number> {
-  const file = await openRevocationsFile(folder, realFileSystem, 'r')
-  if (file === undefined) throw revocationsMissing(folder)
-  try {
-    const { passed } = await readRevocations(file, folder)
-    return secondsOf(Math.max(Date.now(), passed))
-  } finally {
-    await file.close()
-  }
+  const found = await checkRevocations(folder, true, realFileSystem, 'r')
+  return secondsOf(Math.max(Date.now(), found?.passed ?? 0))
 }
 
 async function hasRevocations(folder: DataPaths): Promise<boolean> {

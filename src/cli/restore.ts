@@ -1,14 +1,12 @@
-import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { accountsDocument, withCredentialsLock } from '../auth/accounts.ts'
 import { createKeys } from '../auth/keys.ts'
 import { createRevocations } from '../auth/revocations-file.ts'
 import { ConnbookError, systemCode, UsageError } from '../errors.ts'
-import { dataFiles, dataPaths, openDataFolder, stateFiles } from '../files/data-folder.ts'
+import { dataPaths, openDataFolder, stateFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { finishReplacement, prepareReplacement } from '../files/folder-replacement.ts'
-import { createJournalFile } from '../store/journal-file.ts'
-import { writeSnapshot } from '../store/snapshot.ts'
+import { fileStorage } from '../storage/file/file-storage.ts'
 import { type Backup, describeBackup, readBackup } from './backup-document.ts'
 import { type CommandContext, defineCommand, IN_USE } from './command.ts'
 import { recordCommand } from './command-audit.ts'
@@ -80,9 +78,6 @@ async function restore(backup: Backup, path: string, context: CommandContext) {
 /**
  * Puts the state of a backup in the place of whatever a folder holds.
  *
- * The store gets another id, because revisions that were given since the backup will be given again, and the two
- * together make the entity tags of lists.
- *
  * @returns The folder that keeps the old files; undefined when there were none.
  */
 export async function replaceState(
@@ -95,15 +90,7 @@ export async function replaceState(
   })
   try {
     const paths = dataPaths(replacement.path)
-    const { revision, lastId, count } = backup
-    const store = randomBytes(16).toString('hex')
-    await writeSnapshot(
-      paths.file(dataFiles.snapshot),
-      { store, revision, lastId, count },
-      backup.records,
-      files,
-    )
-    await createJournalFile(paths.file(dataFiles.journal), { store, after: revision }, files)
+    await fileStorage(paths, files).create(backup)
     await createRevocations(paths, files)
     await createKeys(paths, files)
     await accountsDocument(paths.path, files).write(backup.accounts)

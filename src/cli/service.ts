@@ -22,7 +22,7 @@ import { type App, createApp, createStartingApp, STILL_READING } from '../server
 import type { TlsTexts } from '../server/http-server.ts'
 import { createListener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
-import { openConfigurationStore } from '../store/configuration-store.ts'
+import { openConfigurationStore } from '../storage/file/file-storage.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
 import { createFirstAccounts, givenVariables } from './first-start.ts'

@@ -10,7 +10,7 @@ import {
   stateFiles,
 } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
-import { readStoreBeside } from '../store/store-files.ts'
+import { fileStorage } from '../storage/file/file-storage.ts'
 
 const READ_ATTEMPTS_MAX = 5
 
@@ -29,7 +29,7 @@ export function mustHaveJournal(entries: readonly string[]): boolean {
  */
 export async function checkNeverStarted(folder: DataPaths, files: FileSystem): Promise<void> {
   const mustExist = mustHaveJournal(await files.readdir(folder.path))
-  const { index } = await readStoreBeside(folder, mustExist, files)
+  const { index } = await fileStorage(folder, files).read(mustExist)
   if (index.revision > 0) throw accountsMissing(folder)
 }
 

@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { recordImport } from '../audit/changed-records.ts'
-import { InvalidInputError, OverloadedError } from '../errors.ts'
+import { InvalidInputError, OverloadedError, TooManyChangesError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportReader } from '../exchange/import-reader.ts'
 import {
@@ -15,7 +15,6 @@ import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX, IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { type ImportMode, type ImportPlan, importModes } from '../store/import-plan.ts'
-import { FrameTooLongError } from '../store/journal.ts'
 import { counted } from '../text.ts'
 import { parseChoices } from './query.ts'
 
@@ -40,7 +39,7 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
       await recordImport(audit, request, mode, plan)
       return jsonReply(200, countsOf(plan), noStore)
     } catch (error) {
-      if (error instanceof FrameTooLongError) throw new Problem(413, error.code, error.message)
+      if (error instanceof TooManyChangesError) throw new Problem(413, error.code, error.message)
       throw error
     } finally {
       isBusy = false

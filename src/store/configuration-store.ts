@@ -1,17 +1,10 @@
-import { removeIfPresent } from '../files/atomic-file.ts'
-import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
-import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../limits.ts'
-import type { Log } from '../log.ts'
-import { Counter } from '../metrics/counter.ts'
-import { type Change, encodeChange } from './change.ts'
+import type { Family } from '../metrics/family.ts'
+import type { Change } from './change.ts'
+import type { ChangeLog, ChangeLogOwner } from './change-log.ts'
 import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import { changesOf, type ImportMode, type ImportPlan, planImport } from './import-plan.ts'
-import { Journal, type JournalActivity } from './journal.ts'
-import { type Recovered, recoverStore } from './recovery.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
-import { writeSnapshot } from './snapshot.ts'
 import { StagedNames } from './staged-names.ts'
 
 /** Whether a record is the one that the caller means to change. */
@@ -23,13 +16,8 @@ export interface Modification {
   readonly after: Configuration
 }
 
-/** What became of the snapshots since the store was opened. */
-export interface Snapshots {
-  readonly written: Counter
-  readonly failed: Counter
-  /** The last one that was written, complete at `atMs` since 1970. */
-  last?: { readonly atMs: number; readonly seconds: number }
-}
+/** Hears of a change that became durable; must not throw. */
+export type DurableListener = (change: Change, revision: number) => void
 
 interface Decision<Outcome> {
   readonly outcome: Outcome
@@ -38,56 +26,34 @@ interface Decision<Outcome> {
 }
 
 /**
- * The records and their durability.
+ * The records, and every decision about them.
  *
- * What is read here is on disk. A change is checked against the latest state, changes on their way included, and
+ * Only durable records can be read. A change is checked against the latest state, changes on their way included, and
  * becomes visible when it is durable.
  */
 export class ConfigurationStore {
-  readonly #folder: DataPaths
-  readonly #files: FileSystem
-  readonly #log: Log
   readonly #index: ConfigurationIndex
-  readonly #journal: Journal<Change>
+  readonly #log: ChangeLog
   readonly #staged = new StagedNames()
   #lastId: number
-  #hasOldJournal: boolean
-  #snapshotDueBytes: number
-  readonly #snapshotBytesMin: number
-  readonly snapshots: Snapshots = { written: new Counter(), failed: new Counter() }
-  #snapshot: Promise<void> | undefined
+  #listeners: readonly DurableListener[] = []
 
-  /** Use `openConfigurationStore`. */
-  constructor(
-    recovered: Recovered,
-    folder: DataPaths,
-    log: Log,
-    files: FileSystem,
-    snapshotBytesMin: number,
-  ) {
-    this.#folder = folder
-    this.#files = files
-    this.#log = log
-    this.#snapshotBytesMin = snapshotBytesMin
-    this.#index = recovered.index
-    this.#lastId = recovered.index.lastId
-    this.#hasOldJournal = recovered.hasOldJournal
-    // An old journal tells of a snapshot that did not come to its end.
-    this.#snapshotDueBytes = recovered.hasOldJournal ? 0 : Math.max(snapshotBytesMin, recovered.snapshotBytes)
-    const owner = {
-      encode: encodeChange,
-      apply: (change: Change, revision: number) => this.#apply(change, revision),
+  /**
+   * @param index All records that are durable by now.
+   * @param createLog Makes the log of further changes.
+   */
+  constructor(index: ConfigurationIndex, createLog: (owner: ChangeLogOwner) => ChangeLog) {
+    this.#index = index
+    this.#lastId = index.lastId
+    this.#log = createLog({
+      apply: (change, revision) => this.#apply(change, revision),
       refuse: () => this.#staged.clear(),
-      recover: () => this.#recover(),
-    }
-    const { store, position } = recovered
-    this.#journal = new Journal(folder.file(dataFiles.journal), store, position, owner, log, files)
-    this.#snapshotIfDue()
+    })
   }
 
   /** Random and never changed; tells this store's records from any other's. */
   get id(): string {
-    return this.#journal.store
+    return this.#log.store
   }
 
   /** Rises with every change. */
@@ -104,18 +70,14 @@ export class ConfigurationStore {
     return this.#index.jsonBytes
   }
 
-  /** False while the disk has failed and changes are refused. */
+  /** False while the storage has failed and changes are refused. */
   get isWritable(): boolean {
-    return this.#journal.isWritable
+    return this.#log.isWritable
   }
 
-  /** Of the journal of changes. */
-  get journalBytes(): number {
-    return this.#journal.size
-  }
-
-  get journalActivity(): JournalActivity {
-    return this.#journal.activity
+  /** Figures of what keeps the records. */
+  get storageMetrics(): readonly Family[] {
+    return this.#log.metrics
   }
 
   find(name: string): Configuration | undefined {
@@ -133,15 +95,15 @@ export class ConfigurationStore {
   }
 
   /**
-   * Adds a configuration and resolves once it is on disk.
+   * Adds a configuration and resolves once it is durable.
    *
    * The name is taken the moment this is called, so of two concurrent adds one wins; the record shows in `find` and
-   * `list` only after the `fdatasync` that covers it.
+   * `list` only once it is durable.
    *
    * @returns The stored record; `id` is higher than any given before.
    * @throws {NameTakenError} with the record that holds the name; nothing has changed.
-   * @throws {StorageFullError} if the journal could not grow; nothing has changed, and a later call may succeed.
-   * @throws {StorageUnavailableError} if the disk failed; nothing has changed.
+   * @throws {StorageFullError} if there is no room; nothing has changed, and a later call may succeed.
+   * @throws {StorageUnavailableError} if the storage failed; nothing has changed.
    * @throws {OverloadedError} if too many changes are waiting; nothing has changed.
    */
   add(draft: NewConfiguration): Promise<Configuration> {
@@ -153,7 +115,7 @@ export class ConfigurationStore {
   }
 
   /**
-   * Changes some fields of a record and resolves once that is on disk; a patch that changes nothing writes nothing.
+   * Changes some fields of a record and resolves once that is durable; a patch that changes nothing writes nothing.
    *
    * @returns The record as it was just before this change, and as it became; the id stays.
    * @throws {UnknownNameError} if no record has the name.
@@ -172,7 +134,7 @@ export class ConfigurationStore {
   }
 
   /**
-   * Removes a record and resolves once that is on disk.
+   * Removes a record and resolves once that is durable.
    *
    * @returns The record that was removed.
    * @throws {UnknownNameError} if no record has the name.
@@ -193,10 +155,10 @@ export class ConfigurationStore {
 
   /**
    * Adds and modifies records, and removes those that are not named where the mode says so; all at once or not at all,
-   * whatever ends the process. Resolves once everything is on disk.
+   * whatever ends the process. Resolves once everything is durable.
    *
    * @param drafts No two with the same name.
-   * @throws {FrameTooLongError} if it is too much for one change; nothing has changed. Also what `add` throws.
+   * @throws {TooManyChangesError} if it is too much for one change; nothing has changed. Also what `add` throws.
    */
   async importAll(drafts: readonly NewConfiguration[], mode: ImportMode): Promise<ImportPlan> {
     for (;;) {
@@ -211,17 +173,29 @@ export class ConfigurationStore {
     }
   }
 
-  /** Waits for what is on its way to the disk and closes the files. */
-  async close(): Promise<void> {
-    await this.#journal.close()
-    await this.#snapshot
+  /**
+   * Calls the listener after each change that became durable, in the order of revisions. The change shows in `find` and
+   * `list` by then; whoever made it hears later.
+   *
+   * @returns Ends that.
+   */
+  onDurable(listener: DurableListener): () => void {
+    this.#listeners = [...this.#listeners, listener]
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== listener)
+    }
+  }
+
+  /** Waits for changes on their way; further ones are refused. */
+  close(): Promise<void> {
+    return this.#log.close()
   }
 
   /**
-   * Makes a decision and, when it is a change, hands it to the journal.
+   * Makes a decision and, when it is a change, appends that to the log.
    *
-   * A decision that needs no write, a refusal above all, must not rest on changes that a crash may still take back: it
-   * waits until those are durable, and is made again when they are refused.
+   * A crash may still take back the changes on their way. So a decision that writes nothing, such as a refusal, waits
+   * until they are durable, and is made again if they are refused.
    */
   async #change<Outcome>(names: readonly string[], decide: () => Decision<Outcome>): Promise<Outcome> {
     for (;;) {
@@ -241,13 +215,13 @@ export class ConfigurationStore {
   }
 
   #stage(change: Change): Promise<void> {
-    const durable = this.#journal.append(change)
+    const durable = this.#log.append(change)
     this.#note(change, durable)
     return durable
   }
 
   #stageTogether(changes: readonly Change[]): Promise<void> {
-    const durable = this.#journal.appendTogether(changes)
+    const durable = this.#log.appendTogether(changes)
     for (const change of changes) this.#note(change, durable)
     return durable
   }
@@ -260,7 +234,7 @@ export class ConfigurationStore {
   #apply(change: Change, revision: number) {
     this.#index.apply(change, revision)
     this.#staged.remove(change)
-    this.#snapshotIfDue()
+    for (const listener of this.#listeners) listener(change, revision)
   }
 
   #latest(name: string): Configuration | undefined {
@@ -287,75 +261,4 @@ export class ConfigurationStore {
     if (expected !== undefined && !expected(record)) throw new StaleRecordError(name)
     return record
   }
-
-  #snapshotIfDue() {
-    if (this.#snapshot !== undefined || this.#journal.size < this.#snapshotDueBytes) return
-    this.#snapshot = this.#compact()
-      .catch((error: unknown) => {
-        this.snapshots.failed.increment()
-        this.#log.error('snapshot_failed', { reason: String(error) })
-        this.#snapshotDueBytes = this.#journal.size + this.#snapshotBytesMin
-      })
-      .finally(() => {
-        this.#snapshot = undefined
-      })
-  }
-
-  /** Goes on in a new journal, writes a snapshot, and only then gives the old journal up. */
-  async #compact() {
-    if (!this.#hasOldJournal) {
-      await this.#journal.restart(() => [], this.#folder.file(dataFiles.journalOld))
-      this.#hasOldJournal = true
-    }
-    await this.#writeSnapshot()
-    await this.#dropOldJournal()
-  }
-
-  /** After the disk failed: the journal is not to be trusted, so everything goes into a snapshot first. */
-  async #recover() {
-    await this.#snapshot
-    await this.#writeSnapshot().catch((error: unknown) => {
-      this.snapshots.failed.increment()
-      throw error
-    })
-    await this.#journal.restart(() => [])
-    await this.#dropOldJournal()
-  }
-
-  async #writeSnapshot() {
-    const beganMs = performance.now()
-    const { revision, lastId, count } = this.#index
-    const path = this.#folder.file(dataFiles.snapshot)
-    const header = { store: this.id, revision, lastId, count }
-    const bytes = await writeSnapshot(path, header, this.#index.freeze(), this.#files)
-    this.#snapshotDueBytes = Math.max(this.#snapshotBytesMin, bytes)
-    this.snapshots.written.increment()
-    this.snapshots.last = { atMs: Date.now(), seconds: (performance.now() - beganMs) / 1000 }
-    this.#log.info('snapshot_written', { records: count, revision, bytes })
-  }
-
-  async #dropOldJournal() {
-    await removeIfPresent(this.#folder.file(dataFiles.journalOld), this.#files)
-    this.#hasOldJournal = false
-  }
-}
-
-/**
- * Reads the store of a folder into memory.
- *
- * @param mustExist Whether a folder without a store is damage rather than new.
- * @param snapshotBytesMin A journal smaller than this is not worth a snapshot.
- * @throws {DamagedFileError} if what is on disk is not what was written, a torn tail excepted.
- */
-export async function openConfigurationStore(
-  folder: DataPaths,
-  {
-    mustExist,
-    log,
-    files = realFileSystem,
-    snapshotBytesMin = SNAPSHOT_JOURNAL_BYTES_MIN,
-  }: { mustExist: boolean; log: Log; files?: FileSystem; snapshotBytesMin?: number },
-): Promise<ConfigurationStore> {
-  const recovered = await recoverStore(folder, mustExist, files, log)
-  return new ConfigurationStore(recovered, folder, log, files, snapshotBytesMin)
 }

@@ -2,10 +2,10 @@ import { cp, mkdtemp, open, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
+import { encodeJournalStart } from '../../src/journal/journal-file.ts'
+import { writeSnapshot } from '../../src/storage/file/snapshot.ts'
 import type { Change } from '../../src/store/change.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
-import { encodeJournalStart } from '../../src/store/journal-file.ts'
-import { writeSnapshot } from '../../src/store/snapshot.ts'
 
 const STORE = '0'.repeat(32)
 

@@ -1,6 +1,6 @@
+import { encodeFrame } from '../../src/journal/frame.ts'
 import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
-import { encodeFrame } from '../../src/store/frame.ts'
 import { fieldsOf } from './data-folders.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { dataFiles } from '../../src/files/data-folder.ts'
-import { encodeFrame } from '../../src/store/frame.ts'
+import { encodeFrame } from '../../src/journal/frame.ts'
 import type { Random } from '../support/random.ts'
 import { lineOffsets } from './folder-image.ts'
 

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
+import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
 import type { Configuration, ConfigurationPatch, NewConfiguration } from '../../src/store/configuration.ts'
-import {
-  type ConfigurationStore,
-  type Modification,
-  openConfigurationStore,
-} from '../../src/store/configuration-store.ts'
+import type { ConfigurationStore, Modification } from '../../src/store/configuration-store.ts'
 import type { ImportMode, ImportPlan } from '../../src/store/import-plan.ts'
 import { NameTakenError, UnknownNameError } from '../../src/store/refusals.ts'
 import {

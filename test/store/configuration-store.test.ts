@@ -305,3 +305,49 @@ describe('a change on its way to the disk', { timeout: 15_000 }, () => {
     assert.deepEqual(seen((await openStore(t, path)).store), expected)
   })
 })
+
+describe('a listener to durable changes', { timeout: 15_000 }, () => {
+  it('hears each once, in order, when it can be read and before its caller hears', async (t) => {
+    const { store, holdDisk } = await heldStore(t, ['before'])
+    const heard: unknown[] = []
+    store.onDurable((change, revision) => {
+      assert.equal(store.revision, revision)
+      if ('add' in change) heard.push([revision, 'add', store.find(change.add.name)?.id])
+      else if ('modify' in change) heard.push([revision, change.name, change.modify.name])
+      else heard.push([revision, 'remove', change.remove, store.find(change.remove)])
+    })
+    const disk = holdDisk()
+    const added = store.add(draft('a')).then(() => heard.push('a was added'))
+    await disk.begun
+    const changes = [store.modify('a', { name: 'b' }), store.remove('before')]
+    assert.deepEqual(heard, [])
+    disk.release()
+    await Promise.all([added, ...changes])
+    await store.importAll([draft('c'), draft('b', { port: 1 })], 'merge')
+    assert.deepEqual(heard, [
+      [2, 'add', 2],
+      'a was added',
+      [3, 'a', 'b'],
+      [4, 'remove', 'before', undefined],
+      [5, 'b', 'b'],
+      [6, 'add', 3],
+    ])
+  })
+
+  it('hears of no refused change, and of none once it has ended', async (t) => {
+    const { store, files } = await heldStore(t, ['a'])
+    const heard: string[] = []
+    const hear = (whose: string) => store.onDurable((_, revision) => void heard.push(`${whose} ${revision}`))
+    const endFirst = hear('first')
+    hear('second')
+    files.before = (operation) => {
+      if (operation === 'write') throw systemError('ENOSPC')
+    }
+    await assert.rejects(store.add(draft('refused')))
+    files.before = () => {}
+    await store.add(draft('b'))
+    endFirst()
+    await store.add(draft('c'))
+    assert.deepEqual(heard, ['first 2', 'second 2', 'second 3'])
+  })
+})

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict'
 import { copyFile, readFile, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { StorageFullError } from '../../src/errors.ts'
+import { StorageFullError, TooManyChangesError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { LINE_BYTES_MAX } from '../../src/limits.ts'
-import { FrameTooLongError } from '../../src/store/journal.ts'
 import { NameTakenError } from '../../src/store/refusals.ts'
 import { extent } from '../support/extent.ts'
 import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
@@ -170,7 +169,7 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     const many = Array.from({ length: count }, (_, i) =>
       draft(`${i}${long}`.slice(0, 500), { username: long }),
     )
-    await assert.rejects(store.importAll(many, 'merge'), FrameTooLongError)
+    await assert.rejects(store.importAll(many, 'merge'), TooManyChangesError)
     assert.deepEqual([store.count, store.revision], [3, 3])
     // And one byte less than the limit is read again.
     assert.equal((await store.add(draft('next'))).id, 4)

@@ -1,5 +1,5 @@
-import { encodeFrame } from '../../src/store/frame.ts'
-import { encodeJournalStart } from '../../src/store/journal-file.ts'
+import { encodeFrame } from '../../src/journal/frame.ts'
+import { encodeJournalStart } from '../../src/journal/journal-file.ts'
 
 /** The bytes of a journal's header line, and of a frame for each batch of changes. */
 export function encodeJournal(store: string, changes: readonly (readonly string[])[]) {

@@ -4,7 +4,7 @@ import { accountsDocument, addAccount, noAccounts } from '../../src/auth/account
 import { prepareKeys } from '../../src/auth/key-rotation.ts'
 import { openRevocations } from '../../src/auth/revocations.ts'
 import { openDataFolder } from '../../src/files/data-folder.ts'
-import { openConfigurationStore } from '../../src/store/configuration-store.ts'
+import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
 import { createMemoryLog } from './memory-log.ts'
 import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 

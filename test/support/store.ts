@@ -1,7 +1,8 @@
 import { openDataFolder } from '../../src/files/data-folder.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
+import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
 import type { NewConfiguration } from '../../src/store/configuration.ts'
-import { type ConfigurationStore, openConfigurationStore } from '../../src/store/configuration-store.ts'
+import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { createMemoryLog, type MemoryLog } from './memory-log.ts'
 import type { Lifetime } from './temporary-folder.ts'
 

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { DamagedFileError } from '../../../src/errors.ts'
-import { Configuration } from '../../../src/store/configuration.ts'
 import {
   readRecordDocument,
   type StateHeader,
   writeRecordDocument,
-} from '../../../src/store/record-document.ts'
+} from '../../../src/storage/record-document.ts'
+import { Configuration } from '../../../src/store/configuration.ts'
 import { anyByteEdit, applyByteEdit } from './byte-edits.ts'
 import { CASES, holdLaterFor } from './hold-property.ts'
 import { memoryFile } from './memory-file.ts'

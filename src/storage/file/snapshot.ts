@@ -1,16 +1,16 @@
-import { ifPresent, RESTORE_ADVICE } from '../errors.ts'
-import { openAtomicFile } from '../files/atomic-file.ts'
-import type { FileSystem, OpenFile } from '../files/file-system.ts'
-import { SNAPSHOT_SYNC_BYTES } from '../limits.ts'
-import type { Configuration } from './configuration.ts'
-import type { ConfigurationIndex } from './configuration-index.ts'
+import { ifPresent, RESTORE_ADVICE } from '../../errors.ts'
+import { openAtomicFile } from '../../files/atomic-file.ts'
+import type { FileSystem, OpenFile } from '../../files/file-system.ts'
+import { SNAPSHOT_SYNC_BYTES } from '../../limits.ts'
+import type { Configuration } from '../../store/configuration.ts'
+import type { ConfigurationIndex } from '../../store/configuration-index.ts'
 import {
   type DocumentStart,
   loadRecordDocument,
   readRecordDocument,
   type StateHeader,
   writeRecordDocument,
-} from './record-document.ts'
+} from '../record-document.ts'
 
 const snapshotKind = {
   format: 'connbook snapshot',
@@ -52,11 +52,9 @@ export interface SnapshotFile {
   readonly path: string
   readonly file: OpenFile
   /** Hands over each record, by rising id; see `readRecordDocument`. */
-  read(
-    visit: (record: Configuration, jsonBytes: number) => void,
-  ): Promise<DocumentStart & { readonly size: number }>
+  read(visit: (record: Configuration, jsonBytes: number) => void): Promise<DocumentStart>
   /** See `loadRecordDocument`. */
-  load(index: ConfigurationIndex): Promise<DocumentStart & { readonly size: number }>
+  load(index: ConfigurationIndex): Promise<DocumentStart>
   close(): Promise<void>
 }
 

@@ -1,16 +1,17 @@
-import { ConnbookError, DamagedFileError, ifPresent, RESTORE_ADVICE } from '../errors.ts'
-import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import type { FileSystem, OpenFile } from '../files/file-system.ts'
-import { parseChange } from './change.ts'
-import { ConfigurationIndex } from './configuration-index.ts'
-import { checkStore, type JournalFile, openJournalFile } from './journal-file.ts'
-import type { JournalEnd } from './journal-reader.ts'
-import type { DocumentStart } from './record-document.ts'
+import { ConnbookError, DamagedFileError, ifPresent, RESTORE_ADVICE } from '../../errors.ts'
+import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
+import type { FileSystem, OpenFile } from '../../files/file-system.ts'
+import { checkStore, type JournalFile, openJournalFile } from '../../journal/journal-file.ts'
+import type { JournalEnd } from '../../journal/journal-reader.ts'
+import { parseChange } from '../../store/change.ts'
+import { ConfigurationIndex } from '../../store/configuration-index.ts'
+import type { DocumentStart } from '../record-document.ts'
+import type { StoredRecords } from '../record-storage.ts'
 import { openSnapshot, type SnapshotFile } from './snapshot.ts'
 
 /**
- * The files of a store. There are up to two journals: a snapshot begins with a new one and keeps the one before until it
- * is written.
+ * The files of a store. There are two journals while a snapshot is written: it begins with a new one, and the old one is
+ * kept until it is complete.
  */
 export interface StoreFiles {
   readonly snapshot: SnapshotFile | undefined
@@ -20,11 +21,8 @@ export interface StoreFiles {
 }
 
 /** What the files of a store hold. */
-export interface StoredState {
-  /** Undefined when there is no file at all. */
-  readonly store: string | undefined
-  readonly index: ConfigurationIndex
-  readonly snapshot: (DocumentStart & { readonly size: number }) | undefined
+export interface StoredState extends StoredRecords {
+  readonly snapshot: DocumentStart | undefined
   readonly oldJournal: ReadJournal | undefined
   readonly journal: ReadJournal | undefined
 }
@@ -35,9 +33,9 @@ export interface ReadJournal {
   readonly end: JournalEnd
 }
 
-/** One that meets a compaction costs a few calls only, and a busy machine can make many meet one after the other. */
+/** Each is a few calls; on a busy machine many in a row can meet a compaction. */
 const OPENINGS_MAX = 1000
-/** Each further one means that a frame was cut back just then, which is a rare moment. */
+/** Read again only when a frame was cut back just then, which is rare. */
 const READINGS_MAX = 10
 
 /** The files were replaced each time that they were about to be read. */
@@ -51,25 +49,14 @@ export async function openStoreFiles(
   files: FileSystem,
   flags: 'r' | 'r+',
 ): Promise<StoreFiles> {
-  const opened: { close(): Promise<void> }[] = []
-  const close = async () => {
-    for (const file of opened.splice(0)) await file.close()
-  }
-  const remember = <File extends SnapshotFile | JournalFile>(file: File | undefined) => {
-    if (file !== undefined) opened.push(file)
-    return file
-  }
-  try {
-    return {
-      snapshot: remember(await openSnapshot(folder.file(dataFiles.snapshot), files)),
-      oldJournal: remember(await openJournalFile(folder.file(dataFiles.journalOld), files, flags)),
-      journal: remember(await openJournalFile(folder.file(dataFiles.journal), files, flags)),
-      close,
-    }
-  } catch (error) {
-    await close()
-    throw error
-  }
+  await using opened = new AsyncDisposableStack()
+  const closing = <File extends SnapshotFile | JournalFile>(file: File | undefined) =>
+    opened.adopt(file, (file) => file?.close())
+  const snapshot = closing(await openSnapshot(folder.file(dataFiles.snapshot), files))
+  const oldJournal = closing(await openJournalFile(folder.file(dataFiles.journalOld), files, flags))
+  const journal = closing(await openJournalFile(folder.file(dataFiles.journal), files, flags))
+  const kept = opened.move()
+  return { snapshot, oldJournal, journal, close: () => kept.disposeAsync() }
 }
 
 /**
@@ -84,29 +71,31 @@ export async function readStoreFiles(
   mustExist: boolean,
 ): Promise<StoredState> {
   const path = folder.file(dataFiles.journal)
+  const damage = (reason: string, file = path, offset = 0) =>
+    new DamagedFileError(file, offset, reason, RESTORE_ADVICE)
   const index = new ConfigurationIndex()
   const loaded = await snapshot?.load(index)
   if (oldJournal === undefined && journal === undefined && (mustExist || loaded !== undefined))
-    throw new DamagedFileError(path, 0, 'the journal is missing', RESTORE_ADVICE)
+    throw damage('the journal is missing')
   const store = loaded?.store ?? oldJournal?.header.store ?? journal?.header.store
   for (const file of [oldJournal, journal]) {
     if (file !== undefined && store !== undefined) checkStore(file.path, file.header, store)
   }
-  // What the old journal holds beyond the beginning of the new one was refused when it was made.
+  // Changes of the old journal behind the beginning of the new one were refused.
   const oldRead = oldJournal && (await replay(oldJournal, journal?.header.after ?? Number.POSITIVE_INFINITY))
-  // One frame at most was refused: with more in the old journal, the other one is not what followed it.
+  // That is one frame at most; with more, the new journal did not follow the old one.
   if (oldRead !== undefined && journal !== undefined && journal.header.after < oldRead.end.beforeLast) {
-    const reason = `it begins after revision ${journal.header.after}, but the one before goes on to ${oldRead.end.revision},`
-    throw new DamagedFileError(path, 0, reason, RESTORE_ADVICE)
+    const { revision } = oldRead.end
+    throw damage(
+      `it begins after revision ${journal.header.after}, but the one before goes on to ${revision},`,
+    )
   }
-  if (oldRead !== undefined && journal === undefined && oldRead.end.revision < index.revision) {
-    const reason = `the journal with the changes after revision ${oldRead.end.revision} is missing`
-    throw new DamagedFileError(path, 0, reason, RESTORE_ADVICE)
-  }
+  if (oldRead !== undefined && journal === undefined && oldRead.end.revision < index.revision)
+    throw damage(`the journal with the changes after revision ${oldRead.end.revision} is missing`)
   const read = journal && (await replay(journal, Number.POSITIVE_INFINITY))
   if (read !== undefined && read.end.revision < index.revision) {
     const reason = `it ends at revision ${read.end.revision}, before the snapshot's ${index.revision},`
-    throw new DamagedFileError(path, read.end.size, reason, RESTORE_ADVICE)
+    throw damage(reason, path, read.end.size)
   }
   return { store, index, snapshot: loaded, oldJournal: oldRead, journal: read }
 
@@ -114,7 +103,7 @@ export async function readStoreFiles(
     const { header } = file
     if (header.after > index.revision) {
       const reason = `it begins after revision ${header.after}, but what is before ends at ${index.revision},`
-      throw new DamagedFileError(file.path, 0, reason, RESTORE_ADVICE)
+      throw damage(reason, file.path)
     }
     const end = await file.read((input, revision) => {
       const change = parseChange(input)
@@ -124,14 +113,7 @@ export async function readStoreFiles(
   }
 }
 
-/**
- * Reads the store of a folder that a server may be writing, and changes nothing.
- *
- * @returns A state that the store was in at some moment since the call. A change that is just being written to disk may
- *   be part of it.
- * @throws {DamagedFileError} as `readStoreFiles` does.
- * @throws {StoreChangingError} if it never got hold of files that belong together.
- */
+/** Reads the store of a folder that a server may be writing; see `RecordStorage.read`. */
 export async function readStoreBeside(
   folder: DataPaths,
   mustExist: boolean,
@@ -142,7 +124,7 @@ export async function readStoreBeside(
     const opened = await openStoreFiles(folder, files, 'r')
     try {
       const before = await sizeAndTimeOf(opened.journal?.file)
-      // All names stood for the opened files at one moment, so together these are a state that a crash could leave.
+      // At one moment all names stood for these files, so together they are a state that a crash could leave.
       if (!(await areInPlace(opened, folder, files))) continue
       readings++
       try {

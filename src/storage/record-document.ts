@@ -4,16 +4,16 @@ import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
 import { checkMembers, isObject, parseJson } from '../json.ts'
 import { SNAPSHOT_SLICE_RECORDS } from '../limits.ts'
-import { parseStoredRecord } from './change.ts'
-import type { Configuration } from './configuration.ts'
-import type { ConfigurationIndex } from './configuration-index.ts'
+import { parseStoredRecord } from '../store/change.ts'
+import type { Configuration } from '../store/configuration.ts'
+import type { ConfigurationIndex } from '../store/configuration-index.ts'
 
 const CLOSING_BRACKET = 0x5d
 const COMMA = 0x2c
 
 const headerMembers = ['format', 'version', 'store', 'revision', 'lastId', 'count', 'records']
 
-/** What a document says of the state that it holds. */
+/** The state that a document holds. */
 export interface StateHeader {
   /** Id of the store. */
   readonly store: string
@@ -25,29 +25,31 @@ export interface StateHeader {
   readonly count: number
 }
 
-/** A kind of document that holds the whole state of a store. */
+/** A kind of document with the whole state of a store. */
 export interface DocumentKind {
-  /** What a file of the kind says of itself: "connbook snapshot". */
+  /** Member `format` of the document: "connbook snapshot". */
   readonly format: string
   readonly version: number
-  /** Members of the header that other kinds have not. */
+  /** Members of the header that only this kind has. */
   readonly members: readonly string[]
   /** What an operator can do about a damaged one. */
   readonly advice: string
 }
 
-/** What stands before the records. */
+/** The header of a document: everything before the records. */
 export interface DocumentStart extends StateHeader {
-  /** The members of the kind, and all others. */
+  /** All members, those that only this kind has among them. */
   readonly members: Readonly<Record<string, unknown>>
+  /** Bytes of the whole document. */
+  readonly size: number
 }
 
 /**
  * Writes a state as one JSON document, a record a line, with a checksum at the end.
  *
- * Lets others run between slices of records; the records are those given, whatever happens meanwhile.
+ * Lets others run between slices of records.
  *
- * @param members What the kind holds besides.
+ * @param members Those that only this kind has.
  * @param records By rising id.
  * @param write Resolves when more may be written.
  */
@@ -82,7 +84,7 @@ export async function writeRecordDocument(
 /**
  * Reads a document and hands over each record, by rising id, with the bytes that it takes.
  *
- * What was handed over is only to be trusted once this has returned.
+ * Trust what was handed over only once this has resolved.
  *
  * @throws {DamagedFileError} when the file is not what was written, naming the offset.
  */
@@ -91,9 +93,9 @@ export async function readRecordDocument(
   path: string,
   file: OpenFile,
   visit: (record: Configuration, jsonBytes: number) => void,
-): Promise<DocumentStart & { readonly size: number }> {
+): Promise<DocumentStart> {
   const damage = (offset: number, reason: string) => new DamagedFileError(path, offset, reason, advice)
-  const found: { start?: DocumentStart; isClosed: boolean; newer?: Error } = { isClosed: false }
+  const found: { start?: Omit<DocumentStart, 'size'>; isClosed: boolean; newer?: Error } = { isClosed: false }
   let crc = 0
   let lastId = 0
   let records = 0
@@ -110,7 +112,7 @@ export async function readRecordDocument(
           throw damage(offset, 'the checksum differs')
         found.isClosed = true
       } else {
-        const record = parseRecordLine(line)
+        const record = parseStoredRecord(parseJson(line.toString('utf8', 0, jsonBytesOf(line))))
         if (record === undefined || record.id <= lastId) throw damage(offset, 'the line is no record')
         visit(record, jsonBytesOf(line))
         lastId = record.id
@@ -130,7 +132,7 @@ export async function readRecordDocument(
   if (found.start.count !== records || found.start.lastId < lastId) throw damage(0, 'the header does not fit')
   return { ...found.start, size }
 
-  function parseStart(line: Buffer): DocumentStart {
+  function parseStart(line: Buffer): Omit<DocumentStart, 'size'> {
     const members = parseJson(`${line.toString('utf8')}]}`)
     if (!isObject(members) || members.format !== format)
       throw damage(0, `the first line is no ${format} header`)
@@ -153,7 +155,7 @@ export async function loadRecordDocument(
   path: string,
   file: OpenFile,
   index: ConfigurationIndex,
-): Promise<DocumentStart & { readonly size: number }> {
+): Promise<DocumentStart> {
   const records: Configuration[] = []
   let jsonBytes = 0
   const start = await readRecordDocument(kind, path, file, (record, bytes) => {
@@ -168,12 +170,7 @@ export async function loadRecordDocument(
   }
 }
 
-function parseRecordLine(line: Buffer): Configuration | undefined {
-  const text = line.toString('utf8', 0, jsonBytesOf(line))
-  return parseStoredRecord(parseJson(text))
-}
-
-/** Without the comma that stands behind every record but the last. */
+/** Without the comma behind every record but the last. */
 function jsonBytesOf(line: Buffer): number {
   return line.at(-1) === COMMA ? line.length - 1 : line.length
 }

@@ -1,22 +1,22 @@
-import '../support/node-version.ts'
+import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { access, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../src/limits.ts'
-import { Configuration } from '../../src/store/configuration.ts'
-import { encodeJournalStart } from '../../src/store/journal-file.ts'
+import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
+import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/limits.ts'
+import { Configuration } from '../../../src/store/configuration.ts'
 import {
   createFailingFiles,
   type FailingFiles,
   failOn,
   holdUp,
   systemError,
-} from '../support/failing-files.ts'
-import { draft, names, openStore, storedNames, until } from '../support/store.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+} from '../../support/failing-files.ts'
+import { draft, names, openStore, storedNames, until } from '../../support/store.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const RECORDS = 2200
 /** A journal of many short records outgrows this. */

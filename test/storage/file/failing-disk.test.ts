@@ -1,14 +1,14 @@
-import '../support/node-version.ts'
+import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
-import { RECOVERY_PAUSE_MS_MIN } from '../../src/limits.ts'
-import { createFailingFiles, failOn, holdUp, systemError } from '../support/failing-files.ts'
-import { draft, names, openStore, storedNames, until } from '../support/store.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { StorageFullError, StorageUnavailableError } from '../../../src/errors.ts'
+import { RECOVERY_PAUSE_MS_MIN } from '../../../src/limits.ts'
+import { createFailingFiles, failOn, holdUp, systemError } from '../../support/failing-files.ts'
+import { draft, names, openStore, storedNames, until } from '../../support/store.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** A store with one record, at a disk that the test makes fail. */
 async function failingStore(t: TestContext) {

@@ -1,15 +1,15 @@
-import '../support/node-version.ts'
+import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { open, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { crc32 } from 'node:zlib'
-import { DamagedFileError } from '../../src/errors.ts'
-import { realFileSystem } from '../../src/files/file-system.ts'
-import { Configuration } from '../../src/store/configuration.ts'
-import { openSnapshot, writeSnapshot } from '../../src/store/snapshot.ts'
-import { draft } from '../support/store.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { DamagedFileError } from '../../../src/errors.ts'
+import { realFileSystem } from '../../../src/files/file-system.ts'
+import { openSnapshot, writeSnapshot } from '../../../src/storage/file/snapshot.ts'
+import { Configuration } from '../../../src/store/configuration.ts'
+import { draft } from '../../support/store.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const header = { store: 'this store', revision: 9, lastId: 7 }
 const records = [1, 3, 6].map((id) => new Configuration(id, draft(`"ö\u{1f5c4}" ${id}`)))

@@ -1,41 +1,28 @@
 import { dirname } from 'node:path'
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
-  ConnbookError,
   OverloadedError,
   StorageFullError,
   StorageUnavailableError,
   systemCode,
+  TooManyChangesError,
 } from '../errors.ts'
-import { openTemporaryFile, removeIfPresent, syncFolder, writeAll } from '../files/atomic-file.ts'
+import { syncFolder, writeAll } from '../files/atomic-file.ts'
 import type { FileSystem } from '../files/file-system.ts'
-import {
-  FRAME_CHANGES_MAX,
-  LINE_BYTES_MAX,
-  RECOVERY_PAUSE_MS_MAX,
-  RECOVERY_PAUSE_MS_MIN,
-  WAITING_CHANGES_MAX,
-} from '../limits.ts'
+import { FRAME_CHANGES_MAX, LINE_BYTES_MAX, WAITING_CHANGES_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { Counter } from '../metrics/counter.ts'
 import { Histogram } from '../metrics/histogram.ts'
 import { encodeFrame } from './frame.ts'
-import { encodeJournalStart, type JournalPosition } from './journal-file.ts'
+import type { JournalPosition } from './journal-file.ts'
+import { putNextFile } from './next-file.ts'
+import { recoverPatiently } from './recovery-loop.ts'
 
 /** Errors that pass when somebody makes room. */
 const FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
-/** What stands in a frame around its changes: checksum, length, revision and brackets. */
+/** Checksum, length, revision and brackets around the changes of a frame. */
 const FRAME_START_BYTES_MAX = 40
-
-/** Changes that belong together do not fit into one frame. */
-export class FrameTooLongError extends ConnbookError {
-  readonly code = 'too_many_changes'
-
-  constructor(bytes: number) {
-    super(`Cannot store ${bytes} bytes of changes at once; the limit is ${LINE_BYTES_MAX}; make it several`)
-  }
-}
 
 const SYNC_BOUNDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
@@ -49,7 +36,7 @@ export interface JournalActivity {
   readonly syncSeconds: Histogram
 }
 
-/** How the state that a journal keeps takes part in its life. */
+/** The state that a journal keeps. */
 export interface JournalOwner<Change> {
   /** A change as compact JSON. */
   encode(change: Change): string
@@ -57,13 +44,13 @@ export interface JournalOwner<Change> {
   apply(change: Change, revision: number): void
   /** Every change that was appended and not yet applied is refused. Called before their promises reject. */
   refuse(): void
-  /** After the disk failed: writes the whole state elsewhere, with `restart`; repeated until it succeeds. */
+  /** Called after the disk failed, until it succeeds: writes the whole state to new files, with `restart`. */
   recover(): Promise<void>
 }
 
 interface Waiting<Change> {
   readonly changes: readonly Change[]
-  /** JSON of changes that belong together, and so share their frame with nothing else. */
+  /** JSON of changes that belong together: they get a frame of their own. */
   readonly json: string | undefined
   resolve(): void
   reject(error: Error): void
@@ -92,7 +79,7 @@ export class Journal<Change> {
   #running: Promise<void> | undefined
   #recovery: Promise<void> | undefined
   #isFailed = false
-  /** Since the first refusal after a success; the log tells the first only. */
+  /** Whether the last change was refused; only the first of several refusals is logged. */
   #isRefusing = false
   readonly #closing = new AbortController()
 
@@ -142,12 +129,16 @@ export class Journal<Change> {
    * The same for changes that are stored all or not at all: they become one frame, whatever ends the process.
    *
    * @param changes At least one.
-   * @throws {FrameTooLongError} at once if the frame would be too long to be read again. Also what `append` throws.
+   * @throws {TooManyChangesError} at once if the frame would be too long to be read again. Also what `append` throws.
    */
   appendTogether(changes: readonly Change[]): Promise<void> {
     const json = this.#encode(changes)
     const bytes = Buffer.byteLength(json) + FRAME_START_BYTES_MAX
-    if (bytes > LINE_BYTES_MAX) throw new FrameTooLongError(bytes)
+    if (bytes > LINE_BYTES_MAX) {
+      throw new TooManyChangesError(
+        `Cannot store ${bytes} bytes of changes at once; the limit is ${LINE_BYTES_MAX}; make it several`,
+      )
+    }
     return this.#enqueue(changes, json)
   }
 
@@ -198,7 +189,7 @@ export class Journal<Change> {
       else if (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, this.#nextFrame()))
       else break
     }
-    // Together with the last look at the queue: what is appended from now on needs another run.
+    // In the same turn as the last look at the queue: what is appended from now on begins another run.
     this.#running = undefined
   }
 
@@ -224,8 +215,8 @@ export class Journal<Change> {
     try {
       await file.datasync()
     } catch (error) {
-      // Not to be tried again: the kernel may have dropped the pages and would report success. The cut only
-      // keeps a restart from finding the refused frame.
+      // Never tried again: the kernel may have dropped the pages, and would report success. The cut keeps the next
+      // start from finding the refused frame.
       await this.#cutBack()
       return this.#fail(batch, error)
     }
@@ -240,7 +231,8 @@ export class Journal<Change> {
     }
     if (this.#isRefusing) this.#log.info('changes_taken_again', { file: this.path })
     this.#isRefusing = false
-    for (const [index, change] of changes.entries()) this.#owner.apply(change, revision + 1 + index)
+    let applied = revision
+    for (const change of changes) this.#owner.apply(change, ++applied)
     for (const waiting of batch) waiting.resolve()
   }
 
@@ -258,7 +250,7 @@ export class Journal<Change> {
     }
   }
 
-  /** What waits was checked against the changes that fail now, so it is refused with them. */
+  /** Refuses what waits, too: it was checked against the changes that fail now. */
   #refuse(batch: Waiting<Change>[], error: Error) {
     const refused = [...batch, ...this.#waiting.splice(0)]
     if (!this.#isRefusing)
@@ -277,77 +269,35 @@ export class Journal<Change> {
   }
 
   async #recover() {
-    let pauseMs = RECOVERY_PAUSE_MS_MIN
-    const { signal } = this.#closing
-    while (!signal.aborted) {
-      try {
-        await this.#owner.recover()
-        this.#isFailed = false
-        this.#isRefusing = false
-        this.#log.info('storage_recovered', { file: this.path })
-        return
-      } catch (error) {
-        this.#log.error('storage_unavailable', { file: this.path, reason: String(error), retry_ms: pauseMs })
-        await pause(pauseMs, undefined, { ref: false, signal }).catch(() => {})
-        pauseMs = Math.min(2 * pauseMs, RECOVERY_PAUSE_MS_MAX)
-      }
-    }
+    const recover = () => this.#owner.recover()
+    if (!(await recoverPatiently(recover, this.path, this.#log, this.#closing.signal))) return
+    this.#isFailed = false
+    this.#isRefusing = false
+    this.#log.info('storage_recovered', { file: this.path })
   }
 
   async #startNewFile(changes: () => readonly Change[], keepAs: string | undefined) {
     const { file: oldFile, revision: after } = this.#position
-    const start = encodeJournalStart({ store: this.store, after }, changes())
-    const temporary = await openTemporaryFile(this.path, this.#files)
-    try {
-      await writeAll(temporary.file, start.bytes, 0)
-      await temporary.file.sync()
-      await this.#swap(temporary.path, keepAs)
-    } catch (error) {
-      await temporary.file.close()
-      await removeIfPresent(temporary.path, this.#files)
-      throw error
-    }
-    this.#position = {
-      file: temporary.file,
-      size: start.bytes.length,
-      crc: start.crc,
-      revision: start.revision,
-    }
+    const header = { store: this.store, after }
+    const fail = (error: unknown) => this.#fail([], error)
+    this.#position = await putNextFile(this.path, header, changes(), keepAs, this.#files, fail)
     try {
       await oldFile.close()
       await syncFolder(dirname(this.path), this.#files)
     } catch (error) {
       // After a power loss either file could stand under the name.
-      this.#fail([], error)
-      throw error
-    }
-  }
-
-  async #swap(temporary: string, keepAs: string | undefined) {
-    if (keepAs === undefined) return this.#files.rename(temporary, this.path)
-    await this.#files.rename(this.path, keepAs)
-    try {
-      // A file system may bring names to disk in another order; the old journal must have its new one first.
-      await syncFolder(dirname(this.path), this.#files)
-      await this.#files.rename(temporary, this.path)
-    } catch (error) {
-      await this.#files.rename(keepAs, this.path).catch((cause: unknown) => this.#fail([], cause))
+      fail(error)
       throw error
     }
   }
 }
 
 function full(cause: unknown): StorageFullError {
-  return new StorageFullError(
-    'Cannot store the change: no room is left on the disk; try again when there is',
-    { cause },
-  )
+  const message = 'Cannot store the change: no room is left on the disk; try again when there is'
+  return new StorageFullError(message, { cause })
 }
 
 function unavailable(cause?: unknown): StorageUnavailableError {
-  const options = cause === undefined ? undefined : { cause }
-  return new StorageUnavailableError(
-    'Cannot store the change: the disk failed, and it is not yet sure again',
-    options,
-  )
+  const message = 'Cannot store the change: the disk failed, and it is not yet sure again'
+  return new StorageUnavailableError(message, { cause })
 }

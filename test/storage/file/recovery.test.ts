@@ -1,15 +1,15 @@
-import '../support/node-version.ts'
+import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { DamagedFileError } from '../../src/errors.ts'
-import { realFileSystem } from '../../src/files/file-system.ts'
-import { Configuration } from '../../src/store/configuration.ts'
-import { encodeJournalStart } from '../../src/store/journal-file.ts'
-import { writeSnapshot } from '../../src/store/snapshot.ts'
-import { draft, names, openStore } from '../support/store.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { DamagedFileError } from '../../../src/errors.ts'
+import { realFileSystem } from '../../../src/files/file-system.ts'
+import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
+import { writeSnapshot } from '../../../src/storage/file/snapshot.ts'
+import { Configuration } from '../../../src/store/configuration.ts'
+import { draft, names, openStore } from '../../support/store.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** A journal: the revision before it, and the names that its changes add. */
 interface JournalState {

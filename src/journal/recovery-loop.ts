@@ -1,0 +1,30 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { RECOVERY_PAUSE_MS_MAX, RECOVERY_PAUSE_MS_MIN } from '../limits.ts'
+import type { Log } from '../log.ts'
+
+/**
+ * Calls `recover` until it succeeds, with pauses that grow.
+ *
+ * @param file Named in the log.
+ * @param signal Ends the attempts.
+ * @returns Whether it succeeded.
+ */
+export async function recoverPatiently(
+  recover: () => Promise<void>,
+  file: string,
+  log: Log,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let pauseMs = RECOVERY_PAUSE_MS_MIN
+  while (!signal.aborted) {
+    try {
+      await recover()
+      return true
+    } catch (error) {
+      log.error('storage_unavailable', { file, reason: String(error), retry_ms: pauseMs })
+      await pause(pauseMs, undefined, { ref: false, signal }).catch(() => {})
+      pauseMs = Math.min(2 * pauseMs, RECOVERY_PAUSE_MS_MAX)
+    }
+  }
+  return false
+}

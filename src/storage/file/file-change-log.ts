@@ -1,0 +1,118 @@
+import { removeIfPresent } from '../../files/atomic-file.ts'
+import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
+import type { FileSystem } from '../../files/file-system.ts'
+import { Journal } from '../../journal/journal.ts'
+import type { JournalPosition } from '../../journal/journal-file.ts'
+import type { Log } from '../../log.ts'
+import { type Change, encodeChange } from '../../store/change.ts'
+import type { ChangeLog, ChangeLogOwner } from '../../store/change-log.ts'
+import { fileMetrics, type SnapshotActivity } from './file-metrics.ts'
+import { writeSnapshot } from './snapshot.ts'
+import type { StoredState } from './store-files.ts'
+
+/** The state of a store, and where its journal goes on. */
+export interface Recovered extends StoredState {
+  readonly store: string
+  readonly position: JournalPosition
+}
+
+/**
+ * Keeps changes in a journal, and writes a snapshot of all records whenever the journal has outgrown the last one.
+ *
+ * @param recovered Its index is only read here: the owner puts in what is durable.
+ * @param snapshotBytesMin A journal smaller than this is not worth a snapshot.
+ */
+export function createFileChangeLog(
+  { index, store, position, snapshot, oldJournal }: Recovered,
+  folder: DataPaths,
+  log: Log,
+  files: FileSystem,
+  snapshotBytesMin: number,
+  owner: ChangeLogOwner,
+): ChangeLog {
+  const snapshots: SnapshotActivity = { written: 0, failed: 0, last: undefined }
+  let hasOldJournal = oldJournal !== undefined
+  // An old journal is left when a snapshot was not completed.
+  let snapshotDueBytes = hasOldJournal ? 0 : Math.max(snapshotBytesMin, snapshot?.size ?? 0)
+  let compaction: Promise<void> | undefined
+  const journal = new Journal<Change>(
+    folder.file(dataFiles.journal),
+    store,
+    position,
+    {
+      encode: encodeChange,
+      apply(change, revision) {
+        owner.apply(change, revision)
+        compactIfDue()
+      },
+      refuse: () => owner.refuse(),
+      recover,
+    },
+    log,
+    files,
+  )
+  compactIfDue()
+  return {
+    store,
+    get isWritable() {
+      return journal.isWritable
+    },
+    metrics: fileMetrics(journal, snapshots),
+    append: (change) => journal.append(change),
+    appendTogether: (changes) => journal.appendTogether(changes),
+    async close() {
+      await journal.close()
+      await compaction
+    },
+  }
+
+  function compactIfDue() {
+    if (compaction !== undefined || journal.size < snapshotDueBytes) return
+    compaction = compact()
+      .catch((error: unknown) => {
+        snapshots.failed += 1
+        log.error('snapshot_failed', { reason: String(error) })
+        snapshotDueBytes = journal.size + snapshotBytesMin
+      })
+      .finally(() => {
+        compaction = undefined
+      })
+  }
+
+  /** Goes on in a new journal, writes a snapshot, and only then removes the old journal. */
+  async function compact() {
+    if (!hasOldJournal) {
+      await journal.restart(() => [], folder.file(dataFiles.journalOld))
+      hasOldJournal = true
+    }
+    await writeRecords()
+    await dropOldJournal()
+  }
+
+  /** After the disk failed, the journal cannot be trusted: all records go into a snapshot first. */
+  async function recover() {
+    await compaction
+    await writeRecords().catch((error: unknown) => {
+      snapshots.failed += 1
+      throw error
+    })
+    await journal.restart(() => [])
+    await dropOldJournal()
+  }
+
+  async function writeRecords() {
+    const beganMs = performance.now()
+    const { revision, lastId, count } = index
+    const path = folder.file(dataFiles.snapshot)
+    const bytes = await writeSnapshot(path, { store, revision, lastId, count }, index.freeze(), files)
+    snapshotDueBytes = Math.max(snapshotBytesMin, bytes)
+    snapshots.written += 1
+    snapshots.last = { atMs: Date.now(), seconds: (performance.now() - beganMs) / 1000 }
+    log.info('snapshot_written', { records: count, revision, bytes })
+  }
+
+  async function dropOldJournal() {
+    await removeIfPresent(folder.file(dataFiles.journalOld), files)
+    hasOldJournal = false
+  }
+}

@@ -1,0 +1,67 @@
+import { basename } from 'node:path'
+import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
+import type { FileSystem } from '../../files/file-system.ts'
+import { openJournalFile } from '../../journal/journal-file.ts'
+import { parseChange } from '../../store/change.ts'
+import { counted } from '../../text.ts'
+import { asDamage, describeTail, examine, type Finding } from '../finding.ts'
+import type { RecordsExamination } from '../record-storage.ts'
+import { openSnapshot } from './snapshot.ts'
+import { type ReadJournal, readStoreBeside, type StoredState } from './store-files.ts'
+
+/** Tells what each file of a store holds; see `RecordStorage.examine`. */
+export async function examineStoreFiles(
+  folder: DataPaths,
+  mustExist: boolean,
+  files: FileSystem,
+): Promise<RecordsExamination> {
+  try {
+    const stored = await readStoreBeside(folder, mustExist, files)
+    return { findings: describeState(stored), stored }
+  } catch (error) {
+    const { path, words } = asDamage(error)
+    const name = basename(path)
+    const others = await examineAlone(folder, name, files)
+    return { findings: [{ name, words, isDamage: true }, ...others], stored: undefined }
+  }
+}
+
+function describeState({ snapshot, oldJournal, journal }: StoredState): Finding[] {
+  const findings: Finding[] = []
+  const add = (name: string, words: string) => findings.push({ name, words, isDamage: false })
+  if (snapshot !== undefined)
+    add(dataFiles.snapshot, `${counted(snapshot.count, 'record')}, up to revision ${snapshot.revision}`)
+  if (oldJournal !== undefined)
+    add(dataFiles.journalOld, `${describeJournal(oldJournal)}; it goes when the next snapshot is written`)
+  if (journal !== undefined) add(dataFiles.journal, describeJournal(journal))
+  return findings
+}
+
+function describeJournal({ file, end }: ReadJournal): string {
+  const changes = counted(end.revision - file.header.after, 'change')
+  return `${changes}, up to revision ${end.revision}${describeTail(end)}`
+}
+
+/** When the files cannot be read together, each of those that are not `damaged` is read by itself. */
+async function examineAlone(folder: DataPaths, damaged: string, files: FileSystem): Promise<Finding[]> {
+  const readAlone = (name: typeof dataFiles.journal | typeof dataFiles.journalOld) =>
+    examine(name, async () => {
+      const file = await openJournalFile(folder.file(name), files, 'r')
+      return file && wordsFor(file, () => file.read(parseChange))
+    })
+  const snapshot = await examine(dataFiles.snapshot, async () => {
+    const file = await openSnapshot(folder.file(dataFiles.snapshot), files)
+    return file && wordsFor(file, () => file.read(() => {}))
+  })
+  const journals = [...(await readAlone(dataFiles.journalOld)), ...(await readAlone(dataFiles.journal))]
+  return [...snapshot, ...journals].filter(({ name }) => name !== damaged)
+}
+
+async function wordsFor(file: { close(): Promise<void> }, read: () => Promise<unknown>): Promise<string> {
+  try {
+    await read()
+    return 'by itself as it was written'
+  } finally {
+    await file.close()
+  }
+}

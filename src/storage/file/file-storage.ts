@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto'
+import { DamagedFileError } from '../../errors.ts'
+import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../../files/file-system.ts'
+import { createJournalFile, openJournalFile } from '../../journal/journal-file.ts'
+import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../limits.ts'
+import type { Log } from '../../log.ts'
+import { ConfigurationStore } from '../../store/configuration-store.ts'
+import type { RecordStorage } from '../record-storage.ts'
+import { createFileChangeLog } from './file-change-log.ts'
+import { examineStoreFiles } from './file-examination.ts'
+import { writeSnapshot } from './snapshot.ts'
+import { openStoreFiles, readStoreBeside, readStoreFiles } from './store-files.ts'
+
+/** The records in the files of a folder. */
+export function fileStorage(folder: DataPaths, files = realFileSystem): RecordStorage {
+  return {
+    read: (mustExist) => readStoreBeside(folder, mustExist, files),
+    examine: (mustExist) => examineStoreFiles(folder, mustExist, files),
+    async create({ records, revision, lastId, count }) {
+      const store = createStoreId()
+      const header = { store, revision, lastId, count }
+      await writeSnapshot(folder.file(dataFiles.snapshot), header, records, files)
+      await createJournalFile(folder.file(dataFiles.journal), { store, after: revision }, files)
+    },
+  }
+}
+
+/**
+ * Reads the records of a folder into memory, to serve and to change them, and makes its journal fit to be written. A
+ * folder without a store gets an empty journal. Nothing is changed before everything has been read.
+ *
+ * @param folder Owned by this process.
+ * @param mustExist Whether missing files are damage: the folder has been in use.
+ * @param snapshotBytesMin A journal smaller than this is not worth a snapshot.
+ * @throws {DamagedFileError} if what is on disk is not what was written, a torn tail excepted.
+ */
+export async function openConfigurationStore(
+  folder: DataPaths,
+  {
+    mustExist,
+    log,
+    files = realFileSystem,
+    snapshotBytesMin = SNAPSHOT_JOURNAL_BYTES_MIN,
+  }: { mustExist: boolean; log: Log; files?: FileSystem; snapshotBytesMin?: number },
+): Promise<ConfigurationStore> {
+  const opened = await openStoreFiles(folder, files, 'r+')
+  try {
+    const state = await readStoreFiles(opened, folder, mustExist)
+    const { store = createStoreId(), index, oldJournal } = state
+    await oldJournal?.file.cut(oldJournal.end, log)
+    const journal = state.journal ?? (await createJournal(folder, store, index.revision, files))
+    const position = await journal.file.cut(journal.end, log)
+    await opened.snapshot?.close()
+    await opened.oldJournal?.close()
+    const recovered = { ...state, store, position }
+    return new ConfigurationStore(index, (owner) =>
+      createFileChangeLog(recovered, folder, log, files, snapshotBytesMin, owner),
+    )
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+async function createJournal(folder: DataPaths, store: string, after: number, files: FileSystem) {
+  const path = folder.file(dataFiles.journal)
+  await createJournalFile(path, { store, after }, files)
+  const file = await openJournalFile(path, files)
+  if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
+  return { file, end: await file.read(() => {}) }
+}
+
+/** Random, so that no two stores have the same. */
+function createStoreId(): string {
+  return randomBytes(16).toString('hex')
+}
