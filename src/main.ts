@@ -1,6 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs'
-import { lookOf } from './cli/look.ts'
-import { runProgram } from './cli/program.ts'
+import { lookOf } from './command-line/look.ts'
+import { runProgram } from './commands/program.ts'
 
 /** Node would not notice when a file takes only a part of the text. */
 function print(text: string): Promise<void> {

@@ -30,9 +30,12 @@ const floors = [
   ['src/exchange/'],
   ['src/audit/'],
   ['src/auth/'],
+  ['src/folder/'],
   ['src/resources/'],
   ['src/server/'],
-  ['src/cli/'],
+  ['src/service/'],
+  ['src/command-line/'],
+  ['src/commands/'],
   ['src/main.ts'],
 ]
 

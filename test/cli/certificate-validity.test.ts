@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { warnOfDates } from '../../src/cli/certificate-validity.ts'
+import { warnOfDates } from '../../src/service/certificate-validity.ts'
 import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createLineQueue } from '../../src/cli/line-queue.ts'
+import { createLineQueue } from '../../src/service/line-queue.ts'
 
 const LONG_MS = 60_000
 

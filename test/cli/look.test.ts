@@ -1,8 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { align, alignColumns, wrap } from '../../src/cli/columns.ts'
-import { lookOf, plainLook } from '../../src/cli/look.ts'
+import { align, alignColumns, wrap } from '../../src/command-line/columns.ts'
+import { lookOf, plainLook } from '../../src/command-line/look.ts'
 
 describe('columns', () => {
   it('are as wide as their widest cell, with no space at the end of a line', () => {

@@ -1,8 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseCommandLine } from '../../src/cli/command-line.ts'
-import type { Options } from '../../src/cli/options.ts'
+import { parseCommandLine } from '../../src/command-line/command-line.ts'
+import type { Options } from '../../src/command-line/options.ts'
 import { UsageError } from '../../src/errors.ts'
 
 interface Row {

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { warnOfPlainHttp } from '../../src/cli/plain-http.ts'
+import { warnOfPlainHttp } from '../../src/service/plain-http.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
 describe('plain HTTP', () => {

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createProgress } from '../../src/cli/progress.ts'
+import { createProgress } from '../../src/command-line/progress.ts'
 
 /** A bar on a screen, with a clock that the test holds. */
 function draw(isTTY: boolean) {

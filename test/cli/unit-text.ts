@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { parseCommandLine } from '../../src/cli/command-line.ts'
-import { serverFlags } from '../../src/cli/options.ts'
-import { serviceUnit } from '../../src/cli/systemd-units.ts'
+import { parseCommandLine } from '../../src/command-line/command-line.ts'
+import { serverFlags } from '../../src/command-line/options.ts'
+import { serviceUnit } from '../../src/commands/systemd-units.ts'
 
 export const parse = (...args: string[]) => parseCommandLine(args, {}, [...serverFlags, 'socket'])
 export const service = (...args: string[]) =>

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { mkdir, rmdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { readBetweenRestores } from '../../src/cli/used-folder.ts'
 import { FolderRefusedError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
+import { readBetweenRestores } from '../../src/folder/used-folder.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('readBetweenRestores', () => {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { lookOf } from '../../src/cli/look.ts'
-import { runProgram } from '../../src/cli/program.ts'
+import { lookOf } from '../../src/command-line/look.ts'
+import { runProgram } from '../../src/commands/program.ts'
 import type { Finished } from './executable.ts'
 
 // As src/main.ts does, so that files get the modes that they have in practice.

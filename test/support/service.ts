@@ -1,6 +1,6 @@
-import { parseCommandLine } from '../../src/cli/command-line.ts'
-import { type Service, startService } from '../../src/cli/service.ts'
+import { parseCommandLine } from '../../src/command-line/command-line.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
+import { type Service, startService } from '../../src/service/service.ts'
 import type { HeldClock } from './held-clock.ts'
 import { createMemoryLog, type MemoryLog } from './memory-log.ts'
 import { startedFolder } from './started-folder.ts'

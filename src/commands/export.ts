@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
+import { DAMAGED, defineCommand } from '../command-line/command.ts'
+import { type Print, shown } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
 import { type Export, prepareExport } from '../exchange/export.ts'
 import { exportFormats } from '../exchange/export-formats.ts'
 import { dataPaths } from '../files/data-folder.ts'
+import { checkUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { printableJson } from '../json.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 import { counted } from '../text.ts'
-import { DAMAGED, defineCommand } from './command.ts'
-import { type Print, shown } from './output.ts'
-import { checkUsedFolder, readBetweenRestores } from './used-folder.ts'
 
 /** The format cannot express some records, and they were not to be left out. */
 export class ExportRefusedError extends ConnbookError {

@@ -4,7 +4,7 @@ import { ConnbookError, systemCode, UsageError } from '../errors.ts'
 import { PEM_FILE_BYTES_MAX } from '../limits.ts'
 import { quoteForShell } from '../shell.ts'
 import { describeOwner } from '../text.ts'
-import type { Options } from './options.ts'
+import type { ServerOptions } from './server-options.ts'
 
 /** Where certificate and key lie. */
 export interface TlsPaths {
@@ -34,7 +34,7 @@ interface NamedFile {
 }
 
 /** @returns undefined for plain HTTP. */
-export function tlsPathsOf({ tlsCert, tlsKey }: Options): TlsPaths | undefined {
+export function tlsPathsOf({ tlsCert, tlsKey }: ServerOptions): TlsPaths | undefined {
   return tlsCert === undefined || tlsKey === undefined ? undefined : { cert: tlsCert, key: tlsKey }
 }
 

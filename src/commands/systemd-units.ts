@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from 'node:net'
 import { dirname, resolve } from 'node:path'
+import type { CommandLine } from '../command-line/command-line.ts'
 import { UsageError } from '../errors.ts'
-import type { CommandLine } from './command-line.ts'
 import { escapeSpecifiers, quoteCommandLine, quoteWord } from './systemd-text.ts'
 
 const STATE_ROOT = '/var/lib'

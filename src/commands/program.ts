@@ -1,3 +1,6 @@
+import { type CommandContext, getFamily, runCommand } from '../command-line/command.ts'
+import { helpFor } from '../command-line/help.ts'
+import { inform } from '../command-line/output.ts'
 import {
   ConnbookError,
   DamagedFileError,
@@ -9,10 +12,7 @@ import {
 import { throwExplained } from '../files/data-folder.ts'
 import { version } from '../version.ts'
 import { DamageFoundError } from './check.ts'
-import { type CommandContext, getFamily, runCommand } from './command.ts'
 import { commands } from './commands.ts'
-import { helpFor } from './help.ts'
-import { inform } from './output.ts'
 
 // sysexits.h calls these EX_DATAERR and EX_TEMPFAIL.
 const EXIT_DAMAGED = 65

@@ -1,9 +1,9 @@
 import { isSea } from 'node:sea'
+import { defineCommand } from '../command-line/command.ts'
+import type { CommandLine } from '../command-line/command-line.ts'
+import { type Options, serverFlags } from '../command-line/options.ts'
+import { inform } from '../command-line/output.ts'
 import { UsageError } from '../errors.ts'
-import { defineCommand } from './command.ts'
-import type { CommandLine } from './command-line.ts'
-import { type Options, serverFlags } from './options.ts'
-import { inform } from './output.ts'
 import { serviceUnit, socketUnit } from './systemd-units.ts'
 
 /** Prints a unit for systemd that starts this executable with the flags that are given. */

@@ -8,7 +8,11 @@ import {
 } from '../audit/audit-trail.ts'
 import { dataPaths } from '../files/data-folder.ts'
 import { createLog } from '../log.ts'
-import type { CommandContext } from './command.ts'
+
+/** Where a command tells what goes wrong. */
+interface Teller {
+  readonly screen: { write(text: string): unknown }
+}
 
 /**
  * Adds to the audit trail of a folder what a command has done. Never rejects, because it is done: what keeps the line out
@@ -17,7 +21,7 @@ import type { CommandContext } from './command.ts'
  * @param command What was typed, without names: "user add".
  */
 export function recordCommand(
-  context: CommandContext,
+  context: Teller,
   folder: string,
   event: AuditEvent,
   command: string,
@@ -28,7 +32,7 @@ export function recordCommand(
 
 /** The same for more than one line. */
 export async function withCommandTrail(
-  { screen }: CommandContext,
+  { screen }: Teller,
   folder: string,
   command: string,
   record: (trail: AuditTrail, actor: CommandActor) => Promise<void>,

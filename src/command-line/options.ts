@@ -1,6 +1,6 @@
 import { type ExportFormatName, exportFormatNames } from '../exchange/export-formats.ts'
-import { type LogFormat, type LogLevel, logLevels } from '../log.ts'
-import type { Network } from '../server/proxy-trust.ts'
+import { logLevels } from '../log.ts'
+import type { ServerOptions } from '../service/server-options.ts'
 import { type ImportMode, importModes } from '../store/import-plan.ts'
 import {
   parseBasePath,
@@ -14,27 +14,7 @@ import {
 } from './option-values.ts'
 
 /** Everything that can be set, parsed. */
-export interface Options {
-  readonly port: number
-  /** Undefined: every address, IPv6 and IPv4. */
-  readonly host: string | undefined
-  /** Path of a Unix socket to listen on instead. */
-  readonly listen: string | undefined
-  readonly data: string
-  /** Empty, or `/like/this`. */
-  readonly basePath: string
-  readonly tlsCert: string | undefined
-  readonly tlsKey: string | undefined
-  /** Undefined: no proxy is believed. */
-  readonly trustProxy: readonly Network[] | undefined
-  readonly sessionTtlSeconds: number
-  readonly tokenTtlSeconds: number
-  /** Undefined: text on a terminal, JSON otherwise. */
-  readonly logFormat: LogFormat | undefined
-  readonly logLevel: LogLevel
-  readonly accessLog: boolean
-  readonly metricsPublic: boolean
-  readonly shutdownTimeoutSeconds: number
+export interface Options extends ServerOptions {
   /** Only where an account is added. */
   readonly readOnly: boolean
   /** Only where records are exported or imported; undefined: by the name of the file. */

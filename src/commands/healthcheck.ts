@@ -1,12 +1,12 @@
 import { request as requestOverHttp } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
+import { defineCommand } from '../command-line/command.ts'
+import type { Options } from '../command-line/options.ts'
+import { OutputError } from '../command-line/output.ts'
 import { ConnbookError, UsageError } from '../errors.ts'
 import { HEALTHCHECK_TIMEOUT_MS } from '../limits.ts'
-import { defineCommand } from './command.ts'
-import type { Options } from './options.ts'
-import { OutputError } from './output.ts'
-import { isLoopback } from './plain-http.ts'
+import { isLoopback } from '../service/plain-http.ts'
 
 const paths = { ready: '/readyz', live: '/healthz' } as const
 

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
+import { DAMAGED, defineCommand } from '../command-line/command.ts'
+import type { Print } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
 import { checkDataFolder, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
+import { describeBackup, readBackup } from '../folder/backup-document.ts'
+import { examineFolder } from '../folder/examination.ts'
+import { checkHasData, readBetweenRestores } from '../folder/used-folder.ts'
 import type { Finding } from '../storage/finding.ts'
 import { counted } from '../text.ts'
-import { describeBackup, readBackup } from './backup-document.ts'
-import { DAMAGED, defineCommand } from './command.ts'
-import { examineFolder } from './examination.ts'
-import type { Print } from './output.ts'
-import { checkHasData, readBetweenRestores } from './used-folder.ts'
 
 /** Files were found that are not what was written; what was printed tells which. */
 export class DamageFoundError extends ConnbookError {

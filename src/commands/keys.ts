@@ -11,14 +11,20 @@ import {
 } from '../auth/key-rotation.ts'
 import { readKeys, type StoredKey } from '../auth/keys.ts'
 import { checkRevocations, openRevocationsFile } from '../auth/revocations-file.ts'
+import { alignColumns } from '../command-line/columns.ts'
+import {
+  type Command,
+  type CommandContext,
+  type CommandInput,
+  DAMAGED,
+  defineCommand,
+} from '../command-line/command.ts'
+import type { Look } from '../command-line/look.ts'
+import { shown } from '../command-line/output.ts'
 import { type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
-import { alignColumns } from './columns.ts'
-import { type Command, type CommandContext, type CommandInput, DAMAGED, defineCommand } from './command.ts'
-import { recordCommand } from './command-audit.ts'
-import type { Look } from './look.ts'
-import { shown } from './output.ts'
-import { checkUsedFolder } from './used-folder.ts'
+import { recordCommand } from '../folder/command-audit.ts'
+import { checkUsedFolder } from '../folder/used-folder.ts'
 
 /**
  * The commands `keys …`, which work whether or not a server runs on the folder.

@@ -2,7 +2,7 @@ import { fstatSync, write, writeSync } from 'node:fs'
 import { LOG_FLUSH_MS } from '../limits.ts'
 import { createLog, type Log } from '../log.ts'
 import { createLineQueue } from './line-queue.ts'
-import type { Options } from './options.ts'
+import type { ServerOptions } from './server-options.ts'
 
 const STANDARD_ERROR = 2
 
@@ -18,7 +18,7 @@ export interface ServerLog extends Log {
  *
  * @param environment Where systemd tells that standard error is its journal; then each line begins with its priority.
  */
-export function openServerLog(options: Options, environment: NodeJS.ProcessEnv): ServerLog {
+export function openServerLog(options: ServerOptions, environment: NodeJS.ProcessEnv): ServerLog {
   const queue = createLineQueue(
     isStream() ? sendToStream : sendToFile,
     // Not left out by any --log-level: what was lost may have been an error.

@@ -10,11 +10,11 @@ import {
 import { type InitialCredentials, writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'
+import { checkSecret, readSecret } from '../auth/secret-text.ts'
 import { UsageError } from '../errors.ts'
 import { type DataFolder, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { quoteForShell } from '../shell.ts'
-import { checkSecret, readSecret } from './secret-text.ts'
 
 const variables = {
   username: 'CONNBOOK_ADMIN_USERNAME',

@@ -13,6 +13,7 @@ import { openRevocations } from '../auth/revocations.ts'
 import { checkRevocations } from '../auth/revocations-file.ts'
 import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { checkNeverStarted } from '../folder/used-folder.ts'
 import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { watchEventLoop } from '../metrics/event-loop.ts'
@@ -27,8 +28,7 @@ import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
 import { createFirstAccounts, givenVariables } from './first-start.ts'
 import { listen } from './listen.ts'
-import type { Options } from './options.ts'
-import { checkNeverStarted } from './used-folder.ts'
+import type { ServerOptions } from './server-options.ts'
 
 /** Everything that one running server is made of. */
 export interface Service {
@@ -49,7 +49,7 @@ export interface Service {
 }
 
 export interface ServiceOptions {
-  readonly options: Options
+  readonly options: ServerOptions
   readonly environment: NodeJS.ProcessEnv
   readonly log: Log
   /** Plain HTTP without it. */

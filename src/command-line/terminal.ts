@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
+import { checkSecret, readSecret } from '../auth/secret-text.ts'
 import { UsageError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
-import { checkSecret, readSecret } from './secret-text.ts'
 
 const WHAT = 'the password'
 

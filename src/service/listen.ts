@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { ConnbookError, systemCode } from '../errors.ts'
 import type { Listener, Place } from '../server/listener.ts'
 import { findSocketPath, takeActivatedSocket } from './activation.ts'
-import type { Options } from './options.ts'
+import type { ServerOptions } from './server-options.ts'
 import { clearSocketPath } from './socket-path.ts'
 
 /** Its owner and its group may connect. */
@@ -27,7 +27,7 @@ export interface Reached {
 
 /** What decides where to listen. */
 export interface Wanted {
-  readonly options: Options
+  readonly options: ServerOptions
   /** The variables by which systemd passes a socket are taken out of it. */
   readonly environment: NodeJS.ProcessEnv
   /** Whether HTTPS is spoken. */

@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { accountsDocument } from '../auth/accounts.ts'
 import { ConnbookError, ifPresent, systemCode } from '../errors.ts'
 import { openAtomicFile, readStart, removeIfPresent, temporaryFileOf } from '../files/atomic-file.ts'
@@ -7,11 +7,8 @@ import { dataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
-import { BACKUP_START, type Backup, describeBackup, writeBackup } from './backup-document.ts'
-import { DAMAGED, defineCommand } from './command.ts'
-import { shown } from './output.ts'
-import { onInterruption } from './signals.ts'
-import { checkUsedFolder, noData, readBetweenRestores } from './used-folder.ts'
+import { BACKUP_START, type Backup, writeBackup } from './backup-document.ts'
+import { noData } from './used-folder.ts'
 
 /** They stand in one line, and a longer one would not be read. */
 const ACCOUNTS_BYTES_MAX = LINE_BYTES_MAX - 4096
@@ -24,40 +21,12 @@ export class BackupFailedError extends ConnbookError {
 }
 
 /**
- * Works whether or not a server runs on the folder. FILE holds the new backup as a whole, or what it held before.
+ * Takes a backup of a folder, whether or not a server runs on it.
  *
- * It throws {FolderRefusedError} {DamagedFileError} when there is nothing sound to be kept, and {BackupFailedError}
- * {OutputError} when the backup could not be written.
+ * @throws {DamagedFileError} {FolderRefusedError} when there is nothing sound to be kept.
+ * @throws {BackupFailedError} when the accounts are too many for one.
  */
-export const backupCommand = defineCommand({
-  name: 'backup',
-  operands: 'FILE',
-  otherOperand: '-',
-  summary: 'keep records and accounts in one file; - is standard output',
-  examples: [
-    ['connbook backup backup.json', 'replaced whole, or not at all'],
-    ['connbook backup - | gzip > backup.json.gz', ''],
-  ],
-  flags: ['data'],
-  exitCodes: { 0: 'the backup is complete', 65: DAMAGED },
-  async run({ options, operands: [target = ''] }, { print }) {
-    const folder = resolve(options.data)
-    await checkUsedFolder(folder)
-    if (target !== '-') await checkTarget(resolve(target), folder)
-
-    const backup = await readBetweenRestores(folder, () => takeBackup(folder))
-    if (target === '-') {
-      const written = writeBackup(backup, print)
-      await shown(written, 'write the backup to standard output', '; what it got is not whole')
-      return
-    }
-    await writeToFile(resolve(target), backup)
-    const line = `Kept ${describeBackup(backup)} of ${folder} in ${resolve(target)}\n`
-    await shown(print(line), 'show what was done', '; the backup is complete')
-  },
-})
-
-async function takeBackup(path: string, files: FileSystem = realFileSystem): Promise<Backup> {
+export async function takeBackup(path: string, files: FileSystem = realFileSystem): Promise<Backup> {
   const { store, index } = await fileStorage(dataPaths(path), files).read(true)
   const accounts = await accountsDocument(path, files).read()
   if (accounts === undefined || store === undefined) throw noData(path)
@@ -77,8 +46,8 @@ async function takeBackup(path: string, files: FileSystem = realFileSystem): Pro
   }
 }
 
-/** What is no backup is not overwritten, and a backup does not lie beside what it is to save. */
-async function checkTarget(path: string, folder: string, files: FileSystem = realFileSystem) {
+/** @throws {BackupFailedError} What is no backup is not overwritten, and a backup does not lie beside what it is to save. */
+export async function checkTarget(path: string, folder: string, files: FileSystem = realFileSystem) {
   const refuse = (reason: string) =>
     new BackupFailedError(`Cannot keep a backup in "${path}": ${reason}; name another file`)
   try {
@@ -101,15 +70,25 @@ async function checkTarget(path: string, folder: string, files: FileSystem = rea
   }
 }
 
-async function writeToFile(path: string, backup: Backup, files: FileSystem = realFileSystem) {
-  using interruption = abortOnSignals()
+/**
+ * Puts a backup in the place of the last one, whole or not at all.
+ *
+ * @param interruption Ends it; its reason is told.
+ * @throws {BackupFailedError}
+ */
+export async function writeToFile(
+  path: string,
+  backup: Backup,
+  interruption: AbortSignal,
+  files: FileSystem = realFileSystem,
+) {
   let isInPlace = false
   try {
     await sweepAbandoned(path, files)
     const file = await openAtomicFile(path, files, { isOwnersOfFolder: false })
     try {
       await writeBackup(backup, (text) => {
-        interruption.signal.throwIfAborted()
+        interruption.throwIfAborted()
         return file.write(text)
       })
       await file.commit()
@@ -118,7 +97,7 @@ async function writeToFile(path: string, backup: Backup, files: FileSystem = rea
       await file.abort()
     }
   } catch (error) {
-    const reason = interruption.signal.aborted ? interruption.signal.reason : systemCode(error)
+    const reason = interruption.aborted ? interruption.reason : systemCode(error)
     if (reason === undefined) throw error
     const state = isInPlace
       ? 'it is there, but may not outlive a power loss'
@@ -150,11 +129,4 @@ async function sweepAbandoned(path: string, files: FileSystem) {
     if (found !== undefined && found.mtimeMs < Date.now() - ABANDONED_MS)
       await removeIfPresent(join(folder, entry), files)
   }
-}
-
-/** Somebody who interrupts finds no half-written file. */
-function abortOnSignals() {
-  const controller = new AbortController()
-  const release = onInterruption((signal) => controller.abort(signal))
-  return { signal: controller.signal, [Symbol.dispose]: release }
 }

@@ -1,5 +1,5 @@
+import { type Command, defineCommand } from '../command-line/command.ts'
 import { addToFolder, listFolder, removeFromFolder, replaceSecret } from './accounts.ts'
-import { type Command, defineCommand } from './command.ts'
 
 export const clientCommands: readonly Command[] = [
   defineCommand({

@@ -1,0 +1,63 @@
+import { resolve } from 'node:path'
+import { withCredentialsLock } from '../auth/accounts.ts'
+import { type CommandContext, defineCommand, IN_USE } from '../command-line/command.ts'
+import { shown } from '../command-line/output.ts'
+import { UsageError } from '../errors.ts'
+import { openDataFolder } from '../files/data-folder.ts'
+import { realFileSystem } from '../files/file-system.ts'
+import { type Backup, describeBackup, readBackup } from '../folder/backup-document.ts'
+import { recordCommand } from '../folder/command-audit.ts'
+import { replaceState } from '../folder/restore.ts'
+import { onInterruption } from '../service/signals.ts'
+
+/**
+ * The folder becomes what the backup holds, with new signing keys, and its old files go aside.
+ *
+ * The backup is read to its end before anything is touched. Whenever the process ends, the folder is as it was, or
+ * the next start of anything that owns it completes the restore.
+ *
+ * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} when the folder or the backup cannot be used, and
+ * {RestoreFailedError} when the disk fails or is full; then nothing has changed. It throws {RestoreIncompleteError} when
+ * the disk fails after the point of no return.
+ */
+export const restoreCommand = defineCommand({
+  name: 'restore',
+  operands: 'FILE',
+  summary: 'put a backup in the place of what the folder holds',
+  examples: [
+    ['connbook restore backup.json', 'the old files are kept aside'],
+    ['connbook restore backup.json --data new', 'makes the folder'],
+  ],
+  notes: ['The server must be stopped. Every session and token ends.'],
+  flags: ['data'],
+  exitCodes: { 65: 'the backup is damaged', 75: IN_USE },
+  async run({ options, operands: [source = ''] }, context) {
+    if (source === '-') throw new UsageError('Write it as: connbook restore FILE')
+    const backup = await readBackup(resolve(source), realFileSystem)
+    // From here on it takes a moment, and to stop half-way would leave the rest to the next start.
+    const release = onInterruption(() => {})
+    try {
+      await restore(backup, resolve(options.data), context)
+    } finally {
+      release()
+    }
+  },
+})
+
+async function restore(backup: Backup, path: string, context: CommandContext) {
+  const folder = await openDataFolder(path)
+  let aside: string | undefined
+  try {
+    aside = await withCredentialsLock(folder.path, () => replaceState(folder.path, backup))
+    await recordCommand(context, folder.path, 'restored', 'restore', { as_of: backup.createdAt })
+  } finally {
+    folder.release()
+  }
+  const lines = [
+    `Restored ${describeBackup(backup)} to ${folder.path}, as they were at ${backup.createdAt}`,
+    ...(aside === undefined ? [] : [`What was there before is in ${aside}`]),
+    'Every session and token has ended',
+  ]
+  const printing = context.print(`${lines.join('\n')}\n`)
+  await shown(printing, 'show what was done', '; the restore is complete')
+}
