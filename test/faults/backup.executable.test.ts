@@ -11,8 +11,14 @@ import { readBackup } from '../../src/folder/backup-document.ts'
 import { encodeJournalStart } from '../../src/journal/journal-file.ts'
 import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
 import { Configuration } from '../../src/store/configuration.ts'
-import { type KeptState, makeUsedFolder, stateIn, stateOfBackup, stateOfText } from '../cli/kept-state.ts'
-import { photograph } from '../cli/photograph.ts'
+import {
+  type KeptState,
+  makeUsedFolder,
+  stateIn,
+  stateOfBackup,
+  stateOfText,
+} from '../commands/kept-state.ts'
+import { photograph } from '../commands/photograph.ts'
 import { logIn } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
 import { missing } from '../support/debian.ts'

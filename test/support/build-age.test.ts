@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { staleBuild } from './build-age.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-const sources = ['src/main.ts', 'src/cli/serve.ts', 'build.mjs', 'package.json', 'tsconfig.json']
+const sources = ['src/main.ts', 'src/commands/serve.ts', 'build.mjs', 'package.json', 'tsconfig.json']
 const BUILT_AT = 1_800_000_000
 
 /** A checkout in which everything is older than the executable. */
@@ -20,7 +20,7 @@ async function makeCheckout(t: TestContext) {
   }
   await write('dist/connbook', BUILT_AT)
   for (const path of sources) await write(path, BUILT_AT - 10)
-  for (const path of ['src', 'src/cli']) await utimes(join(root, path), BUILT_AT - 10, BUILT_AT - 10)
+  for (const path of ['src', 'src/commands']) await utimes(join(root, path), BUILT_AT - 10, BUILT_AT - 10)
   return { root, write }
 }
 
@@ -38,16 +38,16 @@ describe('the executable', () => {
       await write(path, BUILT_AT + 1)
       const line = `dist/connbook is older than ${path}; run: npm run build`
       // A new file shows in its folder, too, and that is older than the file.
-      for (const folder of ['src', 'src/cli']) await utimes(join(root, folder), BUILT_AT, BUILT_AT)
+      for (const folder of ['src', 'src/commands']) await utimes(join(root, folder), BUILT_AT, BUILT_AT)
       assert.equal(staleBuild(root), line)
     })
   }
 
   it('is stale when a file has gone since', async (t) => {
     const { root } = await makeCheckout(t)
-    await rm(join(root, 'src/cli/serve.ts'))
-    await utimes(join(root, 'src/cli'), BUILT_AT + 1, BUILT_AT + 1)
-    assert.equal(staleBuild(root), 'dist/connbook is older than src/cli; run: npm run build')
+    await rm(join(root, 'src/commands/serve.ts'))
+    await utimes(join(root, 'src/commands'), BUILT_AT + 1, BUILT_AT + 1)
+    assert.equal(staleBuild(root), 'dist/connbook is older than src/commands; run: npm run build')
   })
 
   it('may be missing', async (t) => {

@@ -1,8 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { makePasswordFolder } from '../commands/password-folder.ts'
 import { runCommand } from '../support/command.ts'
-import { makePasswordFolder } from './password-folder.ts'
 
 const shown = (text: string) => JSON.stringify(text.slice(0, 20))
 

@@ -176,7 +176,7 @@ describe('the log of a server', () => {
   })
 
   it('is complete when an error that nobody caught ends the process, be it a file or a pipe', async (t) => {
-    const source = new URL('../../src/cli/server-log.ts', import.meta.url)
+    const source = new URL('../../src/service/server-log.ts', import.meta.url)
     const program = `
       import { openServerLog } from '${source}'
       const log = openServerLog({ logFormat: 'json', logLevel: 'info' }, {})

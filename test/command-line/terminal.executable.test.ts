@@ -1,8 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { makePasswordFolder } from '../commands/password-folder.ts'
 import { hasTerminals, keysOf, startAtTerminal } from '../support/pseudo-terminal.ts'
-import { makePasswordFolder } from './password-folder.ts'
 
 const { enter, ctrlC, ctrlD } = keysOf
 const password = 'pässwörd "typed"'
