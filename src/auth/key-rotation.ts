@@ -2,7 +2,7 @@ import { ConnbookError } from '../errors.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { DURATION_SECONDS_MAX, KEY_TAKE_UP_SECONDS, KEYS_MAX } from '../limits.ts'
-import { withCredentialsLock } from './accounts.ts'
+import { withCredentialsLock } from './credentials-lock.ts'
 import { createKey, keysDocument, readKeys, type StoredKey } from './keys.ts'
 
 // Until when a superseded key verifies is said by the command that supersedes it, and seen by a server, each by a clock

@@ -2,7 +2,8 @@ import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { followDocument } from '../files/followed-document.ts'
 import type { Log } from '../log.ts'
-import { type Account, type AccountKind, type Accounts, accountsDocument, findAccount } from './accounts.ts'
+import { type Account, type AccountKind, type Accounts, findAccount } from './accounts.ts'
+import { accountsDocument } from './accounts-file.ts'
 
 /** The accounts as they are now, whoever changes them. */
 export interface LiveAccounts {

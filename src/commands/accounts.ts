@@ -4,7 +4,6 @@ import {
   AccountExistsError,
   type AccountKind,
   type Accounts,
-  accountsDocument,
   addAccount,
   changeSecret,
   checkAccountName,
@@ -13,8 +12,9 @@ import {
   removeAccount,
   scopeOf,
   UnknownAccountError,
-  withCredentialsLock,
 } from '../auth/accounts.ts'
+import { accountsDocument } from '../auth/accounts-file.ts'
+import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { forgetInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { withCredentialsLock } from '../auth/accounts.ts'
+import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { type CommandContext, defineCommand, IN_USE } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
 import { UsageError } from '../errors.ts'

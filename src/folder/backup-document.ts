@@ -1,4 +1,5 @@
-import { type Accounts, parseAccounts } from '../auth/accounts.ts'
+import type { Accounts } from '../auth/accounts.ts'
+import { parseAccounts } from '../auth/accounts-file.ts'
 import { ConnbookError, inFile, systemCode, UsageError } from '../errors.ts'
 import { readStart } from '../files/atomic-file.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'

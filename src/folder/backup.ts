@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
-import { accountsDocument } from '../auth/accounts.ts'
+import { accountsDocument } from '../auth/accounts-file.ts'
 import { ConnbookError, ifPresent, systemCode } from '../errors.ts'
 import { openAtomicFile, readStart, removeIfPresent, temporaryFileOf } from '../files/atomic-file.ts'
 import { dataPaths } from '../files/data-folder.ts'

@@ -1,4 +1,4 @@
-import { accountsDocument, accountsMissing } from '../auth/accounts.ts'
+import { accountsDocument, accountsMissing } from '../auth/accounts-file.ts'
 import { describeMoment, hasEnded, NO_KEY, secondsOf } from '../auth/key-rotation.ts'
 import { readKeys, type StoredKey } from '../auth/keys.ts'
 import { checkRevocations } from '../auth/revocations-file.ts'

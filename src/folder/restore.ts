@@ -1,4 +1,4 @@
-import { accountsDocument } from '../auth/accounts.ts'
+import { accountsDocument } from '../auth/accounts-file.ts'
 import { createKeys } from '../auth/keys.ts'
 import { createRevocations } from '../auth/revocations-file.ts'
 import { ConnbookError, systemCode } from '../errors.ts'

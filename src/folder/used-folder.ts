@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { accountsMissing } from '../auth/accounts.ts'
+import { accountsMissing } from '../auth/accounts-file.ts'
 import { FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import {
   checkDataFolder,

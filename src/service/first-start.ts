@@ -1,12 +1,7 @@
 import { createReadStream } from 'node:fs'
-import {
-  type Accounts,
-  accountsDocument,
-  addAccount,
-  checkAccountName,
-  noAccounts,
-  withCredentialsLock,
-} from '../auth/accounts.ts'
+import { type Accounts, addAccount, checkAccountName, noAccounts } from '../auth/accounts.ts'
+import { accountsDocument } from '../auth/accounts-file.ts'
+import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { type InitialCredentials, writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { openAuditTrail } from '../audit/audit-trail.ts'
-import { type Accounts, accountsDocument } from '../auth/accounts.ts'
+import type { Accounts } from '../auth/accounts.ts'
+import { accountsDocument } from '../auth/accounts-file.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'

@@ -6,7 +6,6 @@ import { describe, it } from 'node:test'
 import {
   AccountExistsError,
   type Accounts,
-  accountsDocument,
   addAccount,
   changeSecret,
   checkAccountName,
@@ -16,8 +15,9 @@ import {
   removeAccount,
   scopeOf,
   UnknownAccountError,
-  withCredentialsLock,
 } from '../../src/auth/accounts.ts'
+import { accountsDocument } from '../../src/auth/accounts-file.ts'
+import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { DamagedFileError, InvalidInputError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'

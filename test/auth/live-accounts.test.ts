@@ -5,13 +5,8 @@ import { mkdirSync } from 'node:fs'
 import { rm, unlink } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  type Accounts,
-  accountsDocument,
-  addAccount,
-  noAccounts,
-  removeAccount,
-} from '../../src/auth/accounts.ts'
+import { type Accounts, addAccount, noAccounts, removeAccount } from '../../src/auth/accounts.ts'
+import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { followAccounts } from '../../src/auth/live-accounts.ts'
 import { dummyHash } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'

@@ -16,7 +16,7 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
-import { accountsDocument } from '../../src/auth/accounts.ts'
+import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { LINE_BYTES_MAX } from '../../src/limits.ts'
 import { runCommand } from '../support/command.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { accountsDocument, addAccount } from '../../src/auth/accounts.ts'
+import { addAccount } from '../../src/auth/accounts.ts'
+import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
 import { usedFolder } from './service.ts'
 import { cheapHashOf } from './started-folder.ts'

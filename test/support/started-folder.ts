@@ -1,6 +1,7 @@
 import crypto, { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
-import { accountsDocument, addAccount, noAccounts } from '../../src/auth/accounts.ts'
+import { addAccount, noAccounts } from '../../src/auth/accounts.ts'
+import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { prepareKeys } from '../../src/auth/key-rotation.ts'
 import { openRevocations } from '../../src/auth/revocations.ts'
 import { openDataFolder } from '../../src/files/data-folder.ts'

@@ -1,0 +1,49 @@
+import { join } from 'node:path'
+import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
+import { isScope } from '../http/scope.ts'
+import { checkMembers, isObject } from '../json.ts'
+import type { Account, Accounts } from './accounts.ts'
+import { isPasswordHash } from './password.ts'
+
+const ADVICE = `put it back from a copy of the folder, or ${RESTORE_ADVICE}`
+
+/** The file in which a folder keeps its accounts. */
+export function accountsDocument(folder: string, files: FileSystem = realFileSystem): JsonDocument<Accounts> {
+  const path = join(folder, dataFiles.accounts)
+  return createJsonDocument(path, 'connbook accounts', parseAccounts, ADVICE, files)
+}
+
+/** Where there are records there have been accounts. */
+export function accountsMissing(folder: DataPaths): DamagedFileError {
+  return new DamagedFileError(folder.file(dataFiles.accounts), 0, 'the file is missing', ADVICE)
+}
+
+/** @throws {SyntaxError} when it is not what an accounts file holds. */
+export function parseAccounts(input: unknown): Accounts {
+  if (!isObject(input) || typeof input.lastGeneration !== 'number')
+    throw new SyntaxError('it holds no accounts')
+  const { lastGeneration, users, clients, ...others } = input
+  checkMembers(others, [], 'the accounts')
+  return { lastGeneration, users: parseList(users), clients: parseList(clients) }
+}
+
+function parseList(input: unknown): Account[] {
+  if (!Array.isArray(input)) throw new SyntaxError('it holds no list of accounts')
+  return input.map((entry: unknown) => {
+    if (!isObject(entry)) throw new SyntaxError('it holds something that is no account')
+    const { name, secret, generation, scope, ...others } = entry
+    checkMembers(others, [], 'an account')
+    if (typeof name !== 'string' || typeof secret !== 'string' || typeof generation !== 'number')
+      throw new SyntaxError('it holds an account that is not complete')
+    if (!secret.startsWith('sha256:') && !isPasswordHash(secret)) {
+      throw new SyntaxError(`the secret of "${name}" is stored in an unknown way`)
+    }
+    if (scope === undefined) return { name, secret, generation }
+    // Never read-write by mistake.
+    if (!isScope(scope)) throw new SyntaxError(`the scope of "${name}" is unknown`)
+    return { name, secret, generation, scope }
+  })
+}

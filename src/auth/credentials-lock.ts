@@ -1,0 +1,45 @@
+import { setTimeout } from 'node:timers/promises'
+import { ConnbookError } from '../errors.ts'
+import { sweepTemporaryFiles } from '../files/atomic-file.ts'
+import { checkNotRestoring, dataFiles, takeLock } from '../files/data-folder.ts'
+import type { FileLock } from '../files/file-lock.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { CREDENTIALS_LOCK_PAUSE_MS, CREDENTIALS_LOCK_WAIT_MS } from '../limits.ts'
+
+/** What only the holder of the accounts lock writes. */
+const lockedFiles = [dataFiles.accounts, dataFiles.initialCredentials, dataFiles.keys]
+
+/**
+ * Runs an action while no other process changes accounts or keys; a running server reads them all the same.
+ *
+ * @throws {ConnbookError} if another process does not finish within CREDENTIALS_LOCK_WAIT_MS.
+ * @throws {FolderRefusedError} if the folder cannot be written, its lock file is none, or a restore is not complete.
+ */
+export async function withCredentialsLock<T>(
+  folder: string,
+  action: () => Promise<T>,
+  files: FileSystem = realFileSystem,
+): Promise<T> {
+  const lock = await waitForLock(folder, files)
+  try {
+    await checkNotRestoring(folder, files)
+    await sweepTemporaryFiles(folder, lockedFiles, files)
+    return await action()
+  } finally {
+    lock.release()
+  }
+}
+
+async function waitForLock(folder: string, files: FileSystem): Promise<FileLock> {
+  const end = performance.now() + CREDENTIALS_LOCK_WAIT_MS
+  do {
+    const lock = await takeLock(folder, dataFiles.accountsLock, files)
+    if (lock !== undefined) return lock
+    await setTimeout(CREDENTIALS_LOCK_PAUSE_MS)
+  } while (performance.now() < end)
+  throw new AccountsBusyError(`Cannot change accounts or keys in "${folder}": another command is doing so`)
+}
+
+class AccountsBusyError extends ConnbookError {
+  readonly code = 'accounts_busy'
+}
