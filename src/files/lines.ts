@@ -1,6 +1,8 @@
 import { LINE_BYTES_MAX } from '../limits.ts'
 import type { OpenFile } from './file-system.ts'
 
+/** Of the first read, which is enough for most files, and of those behind it. */
+const FIRST_CHUNK_BYTES = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
 const NEWLINE = 0x0a
 
@@ -15,7 +17,7 @@ export async function forEachLine(
   file: OpenFile,
   visit: (line: Buffer, offset: number, isWhole: boolean) => void,
 ): Promise<void> {
-  const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+  let chunk = Buffer.allocUnsafe(FIRST_CHUNK_BYTES)
   let rest: Buffer[] = []
   let restBytes = 0
   let position = 0
@@ -25,7 +27,7 @@ export async function forEachLine(
     return rest.length === 0 ? end : Buffer.concat([...rest, end])
   }
   for (;;) {
-    const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position)
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, position)
     if (bytesRead === 0) break
     let start = 0
     for (;;) {
@@ -45,6 +47,7 @@ export async function forEachLine(
     if (restBytes <= LINE_BYTES_MAX) rest.push(Buffer.from(chunk.subarray(start, bytesRead)))
     else rest = []
     position += bytesRead
+    if (chunk.length < CHUNK_BYTES && bytesRead === chunk.length) chunk = Buffer.allocUnsafe(CHUNK_BYTES)
   }
   if (restBytes > 0) visit(takeLine(Buffer.alloc(0)), position - restBytes, false)
 }

@@ -1,4 +1,5 @@
 import '../support/node-version.ts'
+import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'node:http'

@@ -1,4 +1,5 @@
 import '../support/node-version.ts'
+import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addAccount } from '../../src/auth/accounts.ts'
@@ -12,6 +13,7 @@ import {
 } from '../../src/limits.ts'
 import { watchArgon2Jobs } from '../support/argon2-jobs.ts'
 import { ADDRESS, caller, client, setUpAuthenticator, user } from '../support/authenticator.ts'
+import { setArgon2Work } from '../support/light-argon2.ts'
 import { cheapHashOf } from '../support/started-folder.ts'
 
 type SetUp = Awaited<ReturnType<typeof setUpAuthenticator>>
@@ -199,6 +201,7 @@ describe('a client id that may be meant in two ways', () => {
 
 describe('an attempt that could not be checked', () => {
   it('does not count', async (t) => {
+    setArgon2Work(t, 'full')
     const { authenticator } = await setUpAuthenticator(t)
     // The first ones take long enough for all that follows; the others only wait in the queue.
     const longHash = dummyHash.replace(',t=2,', ',t=8,')

@@ -1,4 +1,5 @@
 import '../support/node-version.ts'
+import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addAccount, changeSecret, removeAccount } from '../../src/auth/accounts.ts'

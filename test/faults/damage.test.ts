@@ -1,4 +1,5 @@
 import '../support/node-version.ts'
+import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -35,11 +36,11 @@ import {
 } from './folder-image.ts'
 import { type PreparedFolder, prepareFolders, type State, stateAt, stateOf } from './prepared-folder.ts'
 
-const OFFSETS = extent({ quick: 4, full: Number.POSITIVE_INFINITY })
-const LOSSES = extent({ quick: 8, full: Number.POSITIVE_INFINITY })
+const OFFSETS = extent({ quick: 3, full: Number.POSITIVE_INFINITY })
+const LOSSES = extent({ quick: 6, full: Number.POSITIVE_INFINITY })
 const SHIFTS = extent({ quick: 3, full: 40 })
-const WRONG_LINES = extent({ quick: 8, full: Number.POSITIVE_INFINITY })
-const SWAPS = extent({ quick: 12, full: Number.POSITIVE_INFINITY })
+const WRONG_LINES = extent({ quick: 7, full: Number.POSITIVE_INFINITY })
+const SWAPS = extent({ quick: 10, full: Number.POSITIVE_INFINITY })
 
 /** Which files of which folder are damaged bit by bit. */
 const filesOf = { compacted: [dataFiles.journal, dataFiles.snapshot], compacting: files }

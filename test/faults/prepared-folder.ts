@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFile, stat } from 'node:fs/promises'
+import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { addAccount } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
@@ -173,17 +174,21 @@ export async function prepareFolders(t: Lifetime): Promise<PreparedFolders> {
  * nothing of the records can be seen.
  */
 export async function stateOf(service: TestService, { credentials }: PreparedFolder): Promise<State> {
-  const answers = await Promise.all(
-    credentials.map((headers) => createClient(service.url, headers)('GET', '/configurations/')),
-  )
-  const areGood = answers.map(({ status }) => status === 200)
-  const accounts = await accountsIn(service.folder.path)
-  const good = credentials[areGood.indexOf(true)]
-  if (good === undefined) return { records: [], nextId: 0, areGood, accounts }
-  const ask = createClient(service.url, good)
-  const records = recordsIn(await ask('GET', '/configurations/'))
-  const added = recordsIn(await ask('POST', '/configurations/', { body: draft('to see the next id') }))
-  return { records, nextId: added[0]?.id ?? 0, areGood, accounts }
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  try {
+    const clients = credentials.map((headers) => createClient(service.url, headers, { agent }))
+    const answers = await Promise.all(clients.map((ask) => ask('GET', '/configurations/')))
+    const areGood = answers.map(({ status }) => status === 200)
+    const accounts = await accountsIn(service.folder.path)
+    const good = areGood.indexOf(true)
+    const [ask, answer] = [clients[good], answers[good]]
+    if (ask === undefined || answer === undefined) return { records: [], nextId: 0, areGood, accounts }
+    const records = recordsIn(answer)
+    const added = recordsIn(await ask('POST', '/configurations/', { body: draft('to see the next id') }))
+    return { records, nextId: added[0]?.id ?? 0, areGood, accounts }
+  } finally {
+    agent.destroy()
+  }
 }
 
 /** What a state says of the records at one step. */

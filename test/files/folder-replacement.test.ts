@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { cpSync } from 'node:fs'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { FolderRefusedError, systemCode } from '../../src/errors.ts'
@@ -55,16 +55,25 @@ async function replace(folder: string, files: FailingFiles): Promise<string | un
 }
 
 /** Everything in a folder and below, by path, but for the lock. */
-async function read(folder: string): Promise<Contents> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+function read(folder: string): Contents {
   const found: Record<string, string> = {}
-  for (const entry of entries) {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
     const key = relative(folder, path)
     if (entry.isDirectory()) found[`${key}/`] = ''
-    else if (key !== '.lock') found[key] = await readFile(path, 'utf8')
+    else if (key !== '.lock') found[key] = readFileSync(path, 'utf8')
   }
   return found
+}
+
+/** Makes a folder of what `read` found in one. */
+function write(folder: string, contents: Contents): void {
+  mkdirSync(folder)
+  // A folder comes before what is in it.
+  for (const [path, text] of Object.entries(contents)) {
+    if (path.endsWith('/')) mkdirSync(join(folder, path))
+    else writeFileSync(join(folder, path), text)
+  }
 }
 
 function inFolder(folder: string, contents: Contents): Contents {
@@ -75,8 +84,8 @@ function inFolder(folder: string, contents: Contents): Contents {
 }
 
 /** The folder as it was, or with the new files and the old ones set aside, and nothing besides. */
-async function outcome(folder: string, before: Contents): Promise<'old' | 'new'> {
-  const found = await read(folder)
+function outcome(folder: string, before: Contents): 'old' | 'new' {
+  const found = read(folder)
   const aside = Object.keys(found).find((path) => path.startsWith('before-restore-') && path.endsWith('/'))
   if (aside === undefined) {
     assert.deepEqual(found, before)
@@ -93,30 +102,22 @@ async function outcome(folder: string, before: Contents): Promise<'old' | 'new'>
 }
 
 interface Image {
-  readonly path: string
+  readonly contents: Contents
   readonly at: string
   readonly isCommitted: boolean
 }
 
-/** Copies a folder before each call that may change something, and once at the end. */
-function copyAtEachCall(
-  files: FailingFiles,
-  folder: string,
-  root: string,
-): { images: Image[]; copy(at: string): void } {
+/** Keeps what is in a folder before each call that may change something, and once at the end. */
+function keepAtEachCall(files: FailingFiles, folder: string): { images: Image[]; keep(at: string): void } {
   const images: Image[] = []
   let isCommitted = false
-  const copy = (at: string) => {
-    const path = join(root, String(images.length))
-    cpSync(folder, path, { recursive: true, filter: (source) => !source.endsWith('.lock') })
-    images.push({ path, at, isCommitted })
-  }
+  const keep = (at: string) => void images.push({ contents: read(folder), at, isCommitted })
   files.before = (operation, path) => {
     if (!changes.has(operation)) return
-    copy(`${operation} ${relative(folder, path)}`)
+    keep(`${operation} ${relative(folder, path)}`)
     if (operation === 'rename' && path.endsWith('.begun')) isCommitted = true
   }
-  return { images, copy }
+  return { images, keep }
 }
 
 async function open(folder: string, files?: FailingFiles) {
@@ -130,14 +131,14 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     const folder = await makeFolder(t)
     const aside = await replace(folder, createFailingFiles())
     assert.match(basename(aside ?? ''), /^before-restore-\d{8}T\d{6}Z-[0-9a-f]{6}$/)
-    assert.equal(await outcome(folder, { ...old, ...foreign }), 'new')
-    assert.deepEqual(await read(aside ?? ''), old)
+    assert.equal(outcome(folder, { ...old, ...foreign }), 'new')
+    assert.deepEqual(read(aside ?? ''), old)
   })
 
   it('makes no folder for old files when there are none', async (t) => {
     const folder = await makeFolder(t, foreign)
     assert.equal(await replace(folder, createFailingFiles()), undefined)
-    assert.deepEqual(await read(folder), { ...foreign, ...fresh })
+    assert.deepEqual(read(folder), { ...foreign, ...fresh })
   })
 
   it('keeps what was set aside before', async (t) => {
@@ -145,8 +146,8 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     const first = await replace(folder, createFailingFiles())
     const second = await replace(folder, createFailingFiles())
     assert.notEqual(first, second)
-    assert.deepEqual(await read(first ?? ''), old)
-    assert.deepEqual(await read(second ?? ''), fresh)
+    assert.deepEqual(read(first ?? ''), old)
+    assert.deepEqual(read(second ?? ''), fresh)
   })
 
   it('can be given up before it counts', async (t) => {
@@ -154,7 +155,7 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     const replacement = await prepareReplacement(folder)
     await fill(replacement.path, fresh)
     await replacement.abort()
-    assert.deepEqual(await read(folder), { ...old, ...foreign })
+    assert.deepEqual(read(folder), { ...old, ...foreign })
     assert.equal(await finishReplacement(folder, names), undefined)
   })
 
@@ -176,38 +177,52 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     t.diagnostic(`seed ${random.seed}`)
     const root = await temporaryFolder(t)
     const folder = await makeFolder(t)
-    const before = await read(folder)
+    const before = read(folder)
     const files = createFailingFiles()
-    const { images, copy } = copyAtEachCall(files, folder, root)
+    const { images, keep } = keepAtEachCall(files, folder)
     await replace(folder, files)
-    copy('the end')
+    keep('the end')
     assert.ok(images.some(({ isCommitted }) => !isCommitted) && images.some(({ isCommitted }) => isCommitted))
 
-    const interrupted: { image: string; at: string }[] = []
-    for (const { path, at, isCommitted } of images) {
+    let folders = 0
+    const make = (contents: Contents) => {
+      const path = join(root, String(folders++))
+      write(path, contents)
+      return path
+    }
+    const interrupted: { contents: Contents; at: string }[] = []
+    for (const { contents, at, isCommitted } of images) {
+      const path = make(contents)
       const expected = isCommitted ? 'new' : 'old'
       const completing = createFailingFiles()
-      const again =
-        isCommitted || ALSO_WHEN_OLD ? copyAtEachCall(completing, path, `${path}-completing`) : { images: [] }
+      const again = isCommitted || ALSO_WHEN_OLD ? keepAtEachCall(completing, path) : { images: [] }
       const isUnfinished = (await readdir(path)).some((name) => /^restore-/.test(name))
       const { completedRestore } = await open(path, completing)
-      assert.equal(await outcome(path, before), expected, at)
+      assert.equal(outcome(path, before), expected, at)
       assert.equal(completedRestore !== undefined, isUnfinished, at)
-      interrupted.push(...again.images.map((image) => ({ image: image.path, at: `${at}, then ${image.at}` })))
+      interrupted.push(
+        ...again.images.map((image) => ({ contents: image.contents, at: `${at}, then ${image.at}` })),
+      )
       const { completedRestore: second } = await open(path)
       assert.equal(second, undefined, at)
       if (!isCommitted)
-        for (const image of again.images) assert.equal(await settle(image.path, before), 'old')
+        for (const image of again.images) assert.equal(await settle(make(image.contents), before), 'old')
     }
     for (let left = IMAGES_OF_COMPLETION; left > 0 && interrupted.length > 0; left -= 1) {
-      const [{ image, at } = assert.fail()] = interrupted.splice(random.integer(0, interrupted.length - 1), 1)
+      const [{ contents, at } = assert.fail()] = interrupted.splice(
+        random.integer(0, interrupted.length - 1),
+        1,
+      )
+      const path = make(contents)
       const third = createFailingFiles()
-      const again = copyAtEachCall(third, image, `${image}-again`)
-      await open(image, third)
-      await outcome(image, before)
+      const again = keepAtEachCall(third, path)
+      await open(path, third)
+      outcome(path, before)
       const last = again.images.length > 0 ? random.pick(again.images) : undefined
       if (last !== undefined)
-        await settle(last.path, before).catch((error) => assert.fail(`${at}, then ${last.at}: ${error}`))
+        await settle(make(last.contents), before).catch((error) =>
+          assert.fail(`${at}, then ${last.at}: ${error}`),
+        )
     }
   })
 
@@ -217,7 +232,7 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     for (let failing = 0; hasFailed; failing += 1) {
       hasFailed = false
       const folder = await makeFolder(t)
-      const before = await read(folder)
+      const before = read(folder)
       const files = createFailingFiles()
       let calls = 0
       let at = ''
@@ -233,7 +248,7 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
       if (failing === 0) await assert.rejects(replace(folder, files))
       else await replace(folder, files).catch((error) => assert.equal(systemCode(error), 'EIO', at))
       await open(folder)
-      const found = await outcome(folder, before)
+      const found = outcome(folder, before)
       assert.equal(found, isCommitted ? 'new' : 'old', at)
       outcomes.add(found)
     }
@@ -242,15 +257,16 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
 
   it('is completed later when the completion itself fails, whichever call it is', async (t) => {
     const prepared = await makeFolder(t)
-    const before = await read(prepared)
+    const before = read(prepared)
     const replacement = await prepareReplacement(prepared)
     await fill(replacement.path, fresh)
     await replacement.commit()
+    const committed = read(prepared)
     let hasFailed = true
     for (let failing = 0; hasFailed; failing += 1) {
       hasFailed = false
       const folder = join(await temporaryFolder(t), 'copy')
-      cpSync(prepared, folder, { recursive: true })
+      write(folder, committed)
       for (let times = 0; times < 3; times += 1) {
         const files = createFailingFiles()
         let calls = 0
@@ -275,9 +291,9 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     await mkdir(join(folder, '.restore-april.tmp'))
     await mkdir(join(folder, 'restore-april.begun'))
     await mkdir(join(folder, 'restore-april.cleared'))
-    const before = await read(folder)
+    const before = read(folder)
     await open(folder)
-    assert.deepEqual(await read(folder), before)
+    assert.deepEqual(read(folder), before)
   })
 })
 

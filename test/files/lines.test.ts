@@ -9,6 +9,8 @@ import { createFailingFiles } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const MIB = 1024 * 1024
+/** Where the chunks of a file end: the first is smaller. */
+const borders = [64 * 1024, 64 * 1024 + MIB, 64 * 1024 + 2 * MIB]
 
 interface Line {
   length: number
@@ -38,7 +40,9 @@ async function linesOf(
 
 describe('reading lines', () => {
   it('gives lines of any length around the borders of chunks', async (t) => {
-    for (const length of [0, 1, MIB - 2, MIB - 1, MIB, MIB + 1, 2 * MIB - 1, 2 * MIB, 3 * MIB + 5]) {
+    // What is before the line are two bytes, and behind it is a newline.
+    const around = borders.flatMap((border) => [-4, -3, -2, -1, 0, 1].map((more) => border + more))
+    for (const length of [0, 1, ...around, MIB, 3 * MIB + 5]) {
       const found = await linesOf(t, ['a\n', Buffer.alloc(length, 'b'), '\nc\n'])
       assert.deepEqual(found, [
         { length: 1, first: 'a', offset: 0, isWhole: true },

@@ -1,8 +1,10 @@
 import '../support/node-version.ts'
+import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FREE_FAILURES } from '../../src/limits.ts'
 import { createClient } from '../support/http-client.ts'
+import { setArgon2Work } from '../support/light-argon2.ts'
 import { admin, client, start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { Samples } from './scrape.ts'
@@ -52,6 +54,7 @@ describe('connbook_logins_total', () => {
   })
 
   it('counts what too much to do kept from being checked', async (t) => {
+    setArgon2Work(t, 'slow')
     const { url } = await start(t, { folder: await temporaryFolder(t), flags: ['--metrics-public'] })
     const ask = createClient(url)
     const answers = await Promise.all(

@@ -12,9 +12,9 @@ import { extent } from '../support/extent.ts'
 import { createFailingFiles } from '../support/failing-files.ts'
 import { createClient } from '../support/http-client.ts'
 import { sendRaw } from '../support/raw-http.ts'
-import { start, type TestService } from '../support/service.ts'
+import { start, type TestService, usedFolder } from '../support/service.ts'
 import { draft, openStore } from '../support/store.ts'
-import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
+import type { Lifetime } from '../support/temporary-folder.ts'
 import { Samples } from './scrape.ts'
 
 const TOTAL = 'connbook_http_requests_total'
@@ -35,8 +35,7 @@ async function scrape(service: TestService): Promise<Samples> {
 
 /** A folder with more records than one string holds. */
 async function folderWithRecords(t: Lifetime, count: number, username = 'ops'): Promise<string> {
-  const folder = await temporaryFolder(t)
-  await (await start(t, { folder })).stop()
+  const folder = await usedFolder(t)
   const { store, close } = await openStore(t, folder, { mustExist: true })
   await Promise.all(Array.from({ length: count }, (_, i) => store.add(draft(`record-${i}`, { username }))))
   await close()

@@ -1,9 +1,11 @@
 import '../support/node-version.ts'
+import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { FREE_FAILURES } from '../../src/limits.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { type Answer, createClient, faultyFields } from '../support/http-client.ts'
+import { setArgon2Work } from '../support/light-argon2.ts'
 import { admin, start, type TestService, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -140,6 +142,7 @@ describe('failed logins', () => {
   })
 
   it('in a flood are queued, then put off, and slow nobody else down', async (t) => {
+    setArgon2Work(t, 'slow')
     const service = await start(t)
     const ask = createClient(service.url)
     const headers = { Authorization: await service.bearer() }

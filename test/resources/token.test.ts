@@ -1,8 +1,10 @@
 import '../support/node-version.ts'
+import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { BODY_BYTES_MAX, FREE_FAILURES } from '../../src/limits.ts'
 import { type Answer, createClient, type Headers } from '../support/http-client.ts'
+import { setArgon2Work } from '../support/light-argon2.ts'
 import { folderWithReaders, readingClient } from '../support/readers.ts'
 import { admin, client, start } from '../support/service.ts'
 import { startedFolder } from '../support/started-folder.ts'
@@ -307,6 +309,7 @@ describe('a token', () => {
   })
 
   it('is put off in a flood, 503 with Retry-After', async (t) => {
+    setArgon2Work(t, 'slow')
     const ask = createClient((await startWith(t)).url)
     const flood = Array.from({ length: 64 }, (_, i) =>
       ask('POST', path, { body: { ...json, client_id: `client ${i}` } }),

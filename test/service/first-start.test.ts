@@ -1,4 +1,5 @@
 import '../support/node-version.ts'
+import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { access, chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises'

@@ -19,14 +19,25 @@ function assertSame(index: SortedIndex<number>, model: readonly number[]): void 
 
 /** Puts an item into, or takes it out of, both. */
 function toggle(index: SortedIndex<number>, model: number[], item: number): void {
-  const position = model.findIndex((other) => other >= item)
-  if (position !== -1 && model[position] === item) {
+  const position = positionOf(model, item)
+  if (model[position] === item) {
     index.remove(item)
     model.splice(position, 1)
   } else {
     index.insert(item)
-    model.splice(position === -1 ? model.length : position, 0, item)
+    model.splice(position, 0, item)
   }
+}
+
+/** Where the first item is that is not smaller. */
+function positionOf(model: readonly number[], item: number): number {
+  let [from, to] = [0, model.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((model[middle] ?? item) < item) from = middle + 1
+    else to = middle
+  }
+  return from
 }
 
 describe('a sorted index', () => {

@@ -1,0 +1,31 @@
+// To be imported before anything of src, which takes argon2 from node:crypto when it is loaded.
+import crypto from 'node:crypto'
+import type { Lifetime } from './temporary-folder.ts'
+
+type Work = 'light' | 'full' | 'slow'
+
+const SLOW_MS = 40
+const computeArgon2 = crypto.argon2
+let work: Work = 'light'
+
+/**
+ * In this process argon2 is hardly any work from here on, whatever a hash says of itself: a first start hashes a password,
+ * and each login checks one. For files in which hashing is only on the way; the hashes themselves are checked where they
+ * are whole.
+ */
+crypto.argon2 = (algorithm, parameters, callback) => {
+  if (work === 'full') return computeArgon2(algorithm, parameters, callback)
+  const least = { ...parameters, memory: 8, passes: 1, parallelism: 1 }
+  computeArgon2(algorithm, least, (...result) => {
+    if (work === 'slow') setTimeout(callback, SLOW_MS, ...result)
+    else callback(...result)
+  })
+}
+
+/** Until the test ends argon2 does its full work, or takes as long without doing it. */
+export function setArgon2Work(t: Lifetime, until: Exclude<Work, 'light'>): void {
+  work = until
+  t.after(() => {
+    work = 'light'
+  })
+}
