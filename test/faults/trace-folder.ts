@@ -5,9 +5,9 @@ import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../src/limits.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { encodeJournalStart } from '../../src/store/journal-file.ts'
 import type { ShownRecord } from '../support/http-client.ts'
-import { start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { makeInitialFolder } from './initial-folder.ts'
 
 /** What is left of the journal until it is worth a snapshot. */
 const ROOM_BYTES = 1024
@@ -33,8 +33,7 @@ export async function absentFolder(t: TestContext): Promise<RecordedFolder> {
 export async function usedFolder(t: TestContext): Promise<RecordedFolder> {
   const root = await realpath(await temporaryFolder(t))
   const data = join(root, 'data')
-  const service = await start(t, { folder: data, environment: {} })
-  await service.stop()
+  await makeInitialFolder(t, data)
   return { root, data, records: [] }
 }
 
