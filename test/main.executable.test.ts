@@ -12,7 +12,7 @@ import { dataFiles } from '../src/files/data-folder.ts'
 import { version } from '../src/version.ts'
 import { executable, runExecutable, toFullDevice } from './support/executable.ts'
 import { asPlainAccount, giveToPlainAccount, plainAccount } from './support/plain-account.ts'
-import { start } from './support/service.ts'
+import { usedFolder } from './support/service.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 describe('connbook', () => {
@@ -87,8 +87,7 @@ describe('connbook', () => {
     for (const [what, damage] of Object.entries(damages)) {
       if (file === dataFiles.accounts && what === 'is missing') continue
       it(`is exit 65 with file, offset and advice when ${file} ${what}`, async (t) => {
-        const folder = await temporaryFolder(t)
-        await (await start(t, { folder })).stop()
+        const folder = await usedFolder(t)
         await damage(join(folder, file))
         const { code, stdout, stderr } = await runExecutable(['--port', '0', '--data', folder])
         assert.deepEqual([code, stdout], [65, ''])
@@ -170,8 +169,7 @@ describe('connbook', () => {
 
   for (const [what, [prepare, message, isForCommands = true]] of Object.entries(denied)) {
     it(`is exit 1 with one line for a folder ${what}`, async (t) => {
-      const folder = await temporaryFolder(t)
-      await (await start(t, { folder })).stop()
+      const folder = await usedFolder(t)
       await giveToPlainAccount(folder)
       await prepare(folder)
       for (const words of isForCommands ? ['--port 0', 'client add ci'] : ['--port 0']) {
@@ -185,8 +183,7 @@ describe('connbook', () => {
   }
 
   it('names the folder of another account', { skip: process.getuid?.() !== 0 }, async (t) => {
-    const folder = await temporaryFolder(t)
-    await (await start(t, { folder })).stop()
+    const folder = await usedFolder(t)
     for (const words of [
       ['--port', '0'],
       ['user', 'list'],

@@ -8,9 +8,8 @@ import { runCommand } from '../support/command.ts'
 import { missing } from '../support/debian.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
-import { admin, firstStartEnvironment } from '../support/service.ts'
+import { admin, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { check, said } from './checked-folder.ts'
 import { copyOf, makeUsedFolder } from './kept-state.ts'
 
@@ -18,8 +17,8 @@ const used = await makeUsedFolder({ after })
 
 describe('connbook check', { timeout: 60_000 }, () => {
   it('finds a folder sound while a server writes to it', async (t) => {
-    const folder = join(await temporaryFolder(t), 'data')
-    const server = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+    const folder = await usedFolder(t)
+    const server = await startExecutable(t, ['--data', folder])
     const ask = createClient(server.url, await logIn(server.url, admin))
     let isOver = false
     const write = async () => {

@@ -13,7 +13,7 @@ import { readStoreBeside } from '../../src/storage/file/store-files.ts'
 import { getToken, logIn, pathOf } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
 import { createClient, type Headers, type ShownRecord } from '../support/http-client.ts'
-import { admin, client, start } from '../support/service.ts'
+import { admin, client, start, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -43,7 +43,8 @@ export interface UsedFolder {
 export async function makeUsedFolder(t: Lifetime): Promise<UsedFolder> {
   const root = await temporaryFolder(t)
   const [folder, backup] = [join(root, 'data'), join(root, 'backup.json')]
-  const service = await start(t, { folder })
+  await cp(await usedFolder(t), folder, { recursive: true })
+  const service = await start(t, { folder, environment: {} })
   const cookie = await logIn(service.url, admin)
   const credentials = [cookie, await getToken(service.url, client)]
   const ask = createClient(service.url, cookie)

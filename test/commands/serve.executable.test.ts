@@ -14,14 +14,12 @@ import { executable, runExecutable, startExecutable } from '../support/executabl
 import { createClient } from '../support/http-client.ts'
 import { hasTerminals, startAtTerminal } from '../support/pseudo-terminal.ts'
 import { parseAnswers } from '../support/raw-http.ts'
-import { admin, client, firstStartEnvironment } from '../support/service.ts'
+import { admin, client, firstStartEnvironment, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function startServer(t: TestContext, ...flags: string[]) {
-  const folder = await temporaryFolder(t)
-  const server = await startExecutable(t, ['--data', folder, ...flags], {
-    environment: firstStartEnvironment,
-  })
+  const folder = await usedFolder(t)
+  const server = await startExecutable(t, ['--data', folder, ...flags])
   const isUp = async () => (await createClient(server.url)('GET', '/healthz')).status === 200
   return { ...server, folder, isUp }
 }
@@ -89,7 +87,9 @@ describe('a signal to stop', () => {
 
 describe('the log', () => {
   it('is JSON where standard error is no terminal, a line an event', async (t) => {
-    const { url, stderr, stop, folder } = await startServer(t)
+    const folder = await temporaryFolder(t)
+    const environment = firstStartEnvironment
+    const { url, stderr, stop } = await startExecutable(t, ['--data', folder], { environment })
     await stop()
     const events = stderr()
       .trimEnd()
@@ -104,7 +104,7 @@ describe('the log', () => {
   })
 
   it('is text by flag', async (t) => {
-    const folder = await temporaryFolder(t)
+    const folder = await usedFolder(t)
     const child = spawn(executable, ['--port', '0', '--data', folder, '--log-format', 'text'], {
       stdio: ['ignore', 'ignore', 'pipe'],
     })
@@ -123,7 +123,7 @@ describe('the log', () => {
       [[], 'info  listening url=http'],
       [['--log-format=json'], '"event":"listening"'],
     ] as const) {
-      const terminal = startAtTerminal(t, ['--port', '0', '--data', await temporaryFolder(t), ...flags])
+      const terminal = startAtTerminal(t, ['--port', '0', '--data', await usedFolder(t), ...flags])
       await terminal.sees(text)
     }
   })
@@ -197,7 +197,7 @@ describe('the address', () => {
     it(`in the log is the real one for ${flags.join(' ')} --port 0`, {
       skip: flags[1].includes('::') && !hasIPv6,
     }, async (t) => {
-      const folder = await temporaryFolder(t)
+      const folder = await usedFolder(t)
       const child = spawn(executable, ['--port', '0', '--data', folder, ...flags], {
         stdio: ['ignore', 'ignore', 'pipe'],
       })

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { dataFiles } from '../../src/files/data-folder.ts'
@@ -11,7 +11,7 @@ import { missing } from '../support/debian.ts'
 import { startExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { type Ask, createClient, type Headers, namesIn, recordsIn } from '../support/http-client.ts'
-import { admin, client, firstStartEnvironment } from '../support/service.ts'
+import { admin, client, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -32,13 +32,13 @@ const LATER = extent<readonly Offset[]>({ quick: [0], full: [0, -HOUR_MS, '1970'
 async function setUp(t: TestContext) {
   const root = await temporaryFolder(t)
   const [folder, clockFile] = [join(root, 'data'), join(root, 'clock')]
+  await cp(await usedFolder(t), folder, { recursive: true })
   const setClock = async (offset: Offset) => {
     const ms = offset === '1970' ? DAY_MS - Date.now() : offset
     await writeFile(clockFile, `${ms < 0 ? '-' : '+'}${Math.abs(ms) / 1000}\n`)
   }
   await setClock(0)
   const environment = {
-    ...firstStartEnvironment,
     LD_PRELOAD: execFileSync('faketime', ['-m', '-f', '+0', 'printenv', 'LD_PRELOAD'], {
       encoding: 'utf8',
     }).trim(),

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { readFile, rm, stat } from 'node:fs/promises'
+import { cp, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
@@ -16,7 +16,7 @@ import { createFailingFiles } from '../support/failing-files.ts'
 import { createClient, recordsIn } from '../support/http-client.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { createRandom, type Random } from '../support/random.ts'
-import { admin, client, firstStartEnvironment, start } from '../support/service.ts'
+import { admin, client, start, usedFolder } from '../support/service.ts'
 import { draft, openStore } from '../support/store.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 import { type FolderImage, writeImage } from './folder-image.ts'
@@ -40,7 +40,8 @@ describe('a folder that is copied under load', () => {
     t.diagnostic(`seed ${random.seed}`)
     const root = await temporaryFolder(t)
     const [folder, copy] = [join(root, 'data'), join(root, 'copy')]
-    const server = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+    await cp(await usedFolder(t), folder, { recursive: true })
+    const server = await startExecutable(t, ['--data', folder])
     const headers = await getToken(server.url, client)
     const ask = createClient(server.url, headers)
     const writers = Array.from({ length: WRITERS }, (_, i) => new Writer(String(i), random))

@@ -17,7 +17,7 @@ import { type RunningServer, runExecutable, startExecutable } from '../support/e
 import { extent } from '../support/extent.ts'
 import { type Ask, createClient, type Headers, namesIn, recordsIn } from '../support/http-client.ts'
 import { createRandom } from '../support/random.ts'
-import { admin, client, firstStartEnvironment, start } from '../support/service.ts'
+import { admin, client, firstStartEnvironment, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { mountSmallDisk, noNamespaces, type SmallDisk } from './namespace.ts'
@@ -68,9 +68,9 @@ describe('a file that may not grow', () => {
     const [data, trace] = [join(root, 'data'), join(root, 'trace')]
     const through = ['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-e', 'trace=pwrite64', '-o', trace]
     through.push('prlimit', `--fsize=${JOURNAL_BYTES_MAX}:unlimited`)
+    await cp(await usedFolder(t), data, { recursive: true })
     const first = await startExecutable(t, ['--data', data], { through })
-    const credentials: unknown = JSON.parse(await readFile(join(data, 'initial-credentials.json'), 'utf8'))
-    const bearer = await getToken(first.url, credentials)
+    const bearer = await getToken(first.url, client)
     const ask = createClient(first.url, bearer)
 
     const added = await addUntilFull(ask, 'n')
@@ -91,16 +91,22 @@ describe('a file that may not grow', () => {
   })
 })
 
+async function copyInto({ outside }: SmallDisk, folder: string) {
+  for (const name of await readdir(folder)) await cp(join(folder, name), join(outside, name))
+}
+
 interface DataOnDisk {
   readonly disk: SmallDisk
   readonly data: string
   readonly start: () => Promise<RunningServer>
 }
 
-async function dataOnDisk(t: TestContext, bytes: number): Promise<DataOnDisk> {
+/** @param isUsed Whether there has been a first start. */
+async function dataOnDisk(t: TestContext, bytes: number, isUsed = true): Promise<DataOnDisk> {
   const data = join(await temporaryFolder(t), 'data')
   await mkdir(data)
   const disk = await mountSmallDisk(t, data, bytes)
+  if (isUsed) await copyInto(disk, await usedFolder(t))
   const { through } = disk
   return {
     disk,
@@ -185,7 +191,7 @@ describe('a full disk', { skip: noNamespaces }, () => {
 
   it('during a snapshot costs the snapshot only: the journal goes on while there is room', async (t) => {
     const { disk, data, ...on } = await dataOnDisk(t, 7 * MIB)
-    const names = await placeLongJournal(t, disk)
+    const names = await placeLongJournal(disk)
     const first = await on.start()
     const headers = await getToken(first.url, client)
     const ask = createClient(first.url, headers)
@@ -244,7 +250,7 @@ describe('a full disk', { skip: noNamespaces }, () => {
 
   it('at the first start is exit 1 with one line, and with room the next start is the first', async (t) => {
     for (let pages = 1; ; pages += PAGES_APART) {
-      const { disk, ...on } = await dataOnDisk(t, pages * PAGE_BYTES)
+      const { disk, ...on } = await dataOnDisk(t, pages * PAGE_BYTES, false)
       const refusal = await on.start().then(
         () => undefined,
         (error: Error) => error.message,
@@ -284,17 +290,14 @@ async function runWriters(
 }
 
 /** Puts a folder on the disk whose journal is due for a snapshot; tells the names in it. */
-async function placeLongJournal(t: TestContext, disk: SmallDisk): Promise<string[]> {
-  const folder = await temporaryFolder(t)
-  await (await start(t, { folder })).stop()
+async function placeLongJournal(disk: SmallDisk): Promise<string[]> {
   const records = Array.from({ length: 2200 }, (_, i) => {
     return new Configuration(i + 1, draft(`${i} ${LONG}`, { username: LONG }))
   })
   const changes = records.map((record) => ({ add: record }))
   const { bytes } = encodeJournalStart({ store: 'long', after: 0 }, changes)
   assert.ok(bytes.length > SNAPSHOT_JOURNAL_BYTES_MIN)
-  await writeFile(join(folder, dataFiles.journal), bytes)
-  for (const name of await readdir(folder)) await cp(join(folder, name), join(disk.outside, name))
+  await writeFile(join(disk.outside, dataFiles.journal), bytes)
   return records.map(({ name }) => name)
 }
 

@@ -1,6 +1,5 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { getToken } from '../support/api.ts'
@@ -8,8 +7,7 @@ import { startExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { createClient } from '../support/http-client.ts'
 import { createRandom } from '../support/random.ts'
-import { client, firstStartEnvironment } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { client, usedFolder } from '../support/service.ts'
 
 const RECORDS = 10_000
 
@@ -23,12 +21,12 @@ describe('an import that kill -9 interrupts', { timeout: 300_000 }, () => {
   it('is there as a whole or not at all, and is there when it was answered', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
-    const folder = join(await temporaryFolder(t), 'data')
+    const folder = await usedFolder(t)
     const rounds = extent({ quick: 4, full: 60 })
     let [last, found] = [0, 0]
     let tookMs = 400
     for (let port = 1; port <= rounds + 1; port += 1) {
-      const server = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+      const server = await startExecutable(t, ['--data', folder])
       const ask = createClient(server.url, await getToken(server.url, client))
       const { text } = await ask('GET', '/configurations/')
       const ports = new Set(

@@ -20,6 +20,7 @@ import { start, type TestService } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 import { type FolderImage, fileIn, readImage } from './folder-image.ts'
+import { makeInitialFolder } from './initial-folder.ts'
 
 /** What an operator has in a data folder, as far as it shows from outside. */
 export interface State {
@@ -60,7 +61,8 @@ export interface PreparedFolders {
 
 /** Makes a folder by way of the service itself: three runs, compactions between them, logouts, a new client. */
 export async function prepareFolders(t: Lifetime): Promise<PreparedFolders> {
-  const folder = await temporaryFolder(t)
+  const folder = join(await temporaryFolder(t), 'data')
+  await makeInitialFolder(t, folder)
   const earlier: FolderImage[] = []
   const history = new History(folder)
 

@@ -2,7 +2,6 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { getToken } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
@@ -10,9 +9,8 @@ import { executable, startExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { type Ask, createClient, namesIn } from '../support/http-client.ts'
 import { createRandom } from '../support/random.ts'
-import { client, firstStartEnvironment, start } from '../support/service.ts'
+import { client, start, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const ROUNDS = extent({ quick: 1, full: 10 })
 const CLIENTS = 8
@@ -25,10 +23,10 @@ describe('a signal to stop under load', () => {
     it(`${signal} is exit 0, and what is stored is what was acknowledged, no more and no less`, async (t) => {
       const random = createRandom()
       t.diagnostic(`seed ${random.seed}`)
-      const folder = join(await temporaryFolder(t), 'data')
+      const folder = await usedFolder(t)
       const acknowledged: string[] = []
       for (let round = 0; round < ROUNDS; round += 1) {
-        const server = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+        const server = await startExecutable(t, ['--data', folder])
         const ask = createClient(server.url, await getToken(server.url, client))
         const due = acknowledged.length + random.integer(ADDED_BEFORE_SIGNAL.min, ADDED_BEFORE_SIGNAL.max)
         const isDue = Promise.withResolvers<void>()
@@ -59,7 +57,7 @@ describe('a signal to stop under load', () => {
 
 describe('standard error that takes nothing', () => {
   it('is a pipe whose reader leaves after a line, and the server goes on to its end', async (t) => {
-    const folder = join(await temporaryFolder(t), 'data')
+    const folder = await usedFolder(t)
     const child = runInShell(t, folder, 'set -o pipefail; "$0" "$@" 2>&1 | head -1')
     const closed = once(child, 'close')
     const [line] = (await once(child.stdout, 'data')) as [Buffer]
@@ -75,8 +73,8 @@ describe('standard error that takes nothing', () => {
 
   for (const redirection of ['2>/dev/full', '0<&- 1>&- 2>&-']) {
     it(`is ${redirection}, and nothing of the log gets anywhere else`, async (t) => {
-      const folder = join(await temporaryFolder(t), 'data')
-      const first = await start(t, { folder })
+      const folder = await usedFolder(t)
+      const first = await start(t, { folder, environment: {} })
       const { port } = new URL(first.url)
       await first.stop()
       const child = runInShell(t, folder, `exec "$0" "$@" ${redirection}`, port)
@@ -97,7 +95,7 @@ describe('standard error that takes nothing', () => {
 function runInShell(t: TestContext, folder: string, script: string, port = '0') {
   const flags = ['--host', '127.0.0.1', '--port', port, '--data', folder, '--access-log']
   const child = spawn('/bin/bash', ['--norc', '-c', script, executable, ...flags], {
-    env: { PATH: process.env.PATH, ...firstStartEnvironment },
+    env: { PATH: process.env.PATH },
     stdio: ['ignore', 'pipe', 'ignore'],
     detached: true,
   })

@@ -10,6 +10,7 @@ import { createClient, type Headers } from '../support/http-client.ts'
 import { start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
+import { makeInitialFolder } from './initial-folder.ts'
 
 /** What a first start makes up. */
 export interface Credentials {
@@ -40,6 +41,7 @@ export async function readCredentials(data: string): Promise<Credentials> {
 /** Makes such a folder by way of the service itself; it holds two records, `z0` and `z1`. */
 export async function useFolder(t: Lifetime): Promise<UsedFolder> {
   const path = join(await temporaryFolder(t), 'data')
+  await makeInitialFolder(t, path)
   const service = await start(t, { folder: path, environment: {} })
   const credentials = await readCredentials(path)
   const bearer = await getToken(service.url, credentials)

@@ -2,15 +2,20 @@ import { realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { encodeJournalStart } from '../../src/journal/journal-file.ts'
-import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../src/limits.ts'
+import { SNAPSHOT_JOURNAL_BYTES_MIN, SNAPSHOT_SLICE_RECORDS } from '../../src/limits.ts'
+import { type Change, encodeChange } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
+import { extent } from '../support/extent.ts'
 import type { ShownRecord } from '../support/http-client.ts'
-import { start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { makeInitialFolder } from './initial-folder.ts'
 
 /** What is left of the journal until it is worth a snapshot. */
 const ROOM_BYTES = 1024
+
+/** More than a slice of a snapshot. */
+const RECORDS_MAX = extent({ quick: SNAPSHOT_SLICE_RECORDS + 100, full: Number.POSITIVE_INFINITY })
 
 const long = '\u{1f5c4}'.repeat(250)
 
@@ -33,34 +38,32 @@ export async function absentFolder(t: TestContext): Promise<RecordedFolder> {
 export async function usedFolder(t: TestContext): Promise<RecordedFolder> {
   const root = await realpath(await temporaryFolder(t))
   const data = join(root, 'data')
-  const service = await start(t, { folder: data, environment: {} })
-  await service.stop()
+  await makeInitialFolder(t, data)
   return { root, data, records: [] }
 }
 
 /** A data folder in use, whose journal will be worth a snapshot after a few more changes. */
 export async function grownFolder(t: TestContext): Promise<RecordedFolder> {
   const { root, data } = await usedFolder(t)
-  const records = longRecords(SNAPSHOT_JOURNAL_BYTES_MIN - ROOM_BYTES)
-  const header = { store: 'recorded', after: 0 }
-  const journal = encodeJournalStart(
-    header,
-    records.map((add) => ({ add })),
-  )
+  const changes = longChanges(SNAPSHOT_JOURNAL_BYTES_MIN - ROOM_BYTES)
+  const records = changes.flatMap((change) => ('add' in change ? [change.add] : []))
+  const journal = encodeJournalStart({ store: 'recorded', after: 0 }, changes)
   await writeFile(join(data, 'journal.jsonl'), journal.bytes)
   return { root, data, records }
 }
 
-/** As many as go into so many bytes of a journal. */
-function longRecords(bytes: number): Configuration[] {
+/** As many as go into so many bytes of a journal: records, and then changes that leave them as they are. */
+function longChanges(bytes: number): Change[] {
+  const changes: Change[] = []
   const records: Configuration[] = []
   for (let left = bytes; ; ) {
-    const record = new Configuration(
-      records.length + 1,
-      draft(`${records.length} ${long}`, { username: long }),
-    )
-    left -= record.jsonBytes + '{"add":},'.length
-    if (left < 0) return records
-    records.push(record)
+    const i = changes.length
+    const old = i < RECORDS_MAX ? undefined : records[i % RECORDS_MAX]
+    const record = old ?? new Configuration(i + 1, draft(`${i} ${long}`, { username: long }))
+    const change = old === undefined ? { add: record } : { modify: record, name: record.name }
+    left -= Buffer.byteLength(encodeChange(change)) + ','.length
+    if (left < 0) return changes
+    if (old === undefined) records.push(record)
+    changes.push(change)
   }
 }

@@ -1,17 +1,18 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { chmod, mkdir, symlink } from 'node:fs/promises'
+import { chmod, cp, mkdir, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { getToken, logIn } from '../support/api.ts'
+import { runCommand } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { createClient, namesIn } from '../support/http-client.ts'
 import { asPlainAccount, giveToPlainAccount } from '../support/plain-account.ts'
-import { admin, client, firstStartEnvironment, start } from '../support/service.ts'
+import { admin, client, firstStartEnvironment, start, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { noNamespaces } from './namespace.ts'
@@ -31,7 +32,8 @@ async function startBusy(t: TestContext) {
     isOver = true
   })
   const folder = join(await temporaryFolder(t), 'data')
-  const server = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+  await cp(await usedFolder(t), folder, { recursive: true })
+  const server = await startExecutable(t, ['--data', folder])
   const headers = await getToken(server.url, client)
   const ask = createClient(server.url, headers)
   const added: string[] = []
@@ -58,10 +60,10 @@ async function startBusy(t: TestContext) {
       isOver = true
       await adding
       assert.equal(await server.stop('SIGKILL'), 'SIGKILL')
-      const next = await startExecutable(t, ['--data', folder])
+      const next = await start(t, { folder, environment: {} })
       const found = await createClient(next.url, headers)('GET', '/configurations/')
       assert.deepEqual(namesIn(found), added)
-      assert.equal(await next.stop(), 0)
+      await next.stop()
     },
   }
 }
@@ -107,6 +109,7 @@ describe('a second server on a folder', () => {
     skip: noNamespaces,
   }, async (t) => {
     const folder = join(await temporaryFolder(t), 'data')
+    await cp(await usedFolder(t), folder, { recursive: true })
     const first = await startExecutable(t, ['--data', folder], { through: inContainer })
     await assertInUse(folder)
     await assertInUse(folder, { through: inContainer })
@@ -120,7 +123,7 @@ describe('a second server on a folder', () => {
 
   it('is refused where the lock can only be read', async (t) => {
     const folder = join(await temporaryFolder(t), 'data')
-    await (await start(t, { folder })).stop()
+    await cp(await usedFolder(t), folder, { recursive: true })
     await chmod(join(folder, dataFiles.lock), 0o400)
     await giveToPlainAccount(dirname(folder))
     await giveToPlainAccount(folder)
@@ -137,7 +140,7 @@ describe('servers that start at the same instant', () => {
     it(`on ${what}: one serves, the others are exit 75`, async (t) => {
       const folder = join(await temporaryFolder(t), 'data')
       const environment = firstStartEnvironment
-      if (what.includes('in use')) await (await start(t, { folder })).stop()
+      if (what.includes('in use')) await cp(await usedFolder(t), folder, { recursive: true })
       const attempts = await Promise.allSettled(
         Array.from({ length: AT_ONCE }, () => startExecutable(t, ['--data', folder], { environment })),
       )
@@ -169,7 +172,7 @@ describe('commands for accounts while a server runs', () => {
       else assert.match(`${code} ${stdout}${stderr}`, /^1 connbook: [^\n]+: another command is doing so\n$/)
     }
     const added = finished.filter(({ code }) => code === 0).map(({ id }) => id)
-    const { stdout } = await runExecutable(['client', 'list', '--data', folder])
+    const { stdout } = await runCommand(['client', 'list', '--data', folder])
     const listed = stdout.trim().split('\n')
     assert.deepEqual(listed.toSorted(), [client.client_id, ...added].toSorted())
     await addMore()
@@ -178,7 +181,8 @@ describe('commands for accounts while a server runs', () => {
 
   it('that change one account and another leave both changes', async (t) => {
     const folder = join(await temporaryFolder(t), 'data')
-    const server = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+    await cp(await usedFolder(t), folder, { recursive: true })
+    const server = await startExecutable(t, ['--data', folder])
     const session = await logIn(server.url, admin)
     const run = async (words: string, input = '') =>
       (await runExecutable([...words.split(' '), '--data', folder], { input })).code
@@ -201,7 +205,7 @@ describe('commands for accounts while a server runs', () => {
     }
     assert.notEqual(await status('/v1/auth/token', client), 200)
     assert.equal((await createClient(server.url, session)('GET', '/configurations/')).status, 403)
-    const { stdout } = await runExecutable(['client', 'list', '--data', folder])
+    const { stdout } = await runCommand(['client', 'list', '--data', folder])
     assert.deepEqual(stdout.trim().split('\n').toSorted(), ['ci', 'script'])
   })
 })

@@ -1,10 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readdir, readFile, readlink } from 'node:fs/promises'
+import { readdir, readlink } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { version } from '../../src/version.ts'
+import { initial, makeInitialFolder } from '../faults/initial-folder.ts'
 import { getToken, logIn } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { startExecutable } from '../support/executable.ts'
@@ -21,12 +22,11 @@ const ROWS_MIN = 400
 const GROUP_ROWS_MIN = 20
 
 describe('hostile input', async () => {
-  const folder = await temporaryFolder({ after })
+  const folder = join(await temporaryFolder({ after }), 'data')
+  await makeInitialFolder({ after }, folder)
   const server = await startExecutable({ after }, ['--data', folder, '--access-log'])
   const { url, process: child } = server
-  const { username, password, client_id, client_secret } = JSON.parse(
-    await readFile(join(folder, 'initial-credentials.json'), 'utf8'),
-  ) as Loot['user'] & Loot['client']
+  const { username, password, client_id, client_secret } = initial
   const user = { username, password }
   const client = { client_id, client_secret }
   const { Authorization: bearer } = await obtain(() => getToken(url, client))

@@ -9,8 +9,7 @@ import { startExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { createClient } from '../support/http-client.ts'
 import { createRandom } from '../support/random.ts'
-import { admin, client, firstStartEnvironment } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { admin, client, usedFolder } from '../support/service.ts'
 import { makeCorpus } from './corpus.ts'
 
 const AT_ONCE = 64
@@ -19,8 +18,8 @@ const EVERY = extent({ quick: 4, full: 1 })
 const ANSWER_MS = 250
 
 describe('a connection that is reset', async () => {
-  const folder = await temporaryFolder({ after })
-  const server = await startExecutable({ after }, ['--data', folder], { environment: firstStartEnvironment })
+  const folder = await usedFolder({ after })
+  const server = await startExecutable({ after }, ['--data', folder])
   const { url } = server
   const { Authorization: bearer } = await getToken(url, client)
   const { Cookie: cookie } = await logIn(url, admin)

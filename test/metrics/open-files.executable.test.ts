@@ -9,7 +9,7 @@ import { missing } from '../support/debian.ts'
 import { eventually } from '../support/eventually.ts'
 import { startExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { usedFolder } from '../support/service.ts'
 import { Samples } from './scrape.ts'
 
 const OPEN_FILES_MAX = 60
@@ -17,7 +17,7 @@ const OPEN_FILES_MAX = 60
 describe('with a limit on open files, the metrics', { skip: missing('prlimit') }, () => {
   it('tell how many are open, and how many connections had to make room', async (t) => {
     const through = ['prlimit', `--nofile=${OPEN_FILES_MAX}:${OPEN_FILES_MAX}`]
-    const args = ['--metrics-public', '--data', await temporaryFolder(t)]
+    const args = ['--metrics-public', '--data', await usedFolder(t)]
     const server = await startExecutable(t, args, { through })
     const agent = new Agent({ keepAlive: true })
     t.after(() => agent.destroy())

@@ -13,7 +13,7 @@ import { runExecutable, startExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { freePort } from '../support/free-port.ts'
 import { createClient } from '../support/http-client.ts'
-import { client, firstStartEnvironment } from '../support/service.ts'
+import { client, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -78,8 +78,8 @@ async function startPrometheus(t: Lifetime, scrapeConfigs: string) {
 
 describe('the metrics of the executable', () => {
   it('are clean under promtool', { skip: missing('promtool') }, async (t) => {
-    const folder = await temporaryFolder(t)
-    const { url } = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+    const folder = await usedFolder(t)
+    const { url } = await startExecutable(t, ['--data', folder])
     const ask = createClient(url, await getToken(url, client))
     await ask('POST', '/configurations/', { body: draft('a') })
     await ask('GET', '/nowhere')
@@ -92,8 +92,8 @@ describe('the metrics of the executable', () => {
   })
 
   it('are scraped by Prometheus with a token of its own', { skip: missing('prometheus') }, async (t) => {
-    const folder = await temporaryFolder(t)
-    const server = await startExecutable(t, ['--data', folder], { environment: firstStartEnvironment })
+    const folder = await usedFolder(t)
+    const server = await startExecutable(t, ['--data', folder])
     const { host } = new URL(server.url)
     const [name = '', ...args] = (await publishedText(/^(connbook client add prometheus .*)$/m)).split(' ')
     assert.equal(name, 'connbook')

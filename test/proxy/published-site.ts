@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeCertificate } from '../support/certificate.ts'
 import { type RunningServer, startExecutable } from '../support/executable.ts'
-import { firstStartEnvironment } from '../support/service.ts'
-import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
+import { usedFolder } from '../support/service.ts'
+import type { Lifetime } from '../support/temporary-folder.ts'
 import { type Nginx, startNginx } from './nginx.ts'
 
 /** connbook behind nginx, both set up as the README says. */
@@ -81,9 +81,9 @@ export async function startPublishedServer(
     /^connbook --host 127\.0\.0\.1 (.+)$/m.exec(await readProxySection())?.[1] ??
     assert.fail('no command line')
   const published = without === undefined ? command : put(command, [without, ''])
-  const folder = join(await temporaryFolder(t), 'data')
+  const folder = await usedFolder(t)
   const args = [...published.split(' ').filter((arg) => arg !== ''), '--data', folder, ...flags]
-  const start = (port: number) => startExecutable(t, args, { environment: firstStartEnvironment, port })
+  const start = (port: number) => startExecutable(t, args, { port })
   const server = await start(0)
   const port = Number(new URL(server.url).port)
   return { server, folder, port, startServer: () => start(port) }

@@ -14,14 +14,14 @@ import { executable, type RunningServer, startExecutable } from '../support/exec
 import { createClient } from '../support/http-client.ts'
 import { hasTerminals, startAtTerminal } from '../support/pseudo-terminal.ts'
 import { parseAnswers } from '../support/raw-http.ts'
-import { admin, firstStartEnvironment } from '../support/service.ts'
+import { admin, firstStartEnvironment, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { beginLogin, connectTls, exchange, fingerprintOf, shownFingerprint } from '../support/tls-client.ts'
 
 async function startWith(t: TestContext, { certPath, keyPath }: TestCertificate): Promise<RunningServer> {
-  const data = await temporaryFolder(t)
+  const data = await usedFolder(t)
   const flags = ['--tls-cert', certPath, '--tls-key', keyPath, '--data', data]
-  return startExecutable(t, flags, { environment: firstStartEnvironment })
+  return startExecutable(t, flags)
 }
 
 interface LogLine {
@@ -135,7 +135,7 @@ it('serves with a certificate that has expired, and says so', {
 
 describe('SIGHUP without a certificate', () => {
   it('ends nothing and is logged', async (t) => {
-    const server = await startExecutable(t, ['--data', await temporaryFolder(t)])
+    const server = await startExecutable(t, ['--data', await usedFolder(t)])
     const { level, reason } = await hangUp(server, 'nothing_to_reload')
     assert.deepEqual([level, reason], ['info', 'no --tls-cert'])
     assert.equal((await createClient(server.url)('GET', '/readyz')).status, 200)
@@ -147,9 +147,7 @@ describe('SIGHUP without a certificate', () => {
   })
 
   it('during the stop does not cut it off', async (t) => {
-    const server = await startExecutable(t, ['--data', await temporaryFolder(t)], {
-      environment: firstStartEnvironment,
-    })
+    const server = await startExecutable(t, ['--data', await usedFolder(t)])
     const body = JSON.stringify(admin)
     const { hostname, port } = new URL(server.url)
     const socket = connect({ host: hostname, port: Number(port) })

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, lstat, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -15,7 +15,7 @@ import { executable, runExecutable, startExecutable } from '../support/executabl
 import { freePort } from '../support/free-port.ts'
 import { type Ask, createClient } from '../support/http-client.ts'
 import { parseAnswers } from '../support/raw-http.ts'
-import { admin, firstStartEnvironment } from '../support/service.ts'
+import { admin, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
@@ -24,10 +24,10 @@ const run = promisify(execFile)
 async function startOnSocket(t: TestContext, ...flags: string[]) {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'http')
+  await cp(await usedFolder(t), join(folder, 'data'), { recursive: true })
   const begin = () =>
     startExecutable(t, ['--data', join(folder, 'data'), ...flags], {
       place: ['--listen', `unix:${path}`],
-      environment: firstStartEnvironment,
     })
   return { folder, path, begin, server: await begin(), ask: clientOf(path) }
 }
@@ -177,10 +177,9 @@ describe('--listen unix:PATH', () => {
 
 /** Has systemd's own tool listen and start the executable when somebody connects. */
 async function activate(t: TestContext, listen: readonly string[], flags: readonly string[] = []) {
-  const folder = join(await temporaryFolder(t), 'data')
-  const variables = Object.entries(firstStartEnvironment).map(([name, value]) => `--setenv=${name}=${value}`)
+  const folder = await usedFolder(t)
   const sockets = listen.map((place) => `--listen=${place}`)
-  const args = [...sockets, ...variables, executable, '--data', folder, ...flags]
+  const args = [...sockets, executable, '--data', folder, ...flags]
   const child = spawn('systemd-socket-activate', args, { stdio: ['ignore', 'ignore', 'pipe'] })
   t.after(() => void child.kill('SIGKILL'))
   const exited = once(child, 'exit')
@@ -246,7 +245,7 @@ describe('a socket that systemd passes', {
 describe('the variables of a passed socket', () => {
   it('mean nothing when they are for another process', async (t) => {
     const environment = { LISTEN_PID: '1', LISTEN_FDS: '1' }
-    const { url } = await startExecutable(t, ['--data', await temporaryFolder(t)], { environment })
+    const { url } = await startExecutable(t, ['--data', await usedFolder(t)], { environment })
     assert.equal((await createClient(url)('GET', '/healthz')).status, 200)
   })
 

@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { executable, startExecutable } from '../support/executable.ts'
 import { freePort } from '../support/free-port.ts'
 import { sendRaw } from '../support/raw-http.ts'
+import { usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 interface Line {
@@ -36,7 +37,7 @@ const FULL_BYTES = 4096
  */
 async function startBehind(t: TestContext, script: string, ...flags: string[]) {
   const port = await freePort()
-  const folder = join(await temporaryFolder(t), 'data')
+  const folder = await usedFolder(t)
   const args = ['--host', '127.0.0.1', '--port', String(port), '--data', folder, '--access-log', ...flags]
   const child = spawn('/bin/bash', ['--norc', '-c', script, executable, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -160,12 +161,12 @@ describe('the log of a server', () => {
   })
 
   it('has been written when an error ends the start', async (t) => {
-    const folder = join(await temporaryFolder(t), 'data')
+    const folder = await usedFolder(t)
     const file = join(await temporaryFolder(t), 'log')
     const first = await startExecutable(t, ['--data', folder])
     const { port } = new URL(first.url)
     // The address is taken: what the start has logged before stands before the error.
-    const other = join(await temporaryFolder(t), 'data')
+    const other = await usedFolder(t)
     const script = `ulimit -n 60; exec "$0" "$@" 2>> ${file}`
     const args = ['--host', '127.0.0.1', '--port', port, '--data', other]
     const child = spawn('/bin/bash', ['--norc', '-c', script, executable, ...args], { stdio: 'ignore' })
