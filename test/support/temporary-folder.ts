@@ -13,6 +13,7 @@ export interface Lifetime {
 /** A new private folder that goes when the test or the suite ends. */
 export async function temporaryFolder(t: Lifetime): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'connbook-test-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  // What was opened later is closed later, and may still write a file.
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 }))
   return folder
 }
