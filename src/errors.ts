@@ -48,7 +48,7 @@ export const RESTORE_ADVICE = 'restore the data folder from a backup with "connb
 
 /** What helps against what is no damage: nothing may be given up of a file that a newer connbook wrote. */
 const NEWER_ADVICE =
-  'use the connbook that wrote it, or a newer one; or go back to a backup that this one made with "connbook restore FILE"'
+  'use the connbook that wrote it, or a newer one; or run "connbook restore FILE" with a backup that this version made'
 
 /** A file of the data folder is not what was written there. */
 export class DamagedFileError extends ConnbookError {
@@ -75,8 +75,8 @@ export class DamagedFileError extends ConnbookError {
 export class NewerFormError extends SyntaxError {
   /** @param reads The version that this program reads, where another was found. */
   constructor(what: string, reads?: number) {
-    const known = reads === undefined ? '' : `, which reads ${reads}`
-    super(`it was written by a newer connbook: ${what} is unknown to this program${known},`)
+    const known = reads === undefined ? '' : `, which reads ${reads},`
+    super(`it was written by a newer connbook: ${what} is unknown to this program${known}`)
   }
 }
 

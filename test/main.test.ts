@@ -50,6 +50,8 @@ describe('connbook', () => {
       'Unknown command "user ad"; did you mean user add?',
     ],
     'a flag behind help': [['help', '--port'], {}, 'Unknown flag "--port"; see connbook help'],
+    'a dash behind help': [['help', '-'], {}, 'Unknown flag "-"; see connbook help'],
+    'a flag behind help and --': [['help', '--', '-x'], {}, 'Unknown flag "-x"; see connbook help'],
     'a word behind --version': [['--version', 'foo'], {}, 'Write it as: connbook --version'],
     'an empty command': [[''], {}, 'Unknown command ""; see connbook help'],
     'a word behind serve': [['serve', 'now'], {}, 'Unknown command "now"; see connbook help'],

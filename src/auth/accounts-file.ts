@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
+import { DamagedFileError, NewerFormError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
@@ -39,11 +39,11 @@ function parseList(input: unknown): Account[] {
     if (typeof name !== 'string' || typeof secret !== 'string' || typeof generation !== 'number')
       throw new SyntaxError('it holds an account that is not complete')
     if (!secret.startsWith('sha256:') && !isPasswordHash(secret)) {
-      throw new SyntaxError(`the secret of "${name}" is stored in an unknown way`)
+      throw new NewerFormError(`the way in which the secret of "${name}" is stored`)
     }
     if (scope === undefined) return { name, secret, generation }
     // Never read-write by mistake.
-    if (!isScope(scope)) throw new SyntaxError(`the scope of "${name}" is unknown`)
+    if (!isScope(scope)) throw new NewerFormError(`the scope of "${name}"`)
     return { name, secret, generation, scope }
   })
 }

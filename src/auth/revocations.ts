@@ -1,5 +1,5 @@
-import { OverloadedError } from '../errors.ts'
-import type { DataPaths } from '../files/data-folder.ts'
+import { DamagedFileError, OverloadedError } from '../errors.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { Journal } from '../journal/journal.ts'
 import type { JournalFile, JournalPosition } from '../journal/journal-file.ts'
@@ -172,6 +172,8 @@ export async function openRevocations(
   if (file === undefined && !mustExist) {
     await createRevocations(folder, files)
     file = await openRevocationsFile(folder, files)
+    if (file === undefined)
+      throw new DamagedFileError(folder.file(dataFiles.revocations), 0, 'the file vanished', 'start again')
   }
   if (file === undefined) throw revocationsMissing(folder)
   const stored = await readRevocations(file, folder)

@@ -41,7 +41,7 @@ export interface Command<Flag extends keyof Options = keyof Options, Required ex
   readonly operands?: string
   /** How many such words there may be; 1 when not given. */
   readonly operandsMax?: number
-  /** Another word that may stand for the operand, such as "-". */
+  /** Another form of what stands behind the name, for the line that tells how to write it: "-". */
   readonly otherOperand?: string
   /** What it does, as an imperative that begins small and ends without a full stop. */
   readonly summary: string
@@ -84,18 +84,15 @@ export async function runCommand(
   args: readonly string[],
   context: CommandContext,
 ): Promise<void> {
-  const parse = ({ flags, ignoresVariables }: Command) =>
-    parseCommandLine(args, ignoresVariables ? {} : context.environment, flags)
   const [first] = family
   const isAlone = verbOf(first) === undefined
-  // Which flags there are depends on the second word, and which word is the second depends on the flags.
-  const isMeant = (command: Command) => {
-    const verb = verbOf(command)
-    return verb !== undefined && args.includes(verb) && parse(command).words[0] === verb
-  }
-  const command = isAlone ? first : (family.find(isMeant) ?? first)
-  const { options, given, words } = parse(command)
-  if (!isAlone) parseVerb(firstWordOf(first.name), verbsOf(family), words[0])
+  // Which flags there are depends on the second word; until that is found, all of the family are known.
+  const all = isAlone ? [] : family.flatMap(({ flags }) => flags)
+  const [verb] = isAlone ? [] : parseCommandLine(args, {}, all).words
+  if (!isAlone) parseVerb(firstWordOf(first.name), verbsOf(family), verb)
+  const command = family.find((each) => verbOf(each) === verb) ?? first
+  const environment = command.ignoresVariables ? {} : context.environment
+  const { options, given, words } = parseCommandLine(args, environment, command.flags)
   const operands = isAlone ? words : words.slice(1)
   checkComplete(command, operands, options)
   await command.run({ options, given, operands }, context)

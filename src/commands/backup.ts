@@ -44,6 +44,10 @@ export const backupCommand = defineCommand({
 /** Somebody who interrupts finds no half-written file. */
 function abortOnSignals() {
   const controller = new AbortController()
-  const release = onInterruption((signal) => controller.abort(signal))
+  // The next one ends the process, should the disk hold it up.
+  const release = onInterruption((signal) => {
+    release()
+    controller.abort(signal)
+  })
   return { signal: controller.signal, [Symbol.dispose]: release }
 }

@@ -50,7 +50,7 @@ async function checkFolder(folder: string, print: Print) {
   const damaged = findings.filter(({ isDamage }) => isDamage)
   if (damaged.length === 0) return print('The folder is sound\n')
   throw new DamageFoundError(
-    `Cannot vouch for "${folder}": ${damaged.map(({ name }) => name).join(', ')} damaged, as told on standard output`,
+    `Cannot vouch for "${folder}": ${damaged.map(({ name, isNewer }) => `${name} ${isNewer ? 'newer' : 'damaged'}`).join(', ')}, as told on standard output`,
   )
 }
 
@@ -64,7 +64,10 @@ async function checkBackup(path: string, print: Print) {
 
 function render(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length))
-  return findings
-    .map(({ name, words, isDamage }) => `  ${name.padEnd(width)}  ${isDamage ? 'DAMAGED: ' : ''}${words}\n`)
-    .join('')
+  return findings.map((found) => `  ${found.name.padEnd(width)}  ${markOf(found)}${found.words}\n`).join('')
+}
+
+function markOf({ isDamage, isNewer }: Finding): string {
+  if (isNewer) return 'NEWER: '
+  return isDamage ? 'DAMAGED: ' : ''
 }

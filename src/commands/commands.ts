@@ -1,6 +1,7 @@
 import { type Command, defineCommand } from '../command-line/command.ts'
 import { helpFor } from '../command-line/help.ts'
 import { inform } from '../command-line/output.ts'
+import { UsageError } from '../errors.ts'
 import { backupCommand } from './backup.ts'
 import { checkCommand } from './check.ts'
 import { clientCommands } from './client.ts'
@@ -36,6 +37,10 @@ export const commands: readonly Command[] = [
       ['connbook user add --help', 'the same'],
     ],
     flags: [],
-    run: ({ operands }, { print, look }) => inform(print, helpFor(commands, operands, look)),
+    async run({ operands }, { print, look }) {
+      const flag = operands.find((word) => word.startsWith('-'))
+      if (flag !== undefined) throw new UsageError(`Unknown flag "${flag}"; see connbook help`)
+      await inform(print, helpFor(commands, operands, look))
+    },
   }),
 ]

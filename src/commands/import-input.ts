@@ -12,19 +12,19 @@ export class InputUnreadableError extends ConnbookError {
 /**
  * Reads a file, or standard input for `-`, piece by piece.
  *
- * @param input Standard input.
+ * @param context Its `input` is asked for only where it is read: that opens standard input.
  * @param take Gets each piece, which is only valid during the call, and the share of the whole that it ends, from 0 to 1;
  *   undefined when nobody knows how much there will be.
  * @throws {UsageError} {InputUnreadableError} Also throws what `take` does.
  */
 export async function readInput(
   source: string,
-  input: Readable,
+  context: { readonly input: Readable },
   take: (piece: Buffer, share: number | undefined) => void,
   files: FileSystem = realFileSystem,
 ): Promise<void> {
   if (source === '-') {
-    for await (const piece of input) take(piece as Buffer, undefined)
+    for await (const piece of context.input) take(piece as Buffer, undefined)
     return
   }
   const file = await files.open(source, 'r').catch((error: unknown) => {

@@ -80,11 +80,11 @@ function formatOf(source: string, given: string | undefined): ImportFormatName {
   throw new UsageError(`Cannot ${what}; say --format with one of ${importFormatNames.join(', ')}`)
 }
 
-async function readDrafts(source: string, format: ImportFormatName, { input, screen }: CommandContext) {
+async function readDrafts(source: string, format: ImportFormatName, context: CommandContext) {
   const reader = createImportReader(format, FAULTS_MAX)
-  const progress = createProgress(`Reading ${source}`, screen)
+  const progress = createProgress(`Reading ${source}`, context.screen)
   try {
-    await readInput(source, input, (piece, share) => {
+    await readInput(source, context, (piece, share) => {
       reader.read(piece)
       progress.show(share)
     })

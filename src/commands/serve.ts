@@ -1,4 +1,4 @@
-import { DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
+import { type CommandContext, DAMAGED, defineCommand, IN_USE, type Screen } from '../command-line/command.ts'
 import { type Options, serverFlags } from '../command-line/options.ts'
 import { dataFiles } from '../files/data-folder.ts'
 import { warnOfDates } from '../service/certificate-validity.ts'
@@ -27,7 +27,7 @@ export const serveCommand = defineCommand({
   ],
   flags: serverFlags,
   exitCodes: { 0: 'stopped as asked', 65: DAMAGED, 75: IN_USE },
-  run: ({ options }, { environment }) => serve(options, environment),
+  run: ({ options }, context) => serve(options, context),
 })
 
 /**
@@ -36,7 +36,7 @@ export const serveCommand = defineCommand({
  *
  * @throws {KeyExposedError} and whatever `startService` throws when it cannot start.
  */
-async function serve(options: Options, environment: NodeJS.ProcessEnv): Promise<void> {
+async function serve(options: Options, { environment, screen }: CommandContext): Promise<void> {
   const signals = listenToSignals()
   const tlsPaths = tlsPathsOf(options)
   const tls = tlsPaths && readTlsFiles(tlsPaths)
@@ -47,7 +47,7 @@ async function serve(options: Options, environment: NodeJS.ProcessEnv): Promise<
     log.info('listening', { url, socket, data: folder.path, records, version, pid: process.pid })
     if (tls !== undefined) warnOfDates(tls.certificate, log)
     else if (service.address !== undefined) warnOfPlainHttp(service.address, log)
-    await announceFirstStart(service, log)
+    await announceFirstStart(service, log, screen)
     signals.onReload(() => {
       if (tlsPaths === undefined) log.info('nothing_to_reload', { signal: 'SIGHUP', reason: 'no --tls-cert' })
       else reloadTls(tlsPaths, service, log)
@@ -61,12 +61,12 @@ async function serve(options: Options, environment: NodeJS.ProcessEnv): Promise<
 }
 
 /** Secrets are shown to a person at a terminal only; a log keeps what it gets. */
-async function announceFirstStart({ madeUp, folder, url, socket }: Service, log: ServerLog) {
+async function announceFirstStart({ madeUp, folder, url, socket }: Service, log: ServerLog, screen: Screen) {
   if (madeUp === undefined) return
   const isAllGiven = Object.keys(madeUp).length === 0
-  if (!isAllGiven && process.stderr.isTTY) {
+  if (!isAllGiven && screen.isTTY) {
     await log.flush()
-    process.stderr.write(welcome(madeUp, folder, url, socket))
+    screen.write(welcome(madeUp, folder, url, socket))
   } else {
     log.info('first_start', {
       credentials: isAllGiven ? 'as given' : folder.file(dataFiles.initialCredentials),

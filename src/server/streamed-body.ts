@@ -15,16 +15,16 @@ export async function sendPieces(
   response: ServerResponse,
   turns: Turns,
 ): Promise<void> {
-  const isAsync = Symbol.asyncIterator in pieces
-  const iterator = isAsync ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]()
+  let iterator: Iterator<string> | AsyncIterator<string> | undefined
   let stopped: Promise<unknown> | undefined
   const stop = () => {
-    stopped ??= Promise.try(() => iterator.return?.())
+    stopped ??= Promise.try(() => iterator?.return?.())
     // Whether it failed is looked at below; until then a failure must not end the process.
     stopped.catch(() => {})
   }
   response.once('close', stop)
   try {
+    iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]()
     await new Promise<void>(turns)
     while (!response.closed) {
       const next = await iterator.next()

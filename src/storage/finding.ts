@@ -1,4 +1,4 @@
-import { DamagedFileError, RESTORE_ADVICE, systemCode } from '../errors.ts'
+import { DamagedFileError, NewerFormError, RESTORE_ADVICE, systemCode } from '../errors.ts'
 import { counted } from '../text.ts'
 
 /** What is to be said of one stored file. */
@@ -7,6 +7,8 @@ export interface Finding {
   readonly words: string
   /** Whether the file is missing, or is not what was written; then `words` tell where, why, and what to do. */
   readonly isDamage: boolean
+  /** Whether it is as a newer connbook wrote it; then it counts as damage here, and is none. */
+  readonly isNewer?: boolean
 }
 
 /** @param describe Gives the words for a file; undefined when it is absent and may be. */
@@ -15,8 +17,13 @@ export async function examine(name: string, describe: () => Promise<string | und
     const words = await describe()
     return words === undefined ? [] : [{ name, words, isDamage: false }]
   } catch (error) {
-    return [{ name, words: asDamage(error).words, isDamage: true }]
+    return [{ name, words: asDamage(error).words, isDamage: true, isNewer: isNewer(error) }]
   }
+}
+
+/** Whether an error is about a form that only a newer connbook knows. */
+export function isNewer(error: unknown): boolean {
+  return error instanceof DamagedFileError && error.cause instanceof NewerFormError
 }
 
 /** The damaged file and what to say of it; throws any other error. A disk that cannot read is as bad as damage. */

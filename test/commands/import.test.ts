@@ -7,6 +7,7 @@ import { after, describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { getToken } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
+import { missing } from '../support/debian.ts'
 import { createClient } from '../support/http-client.ts'
 import { client, firstStartEnvironment, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
@@ -103,7 +104,16 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.deepEqual(await photograph(folder), before)
   })
 
-  it('leaves the folder to a running server, and shows how to send it the file', async (t) => {
+  it('opens standard input for - alone', async (t) => {
+    const { folder, file } = await setUp(t, 'a.csv', csv)
+    const openInput = () => assert.fail('it was opened')
+    const { code, stderr } = await runCommand(['import', file, '--data', folder], { openInput })
+    assert.deepEqual([code, stderr], [0, ''])
+  })
+
+  it('leaves the folder to a running server, and shows how to send it the file', {
+    skip: missing('curl'),
+  }, async (t) => {
     const { folder, file } = await setUp(t, "it's.csv", csv)
     const server = await start(t, { folder })
     const { code, stdout, stderr } = await runImport(folder, [file, '--mode', 'replace'])

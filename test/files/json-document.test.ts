@@ -89,7 +89,7 @@ describe('a JSON document', () => {
       assert.ok(error instanceof DamagedFileError)
       assert.match(
         error.message,
-        /newer connbook: the member "owner" of the file is unknown to this program, at byte 0/,
+        /newer connbook: the member "owner" of the file is unknown to this program at byte 0/,
       )
       assert.doesNotMatch(error.message, /mend it/)
       return true

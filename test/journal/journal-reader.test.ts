@@ -67,7 +67,7 @@ describe('a journal of a newer connbook', () => {
     'of another version in another form': [{ journal: 2, stores: [] }, /journal version 2 is unknown/],
     'with a member more': [
       { journal: 1, store: 'this store', cluster: 'c' },
-      /written by a newer connbook: the member "cluster" of the header is unknown to this program, at byte 0; use/,
+      /written by a newer connbook: the member "cluster" of the header is unknown to this program at byte 0; use/,
     ],
   }
   for (const [what, [content, said]] of Object.entries(wrong)) {

@@ -43,7 +43,7 @@ describe('a stored record', () => {
   it('names the unknown member', () => {
     assert.throws(() => parseStoredRecord({ ...record, 'no\u202ete': 1 }), {
       message:
-        'it was written by a newer connbook: the member "no\\u202ete" of a record is unknown to this program,',
+        'it was written by a newer connbook: the member "no\\u202ete" of a record is unknown to this program',
     })
   })
 })

@@ -12,6 +12,7 @@ process.umask(0o077)
  * @param input Standard input.
  * @param outputError The code of the error with which standard output fails: `ENOSPC` for a full disk, `EPIPE` for a reader
  *   that has gone.
+ * @param openInput Makes standard input of `input`, each time that a command asks for it.
  * @param isTerminal Whether standard output is a terminal.
  */
 export async function runCommand(
@@ -21,18 +22,22 @@ export async function runCommand(
     environment = {},
     outputError,
     isTerminal = false,
+    openInput = (bytes) => Readable.from([bytes], { objectMode: false }),
   }: {
     input?: string | Uint8Array
     environment?: NodeJS.ProcessEnv
     outputError?: 'ENOSPC' | 'EPIPE' | undefined
     isTerminal?: boolean
+    openInput?: (bytes: Buffer) => Readable
   } = {},
 ): Promise<Finished> {
   let stdout = ''
   let stderr = ''
   const code = await runProgram(args, {
     environment,
-    input: Readable.from([Buffer.from(input)], { objectMode: false }),
+    get input() {
+      return openInput(Buffer.from(input))
+    },
     print: async (text) => {
       if (outputError !== undefined) throw Object.assign(new Error(outputError), { code: outputError })
       stdout += text

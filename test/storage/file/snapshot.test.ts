@@ -133,12 +133,12 @@ describe('a damaged snapshot', () => {
     'a member more in its header': [
       '"revision":9',
       '"revision":9,"cluster":"c"',
-      /newer connbook: the member "cluster" of the header is unknown to this program, at byte 0; use the connbook/,
+      /newer connbook: the member "cluster" of the header is unknown to this program at byte 0; use the connbook/,
     ],
     'a member more in a record': [
       '"id":3,',
       '"id":3,"note":"x",',
-      /newer connbook: the member "note" of a record is unknown to this program, at byte \d{3}; use the connbook/,
+      /newer connbook: the member "note" of a record is unknown to this program at byte \d{3}; use the connbook/,
     ],
     'another format': ['connbook snapshot', 'other', /no connbook snapshot header/],
     'no revision': ['"revision":9', '"revision":null', /header is not complete/],
