@@ -17,21 +17,18 @@ export async function examine(name: string, describe: () => Promise<string | und
     const words = await describe()
     return words === undefined ? [] : [{ name, words, isDamage: false }]
   } catch (error) {
-    return [{ name, words: asDamage(error).words, isDamage: true, isNewer: isNewer(error) }]
+    const { words, isNewer } = asDamage(error)
+    return [{ name, words, isDamage: true, isNewer }]
   }
 }
 
-/** Whether an error is about a form that only a newer connbook knows. */
-export function isNewer(error: unknown): boolean {
-  return error instanceof DamagedFileError && error.cause instanceof NewerFormError
-}
-
 /** The damaged file and what to say of it; throws any other error. A disk that cannot read is as bad as damage. */
-export function asDamage(error: unknown): { path: string; words: string } {
+export function asDamage(error: unknown): { path: string; words: string; isNewer: boolean } {
   const isUnreadable = systemCode(error) === 'EIO'
   if (!(error instanceof Error && 'path' in error && typeof error.path === 'string')) throw error
   if (!(error instanceof DamagedFileError) && !isUnreadable) throw error
-  return { path: error.path, words: isUnreadable ? `${error.message}; ${RESTORE_ADVICE}` : error.message }
+  const words = isUnreadable ? `${error.message}; ${RESTORE_ADVICE}` : error.message
+  return { path: error.path, words, isNewer: error.cause instanceof NewerFormError }
 }
 
 /** Words for the torn tail of a journal. */

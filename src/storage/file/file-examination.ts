@@ -19,10 +19,10 @@ export async function examineStoreFiles(
     const stored = await readStoreBeside(folder, mustExist, files)
     return { findings: describeState(stored), stored }
   } catch (error) {
-    const { path, words } = asDamage(error)
+    const { path, words, isNewer } = asDamage(error)
     const name = basename(path)
     const others = await examineAlone(folder, name, files)
-    return { findings: [{ name, words, isDamage: true }, ...others], stored: undefined }
+    return { findings: [{ name, words, isDamage: true, isNewer }, ...others], stored: undefined }
   }
 }
 
