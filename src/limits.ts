@@ -20,6 +20,8 @@ export const IMPORT_AUDITED_RECORDS_MAX = 1_000
 export const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
 /** Pieces of a body that are kept apart while more come. */
 export const BODY_PIECES_HELD_MAX = 64
+/** Of a body that is read as a whole: Node's parser takes microseconds for a piece, and a read may bring 10,000. */
+export const BODY_PIECES_MAX = 4_096
 /** What a request takes up, about, that waits for the answer to one before it on its connection. */
 export const WAITING_REQUEST_BYTES = 8 * 1024
 /** What all such requests may take of the memory that Node allows itself; one more costs its connection. */

@@ -5,6 +5,7 @@ import {
   BODY_AT_ONCE_BYTES_MAX,
   BODY_BYTES_MAX,
   BODY_PIECES_HELD_MAX,
+  BODY_PIECES_MAX,
   IMPORT_PIECE_BYTES,
 } from '../limits.ts'
 import type { Origin } from './proxy-trust.ts'
@@ -136,16 +137,21 @@ function collect(
 ): void {
   let chunks: Buffer[] = []
   let bytes = 0
+  let pieces = 0
   const onData = (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes <= BODY_BYTES_MAX) {
+    pieces += 1
+    if (bytes <= BODY_BYTES_MAX && pieces <= BODY_PIECES_MAX) {
       // A body of one-byte chunks would otherwise take hundreds of times its length.
       if (chunks.length === BODY_PIECES_HELD_MAX) chunks = [Buffer.concat(chunks)]
       chunks.push(chunk)
       return
     }
     incoming.off('data', onData)
-    reject(tooLarge(BODY_BYTES_MAX))
+    if (bytes > BODY_BYTES_MAX) return reject(tooLarge(BODY_BYTES_MAX))
+    reject(inTooManyPieces())
+    // No answer: the parser goes through the rest of what was read at once only when the socket is gone.
+    incoming.destroy()
   }
   incoming.on('data', onData)
   incoming.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
@@ -197,6 +203,10 @@ function handOver(
 
 function tooLarge(bytesMax: number): Problem {
   return new Problem(413, 'body_too_large', `The body is longer than ${bytesMax} bytes`)
+}
+
+function inTooManyPieces(): Problem {
+  return new Problem(413, 'body_too_large', `The body comes in more than ${BODY_PIECES_MAX} pieces`)
 }
 
 /** Nobody will see this answer: the connection ended before the body did. */

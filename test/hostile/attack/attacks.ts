@@ -21,6 +21,8 @@ export type Tally = Record<string, number>
 type Attack = (target: Target, tally: Tally) => Promise<void>
 
 const REOPEN_PAUSE_MS = 20
+/** 20 ms of parsing go into each connection: without a pause the server would do nothing else. */
+const TINY_CHUNKS_PAUSE_MS = 30_000
 /** New connections, some thousands a second: what a busy machine has time for beside those who are to answer. */
 const OPENED_AT_ONCE = 4
 const DRIBBLE_MS = 250
@@ -61,10 +63,15 @@ export const attacks = {
     }),
 
   tinyChunks: (target, tally) =>
-    hold(target, tally, (socket) => {
-      socket.write(formatRequest('POST /login', { 'Transfer-Encoding': 'chunked' }))
-      socket.write('1\r\n \r\n'.repeat(BODY_BYTES_MAX - 1))
-    }),
+    hold(
+      target,
+      tally,
+      (socket) => {
+        socket.write(formatRequest('POST /login', { 'Transfer-Encoding': 'chunked' }))
+        socket.write('1\r\n \r\n'.repeat(BODY_BYTES_MAX - 1))
+      },
+      TINY_CHUNKS_PAUSE_MS,
+    ),
 
   endlessBodies: (target, tally) =>
     hold(target, tally, (socket) => {
@@ -134,7 +141,12 @@ export const attacks = {
 export type AttackName = keyof typeof attacks
 
 /** Keeps the connections open and does with each what the attack does; whichever the server closes is opened anew. */
-async function hold(target: Target, tally: Tally, begin: (socket: Socket) => void): Promise<void> {
+async function hold(
+  target: Target,
+  tally: Tally,
+  begin: (socket: Socket) => void,
+  reopenPauseMs = REOPEN_PAUSE_MS,
+): Promise<void> {
   const opened: Promise<void>[] = []
   for (let i = 0; i < target.connections; i += 1) {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -146,7 +158,7 @@ async function hold(target: Target, tally: Tally, begin: (socket: Socket) => voi
         begin(socket)
       })
       await new Promise((closed) => socket.once('close', closed))
-      await pause(REOPEN_PAUSE_MS)
+      await pause(reopenPauseMs)
     })
   }
   await Promise.all(opened)
