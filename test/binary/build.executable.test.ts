@@ -29,7 +29,7 @@ async function buildElsewhere(t: Lifetime, targets: readonly string[]): Promise<
   const compilerOptions = { alwaysStrict: false, target: 'es5', useDefineForClassFields: false }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'commonjs', sideEffects: false }))
-  for (const name of ['src', 'build.mjs', 'package.json', 'package-lock.json', 'tsconfig.json'])
+  for (const name of ['src', 'build.mjs', '.build', 'package.json', 'package-lock.json', 'tsconfig.json'])
     await cp(join(root, name), join(copy, name), { recursive: true })
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
   const args = targets.flatMap((target) => ['--target', target])

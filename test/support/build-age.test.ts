@@ -7,7 +7,14 @@ import { describe, it, type TestContext } from 'node:test'
 import { staleBuild } from './build-age.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-const sources = ['src/main.ts', 'src/commands/serve.ts', 'build.mjs', 'package.json', 'tsconfig.json']
+const sources = [
+  'src/main.ts',
+  'src/commands/serve.ts',
+  'build.mjs',
+  '.build/strip-symbols.mjs',
+  'package.json',
+  'tsconfig.json',
+]
 const BUILT_AT = 1_800_000_000
 
 /** A checkout in which everything is older than the executable. */
