@@ -1,13 +1,7 @@
 import { UsageError } from '../errors.ts'
+import type { OptionSpec } from '../service/option-spec.ts'
 import { adviceFor, findNearest } from './nearest.ts'
-import {
-  type OptionSpec,
-  type Options,
-  optionSpecs,
-  serverFlags,
-  specEntries,
-  variableOf,
-} from './options.ts'
+import { type Options, optionSpecs, serverFlags, specEntries, variableOf } from './options.ts'
 
 export interface CommandLine {
   readonly options: Options
@@ -101,10 +95,7 @@ function splitArguments(args: readonly string[], flags: readonly (keyof Options)
   return { given, words }
 }
 
-function fromEnvironment(
-  spec: OptionSpec<unknown>,
-  environment: NodeJS.ProcessEnv,
-): [string, string] | undefined {
+function fromEnvironment(spec: OptionSpec, environment: NodeJS.ProcessEnv): [string, string] | undefined {
   for (const variable of [variableOf(spec), spec.lastVariable]) {
     const text = variable === undefined ? undefined : environment[variable]
     if (variable !== undefined && text !== undefined && text !== '') return [variable, text]
@@ -112,11 +103,11 @@ function fromEnvironment(
   return undefined
 }
 
-function absentValue(spec: OptionSpec<unknown>): unknown {
+function absentValue(spec: OptionSpec): unknown {
   return spec.placeholder === undefined ? false : undefined
 }
 
-function parseValue(spec: OptionSpec<unknown>, source: string, text: string): unknown {
+function parseValue(spec: OptionSpec, source: string, text: string): unknown {
   try {
     if (text === '') throw new RangeError('something')
     return spec.parse(text)
@@ -128,6 +119,6 @@ function parseValue(spec: OptionSpec<unknown>, source: string, text: string): un
   }
 }
 
-function choicesOf(spec: OptionSpec<unknown>): readonly string[] {
+function choicesOf(spec: OptionSpec): readonly string[] {
   return spec.choices ?? (spec.placeholder === undefined ? ['true', 'false'] : [])
 }

@@ -1,26 +1,122 @@
-import type { LogFormat, LogLevel } from '../log.ts'
-import type { Network } from '../server/proxy-trust.ts'
+import { logLevels } from '../log.ts'
+import type { OptionSpec, ParsedOptions } from './option-spec.ts'
+import {
+  parseBasePath,
+  parseChoice,
+  parseDuration,
+  parseHost,
+  parseListen,
+  parseNetworks,
+  parsePort,
+  parseSwitch,
+} from './option-values.ts'
+
+const logFormats = ['text', 'json'] as const
+
+export const serverOptionSpecs = {
+  port: {
+    flag: '--port',
+    placeholder: 'PORT',
+    help: 'port to listen on; 0 takes a free one',
+    default: '8080',
+    lastVariable: 'PORT',
+    parse: parsePort,
+  },
+  /** Undefined: every address, IPv6 and IPv4. */
+  host: {
+    flag: '--host',
+    placeholder: 'ADDRESS',
+    help: 'address to listen on',
+    otherwise: 'every address, IPv6 and IPv4',
+    parse: parseHost,
+  },
+  /** Path of a Unix socket to listen on instead. */
+  listen: {
+    flag: '--listen',
+    placeholder: 'unix:PATH',
+    help: 'Unix socket to listen on, instead of an address',
+    parse: parseListen,
+  },
+  data: {
+    flag: '--data',
+    placeholder: 'FOLDER',
+    help: 'folder that keeps everything, made if missing',
+    default: './data',
+    parse: (text) => text,
+  },
+  /** Empty, or `/like/this`. */
+  basePath: {
+    flag: '--base-path',
+    placeholder: 'PATH',
+    help: 'path before every path, behind a proxy',
+    default: '/',
+    parse: parseBasePath,
+  },
+  tlsCert: {
+    flag: '--tls-cert',
+    placeholder: 'FILE',
+    help: 'certificate chain (PEM), for HTTPS; read again at SIGHUP',
+    parse: (text) => text,
+  },
+  tlsKey: {
+    flag: '--tls-key',
+    placeholder: 'FILE',
+    help: 'private key (PEM) of the certificate, closed to others (0600)',
+    parse: (text) => text,
+  },
+  /** Undefined: no proxy is believed. */
+  trustProxy: {
+    flag: '--trust-proxy',
+    placeholder: 'ADDRESS/BITS',
+    help: 'proxy whose X-Forwarded-For and -Proto count; may be repeated',
+    isRepeatable: true,
+    parse: parseNetworks,
+  },
+  sessionTtlSeconds: {
+    flag: '--session-ttl',
+    placeholder: 'TIME',
+    help: 'how long a login lasts',
+    default: '12h',
+    parse: parseDuration,
+  },
+  tokenTtlSeconds: {
+    flag: '--token-ttl',
+    placeholder: 'TIME',
+    help: 'how long an access token lasts',
+    default: '3600s',
+    parse: parseDuration,
+  },
+  /** Undefined: text on a terminal, JSON otherwise. */
+  logFormat: {
+    flag: '--log-format',
+    placeholder: 'text|json',
+    help: 'form of the log',
+    otherwise: 'text on a terminal, else json',
+    choices: logFormats,
+    parse: (text) => parseChoice(text, logFormats),
+  },
+  logLevel: {
+    flag: '--log-level',
+    placeholder: 'LEVEL',
+    help: 'least to log: debug, info, warn, error',
+    default: 'info',
+    choices: logLevels,
+    parse: (text) => parseChoice(text, logLevels),
+  },
+  accessLog: { flag: '--access-log', help: 'log every request', parse: parseSwitch },
+  metricsPublic: {
+    flag: '--metrics-public',
+    help: 'show /metrics to everybody, without a credential',
+    parse: parseSwitch,
+  },
+  shutdownTimeoutSeconds: {
+    flag: '--shutdown-timeout',
+    placeholder: 'TIME',
+    help: 'how long to finish requests when asked to stop',
+    default: '10s',
+    parse: parseDuration,
+  },
+} satisfies Record<string, OptionSpec>
 
 /** What can be set of a server, parsed. */
-export interface ServerOptions {
-  readonly port: number
-  /** Undefined: every address, IPv6 and IPv4. */
-  readonly host: string | undefined
-  /** Path of a Unix socket to listen on instead. */
-  readonly listen: string | undefined
-  readonly data: string
-  /** Empty, or `/like/this`. */
-  readonly basePath: string
-  readonly tlsCert: string | undefined
-  readonly tlsKey: string | undefined
-  /** Undefined: no proxy is believed. */
-  readonly trustProxy: readonly Network[] | undefined
-  readonly sessionTtlSeconds: number
-  readonly tokenTtlSeconds: number
-  /** Undefined: text on a terminal, JSON otherwise. */
-  readonly logFormat: LogFormat | undefined
-  readonly logLevel: LogLevel
-  readonly accessLog: boolean
-  readonly metricsPublic: boolean
-  readonly shutdownTimeoutSeconds: number
-}
+export type ServerOptions = ParsedOptions<typeof serverOptionSpecs>
