@@ -29,6 +29,11 @@ export function checkMembers(stored: object, known: readonly string[], what: str
   }
 }
 
+/** Whether a stored version is above the known one. Believe it only where the checksum holds: damage can look like it. */
+export function isNewerVersion(version: unknown, known: number): boolean {
+  return Number.isSafeInteger(version) && (version as number) > known
+}
+
 /** Undefined, which JSON cannot say, when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {

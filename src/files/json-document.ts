@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { DamagedFileError, ifPresent, inFile, NewerFormError } from '../errors.ts'
-import { checkMembers, isObject, parseJson } from '../json.ts'
+import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
 import { writeAtomicFile } from './atomic-file.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
 
@@ -49,8 +49,9 @@ export function createJsonDocument<Content>(
     const envelope = parseJson(text)
     if (!isObject(envelope) || envelope.format !== format) throw new SyntaxError(`it is no "${format}" file`)
     const { format: _, version, checksum: sum, content, ...others } = envelope
-    if (version !== VERSION) throw new NewerFormError(`version ${version}`, VERSION)
     if (sum !== checksum(content)) throw new SyntaxError('checksum differs')
+    if (isNewerVersion(version, VERSION)) throw new NewerFormError(`version ${version}`, VERSION)
+    if (version !== VERSION) throw new SyntaxError(`it is no "${format}" file`)
     checkMembers(others, [], 'the file')
     return content
   }

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { DamagedFileError, inFile, NewerFormError } from '../errors.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
-import { checkMembers, isObject, parseJson } from '../json.ts'
+import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
 import { SNAPSHOT_SLICE_RECORDS } from '../limits.ts'
 import { parseStoredRecord } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
@@ -104,14 +104,14 @@ export async function readRecordDocument(
     if (!isWhole) throw damage(offset, 'the file was cut')
     if (found.isClosed) throw damage(offset, 'something stands behind the end')
     try {
-      if (found.start === undefined) {
+      if (offset === 0) {
         found.start = parseStart(line)
         checkMembers(found.start.members, [...headerMembers, ...ownMembers], 'the header')
       } else if (line[0] === CLOSING_BRACKET) {
         if (line.toString('latin1') !== `],"checksum":"${hex(crc)}"}`)
           throw damage(offset, 'the checksum differs')
         found.isClosed = true
-      } else {
+      } else if (found.start !== undefined) {
         const record = parseStoredRecord(parseJson(line.toString('utf8', 0, jsonBytesOf(line))))
         if (record === undefined || record.id <= lastId) throw damage(offset, 'the line is no record')
         visit(record, jsonBytesOf(line))
@@ -126,18 +126,20 @@ export async function readRecordDocument(
     crc = crc32('\n', crc32(line, crc))
   })
   const { size } = await file.stat()
-  if (found.start === undefined) throw damage(0, 'the file is empty')
+  if (size === 0) throw damage(0, 'the file is empty')
   if (!found.isClosed) throw damage(size, 'the file was cut')
   if (found.newer !== undefined) throw found.newer
-  if (found.start.count !== records || found.start.lastId < lastId) throw damage(0, 'the header does not fit')
-  return { ...found.start, size }
+  const { start } = found
+  if (start?.count !== records || start.lastId < lastId) throw damage(0, 'the header does not fit')
+  return { ...start, size }
 
   function parseStart(line: Buffer): Omit<DocumentStart, 'size'> {
     const members = parseJson(`${line.toString('utf8')}]}`)
     if (!isObject(members) || members.format !== format)
       throw damage(0, `the first line is no ${format} header`)
-    if (members.version !== version)
-      throw inFile(path, 0, new NewerFormError(`${format} version ${members.version}`, version), advice)
+    if (isNewerVersion(members.version, version))
+      throw new NewerFormError(`${format} version ${members.version}`, version)
+    if (members.version !== version) throw damage(0, `the first line is no ${format} header`)
     const { store, revision, lastId, count } = members
     if (typeof store !== 'string' || !isCount(revision) || !isCount(lastId) || !isCount(count))
       throw damage(0, 'the header is not complete')

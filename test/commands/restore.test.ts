@@ -221,8 +221,12 @@ describe('connbook restore', { timeout: 120_000 }, () => {
       /the first line is no connbook backup header at byte 0; use another backup/,
     ],
     'is of a later version': [
-      backupText.replace('"version":1', '"version":2'),
+      reseal(backupText.replace('"version":1', '"version":2')),
       /version 2 is unknown to this program, which reads 1, at byte 0; use the connbook that wrote it, or a newer one/,
+    ],
+    'says of itself, by damage, that it is of a later version': [
+      backupText.replace('"version":1', '"version":3'),
+      /the checksum differs at byte \d+; use another backup/,
     ],
     'has a member more': [
       reseal(backupText.replace('"createdAt"', '"labels":{},"createdAt"')),

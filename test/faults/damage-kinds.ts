@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { encodeFrame } from '../../src/journal/frame.ts'
 import type { Random } from '../support/random.ts'
@@ -122,10 +123,17 @@ export function newerVersion(bytes: Buffer): Buffer {
   const text = bytes.toString('utf8')
   const header = /^[0-9a-f]{8} \d+ (\d+) (.*)\n/.exec(text)
   if (header?.[1] === undefined || header[2] === undefined) {
-    return Buffer.from(text.replace(/"version": ?1/, '"version":2'))
+    const newer = text.replace(/"version": ?1/, '"version":2')
+    const records = /^.*\n(?=\],"checksum":")/s.exec(newer)?.[0]
+    return Buffer.from(records === undefined ? newer : sealRecords(records))
   }
   const frame = encodeFrame(0, Number(header[1]), header[2].replace('"journal":1', '"journal":2'))
   return splice(bytes, 0, header[0].length, frame.bytes)
+}
+
+/** The end of a document of records behind what its checksum covers. */
+function sealRecords(covered: string): string {
+  return `${covered}],"checksum":"${crc32(covered).toString(16).padStart(8, '0')}"}\n`
 }
 
 function splice(bytes: Buffer, offset: number, removed: number, inserted: string | Buffer): Buffer {

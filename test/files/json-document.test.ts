@@ -69,6 +69,10 @@ describe('a JSON document', () => {
         '"version": 2',
         /version 2 is unknown to this program, which reads 1, .*; use the connbook that wrote it/,
       ],
+      ['"version": 1', '"version": 0', /it is no "connbook keys" file at byte 0; mend it$/],
+      ['"version": 1', '"version": "2"', /it is no "connbook keys" file at byte 0; mend it$/],
+      ['"version": 1,', '', /it is no "connbook keys" file at byte 0; mend it$/],
+      [/"version": 1(.*)"list"/s, '"version": 2$1"lists"', /checksum differs at byte 0; mend it$/],
       ['"list"', '"lists"', /checksum differs/],
     ] as const) {
       await writeFile(path, text.replace(from, to))

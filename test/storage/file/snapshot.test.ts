@@ -40,7 +40,7 @@ async function snapshotFile(t: TestContext) {
 }
 
 /** A snapshot with other text in it and a checksum that fits. */
-function reseal(text: string, replaced: string, replacement: string): string {
+function reseal(text: string, replaced: string | RegExp, replacement: string): string {
   const body = text.slice(0, text.lastIndexOf(']')).replace(replaced, replacement)
   return `${body}],"checksum":"${crc32(body).toString(16).padStart(8, '0')}"}\n`
 }
@@ -123,6 +123,22 @@ describe('a damaged snapshot', () => {
     }
   })
 
+  it('is called damaged, and not newer, when another version comes of damage', async (t) => {
+    const { path, write, read } = await snapshotFile(t)
+    await write(records)
+    const text = await readFile(path, 'utf8')
+    const newer = text.replace('"version":1', '"version":3')
+    const last = newer.lastIndexOf(']')
+    for (const [damaged, message] of [
+      [newer, /the checksum differs at byte \d{3}/],
+      [newer.slice(0, last), /the file was cut at byte \d{3}/],
+      [newer.slice(0, newer.indexOf('\n') + 1), /the file was cut/],
+    ] as const) {
+      await writeFile(path, damaged)
+      await assert.rejects(read(), message)
+    }
+  })
+
   const [first, second] = records.map((record) => record.json) as [string, string]
   const cases = {
     'a newer version': [
@@ -130,6 +146,13 @@ describe('a damaged snapshot', () => {
       '"version":2',
       /connbook snapshot version 2 is unknown .* use the connbook that wrote it/,
     ],
+    'a newer version whose records this one cannot read': [
+      /"version":1(.*\n).*\n/,
+      '"version":2$1{"other":"form"},\n',
+      /connbook snapshot version 2 is unknown .* use the connbook that wrote it/,
+    ],
+    'version 0': ['"version":1', '"version":0', /no connbook snapshot header/],
+    'a version that is no number': ['"version":1', '"version":"2"', /no connbook snapshot header/],
     'a member more in its header': [
       '"revision":9',
       '"revision":9,"cluster":"c"',
