@@ -4,9 +4,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { helpFor } from '../src/command-line/help.ts'
-import { plainLook } from '../src/command-line/look.ts'
 import { commands } from '../src/commands/commands.ts'
 import { runCommand } from './support/command.ts'
+import { plainLook } from './support/plain-look.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 const help = (...words: string[]) => helpFor(commands, words, plainLook)

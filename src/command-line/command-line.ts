@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts'
 import type { OptionSpec } from '../service/option-spec.ts'
 import { adviceFor, findNearest } from './nearest.ts'
-import { type Options, optionSpecs, serverFlags, specEntries, variableOf } from './options.ts'
+import { type Options, optionSpecs, specEntries, variableOf } from './options.ts'
 
 export interface CommandLine {
   readonly options: Options
@@ -14,13 +14,13 @@ export interface CommandLine {
 /**
  * Reads flags and environment; a flag beats the environment, an empty variable is no variable.
  *
- * @param flags The flags that the command takes; those of the server when not given.
+ * @param flags The flags that the command takes.
  * @throws {UsageError} for an unknown flag, a missing value or a bad one, naming it.
  */
 export function parseCommandLine(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  flags: readonly (keyof Options)[] = serverFlags,
+  flags: readonly (keyof Options)[],
 ): CommandLine {
   const { given, words } = splitArguments(args, flags)
   const values: Partial<Record<keyof Options, unknown>> = {}

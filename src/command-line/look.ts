@@ -6,9 +6,6 @@ export interface Look {
   readonly isBold: boolean
 }
 
-/** For programs, and for tests. */
-export const plainLook: Look = { isTerminal: false, isBold: false }
-
 /** @see https://no-color.org — a variable `NO_COLOR` that is not empty keeps everything plain. */
 export function lookOf(output: { readonly isTTY?: boolean }, environment: NodeJS.ProcessEnv): Look {
   const isTerminal = output.isTTY === true

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { helpFor } from '../../src/command-line/help.ts'
-import { plainLook } from '../../src/command-line/look.ts'
 import { describeFlags, optionNames } from '../../src/command-line/options.ts'
 import { commands } from '../../src/commands/commands.ts'
 import { UsageError } from '../../src/errors.ts'
 import { runCommand } from '../support/command.ts'
+import { plainLook } from '../support/plain-look.ts'
 
 const help = (...words: string[]) => helpFor(commands, words, plainLook)
 const families = [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))]

@@ -2,7 +2,8 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { align, alignColumns, wrap } from '../../src/command-line/columns.ts'
-import { lookOf, plainLook } from '../../src/command-line/look.ts'
+import { lookOf } from '../../src/command-line/look.ts'
+import { plainLook } from '../support/plain-look.ts'
 
 describe('columns', () => {
   it('are as wide as their widest cell, with no space at the end of a line', () => {

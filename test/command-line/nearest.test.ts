@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { getFamily } from '../../src/command-line/command.ts'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
 import { editDistance, findNearest } from '../../src/command-line/nearest.ts'
-import { describeFlags } from '../../src/command-line/options.ts'
+import { describeFlags, serverFlags } from '../../src/command-line/options.ts'
 import { commands } from '../../src/commands/commands.ts'
 import { UsageError } from '../../src/errors.ts'
 import { runCommand } from '../support/command.ts'
@@ -169,7 +169,8 @@ describe('one slip', () => {
   })
 
   it('in a value that is one of few is answered with the right one, however it was given', async () => {
-    const parse = (flag: string, environment = {}) => parseCommandLine(flag === '' ? [] : [flag], environment)
+    const parse = (flag: string, environment = {}) =>
+      parseCommandLine(flag === '' ? [] : [flag], environment, serverFlags)
     const complaints: readonly (readonly [string, () => unknown])[] = [
       ['--log-format "jsno": it must be text or json; did you mean json?', () => parse('--log-format=jsno')],
       ['--log-format "TEXT": it must be text or json; did you mean text?', () => parse('--log-format=TEXT')],

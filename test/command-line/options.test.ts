@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
-import type { Options } from '../../src/command-line/options.ts'
+import { type Options, serverFlags } from '../../src/command-line/options.ts'
 import { UsageError } from '../../src/errors.ts'
 
 interface Row {
@@ -184,7 +184,7 @@ const rows: {
 const entries = Object.entries(rows) as [keyof Options, Row][]
 
 const parse = (args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
-  parseCommandLine(args, environment).options
+  parseCommandLine(args, environment, serverFlags).options
 
 /** The message of the UsageError, which must be one line. */
 function complaint(action: () => unknown): string {
@@ -298,6 +298,7 @@ describe('parseCommandLine', () => {
     const { given } = parseCommandLine(
       ['--port=1', '--access-log', '--trust-proxy', '::1', '--trust-proxy=unix'],
       { CONNBOOK_DATA: 'x' },
+      serverFlags,
     )
     assert.deepEqual(
       [...given],
@@ -401,7 +402,8 @@ describe('parseCommandLine', () => {
   })
 
   it('gives back the words between and behind the flags', () => {
-    const { words, options } = parseCommandLine(['add', '--port=1', 'name', '-', '--', '--port', '--'], {})
+    const args = ['add', '--port=1', 'name', '-', '--', '--port', '--']
+    const { words, options } = parseCommandLine(args, {}, serverFlags)
     assert.deepEqual(words, ['add', 'name', '-', '--port', '--'])
     assert.equal(options.port, 1)
   })

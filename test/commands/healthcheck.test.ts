@@ -8,6 +8,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
+import { serverFlags } from '../../src/command-line/options.ts'
 import { askHealth, UnhealthyError } from '../../src/commands/healthcheck.ts'
 import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
 import { runCommand } from '../support/command.ts'
@@ -117,7 +118,7 @@ describe('connbook healthcheck', () => {
   it('does not wait for ever for a server that says nothing', async (t) => {
     const port = await listen(t, () => {})
     await assert.rejects(
-      askHealth(`http://127.0.0.1:${port}`, parseCommandLine([], {}).options, 50),
+      askHealth(`http://127.0.0.1:${port}`, parseCommandLine([], {}, serverFlags).options, 50),
       (error) => error instanceof UnhealthyError && /\/readyz: none within 0\.05 s$/.test(error.message),
     )
   })

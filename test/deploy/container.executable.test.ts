@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
+import { serverFlags } from '../../src/command-line/options.ts'
 import { noNamespaces } from '../faults/namespace.ts'
 import { logIn } from '../support/api.ts'
 import { missing } from '../support/debian.ts'
@@ -43,7 +44,7 @@ describe('the container of the README', () => {
       `sudo install -m 400 -o ${uid} -g ${gid} password.txt ${password}`,
     ])
     const variables = { ...environment, ...container.environment }
-    const { options } = parseCommandLine([], variables)
+    const { options } = parseCommandLine([], variables, serverFlags)
     assert.equal(options.data, '/data')
     assert.equal(variables.CONNBOOK_ADMIN_PASSWORD_FILE, '/run/secrets/password')
     assert.equal(options.port, container.port)

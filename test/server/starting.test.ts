@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
+import { serverFlags } from '../../src/command-line/options.ts'
 import { startService } from '../../src/service/service.ts'
 import { eventually } from '../support/eventually.ts'
 import { createFailingFiles, holdUp } from '../support/failing-files.ts'
@@ -87,7 +88,8 @@ describe('a start that takes long', () => {
 })
 
 function startAt(folder: string, files: ReturnType<typeof createFailingFiles>, port = 0) {
-  const { options } = parseCommandLine(['--host', '127.0.0.1', '--port', String(port), '--data', folder], {})
+  const words = ['--host', '127.0.0.1', '--port', String(port), '--data', folder]
+  const { options } = parseCommandLine(words, {}, serverFlags)
   const log = createMemoryLog()
   return { log, starting: startService({ options, environment: {}, log, files }) }
 }

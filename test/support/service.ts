@@ -1,4 +1,5 @@
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
+import { serverFlags } from '../../src/command-line/options.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
 import { type Service, startService } from '../../src/service/service.ts'
 import type { HeldClock } from './held-clock.ts'
@@ -64,7 +65,7 @@ export async function start(
 ): Promise<TestService> {
   const isFirstStart = folder !== undefined || environment !== undefined
   const data = isFirstStart ? (folder ?? (await temporaryFolder(t))) : await usedFolder(t)
-  const { options } = parseCommandLine([...place, '--data', data, ...flags], {})
+  const { options } = parseCommandLine([...place, '--data', data, ...flags], {}, serverFlags)
   const log = createMemoryLog()
   const service = await startService({
     options,

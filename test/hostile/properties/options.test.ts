@@ -303,9 +303,7 @@ function parse(
   flags: Flags,
 ): CommandLine | undefined {
   try {
-    return flags === serverFlags
-      ? parseCommandLine(args, environment)
-      : parseCommandLine(args, environment, flags)
+    return parseCommandLine(args, environment, flags)
   } catch (error) {
     // Anything else would be told as a fault of the program.
     if (error instanceof UsageError) return undefined
