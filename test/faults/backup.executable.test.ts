@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { checkDataFolder, dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
@@ -171,6 +172,13 @@ describe('connbook backup beside a server that is written to', () => {
   })
 })
 
+/** Whether SIGINT does something else in a process than end it; see proc_pid_status(5). */
+async function catchesInterrupt(pid: number | undefined): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  const caught = BigInt(`0x${/^SigCgt:\s*([0-9a-f]+)$/m.exec(status)?.[1]}`)
+  return (caught & (1n << BigInt(constants.signals.SIGINT - 1))) !== 0n
+}
+
 describe('connbook backup, interrupted', { skip: missing('strace') }, () => {
   async function place(t: TestContext): Promise<{ folder: string; target: string }> {
     const folder = await copyGrown(t)
@@ -203,6 +211,31 @@ describe('connbook backup, interrupted', { skip: missing('strace') }, () => {
       assert.equal(await readFile(target, 'utf8'), oldBackup)
     })
   }
+
+  it('ends at once on a second SIGINT while the disk holds it up, and leaves the old backup', async (t) => {
+    const { folder, target } = await place(t)
+    const log = join(await temporaryFolder(t), 'strace.log')
+    const stuck = underStrace({ calls: 'pwrite64', fault: 'delay_enter=3000000' }, log)
+    const [command = '', ...words] = [...stuck, executable, 'backup', target, '--data', folder]
+    const child = spawn(command, words, {
+      env: { PATH: process.env.PATH, ...oneFileThread },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    t.after(() => void child.kill('SIGKILL'))
+    const exited = once(child, 'exit')
+    let stderr = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    await eventually('it writes', async () =>
+      (await readFile(log, 'utf8').catch(() => '')).includes('pwrite64('),
+    )
+    child.kill('SIGINT')
+    await eventually('it has taken the first one', async () => !(await catchesInterrupt(child.pid)))
+    child.kill('SIGINT')
+    assert.deepEqual(await exited, [null, 'SIGINT'])
+    // strace writes here, too.
+    assert.doesNotMatch(stderr, /^connbook/m)
+    assert.equal(await readFile(target, 'utf8'), oldBackup)
+  })
 
   it('leaves the old backup or the new one when it is killed at a system call', async (t) => {
     const points: KillPoints[] = [
