@@ -56,6 +56,32 @@ describe('connbook', () => {
     'an empty command': [[''], {}, 'Unknown command ""; see connbook help'],
     'a word behind serve': [['serve', 'now'], {}, 'Unknown command "now"; see connbook help'],
     'a word behind the flags': [['--port', '0', 'now'], {}, 'Unknown command "now"; see connbook help'],
+    'flags before the command': [
+      ['--data', 'my data', '--read-only', 'user', 'add', '--', '-eve'],
+      {},
+      "Flags come after the command: connbook user add --data 'my data' --read-only -- -eve",
+    ],
+    'a flag of a command before it': [
+      ['--format=csv', 'export', '-'],
+      {},
+      'Flags come after the command: connbook export - --format=csv',
+    ],
+    'flags before serve': [
+      ['--port', '0', 'serve'],
+      {},
+      'Flags come after the command: connbook serve --port 0',
+    ],
+    'flags before the name of a command that is the value of one': [
+      ['--host', 'user', '--data', 'export', 'user', 'list'],
+      {},
+      'Flags come after the command: connbook user list --host user --data export',
+    ],
+    'flags before a command that has none': [
+      ['--port', '0', 'help'],
+      {},
+      'Unknown command "help"; see connbook help',
+    ],
+    'a command behind --': [['--', 'user', 'list'], {}, 'Unknown command "user list"; see connbook help'],
     'an unknown flag': [['--prot', '1'], {}, 'Unknown flag "--prot"; did you mean --port?'],
     'an unknown flag behind serve': [['serve', '-x'], {}, 'Unknown flag "-x"; see connbook help'],
     'a bad value': [['--port', 'x'], {}, 'Cannot use --port "x": it must be a number from 0 to 65535'],

@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream'
 import { UsageError } from '../errors.ts'
+import { wordForShell } from '../shell.ts'
 import { type CommandLine, parseCommandLine } from './command-line.ts'
 import type { Look } from './look.ts'
 import { adviceFor, findNearest } from './nearest.ts'
-import { describeFlags, type Options } from './options.ts'
+import { describeFlags, type Options, takesValue } from './options.ts'
 import type { Print } from './output.ts'
 
 /** The streams and variables of the process that a command runs in. */
@@ -127,6 +128,21 @@ export function getFamily(commands: readonly Command[], word: string): [Command,
   if (first !== undefined) return [first, ...more]
   const known = [...commands.map(({ name }) => firstWordOf(name)), '--version']
   throw new UsageError(`Unknown command "${word}"; ${adviceFor(word, known, 'see connbook help')}`)
+}
+
+/**
+ * For a line that begins with a flag.
+ *
+ * @throws {UsageError} with the line in its right order, when a command stands behind the flags.
+ */
+export function checkOrder(commands: readonly Command[], args: readonly string[]): void {
+  const end = args.indexOf('--')
+  const ordered = end === -1 ? args : args.slice(0, end)
+  const at = ordered.findIndex((arg, i) => !arg.startsWith('-') && !takesValue(args[i - 1]))
+  const takesFlags = commands.some(({ name, flags }) => firstWordOf(name) === args[at] && flags.length > 0)
+  if (!takesFlags) return
+  const line = [...ordered.slice(at), ...args.slice(0, at), ...args.slice(ordered.length)]
+  throw new UsageError(`Flags come after the command: connbook ${line.map(wordForShell).join(' ')}`)
 }
 
 /**

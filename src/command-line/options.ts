@@ -72,6 +72,11 @@ export const serverFlags: readonly (keyof Options)[] = specEntries
   .filter(([, spec]) => !spec.isOfCommand)
   .map(([name]) => name)
 
+/** Whether the word behind this one is its value. */
+export function takesValue(word: string | undefined): boolean {
+  return specEntries.some(([, { flag, placeholder }]) => flag === word && placeholder !== undefined)
+}
+
 /** What the help tells of a flag. */
 export interface FlagDescription {
   readonly name: keyof Options

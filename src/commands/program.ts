@@ -1,4 +1,4 @@
-import { type CommandContext, getFamily, runCommand } from '../command-line/command.ts'
+import { type CommandContext, checkOrder, getFamily, runCommand } from '../command-line/command.ts'
 import { helpFor } from '../command-line/help.ts'
 import { inform } from '../command-line/output.ts'
 import {
@@ -41,9 +41,10 @@ async function dispatch(words: readonly string[], context: CommandContext): Prom
   else if (first === '--version') {
     if (rest.length > 0) throw new UsageError('Write it as: connbook --version')
     await inform(print, `connbook ${version}\n`)
-  } else if (first === undefined || first.startsWith('-'))
+  } else if (first === undefined || first.startsWith('-')) {
+    checkOrder(commands, words)
     await runCommand(getFamily(commands, 'serve'), words, context)
-  else await runCommand(getFamily(commands, first), rest, context)
+  } else await runCommand(getFamily(commands, first), rest, context)
 }
 
 /** Behind `--` stand names. */
