@@ -5,11 +5,14 @@ import { dummyHash, hashPassword, isPasswordHash, verifyPassword } from '../../s
 import { OverloadedError } from '../../src/errors.ts'
 import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../../src/limits.ts'
 import { watchArgon2Jobs } from '../support/argon2-jobs.ts'
+import { useFullArgon2 } from '../support/light-argon2.ts'
 
 // From the tests of the reference implementation; as it costs little, the queue is tested with it too.
 const foreignHash = '$argon2id$v=19$m=256,t=2,p=2$c29tZXNhbHQ$bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc'
 
 describe('hashPassword', () => {
+  useFullArgon2()
+
   it('gives a PHC string of argon2id with another salt each time', async () => {
     const [first, second] = await Promise.all([hashPassword('secret'), hashPassword('secret')])
     const phc = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/
@@ -29,6 +32,8 @@ describe('hashPassword', () => {
 })
 
 describe('verifyPassword', () => {
+  useFullArgon2()
+
   it('takes a hash with other parameters', async () => {
     assert.equal(await verifyPassword('password', foreignHash), true)
     assert.equal(await verifyPassword('differentpassword', foreignHash), false)
@@ -46,6 +51,8 @@ describe('verifyPassword', () => {
 })
 
 describe('isPasswordHash', () => {
+  useFullArgon2()
+
   const rows: Record<string, boolean> = {
     [dummyHash]: true,
     [foreignHash]: true,
@@ -64,6 +71,8 @@ describe('isPasswordHash', () => {
 })
 
 describe('password hashes', () => {
+  useFullArgon2()
+
   it('are computed two at a time', async (t) => {
     const jobs = watchArgon2Jobs(t)
     await Promise.all(Array.from({ length: 8 }, () => verifyPassword('password', foreignHash)))

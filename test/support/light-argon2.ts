@@ -1,5 +1,6 @@
 // To be imported before anything of src, which takes argon2 from node:crypto when it is loaded.
 import crypto from 'node:crypto'
+import { after, before } from 'node:test'
 import type { Lifetime } from './temporary-folder.ts'
 
 type Work = 'light' | 'full' | 'slow'
@@ -26,6 +27,16 @@ crypto.argon2 = (algorithm, parameters, callback) => {
 export function setArgon2Work(t: Lifetime, until: Exclude<Work, 'light'>): void {
   work = until
   t.after(() => {
+    work = 'light'
+  })
+}
+
+/** For a suite about hashing itself, in whatever process it runs. */
+export function useFullArgon2(): void {
+  before(() => {
+    work = 'full'
+  })
+  after(() => {
     work = 'light'
   })
 }

@@ -1,0 +1,35 @@
+// Runs test files in a few processes, many files in each: a process for every file takes longer to start than most take
+// to run. What follows on the command line is handed to each `node --test`.
+import './node-version.ts'
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+
+/** Two a core on a small machine: tests wait for disks and sockets, too. */
+const SHARDS = 4
+
+const outcomes = await Promise.all(Array.from({ length: SHARDS }, (_, i) => runShard(i + 1)))
+for (const outcome of ['tests', 'pass', 'fail', 'cancelled', 'skipped'])
+  console.log(`${outcome} ${sum(outcomes.map(({ output }) => countOf(outcome, output)))}`)
+process.exitCode = outcomes.every(({ status }) => status === 0) ? 0 : 1
+
+/** Prints what a shard says once it is through, so that no two mix. */
+async function runShard(number: number): Promise<{ status: number | null; output: string }> {
+  const light = ['--import', join(import.meta.dirname, 'light-argon2.ts')]
+  const shard = ['--test', '--test-isolation=none', `--test-shard=${number}/${SHARDS}`]
+  const child = spawn(process.execPath, [...light, ...shard, ...process.argv.slice(2)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const output = await text(child.stdout)
+  process.stdout.write(output)
+  return { status: await ended, output }
+}
+
+function countOf(outcome: string, output: string): number {
+  return Number(new RegExp(`^ℹ ${outcome} (\\d+)$`, 'm').exec(output)?.[1] ?? 0)
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
