@@ -8,10 +8,8 @@ import { findOrigin, type Trust } from './proxy-trust.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 
 /**
- * Takes what Node's parser has read and has it answered. Pipelined requests are carried out one after the other
- * (RFC 9112 section 9.3.2), and so in their order.
- *
- * @param trustedProxies Proxies that are believed when they say who calls.
+ * Has the requests answered that Node's parser reads; those of one connection one after the other, in order
+ * (RFC 9112 section 9.3.2).
  */
 export function createRequestOrder(
   { connections, turns, nameRequest, cutOff }: ListenerParts,
@@ -24,16 +22,15 @@ export function createRequestOrder(
   let isHolding = false
 
   return (incoming, response) => {
-    const { socket } = incoming
+    const { socket, headers } = incoming
     const connection = connections.of(socket)
-    // The connection is gone; Node's parser still emits what it had read.
+    // The connection is gone; Node's parser still emits what it had buffered.
     if (connection === undefined || connection.origin.address === '' || socket.destroyed) {
       socket.destroy()
       return
     }
     connections.touch(connection)
     const { last, origin } = connection
-    const { headers } = incoming
     const request = new IncomingRequest(
       incoming,
       response,
@@ -54,7 +51,7 @@ export function createRequestOrder(
     socket.pause()
     last.response.once('close', () => {
       if (socket.destroyed) return
-      // Node resumes it when it has sent something.
+      // Node resumes the socket after it has sent something.
       process.nextTick(() => socket.pause())
       // A read can bring thousands of requests.
       turns(() => {
@@ -65,7 +62,7 @@ export function createRequestOrder(
     })
   }
 
-  /** The memory of a connection is free only when the event loop has come round; until then no more may come in. */
+  /** Reads nothing more until the event loop has come round, which frees the memory of closed connections. */
   function holdUntilFreed() {
     if (isHolding) return
     isHolding = true

@@ -2,10 +2,10 @@ import type { Socket } from 'node:net'
 import { TAKING_TIMEOUT_MS } from '../limits.ts'
 
 /**
- * Cuts a connection off when its client takes too long to take what was written. Node's own time-out costs every
- * request, and begins anew with whatever the client sends.
+ * Destroys a connection whose client does not read what was written within TAKING_TIMEOUT_MS. Node's own time-out costs
+ * every request, and restarts when the client sends something.
  *
- * @returns To be called when it has been taken.
+ * @returns Call it when the client has read everything.
  */
 export function limitTaking(socket: Socket): () => void {
   const timer = setTimeout(() => socket.destroy(), TAKING_TIMEOUT_MS)
