@@ -18,13 +18,7 @@ const variables = {
   clientSecret: 'CONNBOOK_CLIENT_SECRET',
 } as const
 
-export interface FirstAccounts {
-  readonly accounts: Accounts
-  /** What was made up and is therefore to be told; what the environment gave is not in it. */
-  readonly madeUp: InitialCredentials
-}
-
-/** The variables for a first start that are set, each as itself or with `_FILE`. */
+/** The variables for a first start that are set, themselves or with `_FILE`. */
 export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
   return Object.values(variables)
     .flatMap((variable) => [variable, `${variable}_FILE`])
@@ -32,17 +26,17 @@ export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
 }
 
 /**
- * Makes the first user and the first client of a folder, with the secrets that the environment gives, or random ones.
+ * Makes the first user and the first client of a folder, with secrets from the environment or random ones. The accounts
+ * file is written last: a folder that has one has everything else.
  *
- * The accounts file is written last: a folder that has one has everything else.
- *
- * @throws {UsageError} for values of the environment that cannot be used.
+ * @returns With the credentials that were generated, without those from the environment.
+ * @throws {UsageError} if a value of the environment cannot be used.
  */
 export async function createFirstAccounts(
   folder: DataFolder,
   environment: NodeJS.ProcessEnv,
   files: FileSystem = realFileSystem,
-): Promise<FirstAccounts> {
+): Promise<{ accounts: Accounts; madeUp: InitialCredentials }> {
   const given = {
     username: await readVariable(variables.username, environment),
     password: await readVariable(variables.password, environment),
@@ -72,9 +66,9 @@ export async function createFirstAccounts(
 }
 
 /**
- * What somebody at a terminal is shown, this once, with lines to paste.
+ * What a terminal shows at the first start, with lines to paste.
  *
- * @param socket The path of the Unix socket by which the URL is reached; undefined where it is reached by itself.
+ * @param socket The path of the Unix socket that serves the URL; undefined for TCP.
  */
 export function welcome(
   madeUp: InitialCredentials,
