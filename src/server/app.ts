@@ -92,11 +92,8 @@ export function createApp(
         request_id: request.requestId,
         reason: error instanceof Error ? error.stack : String(error),
       })
-      problem = new Problem(
-        500,
-        'internal',
-        'The request could not be completed; the log of the server says why',
-      )
+      const message = 'The request could not be completed; the log of the server says why'
+      problem = new Problem(500, 'internal', message)
     }
     const route = match === 'malformed' ? undefined : match?.route
     return route?.problemReply?.(problem) ?? problemReply(problem)
@@ -168,9 +165,8 @@ function notAuthenticated(request: Request): Problem {
   const { authorization } = request.headers
   if (authorization !== undefined && readBearer(authorization) !== undefined) {
     const headers = { 'WWW-Authenticate': `${REALM}, error="invalid_token"` }
-    return new Problem(403, 'invalid_token', 'The token is not valid, or not any more; get a new one', {
-      headers,
-    })
+    const message = 'The token is not valid, or not any more; get a new one'
+    return new Problem(403, 'invalid_token', message, { headers })
   }
   const message = 'Log in at /login, or get a token at /v1/auth/token'
   return new Problem(403, 'not_authenticated', message, { headers: { 'WWW-Authenticate': REALM } })

@@ -13,7 +13,8 @@ import type { Turns } from './turns.ts'
 
 const noBody: Buffer = Buffer.alloc(0)
 
-type Reading<Body> = (resolve: (body: Body) => void, reject: (error: unknown) => void) => void
+type Reject = (error: unknown) => void
+type Reading<Body> = (incoming: IncomingMessage, resolve: (body: Body) => void, reject: Reject) => void
 
 /** A request as Node has parsed it. */
 export class IncomingRequest implements Request {
@@ -34,7 +35,7 @@ export class IncomingRequest implements Request {
   readonly #turns: Turns
   #isContinued = false
   #breakage: Problem | undefined
-  #refuseBody: ((problem: Problem) => void) | undefined
+  #refuseBody: Reject | undefined
 
   /** @param turns For long bodies. */
   constructor(
@@ -67,17 +68,15 @@ export class IncomingRequest implements Request {
   }
 
   async readBody(): Promise<Buffer> {
-    const body = await this.#receive(noBody, BODY_BYTES_MAX, (resolve, reject) =>
-      collect(this.#incoming, resolve, reject),
-    )
+    const body = await this.#receive(noBody, BODY_BYTES_MAX, collect)
     if (body.length > BODY_AT_ONCE_BYTES_MAX) await new Promise<void>(this.#turns)
     await this.checkAgain?.()
     return body
   }
 
   async readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void> {
-    await this.#receive(undefined, bytesMax, (resolve, reject) =>
-      handOver(this.#incoming, bytesMax, take, this.#turns, () => resolve(undefined), reject),
+    await this.#receive<void>(undefined, bytesMax, (incoming, resolve, reject) =>
+      handOver(incoming, bytesMax, take, this.#turns, resolve, reject),
     )
     await this.checkAgain?.()
   }
@@ -93,7 +92,7 @@ export class IncomingRequest implements Request {
         this.response.writeContinue()
       }
       this.#refuseBody = reject
-      if (this.#breakage === undefined) read(resolve, reject)
+      if (this.#breakage === undefined) read(this.#incoming, resolve, reject)
       else reject(this.#breakage)
     }
     return promise
@@ -121,11 +120,7 @@ export class IncomingRequest implements Request {
   }
 }
 
-function collect(
-  incoming: IncomingMessage,
-  resolve: (body: Buffer) => void,
-  reject: (problem: Problem) => void,
-): void {
+function collect(incoming: IncomingMessage, resolve: (body: Buffer) => void, reject: Reject): void {
   let chunks: Buffer[] = []
   let bytes = 0
   let pieces = 0
@@ -156,7 +151,7 @@ function handOver(
   take: (piece: Buffer) => void,
   turns: Turns,
   resolve: () => void,
-  reject: (error: unknown) => void,
+  reject: Reject,
 ): void {
   let bytes = 0
   let isTaking = false

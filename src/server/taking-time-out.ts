@@ -2,10 +2,8 @@ import type { Socket } from 'node:net'
 import { TAKING_TIMEOUT_MS } from '../limits.ts'
 
 /**
- * Destroys a connection whose client does not read what was written within TAKING_TIMEOUT_MS. Node's own time-out costs
- * every request, and restarts when the client sends something.
- *
- * @returns Call it when the client has read everything.
+ * Destroys a connection in TAKING_TIMEOUT_MS, unless the function returned is called: the client has read everything.
+ * Node's own time-out costs every request, and restarts when the client sends something.
  */
 export function limitTaking(socket: Socket): () => void {
   const timer = setTimeout(() => socket.destroy(), TAKING_TIMEOUT_MS)

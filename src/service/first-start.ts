@@ -43,12 +43,10 @@ export async function createFirstAccounts(
     clientId: await readVariable(variables.clientId, environment),
     clientSecret: await readVariable(variables.clientSecret, environment),
   }
-  const username = given.username ?? 'admin'
-  const clientId = given.clientId ?? 'default'
+  const { username = 'admin', password = generateSecret() } = given
+  const { clientId = 'default', clientSecret = generateSecret() } = given
   checkAccountName('user', username)
   checkAccountName('client', clientId)
-  const password = given.password ?? generateSecret()
-  const clientSecret = given.clientSecret ?? generateSecret()
   const madeUp: InitialCredentials = {
     ...(given.password === undefined ? { username, password } : {}),
     ...(given.clientSecret === undefined ? { client_id: clientId, client_secret: clientSecret } : {}),

@@ -21,7 +21,7 @@ export class UnknownNameError extends ConnbookError {
   }
 }
 
-/** The record is not the one that the caller has seen. */
+/** The record has changed since the caller read it. */
 export class StaleRecordError extends ConnbookError {
   readonly code = 'stale_record'
 
