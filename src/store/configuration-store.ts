@@ -164,7 +164,7 @@ export class ConfigurationStore {
         await this.#stage(changes, this.#log.appendTogether(changes))
         return plan
       }
-      // As in `#change`: there is nothing to do only once the pending changes are durable.
+      // As in `#change`: a plan without changes waits until the pending ones are durable.
       if (await this.#staged.areDurable(this.#staged.names())) return plan
     }
   }
