@@ -53,7 +53,7 @@ export function createApp(
     }
     if (match === undefined) throw new Problem(404, 'unknown_path', 'There is nothing at this path')
     if (route !== undefined) {
-      // Before the handler looks for the record and at the body; 404 and 405 are no secret to a reader.
+      // Refused before the handler looks at record or body; a reader may see 404 and 405.
       if (route.access === 'write') checkMayWrite(request)
       return route.handle(request, match.parameter)
     }

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import { Connection } from './connection.ts'
 
 /**
- * The open connections. At the limit, a new one makes the quietest give way: the one unused for longest, first of those
- * that never showed a valid credential, then of the others.
+ * The open connections. At the limit, a new one closes the one unused for longest; those that never showed a valid
+ * credential go first.
  */
 export class Connections {
   readonly #max: number
@@ -68,10 +68,10 @@ export class Connections {
 
   /** Pauses every connection; the function returned resumes those that were not paused before. */
   hold(): () => void {
-    const held = this.#all().filter(({ socket }) => !socket.isPaused())
-    for (const { socket } of held) socket.pause()
+    const held = this.#all().flatMap(({ socket }) => (socket.isPaused() ? [] : socket))
+    for (const socket of held) socket.pause()
     return () => {
-      for (const { socket } of held) socket.resume()
+      for (const socket of held) socket.resume()
     }
   }
 
@@ -97,7 +97,7 @@ export class Connections {
   }
 }
 
-/** Some connections. A request only sets a number; they are sorted when one must be closed. */
+/** Connections by last use. A request only sets a number; they are sorted when one must be closed. */
 class Group {
   readonly members = new Set<Connection>()
   /** Quietest last, as of the last sorting; a connection that is missing has been touched since. */
@@ -121,7 +121,7 @@ class Group {
   }
 }
 
-/** The same for a TLS socket and its TCP socket, which Node does not tell. A Unix socket has none, and no TLS. */
+/** The same for a TLS socket and the TCP socket below it, which Node hides. Unix sockets have none, and no TLS. */
 function addressesOf({ remoteAddress, remotePort, localAddress }: Socket): string | undefined {
   if (remoteAddress === undefined) return undefined
   return `${remoteAddress} ${remotePort} ${localAddress}`

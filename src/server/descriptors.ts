@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../limits.ts'
 
 /**
- * Finds how many connections may be open at once and leave descriptors for files: a snapshot needs one, too. Only Linux
- * tells; elsewhere it is CONNECTIONS_MAX.
+ * Finds how many connections may be open at once, so that descriptors stay free for files, such as a snapshot. Only
+ * Linux tells; elsewhere it is CONNECTIONS_MAX.
  *
- * @returns With `openFiles`, the limit on open files, only if that is what allows fewer than CONNECTIONS_MAX.
+ * @returns `openFiles` is the limit on open files, absent unless it lowers `connections`.
  */
 export function findConnectionsLimit(): { connections: number; openFiles?: number } {
   const openFiles = findOpenFilesMax()

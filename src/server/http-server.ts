@@ -23,7 +23,7 @@ const options = {
   keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   maxHeaderSize: HEADER_BYTES_MAX,
   noDelay: true,
-  // `findFramingFault` looks for it.
+  // `findFramingFault` checks the header.
   requireHostHeader: false,
   // Most requests have no body, so they need no stream.
   optimizeEmptyRequests: true,

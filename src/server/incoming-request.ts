@@ -81,7 +81,7 @@ export class IncomingRequest implements Request {
     await this.checkAgain?.()
   }
 
-  /** Has the body read, and asks for it first if the client waits for that. Without a body, Node emits no `end`. */
+  /** Reads the body, after a 100 (Continue) if the client waits for one. Without a body, Node emits no `end`. */
   #receive<Body>(withoutBody: Body, bytesMax: number, read: Reading<Body>): Promise<Body> {
     const { promise, resolve, reject } = Promise.withResolvers<Body>()
     if (!this.#hasBody) resolve(withoutBody)
@@ -103,7 +103,7 @@ export class IncomingRequest implements Request {
     return this.#incoming.complete
   }
 
-  /** Makes reading the body fail, now or later: the rest of it cannot be parsed. */
+  /** Fails the reading of the body, now or later: the rest of it cannot be parsed. */
   breakOff(problem: Problem): void {
     this.#breakage = problem
     this.#refuseBody?.(problem)
@@ -136,7 +136,7 @@ function collect(incoming: IncomingMessage, resolve: (body: Buffer) => void, rej
     incoming.off('data', onData)
     if (bytes > BODY_BYTES_MAX) return reject(tooLarge(BODY_BYTES_MAX))
     reject(new Problem(413, 'body_too_large', `The body comes in more than ${BODY_PIECES_MAX} pieces`))
-    // Without an answer: only once the socket is gone does the parser skip the rest of what it has read.
+    // No answer: the parser skips the rest of what it has read only once the socket is gone.
     incoming.destroy()
   }
   incoming.on('data', onData)

@@ -43,7 +43,7 @@ export function createTrust(networks: readonly Network[]): Trust {
     address === UNIX_PEER ? isUnixTrusted : isIP(address) !== 0 && trusted.check(address, familyOf(address))
 }
 
-/** Turns an IPv4-mapped address (RFC 4291 section 2.5.5.2) into plain IPv4, unless it has a zone: IPv4 knows none. */
+/** Turns an IPv4-mapped address (RFC 4291 section 2.5.5.2) into plain IPv4, unless it has a zone: IPv4 has none. */
 export function unmapped(address: string): string {
   return address.startsWith('::') ? address.replace(/^::ffff:(?=\d+\.[\d.]+$)/i, '') : address
 }

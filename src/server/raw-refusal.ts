@@ -6,7 +6,7 @@ import { headerTooLarge } from './framing.ts'
 import { lingerOnClose } from './linger.ts'
 import type { ListenerParts } from './listener-parts.ts'
 
-/** Answers messages that are no request for the app. */
+/** Answers what never reaches the app: CONNECT, and what is not valid HTTP. */
 export function createRawRefusals(parts: ListenerParts) {
   const { connections, metrics, turns, log, fixedHeaders, nameRequest } = parts
   return { refuseTunnel, refuseUnreadable }

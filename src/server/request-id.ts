@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 const SANE = /^[\w.:/+=@-]{1,128}$/
 
-/** Names requests, for answers and logs: by a safe `X-Request-Id` of the caller, else uniquely across processes. */
+/** Makes ids for answers and logs: the caller's `X-Request-Id` if it is safe, else one unique across processes. */
 export function createRequestIds(): (header: string | readonly string[] | undefined) => string {
   const prefix = randomBytes(6).toString('base64url')
   let count = 0

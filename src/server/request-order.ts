@@ -7,10 +7,7 @@ import type { ListenerParts } from './listener-parts.ts'
 import { findOrigin, type Trust } from './proxy-trust.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 
-/**
- * Has the requests answered that Node's parser reads; those of one connection one after the other, in order
- * (RFC 9112 section 9.3.2).
- */
+/** Answers the requests that Node's parser reads; on one connection one by one, in order (RFC 9112 section 9.3.2). */
 export function createRequestOrder(
   { connections, turns, nameRequest, cutOff }: ListenerParts,
   trustedProxies: Trust | undefined,
@@ -39,14 +36,10 @@ export function createRequestOrder(
       turns,
     )
     connection.last = request
-    if (last === undefined || last.response.closed) {
-      answer(incoming, request, connection)
-      return
-    }
+    if (last === undefined || last.response.closed) return answer(incoming, request, connection)
     if (!waiting.add(socket)) {
       cutOff(connection, `${waiting.count} requests wait for the answer to one before them`)
-      holdUntilFreed()
-      return
+      return holdUntilFreed()
     }
     socket.pause()
     last.response.once('close', () => {
@@ -66,11 +59,11 @@ export function createRequestOrder(
   function holdUntilFreed() {
     if (isHolding) return
     isHolding = true
-    const goOn = connections.hold()
+    const resume = connections.hold()
     setImmediate(() =>
       setImmediate(() => {
         isHolding = false
-        goOn()
+        resume()
       }),
     )
   }

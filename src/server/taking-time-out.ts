@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import { TAKING_TIMEOUT_MS } from '../limits.ts'
 
 /**
- * Destroys a connection in TAKING_TIMEOUT_MS, unless the function returned is called: the client has read everything.
- * Node's own time-out costs every request, and restarts when the client sends something.
+ * Destroys a connection whose client does not read an answer within TAKING_TIMEOUT_MS; the function returned cancels
+ * that. Node's own time-out costs every request, and restarts when the client sends something.
  */
 export function limitTaking(socket: Socket): () => void {
   const timer = setTimeout(() => socket.destroy(), TAKING_TIMEOUT_MS)
