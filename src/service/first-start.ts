@@ -18,7 +18,7 @@ const variables = {
   clientSecret: 'CONNBOOK_CLIENT_SECRET',
 } as const
 
-/** The variables for a first start that are set, themselves or with `_FILE`. */
+/** The variables for a first start that are set, with or without `_FILE`. */
 export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
   return Object.values(variables)
     .flatMap((variable) => [variable, `${variable}_FILE`])
@@ -29,7 +29,7 @@ export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
  * Makes the first user and the first client of a folder, with secrets from the environment or random ones. The accounts
  * file is written last: a folder that has one has everything else.
  *
- * @returns With the credentials that were generated, without those from the environment.
+ * @returns `madeUp` holds only what was generated, not what the environment gave.
  * @throws {UsageError} if a value of the environment cannot be used.
  */
 export async function createFirstAccounts(

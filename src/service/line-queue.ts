@@ -16,12 +16,12 @@ export interface LineQueue {
 /**
  * Sends one batch of lines at a time; those that come meanwhile make the next batch.
  *
- * @param tellLost Called when sending works again after `count` lines were lost; may write a line in their place.
+ * @param reportLost Called when sending works again after `count` lines were lost; may write a line in their place.
  * @param bytesMax Of the lines that wait, besides the batch being sent.
  */
 export function createLineQueue(
   send: Send,
-  tellLost: (count: number) => void,
+  reportLost: (count: number) => void,
   bytesMax = LOG_BYTES_WAITING_MAX,
 ): LineQueue {
   let waiting = ''
@@ -49,7 +49,7 @@ export function createLineQueue(
       if (unsent === 0 && lost > 0) {
         const count = lost
         lost = 0
-        tellLost(count)
+        reportLost(count)
       }
       if (!isSending) for (const resolve of onEmpty) resolve()
     })

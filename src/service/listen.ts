@@ -78,7 +78,7 @@ async function listenOnPath(listener: Listener, path: string): Promise<Reached> 
   if (obstacle !== undefined) throw new ListenError(`Cannot listen on ${where}: ${obstacle}`)
   // The umask of this process lets only the owner connect, until the `chmod` below.
   await tryListen(listener, { path }, where, {
-    // libuv also reports a missing folder so.
+    // libuv reports a missing folder as EACCES, too.
     EACCES:
       'its folder is missing, or not for this account to write to; make it, or choose another with --listen',
     EADDRINUSE: 'another process has begun to listen there; stop it, or choose another with --listen',

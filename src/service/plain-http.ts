@@ -10,7 +10,7 @@ export function isLoopback(address: string): boolean {
   return loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
-/** Warns if the IP address listened on lets plain HTTP leave this machine. */
+/** Warns if plain HTTP is served on an IP address that other machines can reach. */
 export function warnOfPlainHttp(address: string, log: Log): void {
   if (isLoopback(address)) return
   log.warn('plain_http', {

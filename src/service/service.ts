@@ -77,7 +77,7 @@ export async function startService(service: ServiceOptions): Promise<Service> {
   try {
     return await start(service, cleanUps, cleanUp)
   } catch (error) {
-    // This error says more than those it causes here.
+    // The first error says more than those that follow from it.
     await cleanUp().catch(() => {})
     throw error
   }

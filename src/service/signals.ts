@@ -21,7 +21,7 @@ export function listenToSignals(): Signals {
     if (process.platform === 'win32' || (hadTerminal && !hasTerminal())) resolve('SIGHUP')
     else reload()
   })
-  // Or a write beyond the limit on file sizes would end the process; now it fails, like one to a full disk.
+  // Otherwise the limit on file sizes would end the process. With this, a write fails, as on a full disk.
   process.on('SIGXFSZ', () => {})
   return {
     stop,

@@ -6,9 +6,9 @@ import { systemCode } from '../errors.ts'
 const PATH_BYTES_MAX = 107
 
 /**
- * Removes a stale socket file, which a process left that died; anything else stays.
+ * Removes a stale socket file, left by a process that died; anything else stays.
  *
- * @returns Why one cannot listen there, and what to do; undefined if the path is free.
+ * @returns Why the path cannot be used, and what to do; undefined if it is free.
  */
 export async function clearSocketPath(path: string): Promise<string | undefined> {
   const bytes = Buffer.byteLength(path)
