@@ -25,7 +25,6 @@ const backupKind = {
   advice: 'use another backup',
 }
 
-/** The backup file cannot be opened. */
 export class BackupUnreadableError extends ConnbookError {
   readonly code = 'backup_unreadable'
 }

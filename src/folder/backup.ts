@@ -15,7 +15,6 @@ const ACCOUNTS_BYTES_MAX = LINE_BYTES_MAX - 4096
 
 const ABANDONED_MS = 60 * 60_000
 
-/** The backup could not be written. */
 export class BackupFailedError extends ConnbookError {
   readonly code = 'backup_failed'
 }

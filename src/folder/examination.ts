@@ -23,15 +23,14 @@ export async function examineFolder(folder: DataPaths, files: FileSystem): Promi
   const entries = await files.readdir(folder.path)
   const isInUse = entries.includes(dataFiles.accounts)
 
-  const { findings: recordFindings, stored } = await fileStorage(folder, files).examine(
-    mustHaveJournal(entries),
-  )
+  const records = await fileStorage(folder, files).examine(mustHaveJournal(entries))
+  const { stored } = records
   const hasRecords = stored === undefined || stored.index.revision > 0
   const secretFindings = isInUse || hasRecords ? await examineSecrets(folder, files) : [firstStartPending]
   const others = entries
     .filter((entry) => entry === dataFiles.initialCredentials || !names.includes(entry))
     .map((name) => ({ name, words: describeOther(name), isDamage: false }))
-  return { findings: [...secretFindings, ...recordFindings, ...others], stored }
+  return { findings: [...secretFindings, ...records.findings, ...others], stored }
 }
 
 async function examineSecrets(folder: DataPaths, files: FileSystem): Promise<Finding[]> {

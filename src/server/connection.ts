@@ -2,7 +2,6 @@ import type { Socket } from 'node:net'
 import type { IncomingRequest } from './incoming-request.ts'
 import { type Origin, unmapped } from './proxy-trust.ts'
 
-/** The state of one connection. */
 export class Connection {
   /** The TCP socket; after a TLS handshake, the TLS socket. */
   socket: Socket

@@ -10,7 +10,6 @@ import { clearSocketPath } from './socket-path.ts'
 /** Owner and group may connect. */
 const SOCKET_MODE = 0o660
 
-/** The server cannot listen where it was told to. */
 export class ListenError extends ConnbookError {
   readonly code = 'cannot_listen'
 }

@@ -9,7 +9,6 @@ export type Change =
   | { readonly modify: Configuration; readonly name: string }
   | { readonly remove: string }
 
-/** The members of each kind of change. */
 const changeMembers = [['add'], ['modify', 'name'], ['remove']] as const
 const recordMembers = ['id', ...fieldNames]
 

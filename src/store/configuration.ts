@@ -6,7 +6,6 @@ import { type FieldName, type FieldValues, fieldNames, recordFields } from './fi
 /** The fields of a record that is still to be stored. */
 export type NewConfiguration = FieldValues
 
-/** The fields that a caller wants changed. */
 export type ConfigurationPatch = Partial<NewConfiguration>
 
 /** One stored record. Immutable: a modification replaces it. */
