@@ -9,7 +9,7 @@ import type { Configuration } from '../store/configuration.ts'
 import { ConfigurationIndex } from '../store/configuration-index.ts'
 import { counted } from '../text.ts'
 
-/** Everything that is worth keeping of a data folder; signing keys are not, so a backup opens no session. */
+/** What a backup keeps of a data folder: not the signing keys, so that it cannot be used to forge sessions. */
 export interface Backup extends StateHeader {
   /** RFC 3339, in UTC. */
   readonly createdAt: string
@@ -25,7 +25,6 @@ const backupKind = {
   advice: 'use another backup',
 }
 
-/** The file of a backup cannot be opened. */
 export class BackupUnreadableError extends ConnbookError {
   readonly code = 'backup_unreadable'
 }
@@ -41,7 +40,7 @@ export function describeBackup({ count, accounts }: Backup): string {
   return `${counted(count, 'record')} and ${counted(accounts.users.length + accounts.clients.length, 'account')}`
 }
 
-/** @param write Resolves when more may be written. */
+/** @param write Must resolve when more may be written. */
 export function writeBackup(
   { records, createdAt, accounts, ...header }: Backup,
   write: (text: string) => Promise<void>,
@@ -50,10 +49,10 @@ export function writeBackup(
 }
 
 /**
- * Reads a backup as a whole.
+ * Reads a whole backup into memory.
  *
- * @throws {UsageError} {BackupUnreadableError} when it is no plain file, or cannot be opened.
- * @throws {DamagedFileError} when it is not what was written.
+ * @throws {UsageError} if it is compressed, or not a plain file.
+ * @throws {BackupUnreadableError} if it cannot be opened. @throws {DamagedFileError} if it is not what was written.
  */
 export async function readBackup(path: string, files: FileSystem): Promise<Backup> {
   const file = await openPlainFile(path, files)
@@ -61,21 +60,15 @@ export async function readBackup(path: string, files: FileSystem): Promise<Backu
     const start = Buffer.alloc(GZIP_START.length)
     await readStart(file, start)
     if (start.equals(GZIP_START)) {
-      throw new UsageError(
-        `Cannot read backup "${path}": it is compressed; run first: gunzip ${quoteForShell(path)}`,
-      )
+      const advice = `run first: gunzip ${quoteForShell(path)}`
+      throw new UsageError(`Cannot read backup "${path}": it is compressed; ${advice}`)
     }
     const index = new ConfigurationIndex()
-    const { members, store, revision, lastId, count } = await loadRecordDocument(
-      backupKind,
-      path,
-      file,
-      index,
-    )
+    const { members, ...header } = await loadRecordDocument(backupKind, path, file, index)
     try {
       const accounts = parseAccounts(members.accounts)
       const createdAt = String(members.createdAt)
-      return { store, revision, lastId, count, createdAt, accounts, records: index.slice(0, count) }
+      return { ...header, createdAt, accounts, records: index.slice(0, header.count) }
     } catch (error) {
       throw inFile(path, 0, error, backupKind.advice)
     }
@@ -84,7 +77,7 @@ export async function readBackup(path: string, files: FileSystem): Promise<Backu
   }
 }
 
-/** Opening a pipe would wait for a writer. */
+/** Plain, because opening a pipe would wait for a writer. */
 async function openPlainFile(path: string, files: FileSystem): Promise<OpenFile> {
   try {
     const found = await files.stat(path)
@@ -94,11 +87,7 @@ async function openPlainFile(path: string, files: FileSystem): Promise<OpenFile>
   } catch (error) {
     const code = systemCode(error)
     if (error instanceof ConnbookError || code === undefined) throw error
-    throw new BackupUnreadableError(
-      `Cannot read backup "${path}" (${code}); name a file that this account can read`,
-      {
-        cause: error,
-      },
-    )
+    const message = `Cannot read backup "${path}" (${code}); name a file that this account can read`
+    throw new BackupUnreadableError(message, { cause: error })
   }
 }

@@ -10,12 +10,11 @@ import { fileStorage } from '../storage/file/file-storage.ts'
 import { BACKUP_START, type Backup, writeBackup } from './backup-document.ts'
 import { noData } from './used-folder.ts'
 
-/** They stand in one line, and a longer one would not be read. */
+/** They are one line of the backup, and no longer line can be read back. */
 const ACCOUNTS_BYTES_MAX = LINE_BYTES_MAX - 4096
 
 const ABANDONED_MS = 60 * 60_000
 
-/** The backup could not be written where it was to be. */
 export class BackupFailedError extends ConnbookError {
   readonly code = 'backup_failed'
 }
@@ -23,8 +22,8 @@ export class BackupFailedError extends ConnbookError {
 /**
  * Takes a backup of a folder, whether or not a server runs on it.
  *
- * @throws {DamagedFileError} {FolderRefusedError} when there is nothing sound to be kept.
- * @throws {BackupFailedError} when the accounts are too many for one.
+ * @throws {DamagedFileError} if the folder is damaged. @throws {FolderRefusedError} if it is not one of connbook.
+ * @throws {BackupFailedError} if it has too many accounts.
  */
 export async function takeBackup(path: string, files: FileSystem = realFileSystem): Promise<Backup> {
   const { store, index } = await fileStorage(dataPaths(path), files).read(true)
@@ -46,7 +45,7 @@ export async function takeBackup(path: string, files: FileSystem = realFileSyste
   }
 }
 
-/** @throws {BackupFailedError} What is no backup is not overwritten, and a backup does not lie beside what it is to save. */
+/** @throws {BackupFailedError} if a backup would overwrite something else, or be in the data folder itself. */
 export async function checkTarget(path: string, folder: string, files: FileSystem = realFileSystem) {
   const refuse = (reason: string) =>
     new BackupFailedError(`Cannot keep a backup in "${path}": ${reason}; name another file`)
@@ -71,10 +70,10 @@ export async function checkTarget(path: string, folder: string, files: FileSyste
 }
 
 /**
- * Puts a backup in the place of the last one, whole or not at all.
+ * Writes a backup atomically, over the last one.
  *
- * @param interruption Ends it; its reason is told.
- * @throws {BackupFailedError}
+ * @param interruption Aborts it; the error names its reason.
+ * @throws {BackupFailedError} if it was aborted, or the system failed.
  */
 export async function writeToFile(
   path: string,
@@ -103,9 +102,8 @@ export async function writeToFile(
       ? 'it is there, but may not outlive a power loss'
       : 'what was there before is untouched'
     const advice = adviceFor[reason] ?? ''
-    throw new BackupFailedError(`Cannot keep a backup in "${path}" (${reason}); ${state}${advice}`, {
-      cause: error,
-    })
+    const message = `Cannot keep a backup in "${path}" (${reason}); ${state}${advice}`
+    throw new BackupFailedError(message, { cause: error })
   }
 }
 
@@ -119,12 +117,12 @@ const adviceFor: Readonly<Record<string, string>> = {
   EROFS: '; name a folder that can be written',
 }
 
-/** Removes what backups to the same file left that were killed; a younger one may still be written. */
+/** Removes temporary files of killed backups to the same file; younger ones may still be written. */
 async function sweepAbandoned(path: string, files: FileSystem) {
   const folder = dirname(path)
   for (const entry of await files.readdir(folder)) {
     if (temporaryFileOf(entry) !== basename(path)) continue
-    // Another backup may have been completed meanwhile.
+    // Another backup may have completed meanwhile.
     const found = await ifPresent(files.lstat(join(folder, entry)))
     if (found !== undefined && found.mtimeMs < Date.now() - ABANDONED_MS)
       await removeIfPresent(join(folder, entry), files)

@@ -9,19 +9,18 @@ import {
 import { dataPaths } from '../files/data-folder.ts'
 import { createLog } from '../log.ts'
 
-/** Where a command tells what goes wrong. */
-interface Teller {
+/** Shows a failure. */
+interface Terminal {
   readonly screen: { write(text: string): unknown }
 }
 
 /**
- * Adds to the audit trail of a folder what a command has done. Never rejects, because it is done: what keeps the line out
- * is said on standard error.
+ * Adds what a command has done to the audit trail of a folder. Never rejects, as it is done: a failure is only shown.
  *
- * @param command What was typed, without names: "user add".
+ * @param command As typed, without names: "user add".
  */
 export function recordCommand(
-  context: Teller,
+  context: Terminal,
   folder: string,
   event: AuditEvent,
   command: string,
@@ -30,16 +29,16 @@ export function recordCommand(
   return withCommandTrail(context, folder, command, (trail, actor) => trail.record(event, actor, fields))
 }
 
-/** The same for more than one line. */
+/** The same for several lines. */
 export async function withCommandTrail(
-  { screen }: Teller,
+  { screen }: Terminal,
   folder: string,
   command: string,
   record: (trail: AuditTrail, actor: CommandActor) => Promise<void>,
 ): Promise<void> {
   const log = createLog('text', (line) => screen.write(line))
   try {
-    // To move the files on is left to the server: two that do so would lose one.
+    // Only the server rotates the files: two processes that do so would lose one.
     const trail = await openAuditTrail(dataPaths(folder), log, { bytesMax: Number.POSITIVE_INFINITY })
     await record(trail, { command, by: accountName() })
     await trail.close()
@@ -48,7 +47,7 @@ export async function withCommandTrail(
   }
 }
 
-/** Under which account of the machine this runs; in a container it may have no name. */
+/** The account of this process; in a container it may have no name. */
 function accountName(): string {
   try {
     return userInfo().username

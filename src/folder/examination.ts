@@ -18,20 +18,19 @@ const firstStartPending: Finding = {
   isDamage: false,
 }
 
-/**
- * Reads every file of a data folder, and changes nothing. A server may be writing it.
- */
+/** Reads every file of a data folder and changes nothing; a server may be running on it. */
 export async function examineFolder(folder: DataPaths, files: FileSystem): Promise<RecordsExamination> {
   const entries = await files.readdir(folder.path)
   const isInUse = entries.includes(dataFiles.accounts)
 
-  const { findings: ofRecords, stored } = await fileStorage(folder, files).examine(mustHaveJournal(entries))
+  const records = await fileStorage(folder, files).examine(mustHaveJournal(entries))
+  const { stored } = records
   const hasRecords = stored === undefined || stored.index.revision > 0
-  const ofSecrets = isInUse || hasRecords ? await examineSecrets(folder, files) : [firstStartPending]
+  const secretFindings = isInUse || hasRecords ? await examineSecrets(folder, files) : [firstStartPending]
   const others = entries
     .filter((entry) => entry === dataFiles.initialCredentials || !names.includes(entry))
     .map((name) => ({ name, words: describeOther(name), isDamage: false }))
-  return { findings: [...ofSecrets, ...ofRecords, ...others], stored }
+  return { findings: [...secretFindings, ...records.findings, ...others], stored }
 }
 
 async function examineSecrets(folder: DataPaths, files: FileSystem): Promise<Finding[]> {

@@ -13,16 +13,12 @@ export class RestoreFailedError extends ConnbookError {
   readonly code = 'restore_failed'
 }
 
-/** The backup is in the folder and counts from now on, but not all files are in their places. */
+/** The restore is committed, but not all files are in their places. */
 export class RestoreIncompleteError extends ConnbookError {
   readonly code = 'restore_incomplete'
 }
 
-/**
- * Puts the state of a backup in the place of whatever a folder holds.
- *
- * @returns The folder that keeps the old files; undefined when there were none.
- */
+/** Replaces what a folder holds by a backup; returns the folder that keeps the old files, if there were any. */
 export async function replaceState(
   folder: string,
   backup: Backup,
@@ -39,26 +35,23 @@ export async function replaceState(
     await accountsDocument(paths.path, files).write(backup.accounts)
     await replacement.commit()
   } catch (error) {
-    // What cannot be removed now is swept when the folder is next opened.
+    // What stays is swept when the folder is next opened.
     await replacement.abort().catch(() => {})
     throw notRestored(folder, error)
   }
   try {
     return await finishReplacement(folder, stateFiles, files)
   } catch (error) {
-    throw new RestoreIncompleteError(
-      `The restore to "${folder}" is not complete (${systemCode(error) ?? error}); start connbook, which completes it`,
-      { cause: error },
-    )
+    const reason = systemCode(error) ?? error
+    const message = `The restore to "${folder}" is not complete (${reason}); start connbook, which completes it`
+    throw new RestoreIncompleteError(message, { cause: error })
   }
 }
 
-/** An error of the system's as one that says that nothing has changed; any other as it is. */
+/** Wraps a system error to say that nothing has changed; any other error stays as it is. */
 function notRestored(folder: string, error: unknown): unknown {
   const code = systemCode(error)
   if (error instanceof ConnbookError || code === undefined) return error
-  return new RestoreFailedError(
-    `Cannot restore to "${folder}" (${code}); nothing has changed; see whether the disk works and has room`,
-    { cause: error },
-  )
+  const advice = 'nothing has changed; see whether the disk works and has room'
+  return new RestoreFailedError(`Cannot restore to "${folder}" (${code}); ${advice}`, { cause: error })
 }

@@ -14,19 +14,15 @@ import { fileStorage } from '../storage/file/file-storage.ts'
 
 const READ_ATTEMPTS_MAX = 5
 
-/** What a first start makes after the journal and before the accounts. */
-const laterFiles: readonly string[] = [dataFiles.revocations, dataFiles.keys]
+/** Made by a first start after the journal. */
+const laterFiles: readonly string[] = [dataFiles.revocations, dataFiles.keys, dataFiles.accounts]
 
-/** Whether a first start, complete or not, has made a journal, so that its absence is damage. */
+/** Whether a first start got beyond making the journal, so that a missing journal is damage. */
 export function mustHaveJournal(entries: readonly string[]): boolean {
-  return entries.some((entry) => entry === dataFiles.accounts || laterFiles.includes(entry))
+  return entries.some((entry) => laterFiles.includes(entry))
 }
 
-/**
- * Checks a folder without accounts: it is new, or a first start was interrupted, or the accounts were lost.
- *
- * @throws {DamagedFileError} in the last case.
- */
+/** Checks that a folder without accounts never had any. @throws {DamagedFileError} if it has had records. */
 export async function checkNeverStarted(folder: DataPaths, files: FileSystem): Promise<void> {
   const mustExist = mustHaveJournal(await files.readdir(folder.path))
   const { index } = await fileStorage(folder, files).read(mustExist)
@@ -34,9 +30,10 @@ export async function checkNeverStarted(folder: DataPaths, files: FileSystem): P
 }
 
 /**
- * Checks, for commands on a folder that a server has used, that it is one: a mistyped path must not become a new folder.
+ * Checks that a server has used a folder: a command with a mistyped path must not make a new one.
  *
- * @throws {FolderRefusedError} also as `checkDataFolder` does.
+ * @throws {FolderRefusedError} if not, or as `checkDataFolder` does.
+ * @throws {DamagedFileError} if the accounts are missing.
  */
 export async function checkUsedFolder(folder: string): Promise<void> {
   try {
@@ -50,11 +47,7 @@ export async function checkUsedFolder(folder: string): Promise<void> {
   await checkDataFolder(folder)
 }
 
-/**
- * Checks, before anything else is said of a folder, that it is one of connbook, in whatever state.
- *
- * @throws {FolderRefusedError}
- */
+/** @throws {FolderRefusedError} if a folder holds no file of connbook. */
 export async function checkHasData(folder: string): Promise<void> {
   try {
     const entries = await realFileSystem.readdir(folder)
@@ -66,17 +59,17 @@ export async function checkHasData(folder: string): Promise<void> {
 }
 
 /**
- * Reads a folder, again when a restore has replaced its files meanwhile.
+ * Reads a folder, again if a restore replaced its files meanwhile.
  *
- * @throws {FolderRefusedError} while a restore is going on; also what `read` throws.
+ * @throws {FolderRefusedError} during a restore; also what `read` throws.
  */
 export async function readBetweenRestores<T>(folder: string, read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     await checkNotRestoring(folder)
-    const before = await lookOfKeys(folder)
+    const before = await keysVersion(folder)
     const [outcome] = await Promise.allSettled([read()])
     await checkNotRestoring(folder)
-    const isUndisturbed = (await lookOfKeys(folder)) === before
+    const isUndisturbed = (await keysVersion(folder)) === before
     if (!isUndisturbed && attempt < READ_ATTEMPTS_MAX) continue
     if (outcome.status === 'rejected') throw outcome.reason
     if (isUndisturbed) return outcome.value
@@ -85,15 +78,14 @@ export async function readBetweenRestores<T>(folder: string, read: () => Promise
 }
 
 /**
- * What differs when a restore has been there, because each brings new keys. So does a rotation of keys, after which
- * reading again does no harm; but it also frees an inode, which a restore behind it may get.
+ * Changes with each restore, which brings new keys; also with a rotation of keys, where reading again does no harm.
+ * Includes the time, because a restore may get the inode that a rotation freed.
  */
-async function lookOfKeys(folder: string): Promise<string | undefined> {
+async function keysVersion(folder: string): Promise<string | undefined> {
   const found = await ifPresent(realFileSystem.lstat(join(folder, dataFiles.keys)))
   return found && `${found.ino} ${found.mtimeMs}`
 }
 
-/** Nothing is there of what a first start makes. */
 export function noData(folder: string): FolderRefusedError {
   return new FolderRefusedError(
     `Cannot find anything of connbook in "${folder}"; name its data folder with --data, or start connbook to make one`,

@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
-/** Writes a line once the answer has gone out, or its connection has been closed. */
+/** Logs a request once its answer is sent, or its connection closed. */
 export function logWhenDone(request: IncomingRequest, log: Log): void {
   const { response } = request
   response.once('close', () => {

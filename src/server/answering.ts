@@ -10,10 +10,10 @@ import { lingerOnClose } from './linger.ts'
 import type { ListenerParts } from './listener-parts.ts'
 import { writeReply } from './write-reply.ts'
 
-/** Carries a request out, unless its connection has ended, and sends the reply. */
+/** Runs a request and sends the reply; does nothing on a connection that has ended. */
 export type Answer = (incoming: IncomingMessage, request: IncomingRequest, connection: Connection) => void
 
-/** @param server Once it does not listen any more, each answer ends its connection. */
+/** @param server Once it stops listening, each answer closes its connection. */
 export function createAnswering(
   { connections, metrics, turns, log, fixedHeaders }: ListenerParts,
   app: App,
@@ -25,7 +25,7 @@ export function createAnswering(
     metrics.begin(request)
     if (hasAccessLog) logWhenDone(request, log)
     const fault = findFramingFault(incoming)
-    // Node's parser throws away what it has read behind a request that asks for an upgrade.
+    // Node's parser drops what follows a request for an upgrade.
     const isUpgrade = incoming.headers.upgrade !== undefined
     if (fault !== undefined || isUpgrade || !request.response.shouldKeepAlive) connection.isClosing = true
     if (fault !== undefined) return send(request, connection, problemReply(fault))
@@ -35,13 +35,13 @@ export function createAnswering(
     else send(request, connection, reply)
   }
 
-  /** A client that is told to come back later waits first: otherwise it would keep the server busy with refusing. */
+  /** Delays a reply with `Retry-After`, so that a client that retries at once cannot keep the server busy. */
   function sendLater(request: IncomingRequest, connection: Connection, reply: Reply) {
     if (reply.headers['Retry-After'] === undefined) send(request, connection, reply)
     else setTimeout(() => send(request, connection, reply), REFUSAL_PAUSE_MS)
   }
 
-  /** A reply that cannot be sent costs its connection and nothing else. */
+  /** A reply that cannot be sent ends its own connection only. */
   function send(request: IncomingRequest, connection: Connection, reply: Reply) {
     try {
       if (request.isBodyRefused) lingerOnClose(connection.socket, turns)
@@ -50,7 +50,7 @@ export function createAnswering(
       if (streamed === undefined) return metrics.end(request, reply.status)
       const end = () => {
         metrics.end(request, reply.status)
-        // Its head was written before anybody knew that the connection would end.
+        // Its head may have been sent before the drain, without `Connection: close`.
         if (!server.listening) server.closeIdleConnections()
       }
       void streamed.catch((error: unknown) => logFailure(request, error)).then(end)

@@ -9,7 +9,7 @@ import type { Log } from '../log.ts'
 /** Turns a request into a reply; never throws, never rejects. */
 export type App = (request: Request) => Reply | Promise<Reply>
 
-/** Why a server that has just been started does not serve yet. */
+/** Why a starting server is not ready. */
 export const STILL_READING = 'The records are still being read'
 
 const REALM = 'Bearer realm="connbook"'
@@ -19,7 +19,7 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
  * The one place where a request meets a resource: match, authenticate, handle, reply.
  *
  * @param routes Every route of every resource.
- * @param basePath What stands before every path: empty, or `/like/this`.
+ * @param basePath Prefix of every path: empty, or `/like/this`.
  */
 export function createApp(
   routes: readonly Route[],
@@ -53,8 +53,7 @@ export function createApp(
     }
     if (match === undefined) throw new Problem(404, 'unknown_path', 'There is nothing at this path')
     if (route !== undefined) {
-      // What is here and takes the method is no secret to somebody who may read. Whether a record exists, and what is
-      // wrong with a body, is not looked at for a change that would be refused anyway.
+      // Refused before the handler looks at record or body; a reader may see 404 and 405.
       if (route.access === 'write') checkMayWrite(request)
       return route.handle(request, match.parameter)
     }
@@ -64,13 +63,13 @@ export function createApp(
     })
   }
 
-  /** Lets pass who has a valid credential and was not led here by another site. */
+  /** Checks the credential and, if it is a cookie, that the request is not cross-site. */
   function admit(request: Request): Promise<never> | undefined {
     const credential = authenticator.authenticate(request)
     if (credential === undefined) return refuse(request)
     if (credential.carrier === 'cookie') checkSameSite(request)
     request.principal = credential.principal
-    // A body can take half a minute to come.
+    // The body may take half a minute to arrive.
     if (!SAFE_METHODS.has(request.method)) {
       request.checkAgain = () =>
         authenticator.authenticate(request) === undefined ? refuse(request) : undefined
@@ -78,7 +77,7 @@ export function createApp(
     return undefined
   }
 
-  /** @throws {Problem} 403; also what it returns rejects so. */
+  /** @throws {Problem} 403; while an expiry is being made durable, the promise rejects with it instead. */
   function refuse(request: Request): Promise<never> {
     const refusal = notAuthenticated(request)
     const { remembering } = authenticator
@@ -93,11 +92,8 @@ export function createApp(
         request_id: request.requestId,
         reason: error instanceof Error ? error.stack : String(error),
       })
-      problem = new Problem(
-        500,
-        'internal',
-        'The request could not be completed; the log of the server says why',
-      )
+      const message = 'The request could not be completed; the log of the server says why'
+      problem = new Problem(500, 'internal', message)
     }
     const route = match === 'malformed' ? undefined : match?.route
     return route?.problemReply?.(problem) ?? problemReply(problem)
@@ -107,8 +103,8 @@ export function createApp(
 /**
  * Answers while the records are still being read.
  *
- * @param routes Public ones, which need nothing that is still being read.
- * @param next What is to answer everything else, as soon as it is there; undefined when that takes long: then it is 503.
+ * @param routes Public routes that need no records.
+ * @param next Answers everything else once it is ready; undefined if that takes long, and the answer is 503.
  */
 export function createStartingApp(
   routes: readonly Route[],
@@ -126,19 +122,19 @@ export function createStartingApp(
       if (error instanceof Problem) return problemReply(error)
       throw error
     }
-    return next.then((app) => (app === undefined ? problemReply(stillStarting()) : app(request)))
+    return next.then((app) => (app === undefined ? stillStarting() : app(request)))
   }
 }
 
-/** Also notes on the request what it leads to. */
+/** Also sets the request's `pattern`. */
 function matchOf(router: Router, request: Request): ReturnType<Router['match']> {
   const match = router.match(request.method, request.path)
   if (match !== undefined && match !== 'malformed') request.pattern = match.pattern
   return match
 }
 
-function stillStarting(): Problem {
-  return new Problem(503, 'starting', STILL_READING, { headers: { 'Retry-After': '1' } })
+function stillStarting(): Reply {
+  return problemReply(new Problem(503, 'starting', STILL_READING, { headers: { 'Retry-After': '1' } }))
 }
 
 export function problemReply(problem: Problem): Reply {
@@ -149,14 +145,14 @@ export function problemReply(problem: Problem): Reply {
   }
 }
 
-/** @throws {Problem} 403 when another site's page makes a browser change something here, or try passwords. */
+/** @throws {Problem} 403 if a page of another site makes the browser change something, or log in. */
 function checkSameSite(request: Request) {
   if (SAFE_METHODS.has(request.method) || !isCrossSite(request)) return
   const message = 'A page of another site made this request'
   throw new Problem(403, 'cross_site', message, { headers: { 'WWW-Authenticate': REALM } })
 }
 
-/** @throws {Problem} 403 that tells which scope is missing (RFC 6750 section 3.1). */
+/** @throws {Problem} 403 with the missing scope (RFC 6750 section 3.1). */
 function checkMayWrite({ principal }: Request) {
   if (principal?.scope === FULL_SCOPE) return
   const headers = { 'WWW-Authenticate': `${REALM}, error="insufficient_scope", scope="write"` }
@@ -164,14 +160,13 @@ function checkMayWrite({ principal }: Request) {
   throw new Problem(403, 'insufficient_scope', message, { headers })
 }
 
-/** Tells what is wrong only when a bearer was sent (RFC 6750 section 3.1). */
+/** Gives an error code only if a bearer token was sent (RFC 6750 section 3.1). */
 function notAuthenticated(request: Request): Problem {
   const { authorization } = request.headers
   if (authorization !== undefined && readBearer(authorization) !== undefined) {
     const headers = { 'WWW-Authenticate': `${REALM}, error="invalid_token"` }
-    return new Problem(403, 'invalid_token', 'The token is not valid, or not any more; get a new one', {
-      headers,
-    })
+    const message = 'The token is not valid, or not any more; get a new one'
+    return new Problem(403, 'invalid_token', message, { headers })
   }
   const message = 'Log in at /login, or get a token at /v1/auth/token'
   return new Problem(403, 'not_authenticated', message, { headers: { 'WWW-Authenticate': REALM } })

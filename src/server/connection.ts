@@ -2,28 +2,27 @@ import type { Socket } from 'node:net'
 import type { IncomingRequest } from './incoming-request.ts'
 import { type Origin, unmapped } from './proxy-trust.ts'
 
-/** What is kept of one connection from request to request. */
 export class Connection {
-  /** What requests come in on: TLS, as soon as that is there. */
+  /** The TCP socket; after a TLS handshake, the TLS socket. */
   socket: Socket
-  /** What the connection itself tells of the caller. */
+  /** The peer, which may be a proxy. */
   origin: Origin
-  /** The request that has come in last: whatever follows has to wait for the answer to it. */
+  /** The newest request; the next one waits for its answer. */
   last: IncomingRequest | undefined
-  /** Nothing more is taken: what follows a request that cannot be trusted may be smuggled. */
+  /** No further request is run: after a framing fault, the next one may be smuggled. */
   isClosing = false
-  /** The parser has given it up; it says so again with every further byte. */
+  /** Node's parser has failed; it reports that again with every further read. */
   isBroken = false
-  /** Rises, over all connections, with each request. */
+  /** Sequence number, over all connections, of its last use. */
   touched = 0
 
-  /** @param address Of the other end. */
+  /** @param address The peer's. */
   constructor(socket: Socket, address: string) {
     this.socket = socket
     this.origin = { address: unmapped(address), isSecure: false }
   }
 
-  /** TLS is there. */
+  /** After the TLS handshake. */
   secure(socket: Socket): void {
     this.socket = socket
     this.origin = { address: this.origin.address, isSecure: true }

@@ -2,81 +2,73 @@ import type { Socket } from 'node:net'
 import { Connection } from './connection.ts'
 
 /**
- * The open connections, in the order in which one gives way when there are too many: first those that have never shown
- * a good credential, then the others, and among each the one that has been quiet for longest.
+ * The open connections. At the limit, a new one closes the one unused for longest; those that never showed a valid
+ * credential go first.
  */
 export class Connections {
   readonly #max: number
-  readonly #giveWay: (connection: Connection) => void
+  readonly #cutOff: (connection: Connection) => void
   readonly #strangers = new Group()
   readonly #known = new Group()
-  /** By the socket of TCP, and also by that of TLS. */
+  /** By TCP socket, and by TLS socket once there is one. */
   readonly #bySocket = new WeakMap<Socket, Connection>()
-  /** By their ends, for one of TLS to find what it runs over. */
-  readonly #byEnds = new Map<string, Connection>()
+  /** By address pair: links a TLS socket to its TCP connection. */
+  readonly #byAddresses = new Map<string, Connection>()
   #touches = 0
 
-  /** @param giveWay Closes a connection to make room for another. */
-  constructor(max: number, giveWay: (connection: Connection) => void) {
+  /** @param cutOff Closes a connection to make room for another. */
+  constructor(max: number, cutOff: (connection: Connection) => void) {
     this.#max = max
-    this.#giveWay = giveWay
+    this.#cutOff = cutOff
   }
 
   get count(): number {
     return this.#strangers.members.size + this.#known.members.size
   }
 
-  /**
-   * Takes a new connection in; another gives way to it when there are `max` already.
-   *
-   * @param address Of the other end.
-   */
+  /** Adds a new connection, from the peer's `address`; at `max`, another one is cut off first. */
   add(socket: Socket, address = socket.remoteAddress ?? ''): void {
     if (this.count >= this.#max) this.#makeRoom()
-    const ends = endsOf(socket)
+    const addresses = addressesOf(socket)
     const connection = new Connection(socket, address)
     this.touch(connection)
     this.#strangers.members.add(connection)
     this.#bySocket.set(socket, connection)
-    if (ends !== undefined) this.#byEnds.set(ends, connection)
+    if (addresses !== undefined) this.#byAddresses.set(addresses, connection)
     socket.once('close', () => {
       this.#remove(connection)
-      if (ends !== undefined && this.#byEnds.get(ends) === connection) this.#byEnds.delete(ends)
+      if (addresses === undefined || this.#byAddresses.get(addresses) !== connection) return
+      this.#byAddresses.delete(addresses)
     })
   }
 
-  /** TLS is there: what happens on `secured` happens on the connection that carries it. */
+  /** Links a TLS socket, after its handshake, to the connection that carries it. */
   join(secured: Socket): void {
-    const connection = this.#byEnds.get(endsOf(secured) ?? '')
+    const connection = this.#byAddresses.get(addressesOf(secured) ?? '')
     if (connection === undefined) return
     connection.secure(secured)
     this.#bySocket.set(secured, connection)
   }
 
-  /** The connection that a socket is, or runs over; undefined when it was closed before one could see whose it is. */
+  /** The connection of a TCP or TLS socket; undefined for a TLS socket that closed before `join`. */
   of(socket: Socket): Connection | undefined {
     return this.#bySocket.get(socket)
   }
 
-  /** A request has begun to come in. */
+  /** Marks a connection as the last one used. */
   touch(connection: Connection): void {
     this.#touches += 1
     connection.touched = this.#touches
   }
 
-  /** A request on it has shown a good credential. */
+  /** Marks a connection as authenticated. */
   trust(connection: Connection): void {
     if (this.#strangers.members.delete(connection)) this.#known.members.add(connection)
   }
 
-  /**
-   * Reads nothing more from any of them until the function that this returns is called; what was paused already stays
-   * so.
-   */
+  /** Pauses every connection; the function returned resumes those that were not paused before. */
   hold(): () => void {
-    const held = this.#all()
-      .map(({ socket }) => socket)
-      .filter((socket) => !socket.isPaused())
+    const held = this.#all().flatMap(({ socket }) => (socket.isPaused() ? [] : socket))
     for (const socket of held) socket.pause()
     return () => {
       for (const socket of held) socket.resume()
@@ -94,9 +86,9 @@ export class Connections {
   #makeRoom() {
     const quietest = this.#strangers.takeQuietest() ?? this.#known.takeQuietest()
     if (quietest === undefined) return
-    // Its place is free at once, but it is told of only later.
+    // Not left to its event `close`, which comes later.
     this.#remove(quietest)
-    this.#giveWay(quietest)
+    this.#cutOff(quietest)
   }
 
   #remove(connection: Connection) {
@@ -105,13 +97,13 @@ export class Connections {
   }
 }
 
-/** Connections of one kind. A request only leaves a number on its own; they are sorted when one must give way. */
+/** Connections by last use. A request only sets a number; they are sorted when one must be closed. */
 class Group {
   readonly members = new Set<Connection>()
-  /** The quietest last, as it was when they were sorted; whoever is not among them has been touched since. */
+  /** Quietest last, as of the last sorting; a connection that is missing has been touched since. */
   #sorted: { readonly connection: Connection; readonly touched: number }[] = []
 
-  /** The caller is to remove it; undefined when there is none. */
+  /** The caller must remove it from `members`. */
   takeQuietest(): Connection | undefined {
     const quietest = this.#takeSorted()
     if (quietest !== undefined) return quietest
@@ -129,11 +121,8 @@ class Group {
   }
 }
 
-/**
- * Node does not tell what a TLS socket runs over, but both have the same ends. Those of a Unix socket have no names, and
- * carry no TLS.
- */
-function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string | undefined {
+/** The same for a TLS socket and the TCP socket below it, which Node hides. Unix sockets have none, and no TLS. */
+function addressesOf({ remoteAddress, remotePort, localAddress }: Socket): string | undefined {
   if (remoteAddress === undefined) return undefined
   return `${remoteAddress} ${remotePort} ${localAddress}`
 }

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import type { Connection } from './connection.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
-/** Makes what closes a connection to make room for others, counts it, and tells of it from time to time. */
+/** Closes connections to make room, counts them, and logs at most one per CUT_OFF_LOG_PAUSE_MS. */
 export function createCutOff(log: Log, metrics: RequestMetrics) {
   let loggedMs = Number.NEGATIVE_INFINITY
   return ({ socket, origin }: Connection, reason: string): void => {

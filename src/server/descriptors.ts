@@ -1,18 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../limits.ts'
 
-export interface ConnectionsLimit {
-  /** Connections that may be open at once. */
-  readonly connections: number
-  /** The limit on open files that makes them fewer than CONNECTIONS_MAX; undefined when it does not. */
-  readonly openFiles?: number
-}
-
 /**
- * How many connections this process can have open and still open files: without a descriptor no snapshot could be
- * written, and no connection taken. Only Linux tells; elsewhere it is CONNECTIONS_MAX.
+ * Finds how many connections may be open at once, so that descriptors stay free for files, such as a snapshot. Only
+ * Linux tells; elsewhere it is CONNECTIONS_MAX.
+ *
+ * @returns `openFiles` is the limit on open files, absent unless it lowers `connections`.
  */
-export function findConnectionsLimit(): ConnectionsLimit {
+export function findConnectionsLimit(): { connections: number; openFiles?: number } {
   const openFiles = findOpenFilesMax()
   if (openFiles === undefined) return { connections: CONNECTIONS_MAX }
   const free = openFiles - readdirSync('/proc/self/fd').length - DESCRIPTORS_RESERVED
@@ -21,7 +16,7 @@ export function findConnectionsLimit(): ConnectionsLimit {
     : { connections: Math.max(1, free), openFiles }
 }
 
-/** The soft limit, which Node raises to the hard one when it starts. */
+/** The soft limit, which Node raises to the hard one at its start. */
 function findOpenFilesMax(): number | undefined {
   try {
     const soft = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]

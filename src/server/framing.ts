@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Problem } from '../http/problem.ts'
 import { HEADER_BYTES_MAX, HEADER_FIELDS_MAX } from '../limits.ts'
 
-/** Fields of which a second one would make the request mean two things. */
+/** Fields that make a request ambiguous if they occur twice. */
 const SINGLETONS = new Set([
   'host',
   'authorization',
@@ -14,16 +14,16 @@ const SINGLETONS = new Set([
   'sec-fetch-site',
 ])
 
-/** A name or an address, and a port (RFC 3986 section 3.2.2); it may be empty (RFC 9112 section 3.2). */
+/** A host and an optional port (RFC 3986 section 3.2.2); may be empty (RFC 9112 section 3.2). */
 const AUTHORITY = /^(?:\[[\da-fA-F:.]{2,}\]|(?:[\w.~!$&'()*+,;=-]|%[\da-fA-F]{2})*)(?::\d*)?$/
 
-/** Names and values. */
+/** Counted as names and values. */
 const MANY_HEADERS = 200
 
-/** The last one that was found sound: nearly every request has the same. */
+/** The last valid Host: nearly every request has the same. */
 let soundHost = ''
 
-/** What Node's parser lets through and a server must not (RFC 9112); undefined for a sound request. */
+/** Finds what Node's parser accepts, but a server must reject (RFC 9112). */
 export function findFramingFault(incoming: IncomingMessage): Problem | undefined {
   const { httpVersion } = incoming
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
@@ -55,13 +55,12 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
   return undefined
 }
 
-/** Request line and header fields together are too long. */
 export function headerTooLarge(): Problem {
   const message = `Request line and headers are longer than ${HEADER_BYTES_MAX} bytes, or more than ${HEADER_FIELDS_MAX} fields`
   return new Problem(431, 'header_too_large', message)
 }
 
-/** The parser does not count what stands between names and values, which adds up where there are many. */
+/** Node's parser does not count the separators, which add up over many fields. */
 function isHeaderTooLarge({ rawHeaders }: IncomingMessage): boolean {
   if (rawHeaders.length <= MANY_HEADERS) return false
   return rawHeaders.reduce((bytes, text) => bytes + text.length + 2, 0) > HEADER_BYTES_MAX

@@ -23,13 +23,13 @@ const options = {
   keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   maxHeaderSize: HEADER_BYTES_MAX,
   noDelay: true,
-  // A missing Host is answered like any other fault of framing.
+  // `findFramingFault` checks the header.
   requireHostHeader: false,
-  // Requests without a body, which are most, need no stream.
+  // Most requests have no body, so they need no stream.
   optimizeEmptyRequests: true,
 }
 
-/** Node's server with our limits, not yet listening; it speaks TLS when it is given a certificate. */
+/** Makes Node's server with our limits; with TLS if a certificate is given. */
 export function createHttpServer(tls: TlsTexts | undefined): Server {
   const server = tls === undefined ? createServer(options) : createTlsServer(tls)
   server.maxHeadersCount = HEADER_FIELDS_MAX
@@ -37,7 +37,7 @@ export function createHttpServer(tls: TlsTexts | undefined): Server {
   return Object.assign(server, { httpAllowHalfOpen: true })
 }
 
-/** Loads Node's TLS only here: that takes a third of a start. */
+/** Loads Node's TLS only when it is needed: loading takes a third of a start. */
 function createTlsServer(tls: TlsTexts): TlsServer {
   const { createServer: create } = process.getBuiltinModule('node:https')
   return create({ ...options, ...contextOf(tls), handshakeTimeout: HEADERS_TIMEOUT_MS })
@@ -51,7 +51,6 @@ export function replaceCertificate(server: Server, tls: TlsTexts): void {
   ;(server as TlsServer).setSecureContext(contextOf(tls))
 }
 
-/** The settings of a handshake. */
 function contextOf({ cert, key }: TlsTexts): SecureContextOptions {
   return { cert, key, minVersion: 'TLSv1.2' }
 }

@@ -11,7 +11,10 @@ import {
 import type { Origin } from './proxy-trust.ts'
 import type { Turns } from './turns.ts'
 
-const noBody = Buffer.alloc(0)
+const noBody: Buffer = Buffer.alloc(0)
+
+type Reject = (error: unknown) => void
+type Reading<Body> = (incoming: IncomingMessage, resolve: (body: Body) => void, reject: Reject) => void
 
 /** A request as Node has parsed it. */
 export class IncomingRequest implements Request {
@@ -24,7 +27,7 @@ export class IncomingRequest implements Request {
   readonly isSecure: boolean
   principal?: Principal
   pattern?: string
-  /** When it began to be answered, by `performance.now()`. */
+  /** Start of its handling, by `performance.now()`. */
   beganMs = 0
   checkAgain?: () => Promise<never> | undefined
   readonly response: ServerResponse
@@ -32,9 +35,9 @@ export class IncomingRequest implements Request {
   readonly #turns: Turns
   #isContinued = false
   #breakage: Problem | undefined
-  #refuseBody: ((problem: Problem) => void) | undefined
+  #refuseBody: Reject | undefined
 
-  /** @param turns For bodies that take long to read. */
+  /** @param turns For long bodies. */
   constructor(
     incoming: IncomingMessage,
     response: ServerResponse,
@@ -56,10 +59,7 @@ export class IncomingRequest implements Request {
     this.#turns = turns
   }
 
-  /**
-   * Whether a body is still to come that is not worth waiting for, so that the connection has to end. One that is
-   * short by its own account is read and thrown away by Node, and the connection goes on.
-   */
+  /** Whether the connection must end, because the rest of the body is refused. Node drains a short one by itself. */
   get isBodyRefused(): boolean {
     if (this.#breakage !== undefined) return true
     if (!this.#hasBody || this.#incoming.complete) return false
@@ -68,52 +68,42 @@ export class IncomingRequest implements Request {
   }
 
   async readBody(): Promise<Buffer> {
-    const body = await this.#collectBody()
+    const body = await this.#receive(noBody, BODY_BYTES_MAX, collect)
     if (body.length > BODY_AT_ONCE_BYTES_MAX) await new Promise<void>(this.#turns)
-    const refusal = this.checkAgain?.()
-    if (refusal !== undefined) await refusal
+    await this.checkAgain?.()
     return body
   }
 
   async readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void> {
-    if (this.#hasBody) {
-      if (Number(this.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax)
-      this.#askForBody()
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
+    await this.#receive<void>(undefined, bytesMax, (incoming, resolve, reject) =>
+      handOver(incoming, bytesMax, take, this.#turns, resolve, reject),
+    )
+    await this.checkAgain?.()
+  }
+
+  /** Reads the body, after a 100 (Continue) if the client waits for one. Without a body, Node emits no `end`. */
+  #receive<Body>(withoutBody: Body, bytesMax: number, read: Reading<Body>): Promise<Body> {
+    const { promise, resolve, reject } = Promise.withResolvers<Body>()
+    if (!this.#hasBody) resolve(withoutBody)
+    else if (Number(this.headers['content-length'] ?? 0) > bytesMax) reject(tooLarge(bytesMax))
+    else {
+      if (this.#isHeldBack) {
+        this.#isContinued = true
+        this.response.writeContinue()
+      }
       this.#refuseBody = reject
-      if (this.#breakage === undefined) handOver(this.#incoming, bytesMax, take, this.#turns, resolve, reject)
+      if (this.#breakage === undefined) read(this.#incoming, resolve, reject)
       else reject(this.#breakage)
-      await promise
     }
-    const refusal = this.checkAgain?.()
-    if (refusal !== undefined) await refusal
-  }
-
-  #askForBody() {
-    if (!this.#isHeldBack) return
-    this.#isContinued = true
-    this.response.writeContinue()
-  }
-
-  #collectBody(): Promise<Buffer> {
-    // Node tells of no end where nothing can come.
-    if (!this.#hasBody) return Promise.resolve(noBody)
-    if (Number(this.headers['content-length'] ?? 0) > BODY_BYTES_MAX)
-      return Promise.reject(tooLarge(BODY_BYTES_MAX))
-    this.#askForBody()
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-    this.#refuseBody = reject
-    if (this.#breakage === undefined) collect(this.#incoming, resolve, reject)
-    else reject(this.#breakage)
     return promise
   }
 
-  /** Whether everything that belongs to the request has come. */
+  /** Whether the whole request has arrived. */
   get isComplete(): boolean {
     return this.#incoming.complete
   }
 
-  /** Tells that the rest of the body cannot be read; whoever waits for it, now or later, is told why. */
+  /** Fails the reading of the body, now or later: the rest of it cannot be parsed. */
   breakOff(problem: Problem): void {
     this.#breakage = problem
     this.#refuseBody?.(problem)
@@ -123,18 +113,14 @@ export class IncomingRequest implements Request {
     return this.headers['content-length'] !== undefined || this.headers['transfer-encoding'] !== undefined
   }
 
-  /** Whether the client waits to be asked for the body, which HTTP/1.0 does not know (RFC 9110 section 10.1.1). */
+  /** Whether the client waits for a 100 (Continue), which HTTP/1.0 does not know (RFC 9110 section 10.1.1). */
   get #isHeldBack(): boolean {
     if (this.headers.expect === undefined || this.#isContinued) return false
     return this.#hasBody && this.#incoming.httpVersion !== '1.0'
   }
 }
 
-function collect(
-  incoming: IncomingMessage,
-  resolve: (body: Buffer) => void,
-  reject: (problem: Problem) => void,
-): void {
+function collect(incoming: IncomingMessage, resolve: (body: Buffer) => void, reject: Reject): void {
   let chunks: Buffer[] = []
   let bytes = 0
   let pieces = 0
@@ -142,15 +128,15 @@ function collect(
     bytes += chunk.length
     pieces += 1
     if (bytes <= BODY_BYTES_MAX && pieces <= BODY_PIECES_MAX) {
-      // A body of one-byte chunks would otherwise take hundreds of times its length.
+      // Many one-byte chunks would take hundreds of times their length in memory.
       if (chunks.length === BODY_PIECES_HELD_MAX) chunks = [Buffer.concat(chunks)]
       chunks.push(chunk)
       return
     }
     incoming.off('data', onData)
     if (bytes > BODY_BYTES_MAX) return reject(tooLarge(BODY_BYTES_MAX))
-    reject(inTooManyPieces())
-    // No answer: the parser goes through the rest of what was read at once only when the socket is gone.
+    reject(new Problem(413, 'body_too_large', `The body comes in more than ${BODY_PIECES_MAX} pieces`))
+    // No answer: the parser skips the rest of what it has read only once the socket is gone.
     incoming.destroy()
   }
   incoming.on('data', onData)
@@ -158,18 +144,18 @@ function collect(
   incoming.once('error', () => reject(incompleteBody()))
 }
 
-/** No more comes in than is taken. */
+/** Pauses the socket while a chunk is handled. */
 function handOver(
   incoming: IncomingMessage,
   bytesMax: number,
   take: (piece: Buffer) => void,
   turns: Turns,
   resolve: () => void,
-  reject: (error: unknown) => void,
+  reject: Reject,
 ): void {
   let bytes = 0
   let isTaking = false
-  // The end may be told before the last piece has had its turn.
+  // `end` may come before the last piece has had its turn.
   let hasEnded = false
   const onData = (chunk: Buffer) => {
     bytes += chunk.length
@@ -205,11 +191,7 @@ function tooLarge(bytesMax: number): Problem {
   return new Problem(413, 'body_too_large', `The body is longer than ${bytesMax} bytes`)
 }
 
-function inTooManyPieces(): Problem {
-  return new Problem(413, 'body_too_large', `The body comes in more than ${BODY_PIECES_MAX} pieces`)
-}
-
-/** Nobody will see this answer: the connection ended before the body did. */
+/** Never sent: the connection ended before the body did. */
 function incompleteBody(): Problem {
   return new Problem(400, 'incomplete_body', 'The body ended before its time')
 }

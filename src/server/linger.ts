@@ -3,12 +3,11 @@ import { LINGER_MS } from '../limits.ts'
 import type { Turns } from './turns.ts'
 
 /**
- * Makes the end of a connection gentle: a socket that is closed with bytes unread resets the connection, and the
- * client may lose the answer that is on its way. So the sending half is closed first, and what still comes is read
- * and dropped for LINGER_MS (RFC 9112 section 9.6), no faster than others have their turn.
+ * Makes the socket close in two steps (RFC 9112 section 9.6). Closing with unread bytes resets the connection, and the
+ * client may lose the answer. So the sending half closes first, and input is dropped, in turns, for LINGER_MS.
  */
 export function lingerOnClose(socket: Socket, turns: Turns) {
-  // Node's parser reads past the stream until somebody listens for the data.
+  // Node's parser bypasses the stream until there is a listener for `data`.
   socket.on('data', () => {})
   socket.removeAllListeners('data')
   socket.on('data', () => {

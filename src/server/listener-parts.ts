@@ -11,7 +11,7 @@ export interface ListenerParts {
   readonly metrics: RequestMetrics
   readonly turns: Turns
   readonly log: Log
-  /** Names and values, in turn, that every answer carries. */
+  /** Of every answer: name, value, name, value and so on. */
   readonly fixedHeaders: readonly string[]
   readonly nameRequest: ReturnType<typeof createRequestIds>
   readonly cutOff: ReturnType<typeof createCutOff>

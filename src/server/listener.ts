@@ -18,17 +18,16 @@ import { createTurns } from './turns.ts'
 export interface ListenerOptions {
   readonly app: App
   readonly log: Log
-  /** Whether each answer is a line in the log. */
   readonly hasAccessLog: boolean
-  /** Proxies that are believed when they say who calls; none when not given. */
+  /** Peers whose `X-Forwarded-…` headers count; none if absent. */
   readonly trustedProxies?: Trust | undefined
-  /** Plain HTTP without it. */
+  /** Plain HTTP if absent. */
   readonly tls?: TlsTexts | undefined
 }
 
 /**
- * An address or a name, undefined for every address, IPv6 and IPv4; the path of a Unix socket; or the descriptor of a
- * socket on which another process has begun to listen.
+ * Where to listen: a port of a host (undefined: of every IPv4 and IPv6 address), the path of a Unix socket, or the
+ * descriptor of a socket on which another process has begun to listen.
  */
 export type Place =
   | { readonly port: number; readonly host: string | undefined }
@@ -39,32 +38,29 @@ export interface Listener {
   /** @returns The address listened on; undefined for a Unix socket. */
   listen(place: Place): Promise<AddressInfo | undefined>
   /**
-   * New connections get this certificate; open ones keep theirs. TLS sessions of the old one are not resumed: their
-   * clients get a full handshake.
+   * New connections get this certificate; open ones keep theirs. TLS sessions of the old one are not resumed.
    *
-   * @param tls Chain and key must belong together: nothing but a handshake would tell otherwise.
+   * @param tls The key must belong to the chain; this is not checked here.
    * @throws {Error} if the listener speaks plain HTTP, or OpenSSL cannot use the texts; nothing has changed.
    */
   useCertificate(tls: TlsTexts): void
-  /** Whether `drain` has been called. */
   readonly isDraining: boolean
-  /** Of requests and connections. */
   readonly metrics: readonly Family[]
-  /** Takes no more connections, answers what is in flight, and after `timeoutMs` cuts off what is left. */
+  /** Stops accepting, answers requests in flight, and destroys what is left after `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>
 }
 
-/** An answer is data, whatever a browser would make of it: nothing in it runs, is framed, or tells where it came from. */
+/** For browsers, answers are data: nothing in them runs or is framed, and their URL is no referrer. */
 const PROTECTIVE_HEADERS = [
   ...['X-Content-Type-Options', 'nosniff'],
   ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
   ...['Referrer-Policy', 'no-referrer'],
 ]
 
-/** What every answer over our own TLS carries; over plain HTTP it would mean nothing (RFC 6797 section 7.2). */
+/** Only over our own TLS: plain HTTP must not carry it (RFC 6797 section 7.2). */
 const TLS_HEADERS = ['Strict-Transport-Security', 'max-age=31536000']
 
-/** Turns sockets into requests and replies into bytes; nothing else touches a socket. */
+/** Turns sockets into requests, and replies into bytes. */
 export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: ListenerOptions): Listener {
   const limit = findConnectionsLimit()
   const metrics = new RequestMetrics()
@@ -85,7 +81,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
   const answer = createAnswering(parts, app, server, hasAccessLog)
   const receive = createRequestOrder(parts, trustedProxies, answer)
   const { refuseTunnel, refuseUnreadable } = createRawRefusals(parts)
-  /** The address that peers on a Unix socket are given; undefined on TCP. */
+  /** Address given to peers on a Unix socket; undefined on TCP. */
   let peerAddress: string | undefined
   let isDraining = false
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, receive)

@@ -3,37 +3,34 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { Caller } from '../http/message.ts'
 import { trimBlanks } from '../http/white-space.ts'
 
-/** What stands for the address of whoever comes in on a Unix socket, and there has none. */
+/** Stands for the address of a peer on a Unix socket, which has none. */
 export const UNIX_PEER = 'unix'
 
-/** Addresses that begin with the same bits; the address UNIX_PEER stands for itself. */
+/** The addresses that share the first `bits` with `address`; UNIX_PEER stands for itself. */
 export interface Network {
   readonly address: string
   readonly bits: number
 }
 
-/** Whether what an address says of others is believed. */
+/** Whether the peer with this address is a trusted proxy. */
 export type Trust = (address: string) => boolean
 
-/** Where a request comes from, and how. */
 export type Origin = Pick<Caller, 'address' | 'isSecure'>
 
 /**
  * Finds the caller behind proxies.
  *
- * `X-Forwarded-For` and `X-Forwarded-Proto` count only when a trusted proxy sent them. Each proxy adds the address that
- * it sees at the end, so the caller is the last address that is no trusted proxy's; what stands before it, anybody may
- * have made up.
+ * `X-Forwarded-For` and `X-Forwarded-Proto` count only if a trusted proxy sent them. Each proxy appends the address it
+ * sees, so the caller is the last address that is not a trusted proxy's; earlier ones may be forged.
  *
- * @param peer What the connection itself tells.
+ * @param peer The origin as the connection shows it.
  */
 export function findOrigin(peer: Origin, headers: IncomingHttpHeaders, isTrusted: Trust | undefined): Origin {
   if (isTrusted === undefined || !isTrusted(peer.address)) return peer
   const { 'x-forwarded-for': hops, 'x-forwarded-proto': schemes } = headers
-  const scheme = lastOf(schemes)?.toLowerCase()
   return {
     address: findAddress(peer.address, hops, isTrusted),
-    isSecure: scheme === undefined ? peer.isSecure : scheme === 'https',
+    isSecure: schemes === undefined ? peer.isSecure : listOf(schemes).at(-1)?.toLowerCase() === 'https',
   }
 }
 
@@ -46,17 +43,14 @@ export function createTrust(networks: readonly Network[]): Trust {
     address === UNIX_PEER ? isUnixTrusted : isIP(address) !== 0 && trusted.check(address, familyOf(address))
 }
 
-/**
- * An IPv4 address that a socket for both families shows as mapped (RFC 4291 section 2.5.5.2) loses that; with a zone
- * behind it, what were left would be no address.
- */
+/** Turns an IPv4-mapped address (RFC 4291 section 2.5.5.2) into plain IPv4, unless it has a zone: IPv4 has none. */
 export function unmapped(address: string): string {
   return address.startsWith('::') ? address.replace(/^::ffff:(?=\d+\.[\d.]+$)/i, '') : address
 }
 
 function findAddress(peer: string, hops: string | readonly string[] | undefined, isTrusted: Trust): string {
   let address = peer
-  for (const hop of [hops ?? []].flat().join(',').split(',').reverse()) {
+  for (const hop of listOf(hops).reverse()) {
     const claimed = parseHop(hop)
     if (claimed === undefined) break
     address = claimed
@@ -65,16 +59,15 @@ function findAddress(peer: string, hops: string | readonly string[] | undefined,
   return address
 }
 
-/** Some proxies add the port. */
+/** Drops the port, which some proxies add. */
 function parseHop(hop: string): string | undefined {
-  const text = trimBlanks(hop)
-  const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
-  // A zone means something on one machine only, and would make many addresses of one.
+  const address = /^\[(.+)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop
+  // A zone has a meaning on one machine only, and would let one host have many addresses.
   return isIP(address) === 0 || address.includes('%') ? undefined : unmapped(address)
 }
 
-function lastOf(list: string | readonly string[] | undefined): string | undefined {
-  return list === undefined ? undefined : trimBlanks([list].flat().join(',').split(',').at(-1) ?? '')
+function listOf(header: string | readonly string[] = ''): string[] {
+  return [header].flat().join(',').split(',').map(trimBlanks)
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

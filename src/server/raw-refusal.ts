@@ -5,16 +5,15 @@ import { problemReply } from './app.ts'
 import { headerTooLarge } from './framing.ts'
 import { lingerOnClose } from './linger.ts'
 import type { ListenerParts } from './listener-parts.ts'
-import type { Turns } from './turns.ts'
 
-/** Makes what answers where there is no request to answer to. */
+/** Answers what never reaches the app: CONNECT, and what is not valid HTTP. */
 export function createRawRefusals(parts: ListenerParts) {
   const { connections, metrics, turns, log, fixedHeaders, nameRequest } = parts
   return { refuseTunnel, refuseUnreadable }
 
   /** Answers CONNECT. */
   function refuseTunnel(socket: Socket) {
-    // Node has taken its own listeners away.
+    // Node has removed its own listeners.
     socket.on('error', () => socket.destroy())
     metrics.malformed.increment()
     refuseAfterLast(socket, new Problem(400, 'malformed_target', 'The request target must be a path'))
@@ -23,7 +22,7 @@ export function createRawRefusals(parts: ListenerParts) {
   /** Answers what Node's parser could not read. */
   function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket) {
     const connection = connections.of(socket)
-    // More of what was refused; it is read and dropped.
+    // Further bytes of a refused message are dropped.
     if (connection?.isBroken && error.code !== 'ECONNRESET') return
     if (connection === undefined || !socket.writable || error.code === 'ECONNRESET') {
       socket.destroy()
@@ -39,21 +38,31 @@ export function createRawRefusals(parts: ListenerParts) {
     else last.breakOff(problem)
   }
 
-  /** Says something more on a socket without overtaking the answer that is on its way. */
+  /** Sends a refusal after the answer that is on its way, and closes. */
   function refuseAfterLast(socket: Socket, problem: Problem) {
     const last = connections.of(socket)?.last
-    const refuse = () =>
-      refuseRaw(socket, problem, ['X-Request-Id', nameRequest(undefined), ...fixedHeaders], turns)
-    if (last === undefined || last.response.closed) refuse()
-    else last.response.once('close', refuse)
+    if (last === undefined || last.response.closed) refuse(socket, problem)
+    else last.response.once('close', () => refuse(socket, problem))
+  }
+
+  function refuse(socket: Socket, problem: Problem) {
+    // The client may have disconnected while the answer before was on its way.
+    if (!socket.writable) return
+    const { status, headers, body } = problemReply(problem)
+    const own = { ...headers, 'Content-Length': Buffer.byteLength(String(body)), Connection: 'close' }
+    const fields = ['X-Request-Id', nameRequest(undefined), ...fixedHeaders, ...Object.entries(own).flat()]
+    const lines = fields.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
+    lingerOnClose(socket, turns)
+    socket.write(`HTTP/1.1 ${status} ${problem.toJSON().title}\r\n${lines}\r\n${body}`)
+    socket.destroySoon()
   }
 }
 
-/** Why Node's parser has given a connection up. */
+/** Translates an error of Node's parser. */
 function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): Problem {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      // Nothing but a request line can begin so and be so long (RFC 9112 section 3).
+      // Only a request line can begin so and be this long (RFC 9112 section 3).
       return /^[A-Z]+ \/[^\n]*$/.test(error.rawPacket?.subarray(0, HEADER_BYTES_MAX).toString('latin1') ?? '')
         ? new Problem(414, 'target_too_long', `The request line is longer than ${HEADER_BYTES_MAX} bytes`)
         : headerTooLarge()
@@ -64,20 +73,4 @@ function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): P
     default:
       return new Problem(400, 'malformed_request', 'The request is not valid HTTP')
   }
-}
-
-/** Answers and closes. */
-function refuseRaw(socket: Socket, problem: Problem, fixedHeaders: readonly string[], turns: Turns) {
-  // While it waited for the answer before it, the client may have gone.
-  if (!socket.writable) return
-  const { status, headers, body } = problemReply(problem)
-  const title = problem.toJSON().title
-  const length = Buffer.byteLength(String(body))
-  const fields = { ...headers, 'Content-Length': length, Connection: 'close' }
-  const lines = [...fixedHeaders, ...Object.entries(fields).flat()].map((text, i) =>
-    i % 2 === 0 ? `${text}: ` : `${text}\r\n`,
-  )
-  lingerOnClose(socket, turns)
-  socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`)
-  socket.destroySoon()
 }

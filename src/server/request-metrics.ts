@@ -5,12 +5,12 @@ import type { IncomingRequest } from './incoming-request.ts'
 
 const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Those that Node's parser knows are many more; a caller must not make up as many samples. */
+/** Any other method counts as `other`, so that callers cannot multiply the samples. */
 const COUNTED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
 const OTHER_METHOD = 'other'
 const NO_ROUTE = 'none'
 
-/** Of the requests that lead to one resource, or to none. */
+/** Metrics of one route pattern, or of all requests without a route. */
 class ResourceMetrics {
   readonly durations = new Histogram(DURATION_BOUNDS)
   /** By status. */
@@ -39,13 +39,12 @@ class ResourceMetrics {
   }
 }
 
-/** Counts and times requests, by what they lead to. */
+/** Counts and times requests by route pattern. */
 export class RequestMetrics {
-  /** What was no request, and was answered 400 or the like all the same. */
+  /** Messages without a request to handle, answered with a 4xx. */
   readonly malformed = new Counter()
-  /** Connections that had to make room for others. */
   readonly cutOff = new Counter()
-  /** By the pattern of the path. */
+  /** By route pattern. */
   readonly #resources = new Map<string, ResourceMetrics>()
   #inFlight = 0
 
@@ -54,7 +53,7 @@ export class RequestMetrics {
     this.#inFlight += 1
   }
 
-  /** The answer has been handed to the socket, or cannot be. */
+  /** Call it once the answer has been handed to the socket, or could not be. */
   end({ pattern = NO_ROUTE, method, beganMs }: IncomingRequest, status: number): void {
     this.#inFlight -= 1
     let resource = this.#resources.get(pattern)

@@ -7,12 +7,7 @@ import type { ListenerParts } from './listener-parts.ts'
 import { findOrigin, type Trust } from './proxy-trust.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 
-/**
- * Takes what Node's parser has read and has it answered. Pipelined requests are carried out one after the other
- * (RFC 9112 section 9.3.2), and so in their order.
- *
- * @param trustedProxies Proxies that are believed when they say who calls.
- */
+/** Answers the requests that Node's parser reads; on one connection one by one, in order (RFC 9112 section 9.3.2). */
 export function createRequestOrder(
   { connections, turns, nameRequest, cutOff }: ListenerParts,
   trustedProxies: Trust | undefined,
@@ -24,16 +19,15 @@ export function createRequestOrder(
   let isHolding = false
 
   return (incoming, response) => {
-    const { socket } = incoming
+    const { socket, headers } = incoming
     const connection = connections.of(socket)
-    // The connection is gone; Node's parser still emits what it had read.
+    // The connection is gone; Node's parser still emits what it had buffered.
     if (connection === undefined || connection.origin.address === '' || socket.destroyed) {
       socket.destroy()
       return
     }
     connections.touch(connection)
     const { last, origin } = connection
-    const { headers } = incoming
     const request = new IncomingRequest(
       incoming,
       response,
@@ -42,19 +36,15 @@ export function createRequestOrder(
       turns,
     )
     connection.last = request
-    if (last === undefined || last.response.closed) {
-      answer(incoming, request, connection)
-      return
-    }
+    if (last === undefined || last.response.closed) return answer(incoming, request, connection)
     if (!waiting.add(socket)) {
       cutOff(connection, `${waiting.count} requests wait for the answer to one before them`)
-      holdUntilFreed()
-      return
+      return holdUntilFreed()
     }
     socket.pause()
     last.response.once('close', () => {
       if (socket.destroyed) return
-      // Node resumes it when it has sent something.
+      // Node resumes the socket after it has sent something.
       process.nextTick(() => socket.pause())
       // A read can bring thousands of requests.
       turns(() => {
@@ -65,15 +55,15 @@ export function createRequestOrder(
     })
   }
 
-  /** The memory of a connection is free only when the event loop has come round; until then no more may come in. */
+  /** Reads nothing more until the event loop has come round, which frees the memory of closed connections. */
   function holdUntilFreed() {
     if (isHolding) return
     isHolding = true
-    const goOn = connections.hold()
+    const resume = connections.hold()
     setImmediate(() =>
       setImmediate(() => {
         isHolding = false
-        goOn()
+        resume()
       }),
     )
   }

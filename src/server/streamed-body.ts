@@ -3,12 +3,10 @@ import { limitTaking } from './taking-time-out.ts'
 import type { Turns } from './turns.ts'
 
 /**
- * Sends a body piece by piece as the client takes it, while others have their turn.
+ * Sends a body piece by piece, as fast as the client reads it, one piece a turn. Resolves when everything has been
+ * sent, or the client has disconnected. A disconnect calls the iterator's `return`, even while a piece is awaited.
  *
- * When the client goes, the iterator's `return` is called at once, even while a piece is awaited.
- *
- * @returns What resolves when all of it has gone out, or the client has gone.
- * @throws What the iterator throws. The connection is cut then, so that nobody takes a part for the whole.
+ * @throws What the iterator throws, after cutting the connection: a part must not pass for the whole body.
  */
 export async function sendPieces(
   pieces: Iterable<string> | AsyncIterable<string>,
@@ -19,7 +17,7 @@ export async function sendPieces(
   let stopped: Promise<unknown> | undefined
   const stop = () => {
     stopped ??= Promise.try(() => iterator?.return?.())
-    // Whether it failed is looked at below; until then a failure must not end the process.
+    // Awaited below; until then a failure must not end the process as an unhandled rejection.
     stopped.catch(() => {})
   }
   response.once('close', stop)
@@ -45,23 +43,18 @@ export async function sendPieces(
   }
 }
 
-/** Resolves when the client has taken what was written, or has gone; one that takes too long is cut off. */
-function taken(response: ServerResponse, event: 'drain' | 'close'): Promise<void> {
-  if (response.closed) return Promise.resolve()
+/** Resolves when the client has read what was written, or has disconnected; one that is too slow is cut off. */
+async function taken(response: ServerResponse, event: 'drain' | 'close'): Promise<void> {
+  if (response.closed) return
   const { promise, resolve } = Promise.withResolvers<void>()
   const endLimit = limitTaking(response.req.socket)
-  const goOn = () => {
-    endLimit()
-    response.off(event, goOn)
-    response.off('close', goOn)
-    resolve()
-  }
-  response.on(event, goOn)
-  response.on('close', goOn)
-  return promise
+  response.on(event, resolve).on('close', resolve)
+  await promise
+  response.off(event, resolve).off('close', resolve)
+  endLimit()
 }
 
-/** HTTP/1.0 takes the end of a connection for a good end, so it needs a reset, which TLS and Unix sockets do not have. */
+/** An HTTP/1.0 client takes a close for the end of the body, so it gets a reset; TLS and Unix sockets have none. */
 function cut({ req: { socket }, useChunkedEncodingByDefault }: ServerResponse) {
   const hasReset = socket.remoteAddress !== undefined && !('encrypted' in socket)
   if (useChunkedEncodingByDefault || !hasReset) socket.destroy()

@@ -2,10 +2,8 @@ import type { Socket } from 'node:net'
 import { TAKING_TIMEOUT_MS } from '../limits.ts'
 
 /**
- * Cuts a connection off when its client takes too long to take what was written. Node's own time-out costs every
- * request, and begins anew with whatever the client sends.
- *
- * @returns To be called when it has been taken.
+ * Destroys a connection whose client does not read an answer within TAKING_TIMEOUT_MS; the function returned cancels
+ * that. Node's own time-out costs every request, and restarts when the client sends something.
  */
 export function limitTaking(socket: Socket): () => void {
   const timer = setTimeout(() => socket.destroy(), TAKING_TIMEOUT_MS)

@@ -1,10 +1,7 @@
-/** Calls back later, one caller each time the event loop comes round, in the order in which they asked. */
+/** Calls `work` later: one call per iteration of the event loop, first come, first served. */
 export type Turns = (work: () => void) => void
 
-/**
- * A queue for what can wait, or takes long: whoever asks for little is answered in between, however much others have
- * asked for.
- */
+/** Makes a queue for long work in pieces, so that short requests are answered in between. */
 export function createTurns(): Turns {
   let last = Promise.resolve()
   return (work) => {

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 
-/** Counts the requests that wait for the answer to one before them on their connection, since each takes memory. */
+/** Counts pipelined requests that wait for an earlier answer, because each takes memory. */
 export class WaitingRequests {
   readonly #max: number
   readonly #bySocket = new Map<Socket, number>()
   #count = 0
 
-  /** @param max Of all connections together. */
+  /** @param max For all connections together. */
   constructor(max: number) {
     this.#max = max
   }
@@ -15,7 +15,7 @@ export class WaitingRequests {
     return this.#count
   }
 
-  /** Counts one more, until `remove`, or until its connection is closed; not when there are `max`, which gives false. */
+  /** Counts one more until `remove`, or until the socket closes; false if `max` wait already. */
   add(socket: Socket): boolean {
     if (this.#count >= this.#max) return false
     const before = this.#bySocket.get(socket)
@@ -25,7 +25,7 @@ export class WaitingRequests {
     return true
   }
 
-  /** One that was added waits no longer. */
+  /** Undoes one `add`. */
   remove(socket: Socket): void {
     const before = this.#bySocket.get(socket)
     if (before === undefined) return

@@ -6,12 +6,10 @@ import { limitTaking } from './taking-time-out.ts'
 import type { Turns } from './turns.ts'
 
 /**
- * Writes a reply as the answer to a request.
- *
- * @param fixedHeaders Names and values, in turn, that every answer carries when the reply has none of its own.
- * @param isLast Whether the connection ends with it.
- * @returns As `sendPieces` for a body in pieces; undefined when all has been handed over.
- * @throws {TypeError} when a header cannot be sent; nothing has been.
+ * @param fixedHeaders Name, value, name, value and so on; a header of the reply replaces one of the same name.
+ * @param isLast Whether the connection closes after it.
+ * @returns The promise of `sendPieces` for a body in pieces; undefined if Node has the whole answer already.
+ * @throws {TypeError} if a header is not valid; nothing has been sent.
  */
 export function writeReply(
   request: IncomingRequest,
@@ -22,7 +20,7 @@ export function writeReply(
 ): Promise<void> | undefined {
   const { response } = request
   const { socket } = response.req
-  // Node reads a flat list quicker than an object.
+  // Node handles a flat list faster than an object.
   const headers = ['X-Request-Id', request.requestId, ...fixedHeaders]
   for (const name in ownHeaders) {
     const fixed = indexOfName(fixedHeaders, name)
@@ -34,10 +32,10 @@ export function writeReply(
   if (isLast) headers.push('Connection', 'close')
   response.writeHead(status, reason ?? STATUS_CODES[status], headers)
   if (request.method === 'HEAD' || body === undefined) response.end()
-  // Latin 1 is quicker to write, where it is the same.
+  // Latin 1 is faster, and the same bytes for ASCII.
   else if (typeof body === 'string') response.end(body, bytes === body.length ? 'latin1' : 'utf8')
   else {
-    // The first piece may be long in coming.
+    // The first piece may take long.
     if (Symbol.asyncIterator in body) response.flushHeaders()
     return sendPieces(body, response, turns)
   }
@@ -45,7 +43,7 @@ export function writeReply(
   return undefined
 }
 
-/** Whatever the case; -1 when it is not there. Names differ in length nearly always, which costs nothing to see. */
+/** Ignores case; -1 if absent. Compares lengths first, which nearly always differ. */
 function indexOfName(headers: readonly string[], name: string): number {
   for (let i = 0; i < headers.length; i += 2) {
     const other = headers[i] ?? ''

@@ -1,15 +1,15 @@
 import { fstatSync, readFileSync } from 'node:fs'
 import { UsageError } from '../errors.ts'
 
-/** The first descriptor that is passed (sd_listen_fds(3)). */
+/** The first passed descriptor (sd_listen_fds(3)). */
 const FIRST_PASSED = 3
 
 /**
- * Takes the listening socket that systemd passes to a process that it starts (sd_listen_fds(3)); the variables that tell
- * of it are removed, so that no other process takes it for its own.
+ * Takes the listening socket that systemd passes (sd_listen_fds(3)), and removes its variables, so that no child
+ * process takes it, too.
  *
- * @returns Its descriptor; undefined when none is passed to this process.
- * @throws {UsageError} when there is more than one.
+ * @returns Its descriptor; undefined if none is passed to this process.
+ * @throws {UsageError} if there is more than one.
  */
 export function takeActivatedSocket(environment: NodeJS.ProcessEnv): number | undefined {
   const { LISTEN_PID: pid, LISTEN_FDS: count } = environment
@@ -24,7 +24,7 @@ export function takeActivatedSocket(environment: NodeJS.ProcessEnv): number | un
   return FIRST_PASSED
 }
 
-/** The path of a Unix socket that is open; undefined where it has none, or where the system (not Linux) does not tell. */
+/** The path of an open Unix socket; undefined if it has none, or the system is not Linux. */
 export function findSocketPath(fd: number): string | undefined {
   try {
     const inode = String(fstatSync(fd).ino)

@@ -4,11 +4,7 @@ import type { Log } from '../log.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/**
- * Warns of a certificate that clients refuse, or soon will.
- *
- * @param now Milliseconds since 1970.
- */
+/** Warns of a certificate that is not valid at `now` (milliseconds since 1970), or expires soon. */
 export function warnOfDates(certificate: X509Certificate, log: Log, now = Date.now()): void {
   const [from, to] = [certificate.validFromDate, certificate.validToDate]
   const valid_to = to.toISOString()

@@ -18,13 +18,7 @@ const variables = {
   clientSecret: 'CONNBOOK_CLIENT_SECRET',
 } as const
 
-export interface FirstAccounts {
-  readonly accounts: Accounts
-  /** What was made up and is therefore to be told; what the environment gave is not in it. */
-  readonly madeUp: InitialCredentials
-}
-
-/** The variables for a first start that are set, each as itself or with `_FILE`. */
+/** The variables for a first start that are set, with or without `_FILE`. */
 export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
   return Object.values(variables)
     .flatMap((variable) => [variable, `${variable}_FILE`])
@@ -32,29 +26,27 @@ export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
 }
 
 /**
- * Makes the first user and the first client of a folder, with the secrets that the environment gives, or random ones.
+ * Makes the first user and the first client of a folder, with secrets from the environment or random ones. The accounts
+ * file is written last: a folder that has one has everything else.
  *
- * The accounts file is written last: a folder that has one has everything else.
- *
- * @throws {UsageError} for values of the environment that cannot be used.
+ * @returns `madeUp` holds only what was generated, not what the environment gave.
+ * @throws {UsageError} if a value of the environment cannot be used.
  */
 export async function createFirstAccounts(
   folder: DataFolder,
   environment: NodeJS.ProcessEnv,
   files: FileSystem = realFileSystem,
-): Promise<FirstAccounts> {
+): Promise<{ accounts: Accounts; madeUp: InitialCredentials }> {
   const given = {
     username: await readVariable(variables.username, environment),
     password: await readVariable(variables.password, environment),
     clientId: await readVariable(variables.clientId, environment),
     clientSecret: await readVariable(variables.clientSecret, environment),
   }
-  const username = given.username ?? 'admin'
-  const clientId = given.clientId ?? 'default'
+  const { username = 'admin', password = generateSecret() } = given
+  const { clientId = 'default', clientSecret = generateSecret() } = given
   checkAccountName('user', username)
   checkAccountName('client', clientId)
-  const password = given.password ?? generateSecret()
-  const clientSecret = given.clientSecret ?? generateSecret()
   const madeUp: InitialCredentials = {
     ...(given.password === undefined ? { username, password } : {}),
     ...(given.clientSecret === undefined ? { client_id: clientId, client_secret: clientSecret } : {}),
@@ -72,9 +64,9 @@ export async function createFirstAccounts(
 }
 
 /**
- * What somebody at a terminal is shown, this once, with lines to paste.
+ * What a terminal shows at the first start, with lines to paste.
  *
- * @param socket The path of the Unix socket by which the URL is reached; undefined where it is reached by itself.
+ * @param socket The path of the Unix socket that serves the URL; undefined for TCP.
  */
 export function welcome(
   madeUp: InitialCredentials,

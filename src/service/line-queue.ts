@@ -1,37 +1,33 @@
 import { LOG_BYTES_WAITING_MAX } from '../limits.ts'
 
-/**
- * Sends lines, newlines included, to where they belong.
- *
- * @param done Called once, later, with the number of lines that could not be sent.
- */
+/** Sends lines, newlines included; later calls `done` once with the number of lines that could not be sent. */
 export type Send = (lines: string, done: (unsent: number) => void) => void
 
-/** Lines on their way to somebody who may be slow, or gone; whoever writes one never waits. */
+/** Lines on their way to a reader that may be slow or gone; a writer never waits. */
 export interface LineQueue {
-  /** Takes one line, newline included, or counts it as lost when too many wait. */
+  /** Adds a line, newline included, or counts it as lost if too many wait. */
   write(line: string): void
-  /** Resolves when all lines have been sent; after `timeoutMs` it gives those up that still wait. */
+  /** Resolves when all lines have been sent; after `timeoutMs`, drops those that still wait. */
   flush(timeoutMs: number): Promise<void>
-  /** Gives what has not been begun to be sent, and forgets it. */
+  /** Removes and returns the lines that still wait. */
   takeWaiting(): string
 }
 
 /**
- * Keeps order: one lot is being sent at a time, and what comes meanwhile makes the next one.
+ * Sends one batch of lines at a time; those that come meanwhile make the next batch.
  *
- * @param tellLost Called when lines flow again after `count` were lost; may write a line, which then stands in their place.
- * @param bytesMax Of the lines that wait, besides those that are being sent.
+ * @param reportLost Called when sending works again after `count` lines were lost; may write a line in their place.
+ * @param bytesMax Of the lines that wait, besides the batch being sent.
  */
 export function createLineQueue(
   send: Send,
-  tellLost: (count: number) => void,
+  reportLost: (count: number) => void,
   bytesMax = LOG_BYTES_WAITING_MAX,
 ): LineQueue {
   let waiting = ''
   let waitingBytes = 0
   let isSending = false
-  /** Once one does not fit, neither does what follows, so that what is lost is in one place. */
+  /** Set when a line does not fit; later ones are lost, too, so that there is one gap. */
   let isFull = false
   let lost = 0
   const onEmpty = new Set<() => void>()
@@ -53,7 +49,7 @@ export function createLineQueue(
       if (unsent === 0 && lost > 0) {
         const count = lost
         lost = 0
-        tellLost(count)
+        reportLost(count)
       }
       if (!isSending) for (const resolve of onEmpty) resolve()
     })

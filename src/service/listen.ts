@@ -7,47 +7,38 @@ import { findSocketPath, takeActivatedSocket } from './activation.ts'
 import type { ServerOptions } from './server-options.ts'
 import { clearSocketPath } from './socket-path.ts'
 
-/** Its owner and its group may connect. */
+/** Owner and group may connect. */
 const SOCKET_MODE = 0o660
 
-/** What was asked for cannot be listened on. */
 export class ListenError extends ConnbookError {
   readonly code = 'cannot_listen'
 }
 
-/** Where a server is reached. */
 export interface Reached {
   /** Such as `http://localhost:8080`. */
   readonly origin: string
   /** The IP address listened on; undefined for a Unix socket. */
   readonly address: string | undefined
-  /** The path of a Unix socket, or `descriptor 3` where the system does not tell it; undefined for an address. */
+  /** The path of the Unix socket, or `descriptor 3` if its path is unknown; undefined for TCP. */
   readonly socket: string | undefined
-}
-
-/** What decides where to listen. */
-export interface Wanted {
-  readonly options: ServerOptions
-  /** The variables by which systemd passes a socket are taken out of it. */
-  readonly environment: NodeJS.ProcessEnv
-  /** Whether HTTPS is spoken. */
-  readonly isSecure: boolean
 }
 
 /**
  * Listens on the socket that systemd passes, else on the Unix socket or the address that the options name.
  *
- * @throws {ListenError} when that is not possible.
- * @throws {UsageError} when systemd passes several.
+ * @param environment The variables by which systemd passes a socket are removed from it.
+ * @throws {ListenError} if that is not possible.
+ * @throws {UsageError} if systemd passes several sockets.
  */
 export async function listen(
   listener: Listener,
-  { options, environment, isSecure }: Wanted,
+  { listen: given, host, port }: ServerOptions,
+  environment: NodeJS.ProcessEnv,
+  isSecure: boolean,
 ): Promise<Reached> {
   const scheme = isSecure ? 'https' : 'http'
   const fd = takeActivatedSocket(environment)
   if (fd !== undefined) return listenOnDescriptor(listener, fd, scheme)
-  const { listen: given, host, port } = options
   if (given !== undefined) return listenOnPath(listener, resolve(given))
   const where = host === undefined ? `port ${port}` : `${urlHost(host)}:${port}`
   const bound = await tryListen(listener, { port, host }, where, {
@@ -65,10 +56,9 @@ export async function listen(
 
 async function listenOnDescriptor(listener: Listener, fd: number, scheme: string): Promise<Reached> {
   const where = `descriptor ${fd}, which systemd passes`
-  const bound = await tryListen(listener, { fd }, where, {
-    EINVAL: 'it is no socket for streams; see ListenStream= in the unit of the socket',
-    ERR_INVALID_FD_TYPE: 'it is no socket for streams; see ListenStream= in the unit of the socket',
-  })
+  const noStream = 'it is no socket for streams; see ListenStream= in the unit of the socket'
+  const reasons = { EINVAL: noStream, ERR_INVALID_FD_TYPE: noStream }
+  const bound = await tryListen(listener, { fd }, where, reasons)
   if (bound !== undefined) {
     const origin = `${scheme}://${urlHost(bound.address)}:${bound.port}`
     return { origin, address: bound.address, socket: undefined }
@@ -85,9 +75,9 @@ async function listenOnPath(listener: Listener, path: string): Promise<Reached> 
   const where = `socket "${path}"`
   const obstacle = await clearSocketPath(path)
   if (obstacle !== undefined) throw new ListenError(`Cannot listen on ${where}: ${obstacle}`)
-  // Made under the umask of this process it is open to its owner alone, until it is open to the group.
+  // The umask of this process lets only the owner connect, until the `chmod` below.
   await tryListen(listener, { path }, where, {
-    // libuv says so of a folder that is missing, too.
+    // libuv reports a missing folder as EACCES, too.
     EACCES:
       'its folder is missing, or not for this account to write to; make it, or choose another with --listen',
     EADDRINUSE: 'another process has begun to listen there; stop it, or choose another with --listen',

@@ -1,21 +1,16 @@
 import { BlockList, isIPv6 } from 'node:net'
 import type { Log } from '../log.ts'
 
-// Mapped addresses such as ::ffff:127.0.0.1 are those that they map.
+// Also matches IPv4-mapped addresses such as ::ffff:127.0.0.1.
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** Whether an IP address leads no further than this machine. */
 export function isLoopback(address: string): boolean {
   return loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
-/**
- * Warns when plain HTTP is spoken beyond this machine.
- *
- * @param address The IP address listened on.
- */
+/** Warns if plain HTTP is served on an IP address that other machines can reach. */
 export function warnOfPlainHttp(address: string, log: Log): void {
   if (isLoopback(address)) return
   log.warn('plain_http', {

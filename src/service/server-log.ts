@@ -6,22 +6,23 @@ import type { ServerOptions } from './server-options.ts'
 
 const STANDARD_ERROR = 2
 
-/** A log on standard error that holds nobody up. */
+/** A log on standard error that blocks nobody. */
 export interface ServerLog extends Log {
-  /** Resolves when everything logged so far has been taken, or after LOG_FLUSH_MS. */
+  /** Resolves when everything logged so far has been written, or after LOG_FLUSH_MS. */
   flush(): Promise<void>
 }
 
 /**
- * The log of a server: its lines wait where the reader of standard error is slow, and are lost where they become too
- * many; `log_lines_dropped` tells how many, once they flow again.
+ * Opens the log of a server. Lines wait for a slow reader; if too many wait, further ones are lost, and a later line
+ * `log_lines_dropped` counts them.
  *
- * @param environment Where systemd tells that standard error is its journal; then each line begins with its priority.
+ * @param environment If its JOURNAL_STREAM is standard error, each line begins with a priority for systemd's journal.
  */
 export function openServerLog(options: ServerOptions, environment: NodeJS.ProcessEnv): ServerLog {
+  const status = fstatSync(STANDARD_ERROR)
   const queue = createLineQueue(
-    isStream() ? sendToStream : sendToFile,
-    // Not left out by any --log-level: what was lost may have been an error.
+    status.isFIFO() || status.isSocket() ? sendToStream : sendToFile,
+    // No --log-level leaves an error out, and lost lines may have been errors.
     (count) => log.error('log_lines_dropped', { count }),
   )
   const format = options.logFormat ?? (process.stderr.isTTY ? 'text' : 'json')
@@ -29,8 +30,7 @@ export function openServerLog(options: ServerOptions, environment: NodeJS.Proces
     level: options.logLevel,
     hasPriorities: isJournal(environment.JOURNAL_STREAM),
   })
-  // An error that nobody caught ends the process in the middle of its work. What a thread is writing to a file at that
-  // moment may come to stand behind these lines.
+  // For an uncaught error. What a thread is still writing to a file may come after these lines.
   process.once('exit', () => writeAtOnce(queue.takeWaiting()))
   return { ...log, flush: () => queue.flush(LOG_FLUSH_MS) }
 }
@@ -41,22 +41,14 @@ function isJournal(journalStream: string | undefined): boolean {
   return journalStream === `${dev}:${ino}`
 }
 
-function isStream(): boolean {
-  const status = fstatSync(STANDARD_ERROR)
-  return status.isFIFO() || status.isSocket()
-}
-
-/**
- * Node has made the descriptor of a pipe or a socket non-blocking, and waits for its reader by the event loop. One that
- * fails has lost its reader for good, so nobody is left to be told of what is lost.
- */
+/** Node writes to a pipe or a socket without blocking. After a failure the reader is gone: no loss to report. */
 function sendToStream(lines: string, done: (unsent: number) => void) {
   process.stderr.write(lines, () => done(0))
 }
 
 /**
- * A file or a terminal blocks whoever writes, and Node would write to it on the main thread. So one of libuv's four
- * threads does; there is never more than one such write, which leaves three to the disk and to password hashes.
+ * Node would block the main thread to write to a file or a terminal. This blocks one of libuv's four threads at most,
+ * which leaves three to the disk and to password hashes.
  */
 function sendToFile(lines: string, done: (unsent: number) => void) {
   writeAll(Buffer.from(lines), done)
@@ -64,7 +56,7 @@ function sendToFile(lines: string, done: (unsent: number) => void) {
 
 function writeAll(bytes: Buffer, done: (unsent: number) => void) {
   write(STANDARD_ERROR, bytes, (error, written) => {
-    if (error !== null) done(countLines(bytes.toString()))
+    if (error !== null) done(bytes.toString().split('\n').length - 1)
     else if (written < bytes.length) writeAll(bytes.subarray(written), done)
     else done(0)
   })
@@ -74,10 +66,6 @@ function writeAtOnce(lines: string) {
   try {
     writeSync(STANDARD_ERROR, lines)
   } catch {
-    // There is nobody left to tell.
+    // Nowhere is left to report it.
   }
-}
-
-function countLines(lines: string): number {
-  return lines.split('\n').length - 1
 }

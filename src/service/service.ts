@@ -31,21 +31,21 @@ import { createFirstAccounts, givenVariables } from './first-start.ts'
 import { listen } from './listen.ts'
 import type { ServerOptions } from './server-options.ts'
 
-/** Everything that one running server is made of. */
+/** A running server. */
 export interface Service {
-  /** Where it is reached, base path included, without a slash at the end. */
+  /** Base path included, without a slash at the end. */
   readonly url: string
   /** The IP address listened on; undefined for a Unix socket. */
   readonly address: string | undefined
-  /** As `Reached` has it. */
+  /** As in `Reached`. */
   readonly socket: string | undefined
   readonly folder: DataFolder
   readonly records: number
-  /** The credentials that this start made up; undefined when it was not the first. */
+  /** The credentials that the first start generated; undefined for a later start. */
   readonly madeUp: InitialCredentials | undefined
-  /** As `Listener` does. */
+  /** As in `Listener`. */
   useCertificate(tls: TlsTexts): void
-  /** Answers what is in flight, puts everything away and gives the folder back. */
+  /** Answers requests in flight, closes everything and releases the folder. */
   stop(): Promise<void>
 }
 
@@ -53,21 +53,21 @@ export interface ServiceOptions {
   readonly options: ServerOptions
   readonly environment: NodeJS.ProcessEnv
   readonly log: Log
-  /** Plain HTTP without it. */
+  /** Plain HTTP if absent. */
   readonly tls?: TlsTexts | undefined
   readonly files?: FileSystem
   readonly makeClock?: (notBefore: number) => Clock
 }
 
 /**
- * Takes the data folder over, listens, and reads the folder. Until that is done, `/healthz` answers 200 and `/readyz` 503;
- * everything else waits, and is answered 503 from LONG_START_MS on.
+ * Locks the data folder, listens, and reads the folder. Until that is done, `/healthz` answers 200 and `/readyz` 503;
+ * other requests wait, and are answered 503 after LONG_START_MS.
  *
- * @throws {UsageError} {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ListenError} when it cannot start;
+ * @throws {UsageError} {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ListenError} if it cannot start;
  *   then nothing is left running.
  */
 export async function startService(service: ServiceOptions): Promise<Service> {
-  // What is given back when the service stops, or when it cannot start: in reverse order.
+  // Run in reverse order when the service stops, or cannot start.
   const cleanUps: (() => void | Promise<void>)[] = []
   const cleanUp = async () => {
     const failures: unknown[] = []
@@ -77,7 +77,7 @@ export async function startService(service: ServiceOptions): Promise<Service> {
   try {
     return await start(service, cleanUps, cleanUp)
   } catch (error) {
-    // Why it did not start says more than what else failed because of it.
+    // The first error says more than those that follow from it.
     await cleanUp().catch(() => {})
     throw error
   }
@@ -92,7 +92,7 @@ async function start(
   cleanUps.push(() => folder.release())
   if (folder.completedRestore !== undefined)
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
-  const { basePath } = options
+  const { basePath, metricsPublic } = options
   const opening = Promise.withResolvers<App | undefined>()
   const startingRoutes = createStartingRoutes({ whyNotReady: () => STILL_READING })
   let app = createStartingApp(startingRoutes, basePath, opening.promise)
@@ -103,10 +103,9 @@ async function start(
     trustedProxies: options.trustProxy && createTrust(options.trustProxy),
     tls,
   })
-  // For a start that fails; otherwise what is in flight is answered below, before anything is put away.
+  // For a failed start; a started service drains before, see below.
   cleanUps.push(() => listener.drain(0))
-  const isSecure = tls !== undefined
-  const { origin, address, socket } = await listen(listener, { options, environment, isSecure })
+  const { origin, address, socket } = await listen(listener, options, environment, tls !== undefined)
   const url = origin + basePath
   const notice = setTimeout(() => {
     log.info('reading', { url, socket, data: folder.path })
@@ -134,7 +133,7 @@ async function start(
     ...(makeClock ? { makeClock } : {}),
   })
   cleanUps.push(() => revocations.close())
-  // Last, so that a folder with keys has revocations, whenever the process ends.
+  // After the revocations: even after a crash, a folder with keys has revocations.
   const ttlSeconds = Math.max(options.sessionTtlSeconds, options.tokenTtlSeconds)
   const now = secondsOf(revocations.clock.now())
   const keys = await prepareKeys(folder, mustExist, ttlSeconds, now, files)
@@ -177,7 +176,6 @@ async function start(
     ...eventLoop.metrics,
     ...processMetrics(),
   ]
-  const { metricsPublic } = options
   const parts = { authenticator, store, audit, basePath, whyNotReady, metrics, metricsPublic }
   isStarted = true
   if (folder.completedRestore !== undefined)

@@ -1,10 +1,9 @@
 import { isatty } from 'node:tty'
 
-/** What signals ask of a server, from the moment that this is made. */
 export interface Signals {
-  /** Resolves with the signal that asks it to stop. */
+  /** Resolves with the first signal to stop. */
   readonly stop: Promise<NodeJS.Signals>
-  /** Calls at each SIGHUP from now on, and at once when one has come before. */
+  /** Calls `reload` at each SIGHUP, and at once if one has come already. */
   onReload(reload: () => void): void
 }
 
@@ -18,11 +17,11 @@ export function listenToSignals(): Signals {
   process.on('SIGTERM', resolve)
   process.on('SIGINT', resolve)
   process.on('SIGHUP', () => {
-    // A terminal that is closed takes with it what runs in its foreground, and so does a console of Windows.
+    // A closed terminal, or Windows console, stops what runs in its foreground.
     if (process.platform === 'win32' || (hadTerminal && !hasTerminal())) resolve('SIGHUP')
     else reload()
   })
-  // A limit on file sizes is weather like a full disk; without a listener this signal would end the process.
+  // Otherwise the limit on file sizes would end the process. With this, a write fails, as on a full disk.
   process.on('SIGXFSZ', () => {})
   return {
     stop,
@@ -33,11 +32,7 @@ export function listenToSignals(): Signals {
   }
 }
 
-/**
- * Has something done at SIGINT and SIGTERM, which then do not end the process.
- *
- * @returns What ends this.
- */
+/** Calls `act` at SIGINT and SIGTERM, which then do not end the process; the function returned stops that. */
 export function onInterruption(act: (signal: NodeJS.Signals) => void): () => void {
   const signals = ['SIGINT', 'SIGTERM'] as const
   for (const signal of signals) process.on(signal, act)
@@ -46,7 +41,7 @@ export function onInterruption(act: (signal: NodeJS.Signals) => void): () => voi
   }
 }
 
-/** The system stops calling it a terminal once it has been closed. */
+/** False once the terminal has been closed. */
 function hasTerminal(): boolean {
   return [0, 1, 2].some((fd) => isatty(fd))
 }

@@ -2,13 +2,13 @@ import { lstat, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { systemCode } from '../errors.ts'
 
-/** What fits into the address of a Unix socket on Linux; other systems take a few bytes less (unix(7)). */
+/** Limit on the path of a Unix socket on Linux; other systems have a few bytes less (unix(7)). */
 const PATH_BYTES_MAX = 107
 
 /**
- * Makes room for a Unix socket: what a process that died has left of one is removed, anything else stays.
+ * Removes a stale socket file, left by a process that died; anything else stays.
  *
- * @returns Why nobody can listen there, and what to do; undefined when the path is free.
+ * @returns Why the path cannot be used, and what to do; undefined if it is free.
  */
 export async function clearSocketPath(path: string): Promise<string | undefined> {
   const bytes = Buffer.byteLength(path)
@@ -34,7 +34,7 @@ export async function clearSocketPath(path: string): Promise<string | undefined>
   }
 }
 
-/** The code of the failure; undefined when somebody takes the connection. */
+/** The error code; undefined if the connection is accepted. */
 function tryConnect(path: string): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const socket = connect({ path })

@@ -2,48 +2,42 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import { ConnbookError, systemCode, UsageError } from '../errors.ts'
 import { PEM_FILE_BYTES_MAX } from '../limits.ts'
+import type { TlsTexts } from '../server/http-server.ts'
 import { quoteForShell } from '../shell.ts'
 import { describeOwner } from '../text.ts'
 import type { ServerOptions } from './server-options.ts'
 
-/** Where certificate and key lie. */
 export interface TlsPaths {
   readonly cert: string
   readonly key: string
 }
 
 /** A certificate chain and the key that belongs to it. */
-export interface TlsPair {
-  /** PEM text. */
-  readonly cert: string
-  /** PEM text. */
-  readonly key: string
+export interface TlsPair extends TlsTexts {
   /** The first of the chain: the server's own. */
   readonly certificate: X509Certificate
 }
 
-/** Others can read the private key. */
+/** Other users have access to the private key. */
 export class KeyExposedError extends ConnbookError {
   readonly code = 'key_exposed'
 }
 
-/** A file as the command line names it. */
+/** A file, and the option that names it. */
 interface NamedFile {
   readonly flag: string
   readonly path: string
 }
 
-/** @returns undefined for plain HTTP. */
+/** Undefined for plain HTTP. */
 export function tlsPathsOf({ tlsCert, tlsKey }: ServerOptions): TlsPaths | undefined {
   return tlsCert === undefined || tlsKey === undefined ? undefined : { cert: tlsCert, key: tlsKey }
 }
 
 /**
- * Reads a certificate and its key, and makes sure that they can serve; symbolic links are followed.
+ * Reads a certificate chain and its key, and checks all but their dates. Follows symbolic links.
  *
- * Their dates are not looked at.
- *
- * @throws {KeyExposedError} if others can get at the key, naming the command that mends it.
+ * @throws {KeyExposedError} if other users have access to the key; names the command that mends it.
  * @throws {UsageError} if a file cannot be read, is not what it should be, or the two do not belong together.
  */
 export function readTlsFiles(paths: TlsPaths): TlsPair {
@@ -52,13 +46,13 @@ export function readTlsFiles(paths: TlsPaths): TlsPair {
   const cert = readPem(certFile)
   const key = readPem(keyFile, checkPrivate)
   const certificate = parseCertificate(certFile, cert)
-  // OpenSSL by itself takes a key of another kind than the certificate's, and then fails each handshake.
+  // OpenSSL accepts a key of another type than the certificate's, and then fails each handshake.
   if (!certificate.checkPrivateKey(parseKey(keyFile, key))) {
     const reason = `the key does not belong to the first certificate of --tls-cert "${paths.cert}"`
     throw refused(keyFile, reason, 'give the two that were made for each other')
   }
   try {
-    // This reads the rest of the chain too.
+    // Checks the rest of the chain.
     process.getBuiltinModule('node:tls').createSecureContext({ cert, key })
   } catch (error) {
     throw refusedByOpenSsl(certFile, error)
@@ -69,7 +63,7 @@ export function readTlsFiles(paths: TlsPaths): TlsPair {
 function readPem(file: NamedFile, check: (file: NamedFile, found: Stats) => void = () => {}): string {
   let fd: number | undefined
   try {
-    // A pipe in the place of the file must not hold the server up until somebody writes into it.
+    // O_NONBLOCK, because opening a pipe would wait for a writer.
     fd = openSync(file.path, constants.O_RDONLY | constants.O_NONBLOCK)
     const found = fstatSync(fd)
     if (found.isDirectory()) throw refused(file, 'it is a folder', 'name the file in it')
@@ -88,17 +82,14 @@ function readPem(file: NamedFile, check: (file: NamedFile, found: Stats) => void
   }
 }
 
-/**
- * A key that root gives to a group is private enough: so Debian's ssl-cert hands keys to services, and so do fsGroup of
- * Kubernetes and `install -g`.
- */
+/** Allows a group to read a key of root: Debian's ssl-cert, Kubernetes' fsGroup and `install -g` need that. */
 function checkPrivate(file: NamedFile, found: Stats) {
   const { mode, uid } = found
   const forOthers = mode & 0o077
   if (process.platform === 'win32' || forOthers === 0 || (uid === 0 && forOthers === 0o040)) return
   const path = quoteForShell(file.path)
   const ownId = process.getuid?.()
-  // Closed to all but its owner, the file of somebody else could not be read any more.
+  // With mode 600 this process could not read another user's file any more.
   const command =
     ownId === 0 || ownId === uid
       ? `run: chmod 600 ${path}`

@@ -5,7 +5,7 @@ import { warnOfDates } from './certificate-validity.ts'
 import type { Service } from './service.ts'
 import { readTlsFiles, type TlsPaths } from './tls-files.ts'
 
-/** Reads certificate and key again; whatever is wrong with them changes nothing and is logged. */
+/** Reads certificate and key again; an error is logged and changes nothing. */
 export function reloadTls(paths: TlsPaths, service: Service, log: Log): void {
   try {
     const pair = readTlsFiles(paths)
@@ -13,7 +13,7 @@ export function reloadTls(paths: TlsPaths, service: Service, log: Log): void {
     log.info('tls_reloaded', describe(pair.certificate))
     warnOfDates(pair.certificate, log)
   } catch (error) {
-    // What nobody foresaw must not end the server either.
+    // An unforeseen error must not end the server either.
     const reason = error instanceof ConnbookError ? error.message : String(error)
     log.error('tls_not_reloaded', { reason, in_force: 'the certificate from before' })
   }
@@ -21,7 +21,7 @@ export function reloadTls(paths: TlsPaths, service: Service, log: Log): void {
 
 function describe(certificate: X509Certificate) {
   return {
-    // A line each in OpenSSL's form, and none at all where the names say everything.
+    // OpenSSL puts each part on a line; undefined if the certificate has only names.
     subject: certificate.subject?.replaceAll('\n', ', '),
     names: certificate.subjectAltName,
     valid_to: certificate.validToDate.toISOString(),

@@ -2,14 +2,13 @@ import { checkMembers, isObject } from '../json.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
 import { fieldNames, recordFields } from './fields.ts'
 
-/** What a journal frame holds: one change of one record, complete in itself. */
+/** One change of one record, as the journal keeps it. */
 export type Change =
   | { readonly add: Configuration }
-  /** The record as it became, and the name that it had before. */
+  /** The record after the change, and its name before. */
   | { readonly modify: Configuration; readonly name: string }
   | { readonly remove: string }
 
-/** The members of each kind of change. */
 const changeMembers = [['add'], ['modify', 'name'], ['remove']] as const
 const recordMembers = ['id', ...fieldNames]
 
@@ -23,7 +22,7 @@ export function encodeChange(change: Change): string {
 /**
  * Reads a change back from a journal.
  *
- * @throws {SyntaxError} when it is none. @throws {NewerFormError} when it has an unknown member.
+ * @throws {SyntaxError} if it is no change. @throws {NewerFormError} if it has an unknown member.
  */
 export function parseChange(input: unknown): Change {
   if (!isObject(input)) throw new SyntaxError('it is no change')
@@ -36,11 +35,7 @@ export function parseChange(input: unknown): Change {
   throw new SyntaxError('it is no change')
 }
 
-/**
- * Reads a stored record; undefined when it is none.
- *
- * @throws {NewerFormError} when it has an unknown member.
- */
+/** Reads a stored record; undefined if it is none. @throws {NewerFormError} if it has an unknown member. */
 export function parseStoredRecord(input: unknown): Configuration | undefined {
   if (!isObject(input)) return undefined
   const { id } = input
@@ -51,7 +46,7 @@ export function parseStoredRecord(input: unknown): Configuration | undefined {
     if (value === undefined ? isRequired : !isStored(value)) return undefined
     if (value !== undefined) members += 1
   }
-  // To count them takes less time than to look at each.
+  // Counting takes less time than a look at each.
   if (Object.keys(input).length !== members) checkMembers(input, recordMembers, 'a record')
   return new Configuration(id, input as unknown as NewConfiguration)
 }

@@ -10,7 +10,7 @@ export const sortFields: readonly SortField[] = recordFields.flatMap(({ name, is
 /** How a list is ordered: by a field, rising, or falling with `-`. */
 export type Sort = SortField | `-${SortField}`
 
-/** All durable records in memory: by name, by id, and in every order that was asked for. */
+/** All durable records in memory: by name, by id, and in every order used so far. */
 export class ConfigurationIndex {
   readonly #byName = new Map<string, Configuration>()
   #byId = new SortedIndex<Configuration>(compareIds)
@@ -23,7 +23,7 @@ export class ConfigurationIndex {
     return this.#byName.size
   }
 
-  /** Bytes of all records as JSON, without anything between them. */
+  /** Bytes of all records as JSON, without separators. */
   get jsonBytes(): number {
     return this.#jsonBytes
   }
@@ -56,7 +56,7 @@ export class ConfigurationIndex {
     return this.#orderedBy(sort).freeze()
   }
 
-  /** Begins with the records of a snapshot, in place of whatever was there. */
+  /** Replaces everything by the records of a snapshot. */
   load(records: readonly Configuration[], jsonBytes: number, revision: number, lastId: number): void {
     this.#byName.clear()
     this.#sorted.clear()
@@ -68,7 +68,7 @@ export class ConfigurationIndex {
     this.#lastId = lastId
   }
 
-  /** @throws {Error} when the change does not fit the records, which a journal in order never brings about. */
+  /** @throws {Error} if the change does not fit the records; an intact journal never has such a change. */
   apply(change: Change, revision: number): void {
     if ('add' in change) {
       if (change.add.id <= this.#lastId) throw new Error(`id ${change.add.id} was given before`)

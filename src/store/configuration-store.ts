@@ -10,26 +10,26 @@ import { StagedNames } from './staged-names.ts'
 /** Whether a record is the one that the caller means to change. */
 export type Expectation = (record: Configuration) => boolean
 
-/** A record before and after a change; the same when nothing changed. */
+/** A record before and after a change; the same object if nothing changed. */
 export interface Modification {
   readonly before: Configuration
   readonly after: Configuration
 }
 
-/** Hears of a change that became durable; must not throw. */
+/** Called after each durable change; must not throw. */
 export type DurableListener = (change: Change, revision: number) => void
 
 interface Decision<Outcome> {
   readonly outcome: Outcome
-  /** Undefined when everything stays as it is. */
+  /** Undefined if nothing changes. */
   readonly change?: Change
 }
 
 /**
  * The records, and every decision about them.
  *
- * Only durable records can be read. A change is checked against the latest state, changes on their way included, and
- * becomes visible when it is durable.
+ * Only durable records can be read. A change is checked against the latest state, pending changes included, and becomes
+ * visible when it is durable.
  */
 export class ConfigurationStore {
   readonly #index: ConfigurationIndex
@@ -38,10 +38,7 @@ export class ConfigurationStore {
   #lastId: number
   #listeners: readonly DurableListener[] = []
 
-  /**
-   * @param index All records that are durable by now.
-   * @param createLog Makes the log of further changes.
-   */
+  /** @param index All records that are durable already. */
   constructor(index: ConfigurationIndex, createLog: (owner: ChangeLogOwner) => ChangeLog) {
     this.#index = index
     this.#lastId = index.lastId
@@ -51,7 +48,7 @@ export class ConfigurationStore {
     })
   }
 
-  /** Random and never changed; tells this store's records from any other's. */
+  /** Random and never changed. */
   get id(): string {
     return this.#log.store
   }
@@ -65,7 +62,7 @@ export class ConfigurationStore {
     return this.#index.count
   }
 
-  /** Bytes of all records as JSON, without anything between them. */
+  /** Bytes of all records as JSON, without separators. */
   get jsonBytes(): number {
     return this.#index.jsonBytes
   }
@@ -75,7 +72,6 @@ export class ConfigurationStore {
     return this.#log.isWritable
   }
 
-  /** Figures of what keeps the records. */
   get storageMetrics(): readonly Family[] {
     return this.#log.metrics
   }
@@ -89,7 +85,7 @@ export class ConfigurationStore {
     return this.#index.slice(offset, limit, sort)
   }
 
-  /** All records as they are now, whatever changes later and however long they are held; can be read once. */
+  /** All records as they are now, whatever changes later; can be read once. */
   freeze(sort?: Sort): Iterable<Configuration> {
     return this.#index.freeze(sort)
   }
@@ -101,10 +97,10 @@ export class ConfigurationStore {
    * `list` only once it is durable.
    *
    * @returns The stored record; `id` is higher than any given before.
-   * @throws {NameTakenError} with the record that holds the name; nothing has changed.
-   * @throws {StorageFullError} if there is no room; nothing has changed, and a later call may succeed.
-   * @throws {StorageUnavailableError} if the storage failed; nothing has changed.
-   * @throws {OverloadedError} if too many changes are waiting; nothing has changed.
+   * @throws {NameTakenError} with the record that holds the name. After this or another error, nothing has changed.
+   * @throws {StorageFullError} if there is no room; a later call may succeed.
+   * @throws {StorageUnavailableError} if the storage failed.
+   * @throws {OverloadedError} if too many changes are waiting.
    */
   add(draft: NewConfiguration): Promise<Configuration> {
     return this.#change([draft.name], () => {
@@ -147,37 +143,37 @@ export class ConfigurationStore {
     }))
   }
 
-  /** What `importAll` would do now; changes on their way count as done. */
+  /** What `importAll` would do now; pending changes count as done. */
   planImport(drafts: readonly NewConfiguration[], mode: ImportMode): ImportPlan {
     const stored = mode === 'replace' ? this.#allLatest() : []
     return planImport(drafts, mode, stored, (name) => this.#latest(name), this.#lastId)
   }
 
   /**
-   * Adds and modifies records, and removes those that are not named where the mode says so; all at once or not at all,
-   * whatever ends the process. Resolves once everything is durable.
+   * Adds and modifies records; the mode `replace` also removes those that are not named. Atomic, even in a crash.
+   * Resolves once everything is durable.
    *
    * @param drafts No two with the same name.
-   * @throws {TooManyChangesError} if it is too much for one change; nothing has changed. Also what `add` throws.
+   * @throws {TooManyChangesError} if it takes too many changes; nothing has changed. Also what `add` throws.
    */
   async importAll(drafts: readonly NewConfiguration[], mode: ImportMode): Promise<ImportPlan> {
     for (;;) {
       const plan = this.planImport(drafts, mode)
       const changes = changesOf(plan)
       if (changes.length > 0) {
-        await this.#stageTogether(changes)
+        await this.#stage(changes, this.#log.appendTogether(changes))
         return plan
       }
-      // As in `#change`: a crash must not make it untrue that there was nothing to do.
+      // As in `#change`: a plan without changes waits until the pending ones are durable.
       if (await this.#staged.areDurable(this.#staged.names())) return plan
     }
   }
 
   /**
-   * Calls the listener after each change that became durable, in the order of revisions. The change shows in `find` and
-   * `list` by then; whoever made it hears later.
+   * Calls the listener after each durable change, in the order of revisions: `find` and `list` show the change already,
+   * but the promise of its caller resolves later.
    *
-   * @returns Ends that.
+   * @returns Stops the calls.
    */
   onDurable(listener: DurableListener): () => void {
     this.#listeners = [...this.#listeners, listener]
@@ -186,16 +182,16 @@ export class ConfigurationStore {
     }
   }
 
-  /** Waits for changes on their way; further ones are refused. */
+  /** Waits for pending changes; refuses further ones. */
   close(): Promise<void> {
     return this.#log.close()
   }
 
   /**
-   * Makes a decision and, when it is a change, appends that to the log.
+   * Makes a decision and, if it is a change, appends it to the log.
    *
-   * A crash may still take back the changes on their way. So a decision that writes nothing, such as a refusal, waits
-   * until they are durable, and is made again if they are refused.
+   * A crash may still undo pending changes. So a decision that writes nothing, such as a refusal, waits until they are
+   * durable, and is made again if they are refused.
    */
   async #change<Outcome>(names: readonly string[], decide: () => Decision<Outcome>): Promise<Outcome> {
     for (;;) {
@@ -207,28 +203,19 @@ export class ConfigurationStore {
         continue
       }
       if (decision.change !== undefined) {
-        await this.#stage(decision.change)
+        await this.#stage([decision.change], this.#log.append(decision.change))
         return decision.outcome
       }
       if (await this.#staged.areDurable(names)) return decision.outcome
     }
   }
 
-  #stage(change: Change): Promise<void> {
-    const durable = this.#log.append(change)
-    this.#note(change, durable)
+  #stage(changes: readonly Change[], durable: Promise<void>): Promise<void> {
+    for (const change of changes) {
+      if ('add' in change) this.#lastId = change.add.id
+      this.#staged.add(change, durable)
+    }
     return durable
-  }
-
-  #stageTogether(changes: readonly Change[]): Promise<void> {
-    const durable = this.#log.appendTogether(changes)
-    for (const change of changes) this.#note(change, durable)
-    return durable
-  }
-
-  #note(change: Change, durable: Promise<void>) {
-    if ('add' in change) this.#lastId = change.add.id
-    this.#staged.add(change, durable)
   }
 
   #apply(change: Change, revision: number) {
@@ -242,7 +229,7 @@ export class ConfigurationStore {
     return staged === undefined ? this.#index.find(name) : staged.holder
   }
 
-  /** Every record as it will be once what is on its way is durable. */
+  /** Every record, pending changes included. */
   *#allLatest(): Iterable<Configuration> {
     for (const record of this.#index.freeze()) {
       if (this.#staged.find(record.name) === undefined) yield record

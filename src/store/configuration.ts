@@ -6,10 +6,9 @@ import { type FieldName, type FieldValues, fieldNames, recordFields } from './fi
 /** The fields of a record that is still to be stored. */
 export type NewConfiguration = FieldValues
 
-/** The fields that a caller wants changed. */
 export type ConfigurationPatch = Partial<NewConfiguration>
 
-/** One stored record. It never changes: a modification puts another in its place. */
+/** One stored record. Immutable: a modification replaces it. */
 export class Configuration implements NewConfiguration, Record<FieldName, unknown> {
   readonly id: number
   readonly name: string
@@ -27,13 +26,13 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
     this.username = fields.username
   }
 
-  /** The record as compact JSON, its id and then the fields in the order of their table; made once. */
+  /** Compact JSON, cached: `id`, then the fields in the order of their table. */
   get json(): string {
     this.#json ??= JSON.stringify(this)
     return this.#json
   }
 
-  /** Bytes of `json`, which is not kept for this. */
+  /** Bytes of `json`; does not cache it. */
   get jsonBytes(): number {
     return Buffer.byteLength(this.#json ?? JSON.stringify(this))
   }
@@ -44,7 +43,7 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
     return this.#etag
   }
 
-  /** This record with other fields, or this very record when they do not differ. */
+  /** A copy with other fields; this record itself if they do not differ. */
   with(patch: ConfigurationPatch): Configuration {
     const changed = new Configuration(this.id, { ...this, ...patch })
     return fieldNames.every((name) => changed[name] === this[name]) ? this : changed
@@ -52,7 +51,7 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
 }
 
 /**
- * Checks the body of an add: every required field, perhaps others, and nothing else save `id`, which is ignored.
+ * Checks the body of an add: all required fields, perhaps optional ones, and no others; `id` is ignored.
  *
  * @throws {InvalidInputError} with every fault.
  */
@@ -61,7 +60,7 @@ export function parseNewConfiguration(input: Record<string, unknown>): NewConfig
 }
 
 /**
- * Checks the body of a modification: any of the fields and nothing else save `id`, which is ignored.
+ * Checks the body of a modification: any of the fields, and no others; `id` is ignored.
  *
  * @throws {InvalidInputError} with every fault.
  */

@@ -3,21 +3,20 @@ import { domainToASCII } from 'node:url'
 import { HOSTNAME_CHARACTERS_MAX, NAME_CHARACTERS_MAX, USERNAME_CHARACTERS_MAX } from '../limits.ts'
 import { checkText, kindOf } from '../text.ts'
 
-/** What is known of one field of a record. */
+/** One field of a record. */
 interface Field {
   readonly name: string
-  /** What is wrong with a value that a caller gives; undefined when nothing is. */
+  /** What is wrong with the value of a caller; undefined if nothing is. */
   readonly check: (value: unknown) => string | undefined
-  /** Whether a stored value has the type. `check` may change, and what was accepted before stays readable. */
+  /** Whether a stored value has the type. Looser than `check`, which may change: old records stay readable. */
   readonly isStored: (value: unknown) => value is string | number
   /** Whether every record has it. */
   readonly isRequired: boolean
   readonly isSortable: boolean
-  /** The value that a text of an imported file means, still to be checked. */
+  /** Converts text of an imported file; the value is still to be checked. */
   readonly parse: (text: string) => unknown
 }
 
-/** What is the same for several fields. */
 const kept = { isRequired: true, isSortable: true } as const
 const text = { isStored: (value: unknown) => typeof value === 'string', parse: (value: string) => value }
 const number = { isStored: (value: unknown) => typeof value === 'number', parse: parseDigits }
@@ -40,7 +39,7 @@ type Value<Of> = Of extends { isStored(value: unknown): value is infer Type } ? 
 export type FieldName = Row['name']
 export type SortField = Extract<Row, { isSortable: true }>['name']
 
-/** A value of each field; only those that not every record has may be absent. */
+/** A value for each field; optional ones may be absent. */
 export type FieldValues = {
   readonly [One in Extract<Row, { isRequired: true }> as One['name']]: Value<One>
 } & { readonly [One in Exclude<Row, { isRequired: true }> as One['name']]?: Value<One> | undefined }
@@ -58,7 +57,7 @@ function checkPort(value: unknown): string | undefined {
   return undefined
 }
 
-/** Text that is not of digits stays as it is, and is then found to be no number. */
+/** Converts 1 to 9 digits; any other text stays text, which `checkPort` refuses. */
 export function parseDigits(text: string): unknown {
   return /^\d{1,9}$/.test(text) ? Number(text) : text
 }
@@ -75,7 +74,7 @@ function checkHostname(value: unknown): string | undefined {
     : checkDnsName(value)
 }
 
-/** Labels as RFC 1123 section 2.1 has them, with `_` as found in practice; other scripts by way of IDNA. */
+/** Labels as in RFC 1123 section 2.1, and `_`, which occurs in practice; other scripts by way of IDNA. */
 function checkDnsName(value: string): string | undefined {
   if (!/^[\w.\-\u0080-\u{10ffff}]+$/u.test(value)) return 'must hold only letters, digits, "-", "_" and dots'
   const isAscii = /^[\w.-]+$/.test(value)

@@ -11,7 +11,7 @@ export interface ImportPlan {
   readonly added: readonly Configuration[]
   readonly modified: readonly { readonly before: Configuration; readonly after: Configuration }[]
   readonly removed: readonly Configuration[]
-  /** How many records are in it as they are stored. */
+  /** How many records are stored already as they are. */
   readonly unchanged: number
 }
 
@@ -19,7 +19,7 @@ export interface ImportPlan {
  * Compares records with those that are stored.
  *
  * @param drafts No two with the same name.
- * @param stored All stored records; read only where the mode is `replace`.
+ * @param stored All stored records; read only in the mode `replace`.
  * @param find The stored record of a name.
  * @param lastId The highest id ever given.
  */
@@ -46,7 +46,7 @@ export function planImport(
   return { added, modified, removed, unchanged }
 }
 
-/** The changes of a plan, in an order in which each fits the records that the ones before it leave. */
+/** The changes of a plan, in an order in which they can be applied one by one. */
 export function changesOf({ added, modified, removed }: ImportPlan): Change[] {
   return [
     ...removed.map(({ name }) => ({ remove: name })),

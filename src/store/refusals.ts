@@ -1,7 +1,6 @@
 import { ConnbookError } from '../errors.ts'
 import type { Configuration } from './configuration.ts'
 
-/** The name belongs to another record. */
 export class NameTakenError extends ConnbookError {
   readonly code = 'name_taken'
   readonly holder: Configuration
@@ -12,7 +11,6 @@ export class NameTakenError extends ConnbookError {
   }
 }
 
-/** No record has the name. */
 export class UnknownNameError extends ConnbookError {
   readonly code = 'unknown_name'
 
@@ -21,7 +19,7 @@ export class UnknownNameError extends ConnbookError {
   }
 }
 
-/** The record is not the one that the caller has seen. */
+/** The record has changed since the caller read it. */
 export class StaleRecordError extends ConnbookError {
   readonly code = 'stale_record'
 

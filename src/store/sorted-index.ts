@@ -8,21 +8,18 @@ interface Node<Item> {
   /** Exactly one of the two: a leaf has items, any other node has children. */
   items?: Item[]
   children?: Node<Item>[]
-  /** Whether somebody else goes on reading `items`, so that a change needs a copy. */
+  /** Whether a `freeze` still reads `items`, so that a change needs a copy. */
   isShared?: boolean
 }
 
-/**
- * Items in order, with insertion, removal and access by offset in logarithmic time: a B+ tree whose nodes count what
- * is below them.
- */
+/** Items in order: a B+ tree with counts, so insertion, removal and access by offset take logarithmic time. */
 export class SortedIndex<Item> {
   readonly #compare: (a: Item, b: Item) => number
   #root: Node<Item> | undefined
 
   /**
-   * @param compare A total order: 0 only for the same item, or one that may stand in its place.
-   * @param sorted Items to begin with, already in order.
+   * @param compare A total order: 0 only for the same item, or one that may replace it.
+   * @param sorted The first items, already in order.
    */
   constructor(compare: (a: Item, b: Item) => number, sorted: readonly Item[] = []) {
     this.#compare = compare
@@ -35,12 +32,9 @@ export class SortedIndex<Item> {
 
   /** Adds an item that is not there yet. */
   insert(item: Item): void {
-    if (this.#root === undefined) {
-      this.#root = { size: 1, last: item, items: [item] }
-      return
-    }
-    const split = this.#insertBelow(this.#root, item)
-    if (split !== undefined) this.#root = parentOf([this.#root, split])
+    const right = this.#root && this.#insertBelow(this.#root, item)
+    if (this.#root === undefined) this.#root = leafOf([item])
+    else if (right !== undefined) this.#root = parentOf([this.#root, right])
   }
 
   /** Removes an item that is there. */
@@ -51,7 +45,7 @@ export class SortedIndex<Item> {
     if (this.#root?.size === 0) this.#root = undefined
   }
 
-  /** Puts an item in the place of one that is there, or where it belongs when that is another place. */
+  /** Replaces an item that is there; the new one may belong elsewhere in the order. */
   replace(old: Item, item: Item): void {
     if (this.#compare(old, item) === 0) this.#replaceBelow(this.#root, old, item)
     else {
@@ -67,17 +61,14 @@ export class SortedIndex<Item> {
     return found
   }
 
-  /**
-   * All items in order as they are now, however the index changes later. Costs a moment for each node, not for each
-   * item.
-   */
+  /** All items as they are now, in order, whatever changes later. Takes time for each node, not for each item. */
   freeze(): Iterable<Item> {
     const pieces: Item[][] = []
     if (this.#root !== undefined) share(this.#root, pieces)
     return flatten(pieces)
   }
 
-  /** Returns the new right neighbour when the node had to be split. */
+  /** Returns the new right neighbour if the node had to be split. */
   #insertBelow(node: Node<Item>, item: Item): Node<Item> | undefined {
     node.size += 1
     if (this.#compare(item, node.last) > 0) node.last = item
@@ -141,8 +132,7 @@ function build<Item>(sorted: readonly Item[]): Node<Item> | undefined {
   // Three quarters full, so that the first insertions do not split every node.
   const entries = (NODE_ENTRIES_MAX * 3) / 4
   for (let first = 0; first < sorted.length; first += entries) {
-    const items = sorted.slice(first, first + entries)
-    nodes.push({ size: items.length, last: at(items, items.length - 1), items })
+    nodes.push(leafOf(sorted.slice(first, first + entries)))
   }
   while (nodes.length > 1) {
     const parents: Node<Item>[] = []
@@ -153,31 +143,28 @@ function build<Item>(sorted: readonly Item[]): Node<Item> | undefined {
   return nodes[0]
 }
 
+function leafOf<Item>(items: Item[]): Node<Item> {
+  return { size: items.length, last: at(items, items.length - 1), items }
+}
+
 function parentOf<Item>(children: Node<Item>[]): Node<Item> {
   const size = children.reduce((sum, child) => sum + child.size, 0)
   return { size, last: at(children, children.length - 1).last, children }
 }
 
 function split<Item>(node: Node<Item>): Node<Item> | undefined {
-  const entries: unknown[] = node.items ?? node.children ?? []
-  if (entries.length <= NODE_ENTRIES_MAX) return undefined
-  const half = entries.length >> 1
-  let right: Node<Item>
-  if (node.items !== undefined) {
-    // Not shared: an insertion has just made it too long.
-    const items = node.items.splice(half)
-    right = { size: items.length, last: node.last, items }
-    node.last = at(node.items, half - 1)
-  } else {
-    const children = node.children ?? []
-    right = parentOf(children.splice(half))
-    node.last = at(children, half - 1).last
-  }
+  const { items, children = [] } = node
+  const entries = items?.length ?? children.length
+  if (entries <= NODE_ENTRIES_MAX) return undefined
+  const half = entries >> 1
+  // Items are not shared: the insertion that made them too many has copied them.
+  const right = items === undefined ? parentOf(children.splice(half)) : leafOf(items.splice(half))
   node.size -= right.size
+  node.last = items === undefined ? at(children, half - 1).last : at(items, half - 1)
   return right
 }
 
-/** Puts a child together with a neighbour when one node has room for both twice, so that sparse nodes do not pile up. */
+/** Joins a child with a neighbour if both fill at most half a node, so that sparse nodes do not pile up. */
 function joinIfSmall<Item>(children: Node<Item>[], position: number): void {
   const left = children[position === children.length - 1 ? position - 1 : position]
   if (left === undefined) return
@@ -192,7 +179,7 @@ function joinIfSmall<Item>(children: Node<Item>[], position: number): void {
   children.splice(children.indexOf(right), 1)
 }
 
-/** The items of a leaf, to be changed. */
+/** The items of a leaf, copied if shared, to be changed. */
 function ownItems<Item>(leaf: Node<Item>): Item[] {
   if (leaf.isShared || leaf.items === undefined) leaf.items = leaf.items?.slice() ?? []
   leaf.isShared = false
@@ -229,7 +216,7 @@ function collect<Item>(node: Node<Item>, offset: number, limit: number, found: I
   }
 }
 
-/** The first of the positions 0 to `end` - 1 where `holds` is true, or `end`; `holds` must not turn false again. */
+/** Binary search: the first position below `end` from which on `holds` is true, else `end`. */
 function firstWhere(end: number, holds: (position: number) => boolean): number {
   let low = 0
   let high = end

@@ -2,24 +2,24 @@ import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 
 interface StagedName {
-  /** Who will have the name; undefined when it will be free. */
+  /** Who will have the name; undefined if it will be free. */
   holder: Configuration | undefined
-  /** How many changes on their way touch the name. */
+  /** How many pending changes touch the name. */
   changes: number
-  /** Resolves when the last of them is durable, rejects when it is refused. */
+  /** Resolves when the last of them is durable, rejects if it is refused. */
   durable: Promise<void>
 }
 
-/** The names that changes on their way to the disk take or free. */
+/** The names that pending changes, which are not durable yet, take or free. */
 export class StagedNames {
   readonly #names = new Map<string, StagedName>()
 
-  /** Who will have a name, of which a change on its way decides; undefined when none does. */
+  /** Who will have a name; undefined if no pending change touches it. */
   find(name: string): { readonly holder: Configuration | undefined } | undefined {
     return this.#names.get(name)
   }
 
-  /** The names of which changes on their way decide. */
+  /** The names that pending changes touch. */
   names(): string[] {
     return [...this.#names.keys()]
   }
@@ -29,7 +29,7 @@ export class StagedNames {
     return [...this.#names.values()].flatMap(({ holder }) => holder ?? [])
   }
 
-  /** @param durable Resolves when the change is durable, rejects when it is refused. */
+  /** @param durable Resolves when the change is durable, rejects if it is refused. */
   add(change: Change, durable: Promise<void>): void {
     for (const [name, holder] of touchedNames(change)) {
       const changes = (this.#names.get(name)?.changes ?? 0) + 1
@@ -37,7 +37,7 @@ export class StagedNames {
     }
   }
 
-  /** Takes out a change that has become durable. */
+  /** Removes a change that is durable now. */
   remove(change: Change): void {
     for (const [name] of touchedNames(change)) {
       const staged = this.#names.get(name)
@@ -47,19 +47,19 @@ export class StagedNames {
     }
   }
 
-  /** Takes out all changes, because they are refused. */
+  /** Removes all changes, because they are refused. */
   clear(): void {
     this.#names.clear()
   }
 
-  /** Waits for the changes that touch any of the names; false when one of them is refused. */
+  /** Waits for the pending changes that touch any of the names; false if one is refused. */
   async areDurable(names: readonly string[]): Promise<boolean> {
     const outcomes = await Promise.allSettled(names.map((name) => this.#names.get(name)?.durable))
     return outcomes.every(({ status }) => status === 'fulfilled')
   }
 }
 
-/** The names that a change takes or frees, each with who has it afterwards. */
+/** The names that a change takes or frees, each with its next holder. */
 function touchedNames(change: Change): [string, Configuration | undefined][] {
   if ('add' in change) return [[change.add.name, change.add]]
   if ('remove' in change) return [[change.remove, undefined]]

@@ -1,11 +1,6 @@
 import type { Family } from '../metrics/family.ts'
 import type { ConfigurationStore } from './configuration-store.ts'
 
-/**
- * Figures of the records and of what keeps them.
- *
- * @param isWritable Whether changes are taken.
- */
 export function storeMetrics(store: ConfigurationStore, isWritable: () => boolean): Family[] {
   return [
     {
