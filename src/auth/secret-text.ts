@@ -5,9 +5,9 @@ import { PASSWORD_BYTES_MAX } from '../limits.ts'
 const NEWLINE_BYTES_MAX = 2
 
 /**
- * Reads a password or a secret to the end, or until it is too long; one newline at the end is dropped.
+ * Reads a password or a secret to the end, or until it is too long; drops one newline at the end.
  *
- * @param what Its place in "Cannot use …".
+ * @param what Its name in "Cannot use …".
  * @throws {UsageError} if it is too long or not UTF-8.
  */
 export async function readSecret(what: string, source: Readable): Promise<string> {
@@ -22,7 +22,7 @@ export async function readSecret(what: string, source: Readable): Promise<string
 }
 
 /**
- * Checks a password or a secret that Node has decoded: it put U+FFFD in the place of what it did not understand.
+ * Checks a password or a secret that Node has decoded; U+FFFD stands for bytes that were not UTF-8.
  *
  * @throws {UsageError} if it is too long or was not UTF-8.
  */
