@@ -12,7 +12,7 @@ export interface Account {
   readonly name: string
   /** `hashPassword` of a chosen secret, or `digestSecret` of a generated one. */
   readonly secret: string
-  /** Rises when the secret changes; credentials of any other generation are invalid. */
+  /** Rises when the secret changes, which ends every session and token: those of other generations are invalid. */
   readonly generation: number
   /** Absent for FULL_SCOPE, as in files from before scopes. */
   readonly scope?: Scope
@@ -57,21 +57,13 @@ export function addAccount(
   return put(accounts, kind, scope === FULL_SCOPE ? { name, secret } : { name, secret, scope })
 }
 
-/**
- * Changes the secret, which ends every session and token of the account.
- *
- * @throws {UnknownAccountError}
- */
+/** @throws {UnknownAccountError} */
 export function changeSecret(accounts: Accounts, kind: AccountKind, name: string, secret: string): Accounts {
   const account = getAccount(accounts, kind, name)
   return put(removeAccount(accounts, kind, name), kind, { ...account, secret })
 }
 
-/**
- * Removes an account, which ends its sessions and tokens.
- *
- * @throws {UnknownAccountError}
- */
+/** @throws {UnknownAccountError} */
 export function removeAccount(accounts: Accounts, kind: AccountKind, name: string): Accounts {
   getAccount(accounts, kind, name)
   const rest = listOf(accounts, kind).filter((account) => account.name !== name)
