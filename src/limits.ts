@@ -136,7 +136,6 @@ export const KEY_TAKE_UP_SECONDS = 60
 /** Of every option that sets a time, and so of the lifetime of sessions and tokens. */
 export const DURATION_SECONDS_MAX = 400 * 24 * 60 * 60
 
-/** How long `connbook healthcheck` waits for an answer. */
 export const HEALTHCHECK_TIMEOUT_MS = 3_000
 
 /** How often a running server looks for changed accounts and keys. */
