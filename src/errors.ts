@@ -2,17 +2,13 @@
 export interface Fault {
   readonly field: string
   readonly detail: string
-  /** Line of the input, from 1, where that has many records. */
+  /** Line of an input with many records, from 1. */
   readonly line?: number
-  /** The stored record that is at fault, where there are many. */
+  /** Name of the stored record at fault, if there are many. */
   readonly name?: string
 }
 
-/**
- * An error that was foreseen: `code` is stable and meant for callers, `message` for people.
- *
- * Callers tell errors apart by class or `code`, never by `message`.
- */
+/** A foreseen error. Callers tell errors apart by class or the stable `code`; `message` is for people. */
 export abstract class ConnbookError extends Error {
   abstract readonly code: string
 
@@ -22,7 +18,7 @@ export abstract class ConnbookError extends Error {
   }
 }
 
-/** Input that breaks the rules; holds every fault found, not only the first. */
+/** Invalid input, with every fault found. */
 export class InvalidInputError extends ConnbookError {
   readonly code = 'invalid_input'
   readonly faults: readonly Fault[]
@@ -33,20 +29,20 @@ export class InvalidInputError extends ConnbookError {
   }
 }
 
-/** A scope was asked for that is none, or that goes beyond what the client may do. */
+/** The requested scope is invalid, or exceeds that of the client. */
 export class InvalidScopeError extends ConnbookError {
   readonly code = 'invalid_scope'
 }
 
-/** A command line or an environment that cannot be understood. */
+/** An invalid command line or environment. */
 export class UsageError extends ConnbookError {
   readonly code = 'invalid_usage'
 }
 
-/** What helps against any damage. */
+/** Helps against any damage. */
 export const RESTORE_ADVICE = 'restore the data folder from a backup with "connbook restore FILE"'
 
-/** What helps against what is no damage: nothing may be given up of a file that a newer connbook wrote. */
+/** For a file of a newer connbook: it is not damaged, and nothing in it may be given up. */
 const NEWER_ADVICE =
   'use the connbook that wrote it, or a newer one; or run "connbook restore FILE" with a backup that this version made'
 
@@ -59,8 +55,8 @@ export class DamagedFileError extends ConnbookError {
   readonly advice: string
 
   /**
-   * @param offset Byte at which the file stops making sense, from 0.
-   * @param advice What the operator can do about it.
+   * @param offset First byte that makes no sense, from 0.
+   * @param advice What the operator can do.
    */
   constructor(path: string, offset: number, reason: string, advice: string, options?: ErrorOptions) {
     super(`Cannot read "${path}": ${reason} at byte ${offset}; ${advice}`, options)
@@ -71,16 +67,16 @@ export class DamagedFileError extends ConnbookError {
   }
 }
 
-/** Stored data has a form that only a newer connbook knows; to be told with `inFile`. */
+/** Stored data has a form that only a newer connbook knows; `inFile` adds file and advice. */
 export class NewerFormError extends SyntaxError {
-  /** @param reads The version that this program reads, where another was found. */
+  /** @param reads The version that this program reads, if another was found. */
   constructor(what: string, reads?: number) {
     const known = reads === undefined ? '' : `, which reads ${reads},`
     super(`it was written by a newer connbook: ${what} is unknown to this program${known}`)
   }
 }
 
-/** What a parser threw, with the file and the place. What is newer is not damaged, and has advice of its own. */
+/** Adds file, offset and advice to what a parser threw; a NewerFormError gets its own advice. */
 export function inFile(path: string, offset: number, error: unknown, advice: string): DamagedFileError {
   if (error instanceof DamagedFileError) return error
   const reason = error instanceof Error ? error.message : String(error)
@@ -93,7 +89,7 @@ export class FolderInUseError extends ConnbookError {
   readonly code = 'folder_in_use'
 }
 
-/** The data folder, or something in it, is not safe or not fit to be used. */
+/** The data folder, or something in it, is unsafe or unusable. */
 export class FolderRefusedError extends ConnbookError {
   readonly code = 'folder_refused'
 }
@@ -103,17 +99,17 @@ export class StorageFullError extends ConnbookError {
   readonly code = 'storage_full'
 }
 
-/** The disk failed, and changes are refused until a full copy of the data has been written. */
+/** The disk failed; changes are refused until a full copy of the data has been written. */
 export class StorageUnavailableError extends ConnbookError {
   readonly code = 'storage_unavailable'
 }
 
-/** Changes that are stored all or not at all are too many for that; nothing has changed. */
+/** Too many changes to be stored together; nothing has changed. */
 export class TooManyChangesError extends ConnbookError {
   readonly code = 'too_many_changes'
 }
 
-/** More work is waiting than the limits allow. */
+/** More work is waiting than allowed. */
 export class OverloadedError extends ConnbookError {
   readonly code = 'overloaded'
 }
@@ -129,7 +125,7 @@ export class TooManyAttemptsError extends ConnbookError {
   }
 }
 
-/** What a call gives for a file; undefined when the file is not there. */
+/** The result of a call for a file; undefined if there is no such file. */
 export async function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
   return call.catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined
@@ -137,7 +133,7 @@ export async function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
   })
 }
 
-/** The system's code of a failed call, such as `ENOENT`; undefined for anything else. */
+/** The code of a failed system call, such as `ENOENT`; undefined for any other error. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -10,10 +10,7 @@ export function printableJson(value: unknown): string {
   return printable(JSON.stringify(value))
 }
 
-/**
- * Compact JSON with everything escaped that steers terminals or turns text around, of which JSON itself leaves some as
- * it is.
- */
+/** Escapes what JSON itself leaves: characters that control terminals or the direction of text. */
 export function printable(json: string): string {
   return json.replace(/[\u007f-\u009f\u2028\u2029\p{Cf}]/gu, (character) =>
     Array.from({ length: character.length }, (_, i) => {
@@ -22,7 +19,7 @@ export function printable(json: string): string {
   )
 }
 
-/** @throws {NewerFormError} if a stored object has another member than those, which would be lost. */
+/** @throws {NewerFormError} if a stored object has an unknown member, which would be lost. */
 export function checkMembers(stored: object, known: readonly string[], what: string): void {
   for (const member in stored) {
     if (!known.includes(member)) throw new NewerFormError(`the member ${printableJson(member)} of ${what}`)
@@ -34,7 +31,7 @@ export function isNewerVersion(version: unknown, known: number): boolean {
   return Number.isSafeInteger(version) && (version as number) > known
 }
 
-/** Undefined, which JSON cannot say, when the text is not JSON. */
+/** Returns undefined, which is no JSON value, if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -4,11 +4,11 @@ import { timestamp } from './timestamp.ts'
 export type LogFormat = 'text' | 'json'
 export type LogFields = Record<string, string | number | boolean | undefined>
 
-/** From what only helps to find a fault to what has gone wrong; a log leaves out what stands before its own level. */
+/** Least important first; a log omits those before its own level. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** One line an event. Fields never hold a secret, a token or a cookie. */
+/** One line per event. Fields never hold a secret, a token or a cookie. */
 export interface Log {
   debug(event: string, fields?: LogFields): void
   info(event: string, fields?: LogFields): void
@@ -17,20 +17,20 @@ export interface Log {
 }
 
 export interface LogOptions {
-  /** What stands before it is left out; `info` when not given. */
+  /** The least important level that is written; `info` if not given. */
   readonly level?: LogLevel
-  /** Whether each line begins with its priority, as the journal of systemd reads it (sd-daemon(3)). */
+  /** Whether each line begins with its priority, for the journal of systemd (sd-daemon(3)). */
   readonly hasPriorities?: boolean
 }
 
-/** Those of syslog (RFC 5424 section 6.2.1). */
+/** Severities of syslog (RFC 5424 section 6.2.1). */
 const priorities: Record<LogLevel, string> = { debug: '<7>', info: '<6>', warn: '<4>', error: '<3>' }
 
 /**
- * A log that writes lines for people (`text`) or for programs (`json`, stable names `time`, `level`, `event`).
+ * Creates a log with lines for people (`text`) or for programs (`json`, stable names `time`, `level`, `event`).
  *
- * @param write Takes one line, newline included; by default standard error, whose failures are ignored:
- *   a closed terminal or a broken pipe must not end the process.
+ * @param write Takes one line with its newline. The default is standard error and ignores its failures: a closed
+ *   terminal or a broken pipe must not end the process.
  */
 export function createLog(
   format: LogFormat,

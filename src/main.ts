@@ -2,15 +2,15 @@ import { fstatSync, writeSync } from 'node:fs'
 import { lookOf } from './command-line/look.ts'
 import { runProgram } from './commands/program.ts'
 
-/** Node would not notice when a file takes only a part of the text. */
-function print(text: string): Promise<void> {
-  if (isFile(process.stdout.fd)) return writeAllTo(process.stdout.fd, Buffer.from(text))
-  return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
-  })
-}
-
-async function writeAllTo(fd: number, bytes: Uint8Array): Promise<void> {
+/** Loops for a file, because Node would not notice a partial write. */
+async function print(text: string): Promise<void> {
+  const { fd } = process.stdout
+  if (!isFile(fd)) {
+    return new Promise((resolve, reject) => {
+      process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+    })
+  }
+  const bytes = Buffer.from(text)
   for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written)
 }
 
@@ -22,15 +22,14 @@ function isFile(fd: number): boolean {
   }
 }
 
-// Every file is closed to other accounts.
+// No other account may read the files.
 process.umask(0o077)
-// Who prints hears of a failure; without a listener here it would end the process besides.
+// Without a listener an error would end the process; for standard output, `print` rejects.
 process.stdout.on('error', () => {})
-// There is nobody left to tell.
 process.stderr.on('error', () => {})
 void runProgram(process.argv.slice(2), {
   environment: process.env,
-  // Opened only by a command that reads it.
+  // Opened only by commands that read it.
   get input() {
     return process.stdin
   },

@@ -1,6 +1,6 @@
 const CONTROL_CHARACTER = /\p{Cc}/u
 
-/** What is wrong with a text of 1 to `charactersMax` code points; undefined when nothing is. */
+/** What is wrong with a value that must be a text of 1 to `charactersMax` code points; undefined if nothing is. */
 export function checkText(value: unknown, charactersMax: number): string | undefined {
   if (typeof value !== 'string') return `must be a string, not ${kindOf(value)}`
   if (value === '') return 'must not be empty'
@@ -11,14 +11,14 @@ export function checkText(value: unknown, charactersMax: number): string | undef
   return isTooLong ? `must not be longer than ${charactersMax} characters` : undefined
 }
 
-/** The JSON kind of a value, with its article. */
+/** The JSON type of a value, with its article. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** Owner and mode of a file, as error messages tell them. */
+/** Owner and mode of a file, for messages. */
 export function describeOwner({ uid, mode }: { readonly uid: number; readonly mode: number }): string {
   return `owner ${uid}, mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`
 }

@@ -1,7 +1,7 @@
 let lastMs = Number.NaN
 let lastText = ''
 
-/** Now, by the machine's clock, as logs tell it (RFC 3339): a busy server tells each millisecond often. */
+/** The time by the system clock, for logs (RFC 3339). Cached: a busy server asks often in one millisecond. */
 export function timestamp(): string {
   const ms = Date.now()
   if (ms !== lastMs) {

@@ -132,7 +132,7 @@ describe('the README', () => {
     // Those of attempts are chosen by how they went.
     const attempts = sources.flatMap((text) =>
       Array.from(
-        text.matchAll(/^ +(?:succeeded|failed|throttled|notChecked): '(\w+)'/gm),
+        text.matchAll(/^ +(?:ok|failed|throttled|not_checked): '(\w+)'/gm),
         ([, event = '']) => event,
       ),
     )

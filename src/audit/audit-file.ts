@@ -5,10 +5,10 @@ import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import type { Log } from '../log.ts'
 
 /**
- * The files of the audit trail: lines go to the end of the first, and when that has grown to `bytesMax`, each moves on
- * by one name and the last goes.
+ * The files of the audit trail. Lines are appended to the first. Before it exceeds `bytesMax`, each file gets the name
+ * of the next, and the last is lost.
  *
- * Other processes may append at the same time. One that holds the file when it moves on writes to where it has moved.
+ * Other processes may append at the same time; one that has the file open then goes on in the renamed file.
  */
 export class AuditFile {
   readonly #folder: DataPaths
@@ -17,7 +17,7 @@ export class AuditFile {
   readonly #files: FileSystem
   #file: OpenFile | undefined
   #bytes = 0
-  /** Whether the file may end in half a line, which would swallow the one behind it. */
+  /** Whether the file may end in half a line, which needs a newline before the next one. */
   #isTorn = false
 
   constructor(folder: DataPaths, bytesMax: number, log: Log, files: FileSystem) {
@@ -28,9 +28,9 @@ export class AuditFile {
   }
 
   /**
-   * Opens the file if it is there; else `append` makes it.
+   * Opens the file if it is there; otherwise `append` creates it.
    *
-   * @throws {FolderRefusedError} Also the system's error when it cannot be opened; `append` then tries again.
+   * @throws {FolderRefusedError} Also the system's error if it cannot be opened; `append` then tries again.
    */
   async open(): Promise<void> {
     const file = await this.#openFound(this.#folder.file(auditFiles[0]))
@@ -49,8 +49,8 @@ export class AuditFile {
     this.#file = file
   }
 
-  /** Only what was just made is given to the owner of the folder. */
-  async #make() {
+  /** Gives the file to the owner of the folder, but only one that it has created. */
+  async #create() {
     let file: OpenFile
     try {
       file = await this.#files.open(this.#folder.file(auditFiles[0]), 'ax+', 0o600)
@@ -65,7 +65,7 @@ export class AuditFile {
     await giveToOwnerOf(this.#folder.path, file, this.#files)
   }
 
-  /** A name that leads elsewhere, put there by the owner of the folder, must not lead root's lines there. */
+  /** Refuses links: with one, the owner of the folder could make root write to another file. */
   async #openFound(path: string): Promise<OpenFile | undefined> {
     const expected = await ifPresent(this.#files.lstat(path))
     if (expected === undefined) return undefined
@@ -80,20 +80,20 @@ export class AuditFile {
   }
 
   /**
-   * Appends whole lines in one write, so that those of other processes never stand within.
+   * Appends whole lines in one write, so that no other process's line gets in between.
    *
-   * @throws the system's error, or an Error when the file took only a part.
+   * @throws the system's error, or an Error if only a part was written.
    */
   async append(lines: string): Promise<void> {
     const size = this.#bytes + Buffer.byteLength(lines)
     if (this.#file !== undefined && this.#bytes > 0 && size > this.#bytesMax) {
-      // A file that grows too large is better than a line that is lost.
-      await this.#moveOn().catch((error: unknown) => {
+      // Too large a file is better than a lost line.
+      await this.#rotate().catch((error: unknown) => {
         this.#log.error('audit_not_rotated', { reason: String(error) })
       })
     }
     if (this.#file === undefined) await this.open()
-    if (this.#file === undefined) await this.#make()
+    if (this.#file === undefined) await this.#create()
     const bytes = Buffer.from(this.#isTorn ? `\n${lines}` : lines)
     const { bytesWritten = 0 } = (await this.#file?.write(bytes, 0, bytes.length, null)) ?? {}
     this.#bytes += bytesWritten
@@ -107,7 +107,7 @@ export class AuditFile {
     await file?.close()
   }
 
-  async #moveOn() {
+  async #rotate() {
     await this.close()
     for (let i = auditFiles.length - 1; i > 0; i--) {
       const [from, to] = [auditFiles[i - 1], auditFiles[i]]

@@ -8,7 +8,6 @@ import type { Log } from '../log.ts'
 import { timestamp } from '../timestamp.ts'
 import { AuditFile } from './audit-file.ts'
 
-/** What is worth knowing years later. */
 export type AuditEvent =
   | 'first_started'
   | 'started'
@@ -38,27 +37,27 @@ export type AuditEvent =
   | 'keys_revoked'
   | 'restored'
 
-/** Who did it: whoever sent a request, or the account of the machine that ran a command. */
+/** The sender of a request, or whoever ran a command. */
 export type Actor = Pick<Caller, 'address' | 'requestId' | 'principal'> | Command
 
 export interface Command {
-  /** What was typed, without names. */
+  /** Its words, without names. */
   readonly command: string
-  /** The account of the machine. */
+  /** The system account that ran it. */
   readonly by: string
 }
 
 /** Values of an event; never a secret, a token, a cookie or a password. */
 export type AuditFields = Readonly<Record<string, unknown>>
 
-/** Who did what and when, one JSON line an event, in `audit.jsonl`. */
+/** Who did what and when: one JSON line per event in `audit.jsonl`. */
 export interface AuditTrail {
   /**
-   * Adds a line. Resolves when the operating system has it, so that it outlives the process; a power loss may still take
-   * the last half minute. Never rejects: a line that cannot be written is counted, and the count written later.
+   * Adds a line. Resolves once the operating system has it, so it survives a crash of the process, but a power loss may
+   * take the last half minute. Never rejects: lines that cannot be written are counted, and the count is written later.
    *
    * @param actor undefined for what the server does by itself.
-   * @param record The record that it was done to.
+   * @param record The record concerned.
    */
   record(
     event: AuditEvent,
@@ -66,14 +65,15 @@ export interface AuditTrail {
     fields?: AuditFields,
     record?: { readonly json: string },
   ): Promise<void>
-  /** Writes what is waiting and closes the file. */
+  /** Writes the waiting lines and closes the file. */
   close(): Promise<void>
 }
 
 /**
  * Opens the trail of a folder.
  *
- * @throws {FolderRefusedError} if its file is no plain one. Also the system's error if this account may not write it; a full or failing disk is waited out.
+ * @throws {FolderRefusedError} if the file is not a plain one. Also the system's error if this account may not write it;
+ *   on a full or failing disk, lines are counted as lost until it works again.
  */
 export async function openAuditTrail(
   folder: DataPaths,
@@ -89,18 +89,18 @@ export async function openAuditTrail(
   let lost = 0
   let isClosed = false
   let current: Promise<void> = Promise.resolve()
-  /** The write that takes what is waiting, once the one before it has ended. */
+  /** The write that follows `current` and takes the waiting lines. */
   let next: Promise<void> | undefined
 
   async function writeWaiting() {
     const lines = waiting
     waiting = []
     next = undefined
-    const told = lost
-    const gap = told === 0 ? '' : formatLine('lines_lost', undefined, { count: told })
+    const count = lost
+    const gap = count === 0 ? '' : formatLine('lines_lost', undefined, { count })
     try {
       await file.append(gap + lines.join(''))
-      lost -= told
+      lost -= count
     } catch (error) {
       lose(lines.length, String(error))
     }
@@ -113,7 +113,7 @@ export async function openAuditTrail(
 
   return {
     record(event, actor, fields, record) {
-      // A request that was cut off may come to its end when the folder is somebody else's already.
+      // A request that was cut off may end after another process has taken the folder.
       if (isClosed) return Promise.resolve()
       if (waiting.length >= AUDIT_WAITING_LINES_MAX) {
         lose(1, 'too many lines are waiting')
@@ -127,7 +127,7 @@ export async function openAuditTrail(
       return next
     },
     async close() {
-      // What is on its way may bring more.
+      // More lines may come while it waits.
       for (let seen: Promise<void> | undefined; seen !== current; ) {
         seen = current
         await seen
@@ -139,20 +139,20 @@ export async function openAuditTrail(
   }
 }
 
-/** What an attacker can choose stands behind everything else, and is escaped. */
+/** What an attacker can choose comes last, and is escaped. */
 function formatLine(
   event: AuditEvent | 'lines_lost',
   actor: Actor | undefined,
   fields?: AuditFields,
   record?: { readonly json: string },
 ): string {
-  const line = JSON.stringify(Object.assign(startLine(timestamp(), event, actor), fields))
+  const line = JSON.stringify(Object.assign(startLine(event, actor), fields))
   return `${printable(record === undefined ? line : `${line.slice(0, -1)},"record":${record.json}}`)}\n`
 }
 
-function startLine(time: string, event: AuditEvent | 'lines_lost', actor: Actor | undefined): AuditFields {
-  if (actor === undefined) return { time, event }
-  if ('command' in actor) return { time, event, ...actor }
+function startLine(event: AuditEvent | 'lines_lost', actor: Actor | undefined): AuditFields {
+  const time = timestamp()
+  if (actor === undefined || 'command' in actor) return { time, event, ...actor }
   const { address, principal, requestId } = actor
   return { time, event, address, kind: principal?.kind, by: principal?.name, request_id: requestId }
 }

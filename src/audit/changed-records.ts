@@ -4,17 +4,14 @@ import { fieldNames } from '../store/fields.ts'
 import type { ImportMode, ImportPlan } from '../store/import-plan.ts'
 import type { Actor, AuditTrail } from './audit-trail.ts'
 
-/** What the trail keeps of a modification: the fields that are others now, with both values. */
+/** A modification as the trail records it: each changed field with both values. */
 export function changesBetween(before: Configuration, after: Configuration) {
   const fields = fieldNames.filter((field) => before[field] !== after[field])
   const changed = fields.map((field) => [field, { before: before[field], after: after[field] }])
   return { id: after.id, name: before.name, changed: Object.fromEntries(changed) }
 }
 
-/**
- * Adds a line about an import to the trail, and, unless there are more than IMPORT_AUDITED_RECORDS_MAX, a line about each
- * record that it changed.
- */
+/** Records an import, and each record that it changed if these are at most IMPORT_AUDITED_RECORDS_MAX. */
 export async function recordImport(
   audit: AuditTrail,
   actor: Actor,

@@ -10,18 +10,18 @@ import { isPasswordHash } from './password.ts'
 
 const ADVICE = `put it back from a copy of the folder, or ${RESTORE_ADVICE}`
 
-/** The file in which a folder keeps its accounts. */
+/** The accounts file of a folder. */
 export function accountsDocument(folder: string, files: FileSystem = realFileSystem): JsonDocument<Accounts> {
   const path = join(folder, dataFiles.accounts)
   return createJsonDocument(path, 'connbook accounts', parseAccounts, ADVICE, files)
 }
 
-/** Where there are records there have been accounts. */
+/** For a folder with records, which must have had accounts. */
 export function accountsMissing(folder: DataPaths): DamagedFileError {
   return new DamagedFileError(folder.file(dataFiles.accounts), 0, 'the file is missing', ADVICE)
 }
 
-/** @throws {SyntaxError} when it is not what an accounts file holds. */
+/** @throws {SyntaxError} if it is not the content of an accounts file. */
 export function parseAccounts(input: unknown): Accounts {
   if (!isObject(input) || typeof input.lastGeneration !== 'number')
     throw new SyntaxError('it holds no accounts')
@@ -42,7 +42,7 @@ function parseList(input: unknown): Account[] {
       throw new NewerFormError(`the way in which the secret of "${name}" is stored`)
     }
     if (scope === undefined) return { name, secret, generation }
-    // Never read-write by mistake.
+    // An unknown scope must never count as FULL_SCOPE.
     if (!isScope(scope)) throw new NewerFormError(`the scope of "${name}"`)
     return { name, secret, generation, scope }
   })

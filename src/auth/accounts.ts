@@ -4,23 +4,23 @@ import { FULL_SCOPE, type Scope } from '../http/scope.ts'
 import { ACCOUNT_NAME_CHARACTERS_MAX } from '../limits.ts'
 import { checkText } from '../text.ts'
 
-/** Users log in with a name and a password, clients get tokens for an id and a secret. */
+/** A user logs in with name and password; a client gets tokens for id and secret. */
 export type AccountKind = Principal['kind']
 
 export interface Account {
-  /** Name of a user, id of a client. */
+  /** User name or client id. */
   readonly name: string
   /** `hashPassword` of a chosen secret, or `digestSecret` of a generated one. */
   readonly secret: string
-  /** Rises when the secret changes; credentials of other generations have ended. */
+  /** Rises when the secret changes, which ends every session and token: those of other generations are invalid. */
   readonly generation: number
-  /** Absent for a read-write account, as in files that are older than scopes. */
+  /** Absent for FULL_SCOPE, as in files from before scopes. */
   readonly scope?: Scope
 }
 
-/** Everything in the accounts file. */
+/** Content of the accounts file. */
 export interface Accounts {
-  /** The highest generation ever given, so that an account made anew does not bring old credentials back. */
+  /** Highest generation ever given: an account added again must not revive its old credentials. */
   readonly lastGeneration: number
   readonly users: readonly Account[]
   readonly clients: readonly Account[]
@@ -57,21 +57,13 @@ export function addAccount(
   return put(accounts, kind, scope === FULL_SCOPE ? { name, secret } : { name, secret, scope })
 }
 
-/**
- * Changes the secret and nothing else, and so ends every session and token of the account.
- *
- * @throws {UnknownAccountError}
- */
+/** @throws {UnknownAccountError} */
 export function changeSecret(accounts: Accounts, kind: AccountKind, name: string, secret: string): Accounts {
   const account = getAccount(accounts, kind, name)
   return put(removeAccount(accounts, kind, name), kind, { ...account, secret })
 }
 
-/**
- * Removes an account and so ends every session and token of it.
- *
- * @throws {UnknownAccountError}
- */
+/** @throws {UnknownAccountError} */
 export function removeAccount(accounts: Accounts, kind: AccountKind, name: string): Accounts {
   getAccount(accounts, kind, name)
   const rest = listOf(accounts, kind).filter((account) => account.name !== name)
@@ -88,7 +80,7 @@ export function listOf(accounts: Accounts, kind: AccountKind): readonly Account[
   return kind === 'user' ? accounts.users : accounts.clients
 }
 
-/** @throws {InvalidInputError} when a name cannot be one: `checkText` finds fault with it, or an id holds a `:`. */
+/** @throws {InvalidInputError} if `checkText` rejects the name, or a client id holds a `:`. */
 export function checkAccountName(kind: AccountKind, name: string): void {
   const fault = checkText(name, ACCOUNT_NAME_CHARACTERS_MAX)
   if (fault !== undefined) throw new InvalidInputError(`Cannot name a ${kind} "${name}": it ${fault}`)

@@ -3,13 +3,13 @@ import type { Clock } from './clock.ts'
 import { networkOf } from './throttle.ts'
 
 /**
- * How many attempts that did not succeed are listed: so many of each network, and of all together, in each
- * ATTEMPTS_WINDOW_MS. Whoever floods would otherwise push what others did out of the audit trail.
+ * Limits the failed attempts that are listed in each ATTEMPTS_WINDOW_MS, per network and in all: a flood must not push
+ * other events out of the audit trail.
  */
 export interface AttemptBudget {
-  /** Whether this attempt is to be listed; if not, it is counted. */
+  /** Whether to list this attempt; if not, it is counted. */
   take(address: string): boolean
-  /** How many were not listed since the last call. */
+  /** How many attempts were not listed since the last call. */
   settle(): number
 }
 

@@ -5,26 +5,31 @@ import type { Log, LogFields } from '../log.ts'
 import { createAttemptBudget } from './attempt-budget.ts'
 import type { Clock } from './clock.ts'
 
-/** Tells log and audit trail how attempts to get in, or out, went. */
+/** Records logins, logouts and token requests in the log and the audit trail. */
 export interface AttemptLog {
   succeeded(event: AuditEvent, caller: Caller, fields: LogFields): Promise<void>
-  /** Beyond the budget of listed attempts only their number is told, later. */
+  /** Beyond the budget, attempts are only counted, and their count is recorded later. */
   failed(event: AuditEvent, caller: Caller, fields: LogFields): Promise<void>
-  /** Tells the number that is still to be told. */
+  /** Records the outstanding count. */
   close(): Promise<void>
 }
 
 export function createAttemptLog(clock: Clock, log: Log, audit: AuditTrail): AttemptLog {
   const budget = createAttemptBudget(clock)
-  /** Runs while there is a number to be told. */
+  /** Set while a count is outstanding. */
   let counting: NodeJS.Timeout | undefined
 
-  function tell(level: 'info' | 'warn', event: AuditEvent, caller: Caller, fields: LogFields): Promise<void> {
+  function record(
+    level: 'info' | 'warn',
+    event: AuditEvent,
+    caller: Caller,
+    fields: LogFields,
+  ): Promise<void> {
     log[level](event, { ...fields, address: caller.address, request_id: caller.requestId })
     return audit.record(event, caller, fields)
   }
 
-  async function tellCount() {
+  async function recordCount() {
     clearTimeout(counting)
     counting = undefined
     const count = budget.settle()
@@ -34,11 +39,11 @@ export function createAttemptLog(clock: Clock, log: Log, audit: AuditTrail): Att
   }
 
   return {
-    succeeded: (event, caller, fields) => tell('info', event, caller, fields),
+    succeeded: (event, caller, fields) => record('info', event, caller, fields),
     async failed(event, caller, fields) {
-      if (budget.take(caller.address)) await tell('warn', event, caller, fields)
-      else counting ??= setTimeout(tellCount, ATTEMPTS_WINDOW_MS).unref()
+      if (budget.take(caller.address)) await record('warn', event, caller, fields)
+      else counting ??= setTimeout(recordCount, ATTEMPTS_WINDOW_MS).unref()
     },
-    close: tellCount,
+    close: recordCount,
   }
 }

@@ -18,32 +18,32 @@ import { type Claims, signToken } from './signed-token.ts'
 import { type Attempt, createThrottle } from './throttle.ts'
 import { createTokenVerifier, ISSUER } from './token-verifier.ts'
 
-/** What a token must have been issued for, to be carried so. */
+/** The `aud` that each carrier requires. */
 const AUDIENCES = { bearer: 'api', cookie: 'session' } as const
 
-/** What the log and the audit trail call the outcomes of checking a secret. */
+/** Events of the log and the audit trail, by the outcome of checking a secret. */
 const checkEvents = {
   user: {
-    succeeded: 'logged_in',
+    ok: 'logged_in',
     failed: 'login_failed',
     throttled: 'login_throttled',
-    notChecked: 'login_not_checked',
+    not_checked: 'login_not_checked',
   },
   client: {
-    succeeded: 'token_issued',
+    ok: 'token_issued',
     failed: 'token_refused',
     throttled: 'token_throttled',
-    notChecked: 'token_not_checked',
+    not_checked: 'token_not_checked',
   },
 } as const
 
-/** A valid credential and what carried it. */
+/** A valid credential. */
 export interface Credential {
   readonly principal: Principal
-  readonly carrier: 'bearer' | 'cookie'
+  readonly carrier: keyof typeof AUDIENCES
 }
 
-/** An answer to a token request (RFC 6749 section 5.1). */
+/** The answer to a token request (RFC 6749 section 5.1). */
 export interface IssuedToken {
   readonly access_token: string
   readonly token_type: 'Bearer'
@@ -52,7 +52,6 @@ export interface IssuedToken {
   readonly scope: Scope
 }
 
-/** What a client shows to get a token. */
 export interface ClientCredentials {
   readonly id: string
   readonly secret: string
@@ -60,37 +59,36 @@ export interface ClientCredentials {
 
 export interface Authenticator {
   /**
-   * Who calls. An `Authorization` header alone decides where there is one, else the session cookie.
+   * Authenticates by the `Authorization` header, or by the session cookie if there is no such header.
    *
-   * @returns undefined when neither holds a valid credential.
+   * @returns undefined without a valid credential.
    */
   authenticate(request: Request): Credential | undefined
-  /** To be waited for before a credential is refused: that it has expired must outlive the process. Never rejects. */
+  /** Await it before refusing a credential: its expiry must survive a crash. Never rejects. */
   readonly remembering: Promise<void> | undefined
-  /** How attempts to get in went. */
   readonly logins: Readonly<Record<AccountKind, LoginCounters>>
-  /** Tells how many attempts were not listed, which it otherwise does some time later. */
+  /** Records the outstanding count of attempts that were not listed. */
   close(): Promise<void>
   /**
    * Checks a user's password and starts a session.
    *
-   * @returns The `Set-Cookie` value of the session; undefined when user or password is wrong, which take as long.
+   * @returns The `Set-Cookie` value of the session; undefined, after the same time, if user or password is wrong.
    * @throws {TooManyAttemptsError} {OverloadedError}
    */
   logIn(caller: Caller, username: string, password: string): Promise<string | undefined>
   /**
    * Ends the credential of an authenticated request; resolves once that is on disk.
    *
-   * @returns The `Set-Cookie` value that clears the cookie, when a cookie carried the credential.
+   * @returns The `Set-Cookie` value that clears the session cookie; undefined for a bearer token.
    */
   logOut(request: Request): Promise<string | undefined>
   /**
    * Checks a client's secret and issues a token.
    *
-   * @param spellings What the client may have meant, the likeliest first; the first id that a client has counts.
-   * @param wanted Less than the client may do, or the same, which is what it gets when this is not given.
-   * @returns undefined when client or secret is wrong.
-   * @throws {InvalidScopeError} if the secret is right and `wanted` goes beyond what the client may do.
+   * @param spellings Readings of what was sent, the likeliest first; the first id that exists counts.
+   * @param wanted The client's scope or a narrower one; the client's if not given.
+   * @returns undefined if client or secret is wrong.
+   * @throws {InvalidScopeError} if the secret is right and `wanted` exceeds the client's scope.
    * @throws {TooManyAttemptsError} {OverloadedError}
    */
   issueToken(
@@ -116,17 +114,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, audit, log } = options
   const { clock } = revocations
   const attempts = createAttemptLog(clock, log, audit)
-  // One for each kind: a flood of client ids, which are quick to check, must not push users out.
+  // One per kind: a flood of client ids, which are quick to check, must not push users out.
   const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
   const logins = createLoginCounters()
   const tokens = createTokenVerifier(accounts, keys, revocations)
 
   return {
     authenticate(request) {
-      const found = findToken(request)
-      const claims = found && tokens.verify(found.token, AUDIENCES[found.carrier])
-      if (found === undefined || claims === undefined) return undefined
-      return { carrier: found.carrier, principal: claims.principal }
+      const found = findClaims(request)
+      return found && { carrier: found.carrier, principal: found.claims.principal }
     },
 
     get remembering() {
@@ -148,13 +144,12 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     },
 
     async logOut(request) {
-      const found = findToken(request)
-      const claims = found && tokens.verify(found.token, AUDIENCES[found.carrier])
-      if (found === undefined || claims === undefined) return undefined
-      await revocations.add(claims.jti, claims.exp)
-      await attempts.succeeded('logged_out', request, { kind: claims.principal.kind, account: claims.sub })
-      if (found.carrier === 'bearer') return undefined
-      return sessionCookie(request, '', 0)
+      const found = findClaims(request)
+      if (found === undefined) return undefined
+      const { sub, jti, exp, principal } = found.claims
+      await revocations.add(jti, exp)
+      await attempts.succeeded('logged_out', request, { kind: principal.kind, account: sub })
+      return found.carrier === 'bearer' ? undefined : sessionCookie(request, '', 0)
     },
 
     async issueToken(caller, spellings, wanted) {
@@ -175,14 +170,12 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     },
   }
 
-  function findToken(request: Request): { token: string; carrier: Credential['carrier'] } | undefined {
-    const { authorization, cookie } = request.headers
-    if (authorization !== undefined) {
-      const token = readBearer(authorization)
-      return token === undefined ? undefined : { token, carrier: 'bearer' }
-    }
-    const token = readCookie(cookie, nameCookie(path, request.isSecure))
-    return token === undefined ? undefined : { token, carrier: 'cookie' }
+  function findClaims({ headers: { authorization, cookie }, isSecure }: Request) {
+    const carrier: Credential['carrier'] = authorization === undefined ? 'cookie' : 'bearer'
+    const token =
+      authorization === undefined ? readCookie(cookie, nameCookie(path, isSecure)) : readBearer(authorization)
+    const claims = token === undefined ? undefined : tokens.verify(token, AUDIENCES[carrier])
+    return claims && { claims, carrier }
   }
 
   function sessionCookie({ isSecure }: Caller, token: string, maxAgeSeconds: number): string {
@@ -190,22 +183,13 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   function sign(account: Account, aud: Claims['aud'], ttlSeconds: number, scope: Scope): string {
+    const { name: sub, generation: gen } = account
     const iat = Math.floor(clock.now() / 1000)
     const jti = randomBytes(12).toString('base64url')
-    const claims = {
-      iss: ISSUER,
-      sub: account.name,
-      aud,
-      iat,
-      exp: iat + ttlSeconds,
-      jti,
-      gen: account.generation,
-      scope,
-    }
-    return signToken(claims, keys.signing)
+    return signToken({ iss: ISSUER, sub, aud, iat, exp: iat + ttlSeconds, jti, gen, scope }, keys.signing)
   }
 
-  /** Runs the check of a secret between the two halves of the throttle. */
+  /** Checks a secret under the throttle, and counts and records the outcome. */
   async function check(
     caller: Caller,
     kind: AccountKind,
@@ -216,43 +200,42 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     // An unknown name is not logged: people type passwords into the wrong field.
     const fields = { account: account?.name }
     const events = checkEvents[kind]
+    const recordFailure = (outcome: 'failed' | 'throttled' | 'not_checked') => {
+      logins[kind][outcome].increment()
+      return attempts.failed(events[outcome], caller, fields)
+    }
     let attempt: Attempt
     try {
       attempt = throttles[kind].begin(caller.address, name)
     } catch (error) {
-      logins[kind].throttled.increment()
-      await attempts.failed(events.throttled, caller, fields)
+      await recordFailure('throttled')
       throw error
     }
     try {
       if (!(await isRight(account))) {
         attempt.fail()
-        logins[kind].failed.increment()
-        await attempts.failed(events.failed, caller, fields)
+        await recordFailure('failed')
         return undefined
       }
     } catch (error) {
       attempt.cancel()
-      if (error instanceof OverloadedError) {
-        logins[kind].not_checked.increment()
-        await attempts.failed(events.notChecked, caller, fields)
-      }
+      if (error instanceof OverloadedError) await recordFailure('not_checked')
       throw error
     }
     attempt.succeed()
     logins[kind].ok.increment()
-    await attempts.succeeded(events.succeeded, caller, fields)
+    await attempts.succeeded(events.ok, caller, fields)
     return account
   }
 
-  /** @throws {InvalidScopeError} before the log says that a token was issued. */
+  /** Throws within `check`, so that no token is recorded as issued. */
   async function checkScope(client: Account, wanted: Scope | undefined, caller: Caller) {
     if (wanted === undefined || narrower(wanted, scopeOf(client)) === wanted) return
     await attempts.failed('token_scope_refused', caller, { account: client.name, scope: wanted })
     throw new InvalidScopeError(`This client may only ${scopeOf(client)}; ask for that, or leave scope out`)
   }
 
-  /** When some clients' secrets take long to check, a wrong one takes long for every client, known or not. */
+  /** If some client has a slow hash, a wrong secret takes as long for every client, known or not. */
   async function isClientSecret(client: Account | undefined, secret: string): Promise<boolean> {
     if (client !== undefined && !client.secret.startsWith('sha256:'))
       return verifyPassword(secret, client.secret)
@@ -264,16 +247,13 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
 /** The token of a `Bearer` header (RFC 6750 section 2.1), scheme in any case; undefined for another scheme. */
 export function readBearer(authorization: string): string | undefined {
-  // Nearly always it is spelled so.
+  // A fast path for the usual spelling.
   if (!authorization.startsWith('Bearer ') && !/^bearer /i.test(authorization)) return undefined
   const token = trimBlanks(authorization.slice(7))
   return token === '' ? undefined : token
 }
 
-/**
- * `__Host-` and `__Secure-` bind a cookie to TLS (RFC 6265bis section 4.1.3); `__Host-` also to the path `/`, so it
- * cannot go with a base path.
- */
+/** Both prefixes bind a cookie to TLS, and `__Host-` also to the path `/` (RFC 6265bis section 4.1.3). */
 function nameCookie(path: string, isSecure: boolean): string {
   const name = 'connbook_session'
   if (!isSecure) return name

@@ -1,18 +1,16 @@
 import { performance } from 'node:perf_hooks'
 
-/** Time, as far as credentials and pauses go. */
 export interface Clock {
-  /** Milliseconds since 1970; never goes back, even when the machine's clock is set back. */
+  /** Milliseconds since 1970; never decreases, even if the system clock is set back. */
   now(): number
-  /** Milliseconds that have passed since some moment; knows nothing of dates. */
+  /** Milliseconds of a monotonic clock, for pauses. */
   elapsed(): number
 }
 
 /**
- * A clock that follows the machine's forward and runs on by itself when that is set back, so that nothing that has
- * expired becomes valid again.
+ * Follows the system clock forward and runs on by itself while that is set back: what has expired stays expired.
  *
- * @param notBefore A moment, in ms since 1970, that is known to have passed.
+ * @param notBefore The least value of `now`, in ms since 1970.
  */
 export function createClock(
   notBefore = 0,

@@ -6,14 +6,14 @@ import type { FileLock } from '../files/file-lock.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { CREDENTIALS_LOCK_PAUSE_MS, CREDENTIALS_LOCK_WAIT_MS } from '../limits.ts'
 
-/** What only the holder of the accounts lock writes. */
+/** Written only under the accounts lock. */
 const lockedFiles = [dataFiles.accounts, dataFiles.initialCredentials, dataFiles.keys]
 
 /**
- * Runs an action while no other process changes accounts or keys; a running server reads them all the same.
+ * Runs an action while no other process changes accounts or keys; a running server can still read them.
  *
  * @throws {ConnbookError} if another process does not finish within CREDENTIALS_LOCK_WAIT_MS.
- * @throws {FolderRefusedError} if the folder cannot be written, its lock file is none, or a restore is not complete.
+ * @throws {FolderRefusedError} if the folder or its lock file cannot be used, or a restore is not complete.
  */
 export async function withCredentialsLock<T>(
   folder: string,

@@ -6,7 +6,7 @@ import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { isObject, parseJson } from '../json.ts'
 import type { AccountKind } from './accounts.ts'
 
-/** The credentials that the first start made up, in the clear; members that somebody has changed are gone. */
+/** The credentials that the first start generated, in plain text; those changed since are gone. */
 export interface InitialCredentials {
   username?: string
   password?: string
@@ -14,7 +14,7 @@ export interface InitialCredentials {
   client_secret?: string
 }
 
-/** Writes the file, or removes it when nothing is left to write. */
+/** Writes the file, or removes it if no credential is left. */
 export async function writeInitialCredentials(
   folder: string,
   credentials: InitialCredentials,
@@ -25,7 +25,7 @@ export async function writeInitialCredentials(
   else await writeAtomicFile(path, `${JSON.stringify(credentials, null, 2)}\n`, files)
 }
 
-/** Takes out what has just been changed: it would mislead. */
+/** Removes an account's credential, which has just been changed, from the file. */
 export async function forgetInitialCredentials(
   folder: string,
   kind: AccountKind,

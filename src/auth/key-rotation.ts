@@ -5,26 +5,23 @@ import { DURATION_SECONDS_MAX, KEY_TAKE_UP_SECONDS, KEYS_MAX } from '../limits.t
 import { withCredentialsLock } from './credentials-lock.ts'
 import { createKey, keysDocument, readKeys, type StoredKey } from './keys.ts'
 
-// Until when a superseded key verifies is said by the command that supersedes it, and seen by a server, each by a clock
-// of its own. A command goes by the machine's, or by the latest moment that a server has remembered if that is later.
-// A server's clock follows the machine's forward, but not back; so it may be ahead of a command, and the server then
-// extends what the command has said (`extendKey`). What is relied on: that both run on one machine, so that a server
-// is never behind.
+// A command sets a superseded key's `until` by the system clock, or by the latest moment that a server has stored, if
+// that is later. A server's clock never goes back (`createClock`), so it may be ahead of the command; the server then
+// extends `until` (`extendKey`). It is never behind, because both run on one machine.
 
-/** As many keys as there may be verify still. */
+/** KEYS_MAX keys verify already. */
 export class TooManyKeysError extends ConnbookError {
   readonly code = 'too_many_keys'
 }
 
-/** What is told of a folder without a key. */
 export const NO_KEY = 'no key: the next start makes one, and every session and token ends'
 
-/** There is no key, because the next start is to begin with new ones. */
+/** The folder has no key until its next start makes one. */
 export class NoKeyError extends ConnbookError {
   readonly code = 'no_key'
 }
 
-/** The moment of a clock's milliseconds, in the whole seconds of tokens and keys. */
+/** Converts milliseconds to whole seconds, the unit of tokens and keys. */
 export function secondsOf(ms: number): number {
   return Math.floor(ms / 1000)
 }
@@ -33,15 +30,15 @@ export function hasEnded({ until }: StoredKey, now: number): boolean {
   return until !== undefined && until <= now
 }
 
-/** When the last token of a key that signs until now has expired. */
+/** When every token that the key has signed up to `now` has expired; both in seconds since 1970. */
 export function endOfTokens({ ttl = DURATION_SECONDS_MAX }: StoredKey, now: number): number {
   return now + ttl
 }
 
 /**
- * Puts a new key in front, and lets the others verify until their last token has expired.
+ * Puts a new key in front, and lets the others verify until their last token has expired; drops ended keys.
  *
- * @param keys At least one; what has ended of them is left out.
+ * @param keys At least one.
  * @throws {TooManyKeysError}
  */
 export function rotateKeys(keys: readonly StoredKey[], now: number): StoredKey[] {
@@ -56,48 +53,38 @@ export function rotateKeys(keys: readonly StoredKey[], now: number): StoredKey[]
     ...key,
     until: key.until ?? endOfTokens(key, now) + KEY_TAKE_UP_SECONDS,
   }))
-  return [createSuccessor(keys, now), ...superseded]
+  return [...replaceKeys(keys, now), ...superseded]
 }
 
-/** A new key alone, so that every session and token has ended. */
-export function replaceKeys(keys: readonly StoredKey[], now: number): StoredKey[] {
-  return [createSuccessor(keys, now)]
+/** Returns a new key alone, which ends all sessions and tokens. Keeps `serverTtl`: a running server uses it at once. */
+export function replaceKeys([signing]: readonly StoredKey[], now: number): StoredKey[] {
+  return [createKey(now, signing?.serverTtl)]
 }
 
-/** A server that runs may sign with it at once. */
-function createSuccessor([signing]: readonly StoredKey[], now: number): StoredKey {
-  return createKey(now, signing?.serverTtl)
-}
-
-/** Lets a superseded key verify until a moment at least. */
+/** Lets a superseded key verify until `end` at least; returns the same array if it does already. */
 export function extendKey(keys: readonly StoredKey[], id: string, end: number): readonly StoredKey[] {
   const isShort = (key: StoredKey) => key.id === id && key.until !== undefined && key.until < end
   return keys.some(isShort) ? keys.map((key) => (isShort(key) ? { ...key, until: end } : key)) : keys
 }
 
-/**
- * Notes how long the tokens of a server live, or gives the keys as they are when that is noted already.
- *
- * @param keys At least one.
- */
-function noteTtl(keys: readonly StoredKey[], ttlSeconds: number, now: number): readonly StoredKey[] {
+/** Makes the first key, or stores the token lifetime with the key that signs; returns the same array if it has it. */
+function withTtl(keys: readonly StoredKey[], ttlSeconds: number, now: number): readonly StoredKey[] {
   const [signing, ...others] = keys
-  if (signing === undefined) return keys
+  if (signing === undefined) return [createKey(now, ttlSeconds)]
   const { ttl = DURATION_SECONDS_MAX, serverTtl } = signing
   if (ttl >= ttlSeconds && serverTtl === ttlSeconds) return keys
-  const noted = { ...signing, ttl: Math.max(ttl, ttlSeconds), serverTtl: ttlSeconds }
-  return [noted, ...others.filter((key) => !hasEnded(key, now))]
+  const changed = { ...signing, ttl: Math.max(ttl, ttlSeconds), serverTtl: ttlSeconds }
+  return [changed, ...others.filter((key) => !hasEnded(key, now))]
 }
 
-/** Gives the keys to be kept; the very ones that it got when there is nothing to write. */
+/** Returns the keys to store, or the same array if there is nothing to write. */
 type KeysEdit = (keys: readonly StoredKey[]) => readonly StoredKey[] | Promise<readonly StoredKey[]>
 
 /**
- * Changes the keys of a folder while nobody else does.
+ * Changes the keys of a folder under the credentials lock; resolves once the change is on disk.
  *
  * @param isInUse As for `readKeys`.
- * @returns The keys before and after; these are on disk.
- * @throws {DamagedFileError} as `readKeys` does. Also what `withCredentialsLock` and `edit` throw; then nothing has changed.
+ * @throws {DamagedFileError} as `readKeys` does. Also what `withCredentialsLock` and `edit` throw. Nothing has changed.
  */
 export async function changeKeys(
   folder: DataPaths,
@@ -115,11 +102,11 @@ export async function changeKeys(
 }
 
 /**
- * Gets the keys ready for a server, before it issues its first token: makes one where there is none, and notes how long
- * its tokens live, so that a later rotation lets the key verify for as long.
+ * Prepares the keys before a server issues its first token: makes one if there is none, and stores the token lifetime,
+ * so that a later rotation lets the key verify for as long.
  *
  * @param isInUse As for `readKeys`.
- * @param ttlSeconds How long a session or token lives at most.
+ * @param ttlSeconds Longest lifetime of a session or token.
  * @param now In seconds since 1970.
  * @throws as `changeKeys` does.
  */
@@ -130,15 +117,14 @@ export async function prepareKeys(
   now: number,
   files: FileSystem = realFileSystem,
 ): Promise<readonly StoredKey[]> {
-  const edit = (keys: readonly StoredKey[]) =>
-    keys.length === 0 ? [createKey(now, ttlSeconds)] : noteTtl(keys, ttlSeconds, now)
+  const edit = (keys: readonly StoredKey[]) => withTtl(keys, ttlSeconds, now)
   const found = await readKeys(folder, isInUse, files)
-  // Most starts have nothing to write, and need not wait for anybody.
+  // Most starts have nothing to write, and need no lock.
   if (edit(found) === found) return found
   return (await changeKeys(folder, edit, files, isInUse)).after
 }
 
-/** A moment in seconds since 1970, as people are told it. */
+/** Formats seconds since 1970 for messages, as in `2026-01-31T12:00:00Z`. */
 export function describeMoment(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 }

@@ -9,41 +9,40 @@ import { quoteForShell } from '../shell.ts'
 import { createSigningKey, type SigningKey } from './signed-token.ts'
 
 /**
- * A key as the file keeps it; times in seconds, moments since 1970. Of a list the first signs, and any verifies.
- *
- * Keys that were made before these members existed have an id and a secret only.
+ * A stored key; times in seconds, moments since 1970. The first of a list signs, all of them verify. The oldest keys
+ * have only an id and a secret.
  */
 export interface StoredKey {
   readonly id: string
   /** 32 random bytes in base64url. */
   readonly secret: string
   readonly created?: number
-  /** How long a token of this key lives at most. */
+  /** Longest lifetime of its tokens. */
   readonly ttl?: number
-  /** How long a token of the server that started last lives at most; the successor's `ttl` begins with it. */
+  /** Longest lifetime of the tokens of the server that started last; the first `ttl` of the next key. */
   readonly serverTtl?: number
-  /** Superseded, it verifies until this moment, and has ended when that is now or before. */
+  /** When a superseded key ends: it verifies no more if `until <= now`. */
   readonly until?: number
 }
 
 const keyTimes = ['created', 'ttl', 'serverTtl', 'until'] as const
 const KEY_BYTES = 32
 const FORMAT = 'connbook keys'
-/** The last moment that a date can tell, in seconds since 1970. */
+/** The latest moment that a `Date` can hold, in seconds since 1970. */
 const MOMENT_MAX = 8_640_000_000_000
 
-/** The command that makes the next start begin with new keys, and so ends every session and token. */
+/** The shell command after which the next start makes a new key, which ends every session and token. */
 export function newKeysCommand(folder: DataPaths): string {
   const noKeys = quoteForShell(JSON.stringify(seal(FORMAT, [])))
   return `(umask 077; echo ${noKeys} > ${quoteForShell(folder.file(dataFiles.keys))})`
 }
 
 /**
- * Reads the keys of a folder. None are to be replaced by `prepareKeys`.
+ * Reads the keys of a folder; for an empty list, `prepareKeys` makes one.
  *
- * @param isInUse Whether the folder has been in use, so that a missing file is damage. Otherwise keys that are there
- *   were left by something that did not come to an end, and count as none.
- * @throws {DamagedFileError} if the file of a folder in use is missing or is not what was written.
+ * @param isInUse Whether the folder has been in use. If not, keys found are left over from an unfinished first start or
+ *   restore, and count as none.
+ * @throws {DamagedFileError} if the folder is in use and the file missing, or not what was written.
  */
 export async function readKeys(
   folder: DataPaths,
@@ -56,7 +55,7 @@ export async function readKeys(
   throw new DamagedFileError(folder.file(dataFiles.keys), 0, 'the file is missing', adviceForNewKeys(folder))
 }
 
-/** Begins with one new key, of which there is no token yet, so that no credential from before is good any more. */
+/** Replaces all keys by a new one without tokens, so that no earlier credential is valid. */
 export async function createKeys(
   folder: DataPaths,
   files: FileSystem = realFileSystem,
@@ -66,12 +65,7 @@ export async function createKeys(
   return keys
 }
 
-/**
- * Makes a key, and stores it nowhere.
- *
- * @param now In seconds since 1970.
- * @param ttlSeconds How long its tokens live at most; undefined when that is not known.
- */
+/** Makes a key without storing it; `now` is in seconds since 1970, the token lifetime undefined if unknown. */
 export function createKey(now: number, ttlSeconds: number | undefined): StoredKey {
   return {
     id: randomBytes(6).toString('hex'),
@@ -81,7 +75,7 @@ export function createKey(now: number, ttlSeconds: number | undefined): StoredKe
   }
 }
 
-/** The file in which a folder keeps its keys; written under the accounts lock. */
+/** The keys file of a folder; written under the accounts lock. */
 export function keysDocument(
   folder: DataPaths,
   files: FileSystem = realFileSystem,
@@ -89,11 +83,7 @@ export function keysDocument(
   return createJsonDocument(folder.file(dataFiles.keys), FORMAT, parseKeys, adviceForNewKeys(folder), files)
 }
 
-/**
- * Also for another file whose loss new keys make good.
- *
- * @param before What the command is to begin with.
- */
+/** Advice for a lost file that new keys make up for; the command begins with `before`. */
 export function adviceForNewKeys(folder: DataPaths, before = ''): string {
   return `${RESTORE_ADVICE}; or, to keep the records and end every session and token, run: ${before}${newKeysCommand(folder)}`
 }

@@ -5,21 +5,17 @@ import type { Log } from '../log.ts'
 import { type Account, type AccountKind, type Accounts, findAccount } from './accounts.ts'
 import { accountsDocument } from './accounts-file.ts'
 
-/** The accounts as they are now, whoever changes them. */
+/** The current accounts: changes to the file are taken up. */
 export interface LiveAccounts {
   find(kind: AccountKind, name: string): Account | undefined
-  /** Whether some client's secret was chosen by a person, so that checking it takes long. */
+  /** Whether some client's secret was chosen by a person, and so is slow to check. */
   readonly hasChosenClientSecret: boolean
-  /** Calls back after each change that was taken up. */
+  /** Calls `listener` after each change. */
   onChange(listener: () => void): void
   close(): void
 }
 
-/**
- * Follows the accounts file of a folder, as `followDocument` does.
- *
- * @param accounts What the file held a moment ago.
- */
+/** Follows the accounts file of a folder, as `followDocument` does, from what it held when last read. */
 export function followAccounts(
   folder: DataPaths,
   accounts: Accounts,

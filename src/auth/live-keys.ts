@@ -8,20 +8,19 @@ import { changeKeys, endOfTokens, extendKey, hasEnded, secondsOf } from './key-r
 import { keysDocument, type StoredKey, toSigningKey } from './keys.ts'
 import type { SigningKey } from './signed-token.ts'
 
-/** The signing keys as they are now, whoever changes them and whatever has ended. */
+/** The current keys: changes to the file are taken up, ended keys dropped. */
 export interface LiveKeys {
   readonly signing: SigningKey
-  /** The keys that verify, the one that signs among them: another list whenever one has come or gone. */
+  /** The keys that verify, `signing` included; a new array whenever they change. */
   readonly verifying: readonly SigningKey[]
-  /** Resolves once nothing is written any more. */
+  /** Resolves once no write is under way. */
   close(): Promise<void>
 }
 
 /**
- * Follows the keys file of a folder, as `followDocument` does. A file without a key is for the next start, and changes
- * nothing here.
+ * Follows the keys file of a folder, as `followDocument` does. A file without a key takes effect at the next start only.
  *
- * @param keys What the file held a moment ago; at least one.
+ * @param keys What the file held when last read; at least one.
  * @param clock Decides when a key has ended.
  */
 export function followKeys(
@@ -52,11 +51,11 @@ export function followKeys(
     name: 'keys',
     takeUp(changed) {
       const signed = first(stored)
-      const now = secondsOf(clock.now())
-      const extended = extendKey(changed, signed.id, endOfTokens(signed, now))
+      const end = endOfTokens(signed, secondsOf(clock.now()))
+      const extended = extendKey(changed, signed.id, end)
       put(extended)
       log.info('keys_taken_up', { signs: first(stored).id, keys: current.verifying.length })
-      if (extended !== changed) extending = extend(signed.id, endOfTokens(signed, now))
+      if (extended !== changed) extending = extend(signed.id, end)
     },
     log,
     files,
@@ -70,7 +69,7 @@ export function followKeys(
     nextEnd = Math.min(...stored.map(({ until }) => until ?? Number.POSITIVE_INFINITY))
   }
 
-  /** What was signed to the last must stay good after a restart too. */
+  /** Tokens that this server signed before it saw the change must stay valid after a restart. */
   async function extend(id: string, end: number) {
     try {
       await changeKeys(folder, (found) => extendKey(found, id, end), files)

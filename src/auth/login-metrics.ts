@@ -2,25 +2,18 @@ import { Counter } from '../metrics/counter.ts'
 import type { Family } from '../metrics/family.ts'
 import type { AccountKind } from './accounts.ts'
 
-/** How often a secret was found right or wrong, or was not looked at. */
-export interface LoginCounters {
-  readonly ok: Counter
-  readonly failed: Counter
-  readonly throttled: Counter
-  readonly not_checked: Counter
+/** Attempts by outcome. */
+export class LoginCounters {
+  readonly ok = new Counter()
+  readonly failed = new Counter()
+  readonly throttled = new Counter()
+  readonly not_checked = new Counter()
 }
 
 export function createLoginCounters(): Record<AccountKind, LoginCounters> {
-  const create = () => ({
-    ok: new Counter(),
-    failed: new Counter(),
-    throttled: new Counter(),
-    not_checked: new Counter(),
-  })
-  return { user: create(), client: create() }
+  return { user: new LoginCounters(), client: new LoginCounters() }
 }
 
-/** What is told of attempts to get in. */
 export function loginMetrics(counters: Readonly<Record<AccountKind, LoginCounters>>): Family[] {
   return [
     {

@@ -12,25 +12,18 @@ import { adviceForNewKeys } from './keys.ts'
 export type RevocationChange =
   /** The credential with this `jti` has ended; it would have expired at `exp`, in seconds since 1970. */
   | { readonly jti: string; readonly exp: number }
-  /** This moment, in ms since 1970, has passed: what had expired by then may no longer be listed and stays expired. */
+  /** This moment, in ms since 1970, has passed: what expired by then stays expired, and need not be listed. */
   | { readonly passed: number }
 
-/** What a file of ended credentials holds. */
 export interface StoredRevocations {
-  /** When each would have expired, in seconds since 1970, by its `jti`. */
+  /** By `jti`, when each would have expired, in seconds since 1970. */
   readonly ended: Map<string, number>
-  /** The latest moment that is known to have passed, in ms since 1970; 0 when none is. */
+  /** The latest moment known to have passed, in ms since 1970; 0 if there is none. */
   readonly passed: number
   readonly end: JournalEnd
 }
 
-/**
- * Opens the file and reads its header.
- *
- * @param flags As for `openJournalFile`.
- * @returns undefined when there is none.
- * @throws {DamagedFileError} if it is not what was written.
- */
+/** As `openJournalFile`, with other advice if the file is damaged. */
 export function openRevocationsFile(
   folder: DataPaths,
   files: FileSystem,
@@ -41,10 +34,10 @@ export function openRevocationsFile(
 }
 
 /**
- * Reads the file, and changes nothing.
+ * Reads the file without changing it.
  *
- * @param flags As for `openJournalFile`; `r+` also sees whether the file can be written.
- * @returns undefined when there is none.
+ * @param flags As for `openJournalFile`; `r+` also checks that the file can be written.
+ * @returns undefined if there is no file.
  * @throws {DamagedFileError} as `openRevocations` does.
  */
 export async function checkRevocations(
@@ -75,7 +68,7 @@ export async function readRevocations(file: JournalFile, folder: DataPaths): Pro
   return { ended, passed, end }
 }
 
-/** To cut the file, as is advised for other journals, would let credentials in again that have ended. */
+/** Replaces the advice to cut the file, as for other journals: that would make ended credentials valid again. */
 function throwAdvised(error: unknown, folder: DataPaths): never {
   if (!(error instanceof DamagedFileError) || !error.advice.startsWith(RESTORE_ADVICE)) throw error
   const { path, offset, reason } = error
@@ -88,7 +81,7 @@ export function revocationsMissing(folder: DataPaths): DamagedFileError {
   return new DamagedFileError(path, 0, 'the file is missing', adviceForNewKeys(folder))
 }
 
-/** Begins with no ended credential. */
+/** Creates a file without ended credentials. */
 export function createRevocations(folder: DataPaths, files: FileSystem): Promise<void> {
   const header = { store: randomBytes(16).toString('hex'), after: 0 }
   return createJournalFile(folder.file(dataFiles.revocations), header, files)

@@ -17,13 +17,13 @@ import {
 
 /** Credentials that ended before they expired. */
 export class Revocations {
-  /** Decides what has expired; never behind the latest moment of the file. */
+  /** Decides what has expired; never behind the latest moment in the file. */
   readonly clock: Clock
   readonly #ended: Map<string, number>
-  /** The latest moment of the file, in ms since 1970, as of the last success. */
+  /** The latest moment in the file, in ms since 1970. */
   #passed: number
   #remembering: Promise<void> | undefined
-  /** Whether the last moment was not remembered; only the first of several failures is logged. */
+  /** Whether the last moment was not stored; only the first of several failures is logged. */
   #isForgetful = false
   readonly #journal: Journal<RevocationChange>
   readonly #log: Log
@@ -64,7 +64,7 @@ export class Revocations {
    * Ends a credential; resolves once that is on disk.
    *
    * @param exp When it would have expired, in seconds since 1970.
-   * @throws {OverloadedError} if REVOCATIONS_MAX are kept already. Also what `Journal.append` throws.
+   * @throws {OverloadedError} if REVOCATIONS_MAX are listed already. Also what `Journal.append` throws.
    */
   async add(jti: string, exp: number): Promise<void> {
     if (this.#ended.size >= REVOCATIONS_MAX) this.#dropExpired()
@@ -75,10 +75,9 @@ export class Revocations {
   }
 
   /**
-   * Call it when a credential is refused as expired: it stays expired even if the machine's clock is set back and the
-   * process killed.
+   * Stores the present moment: what has expired stays so if the clock is set back and the process killed.
    *
-   * @param exp When it expired, in seconds since 1970.
+   * @param exp When the credential expired, in seconds since 1970.
    */
   rememberExpired(exp: number): void {
     if (exp * 1000 <= this.#passed || this.#remembering !== undefined) return
@@ -87,12 +86,12 @@ export class Revocations {
     })
   }
 
-  /** Resolves once `rememberExpired` has written, or has failed to; undefined while it writes nothing. */
+  /** Resolves once `rememberExpired` has written or failed; undefined while it writes nothing. Never rejects. */
   get remembering(): Promise<void> | undefined {
     return this.#remembering
   }
 
-  /** Drops what has expired, and makes the file as short as it can be. */
+  /** Drops expired credentials and writes the rest to a new file. */
   async #rewrite() {
     await this.#journal.restart(() => {
       const passed = this.#dropExpired()
@@ -101,7 +100,7 @@ export class Revocations {
     this.#rewriteDueBytes = Math.max(REVOCATIONS_BYTES_MIN, 2 * this.#journal.size)
   }
 
-  /** @returns The moment, in ms since 1970, up to which nothing is listed any more. */
+  /** @returns The moment, in ms since 1970, up to which expired credentials were dropped. */
   #dropExpired(): number {
     const passed = Math.floor(this.clock.now())
     for (const [jti, exp] of this.#ended) if (exp * 1000 <= passed) this.#ended.delete(jti)
@@ -114,21 +113,19 @@ export class Revocations {
     await this.#journal.close()
   }
 
-  /** What has expired by now stays expired, even if the machine's clock is set back before the next start. */
   async #rememberNow() {
     const passed = Math.floor(this.clock.now())
     try {
       await this.#journal.append({ passed })
       this.#passed = passed
+      this.#isForgetful = false
     } catch (error) {
       if (!this.#isForgetful) this.#log.warn('moment_not_remembered', { reason: String(error) })
       this.#isForgetful = true
-      return
     }
-    this.#isForgetful = false
   }
 
-  /** Rewrites the file in the background when it has grown; also to be called after opening. */
+  /** Rewrites the file in the background if it has grown enough; call it after opening, too. */
   rewriteIfDue(): void {
     if (this.#rewriting !== undefined || this.#journal.size < this.#rewriteDueBytes) return
     this.#rewriting = this.#rewrite()
@@ -150,8 +147,8 @@ export class Revocations {
 /**
  * Reads the ended credentials of a folder.
  *
- * @param mustExist Whether a folder without the file is damage rather than new.
- * @param makeClock Makes a clock that is not before a moment in ms since 1970.
+ * @param mustExist Whether a missing file is damage; if not, it is created.
+ * @param makeClock As `createClock`.
  * @throws {DamagedFileError} if the file is not what was written, a torn tail excepted.
  */
 export async function openRevocations(

@@ -3,11 +3,13 @@ import { UsageError } from '../errors.ts'
 import { PASSWORD_BYTES_MAX } from '../limits.ts'
 
 const NEWLINE_BYTES_MAX = 2
+const NOT_UTF8 = 'it is not UTF-8'
+const TOO_LONG = `it is longer than ${PASSWORD_BYTES_MAX} bytes`
 
 /**
- * Reads a password or a secret to the end, or until it is too long; one newline at the end is dropped.
+ * Reads a password or a secret to the end, or until it is too long; drops one newline at the end.
  *
- * @param what Its place in "Cannot use …".
+ * @param what Its name in "Cannot use …".
  * @throws {UsageError} if it is too long or not UTF-8.
  */
 export async function readSecret(what: string, source: Readable): Promise<string> {
@@ -16,23 +18,23 @@ export async function readSecret(what: string, source: Readable): Promise<string
   for await (const chunk of source as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     size += chunk.length
-    if (size > PASSWORD_BYTES_MAX + NEWLINE_BYTES_MAX) throw tooLong(what)
+    if (size > PASSWORD_BYTES_MAX + NEWLINE_BYTES_MAX) throw unusable(what, TOO_LONG)
   }
   return checkLength(what, decode(what, Buffer.concat(chunks)).replace(/\r?\n$/, ''))
 }
 
 /**
- * Checks a password or a secret that Node has decoded: it put U+FFFD in the place of what it did not understand.
+ * Checks a password or a secret that Node has decoded; U+FFFD stands for bytes that were not UTF-8.
  *
  * @throws {UsageError} if it is too long or was not UTF-8.
  */
 export function checkSecret(what: string, secret: string): string {
-  if (secret.includes('\ufffd')) throw notUtf8(what)
+  if (secret.includes('\ufffd')) throw unusable(what, NOT_UTF8)
   return checkLength(what, secret)
 }
 
 function checkLength(what: string, secret: string): string {
-  if (Buffer.byteLength(secret) > PASSWORD_BYTES_MAX) throw tooLong(what)
+  if (Buffer.byteLength(secret) > PASSWORD_BYTES_MAX) throw unusable(what, TOO_LONG)
   return secret
 }
 
@@ -40,14 +42,10 @@ function decode(what: string, bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw notUtf8(what)
+    throw unusable(what, NOT_UTF8)
   }
 }
 
-function notUtf8(what: string): UsageError {
-  return new UsageError(`Cannot use ${what}: it is not UTF-8`)
-}
-
-function tooLong(what: string): UsageError {
-  return new UsageError(`Cannot use ${what}: it is longer than ${PASSWORD_BYTES_MAX} bytes`)
+function unusable(what: string, why: string): UsageError {
+  return new UsageError(`Cannot use ${what}: ${why}`)
 }

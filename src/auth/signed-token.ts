@@ -3,26 +3,24 @@ import { isScope, type Scope } from '../http/scope.ts'
 import { isObject, parseJson } from '../json.ts'
 import { isSameText } from './secret.ts'
 
-/** What a token says (RFC 7519 section 4.1); times in whole seconds since 1970. */
+/** The claims of a token (RFC 7519 section 4.1); times in whole seconds since 1970. */
 export interface Claims {
   readonly iss: string
-  /** Name of the account. */
+  /** User name or client id. */
   readonly sub: string
-  /** What the token is good for: one kind never passes for the other. */
   readonly aud: 'session' | 'api'
   readonly iat: number
-  /** The token has expired when this moment is now or before. */
+  /** The token has expired if `exp <= now`. */
   readonly exp: number
   readonly jti: string
-  /** Generation of the account when the token was made. */
+  /** Generation of the account when the token was issued. */
   readonly gen: number
-  /** What the token may do at most; tokens that were made before there were scopes do not say. */
+  /** Absent in tokens from before scopes. */
   readonly scope?: Scope
 }
 
-/** A key that signs and verifies, and the name that tokens call it by. */
 export interface SigningKey {
-  /** The one header, encoded, that tokens of this key have. */
+  /** The encoded header that every token of this key has. */
   readonly header: string
   readonly secret: KeyObject
 }
@@ -34,17 +32,17 @@ export function createSigningKey(id: string, secret: Buffer): SigningKey {
   }
 }
 
-/** Signs claims into a JWT in compact form with HMAC-SHA-256 (RFC 7515 section 3.1). */
+/** Signs claims with HMAC-SHA-256, as a JWT in compact serialization (RFC 7515 section 3.1). */
 export function signToken(claims: Claims, key: SigningKey): string {
   const signed = `${key.header}.${encode(JSON.stringify(claims))}`
   return `${signed}.${mac(signed, key)}`
 }
 
 /**
- * Gives the claims of a token that one of the keys signed; undefined for any other text.
+ * Returns the claims of a token that one of the keys signed, undefined for any other text. Does not check times.
  *
- * The header is compared with the one header that each key has and is never interpreted, so no token chooses how it is
- * verified. The signature is compared as text, so there is exactly one spelling of a token. Times are not checked.
+ * The header is only compared with that of each key and never parsed, so a token cannot choose its algorithm. The
+ * signature is compared as text, so a token has exactly one spelling.
  */
 export function verifyToken(token: string, keys: readonly SigningKey[]): Claims | undefined {
   const headerEnd = token.indexOf('.')

@@ -13,42 +13,42 @@ import type { Clock } from './clock.ts'
 interface Pair {
   /** Failed attempts since the last success. */
   failures: number
-  /** Attempts that are being checked. */
+  /** Attempts being checked. */
   pending: number
-  /** Both on the clock's `elapsed`. */
+  /** In `elapsed` of the clock, as is `blockedUntil`. */
   lastAttempt: number
   blockedUntil: number
 }
 
-/** An attempt that is being checked; exactly one of the three is to be called, once. */
+/** An attempt being checked. Call exactly one of its methods, once. */
 export interface Attempt {
   /** The secret was right: forgets the failures of the pair. */
   succeed(): void
-  /** The secret was wrong: counts. */
+  /** The secret was wrong: counts a failure. */
   fail(): void
-  /** The check could not be made: as if there had been no attempt. */
+  /** The secret was not checked: the attempt does not count. */
   cancel(): void
 }
 
 /** Counts failed attempts for each pair of address and account, so that nobody can lock another out. */
 export interface Throttle {
   /**
-   * To be called before a secret is looked at.
+   * Call it before checking a secret.
    *
-   * @throws {TooManyAttemptsError} while the pair has to pause.
+   * @throws {TooManyAttemptsError} while the pair is blocked.
    * @throws {OverloadedError} while as many attempts of the pair are being checked as may fail without a pause.
    */
   begin(address: string, account: string): Attempt
 }
 
 export function createThrottle(clock: Clock): Throttle {
-  // In the order of the last attempt, so the first is the one longest unseen.
+  // By time of the last attempt, oldest first.
   const pairs = new Map<string, Pair>()
 
   return {
     begin(address, account) {
       const now = clock.elapsed()
-      // What is kept of a name that somebody made up is short, however long that is.
+      // Hashed, so that a long made-up name costs no memory.
       const key = `${networkOf(address)} ${hash('sha256', account, 'base64url')}`
       let pair = pairs.get(key)
       if (pair?.pending === 0 && now - pair.lastAttempt >= THROTTLE_MEMORY_MS) pair = undefined
@@ -79,16 +79,11 @@ export function createThrottle(clock: Clock): Throttle {
     }
   }
 
-  /** Spares pairs that pause, so that a flood of other names ends no pause early. */
+  /** Spares blocked pairs, if it can, so that a flood of other names ends no pause early. */
   function forgetOne(now: number) {
-    let forgotten: string | undefined
-    for (const [key, pair] of pairs) {
-      forgotten ??= key
-      if (pair.pending > 0 || now < pair.blockedUntil) continue
-      forgotten = key
-      break
-    }
-    if (forgotten !== undefined) pairs.delete(forgotten)
+    const [oldest = ''] = pairs.keys()
+    const idle = pairs.entries().find(([, pair]) => pair.pending === 0 && now >= pair.blockedUntil)
+    pairs.delete(idle?.[0] ?? oldest)
   }
 }
 
@@ -106,7 +101,7 @@ function pauseAfter(failures: number): number {
   return Math.min(THROTTLE_PAUSE_MS_MIN * 2 ** (failures - FREE_FAILURES), THROTTLE_PAUSE_MS_MAX)
 }
 
-/** One customer has a whole /64 of IPv6 addresses, so they count as one. */
+/** An IPv4 address, or the /64 of an IPv6 address, all of which one customer has. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const [head = '', tail] = address.split('::')

@@ -7,15 +7,15 @@ import type { LiveKeys } from './live-keys.ts'
 import type { Revocations } from './revocations.ts'
 import { type Claims, verifyToken } from './signed-token.ts'
 
-/** Who issues tokens, as they say themselves. */
+/** The `iss` of every token. */
 export const ISSUER = 'connbook'
 
-/** Whoever they are of may do what token and account allow together. */
+/** Verified claims; the scope is the narrower of token and account. */
 export type VerifiedClaims = Claims & { readonly principal: Principal }
 
-/** Tells which tokens are good at this moment, and remembers those of which only time and revocations can change that. */
+/** Verifies tokens. Caches valid ones until accounts or keys change, but always checks expiry and revocation. */
 export interface TokenVerifier {
-  /** @returns undefined for a token that is not good, or was issued for something else than `audience`. */
+  /** @returns undefined if the token is not valid now, or has another `aud`. */
   verify(token: string, audience: Claims['aud']): VerifiedClaims | undefined
 }
 
@@ -25,9 +25,9 @@ export function createTokenVerifier(
   revocations: Revocations,
 ): TokenVerifier {
   const { clock } = revocations
-  /** Tokens whose signature and account were found good, oldest first. */
+  /** Tokens with a valid signature and account, oldest first. */
   const verified = new Map<string, VerifiedClaims>()
-  /** The keys by which they were. */
+  /** The keys that verified them. */
   let verifiedBy = keys.verifying
   accounts.onChange(() => verified.clear())
 

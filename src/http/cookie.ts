@@ -15,13 +15,13 @@ export function readCookie(header: string | undefined, name: string): string | u
 
 export interface CookieOptions {
   readonly path: string
-  /** Only over TLS. */
+  /** Adds `Secure`: the client then sends the cookie over TLS only. */
   readonly isSecure: boolean
   /** Seconds; 0 makes the client forget the cookie. */
   readonly maxAgeSeconds: number
 }
 
-/** A `Set-Cookie` value that scripts cannot read and that other sites' requests do not carry. */
+/** A `Set-Cookie` value; scripts cannot read the cookie, and other sites' requests do not carry it. */
 export function formatCookie(
   name: string,
   value: string,

@@ -1,10 +1,8 @@
 import type { Request } from './message.ts'
 
 /**
- * Whether a browser says that another site's page made the request.
- *
- * Told by `Sec-Fetch-Site` (Fetch Metadata) and by `Origin` (RFC 6454 section 7), which must name the host and port of
- * `Host`. Without both, as from curl, nothing speaks against the request.
+ * Whether a page of another site made the request: by `Sec-Fetch-Site` (Fetch Metadata), and by `Origin` (RFC 6454
+ * section 7), which must match `Host`. A request with neither header, as from curl, is not cross-site.
  */
 export function isCrossSite(request: Request): boolean {
   const { 'sec-fetch-site': site, origin, host } = request.headers
@@ -12,7 +10,7 @@ export function isCrossSite(request: Request): boolean {
   return origin !== undefined && !isSameHost(origin, host)
 }
 
-/** The port may be left out on either side; the origin's scheme tells which one is meant. */
+/** Either side may leave the port out; the origin's scheme then implies it. */
 function isSameHost(origin: string, host: string | undefined): boolean {
   const [, scheme, authority = ''] = /^(https?):\/\/([^/\\?#@\s]+)$/.exec(origin) ?? []
   if (scheme === undefined || host === undefined) return false

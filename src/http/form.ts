@@ -1,9 +1,7 @@
 /**
- * Takes `application/x-www-form-urlencoded` text, or the query of a URL, apart into decoded pairs.
+ * Parses `application/x-www-form-urlencoded` text, or the query of a URL, into decoded pairs.
  *
- * Stricter than `URLSearchParams`, which guesses.
- *
- * @returns undefined when a name or value is no percent-encoded UTF-8.
+ * @returns undefined if a name or value is not percent-encoded UTF-8, where `URLSearchParams` would guess.
  */
 export function parseForm(text: string): [name: string, value: string][] | undefined {
   const pairs: [string, string][] = []
@@ -18,11 +16,16 @@ export function parseForm(text: string): [name: string, value: string][] | undef
   return pairs
 }
 
-/** Decodes one name or value; undefined when it is no percent-encoded UTF-8. */
+/** Decodes one name or value; undefined if it is not percent-encoded UTF-8. */
 export function decodeForm(text: string): string | undefined {
-  if (!/[+%]/.test(text)) return text
+  return decodePercent(text.replaceAll('+', ' '))
+}
+
+/** Undefined if the text is not percent-encoded UTF-8. */
+export function decodePercent(text: string): string | undefined {
+  if (!text.includes('%')) return text
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
+    return decodeURIComponent(text)
   } catch {
     return undefined
   }

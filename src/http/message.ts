@@ -4,54 +4,48 @@ import { Problem } from './problem.ts'
 import type { Scope } from './scope.ts'
 import { trimBlanks } from './white-space.ts'
 
-/** Who calls, as far as HTTP is concerned. */
+/** An authenticated caller. */
 export interface Principal {
   readonly kind: 'user' | 'client'
   readonly name: string
-  /** What the credential may do, which may be less than its account may. */
+  /** What the credential may do; perhaps less than its account. */
   readonly scope: Scope
 }
 
-/** Where a request comes from. */
 export interface Caller {
-  /** What the answer and the logs call the request. */
+  /** Sent in the answer and logged. */
   readonly requestId: string
-  /** Without a port; behind a trusted proxy, what that says. */
+  /** Without a port; behind a trusted proxy, as it says. */
   readonly address: string
-  /** Whether it came over TLS, here or at a trusted proxy. */
+  /** Whether the request came over TLS, here or at a trusted proxy. */
   readonly isSecure: boolean
-  /** Known once the caller is authenticated. */
+  /** Set once the caller is authenticated. */
   principal?: Principal
 }
 
-/** The head of a request; its body is read when somebody asks for it. */
+/** The head of a request; its body is read on demand. */
 export interface Request extends Caller {
   readonly method: string
   /** Still percent-encoded, without the query. */
   readonly path: string
-  /** What stands behind the first `?`; empty without one. */
+  /** What follows the first `?`; empty without one. */
   readonly query: string
   readonly headers: IncomingHttpHeaders
-  /** The path of the route that was found, such as `/things/:name`; undefined when nothing is there. */
+  /** The `path` of the matched route, such as `/things/:name`. */
   pattern?: string
   /**
-   * Checks the caller again when the body has come, which may be long after the head.
+   * Checks the caller again once the body has come, which may be long after the head.
    *
-   * @returns A promise that rejects if the credential has ended meanwhile; undefined if it has not.
+   * @returns A promise that rejects if the credential has ended since; undefined if it has not.
    */
   checkAgain?: () => Promise<never> | undefined
-  /**
-   * The whole body.
-   *
-   * @throws {Problem} 413 if it is longer than BODY_BYTES_MAX, from its Content-Length where there is one.
-   */
+  /** @throws {Problem} 413 if the body exceeds BODY_BYTES_MAX; at once if Content-Length says so. */
   readBody(): Promise<Buffer>
   /**
-   * Hands a long body over piece by piece, while others have their turn.
+   * Reads a long body piece by piece, in turns with other requests.
    *
-   * @param take Called in turn; what it throws ends the reading. Its piece is only valid during the call.
-   * @throws {Problem} 413 if the body is longer than `bytesMax`, from its Content-Length where there is one, before
-   *   anything is handed over.
+   * @param take Its piece is only valid during the call; what it throws ends the reading.
+   * @throws {Problem} 413 if the body exceeds `bytesMax`; before the first piece if Content-Length says so.
    */
   readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void>
 }
@@ -59,16 +53,16 @@ export interface Request extends Caller {
 /** An answer as a value: only the listener touches a socket. */
 export interface Reply {
   readonly status: number
-  /** Reason phrase, where the registered one will not do. */
+  /** Reason phrase, if not the registered one. */
   readonly reason?: string
-  /** They replace what every answer carries, such as `Content-Security-Policy`, whatever the case of their names. */
+  /** They replace default headers, such as `Content-Security-Policy`, of the same name in any case. */
   readonly headers: Record<string, string>
   /**
-   * Pieces are sent as the client takes them. With `Content-Length` among the headers they must be as long; without,
-   * they are sent in chunks, or in HTTP/1.0 until the connection closes. HEAD asks for none of them.
+   * Pieces are sent as the client takes them: as many bytes as a `Content-Length` among the headers says; without one,
+   * in chunks, or in HTTP/1.0 until the connection closes. HEAD takes none.
    *
-   * When the client goes, the iterator's `return` is called, and has to end a `next` that still waits. An error cuts
-   * the connection.
+   * If the client goes away, the iterator's `return` is called, and must end a pending `next`. An error cuts the
+   * connection.
    */
   readonly body?: string | Iterable<string> | AsyncIterable<string>
 }
@@ -87,7 +81,7 @@ export function jsonReply(status: number, value: unknown, headers: Reply['header
   return { status, headers: { 'Content-Type': JSON_TYPE, ...headers }, body: JSON.stringify(value) }
 }
 
-/** Type and subtype in lower case, and the charset where one is named (RFC 9110 section 8.3). */
+/** Type and subtype, and the charset if named, in lower case (RFC 9110 section 8.3). */
 export interface MediaType {
   readonly essence: string
   readonly charset: string | undefined
@@ -108,9 +102,7 @@ export function isJsonType(type: MediaType): boolean {
 }
 
 /**
- * Reads a body that is a JSON object.
- *
- * A body without a type, with curl's default type or as plain text is read as JSON, too: people try an API so.
+ * Reads a body that is a JSON object; also without a type, as plain text or of curl's default type: people try APIs so.
  *
  * @throws {Problem} 413, 415 or 400, in this order.
  */
@@ -124,32 +116,22 @@ export async function readJsonObject(request: Request): Promise<Record<string, u
 }
 
 /**
- * Checks Content-Type and Content-Encoding of a body.
+ * Checks that a body is not encoded, and its type JSON or one of the others.
  *
- * @param others The types that are taken beside JSON's.
  * @throws {Problem} 415.
  */
 export function checkBodyType(request: Request, others: readonly string[]): MediaType | undefined {
   const { 'content-type': header, 'content-encoding': encoding } = request.headers
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new Problem(
-      415,
-      'unsupported_encoding',
-      `Cannot read a body with Content-Encoding "${encoding}"; send it plain`,
-    )
-  }
+  const unsupported = (code: string, what: string) => new Problem(415, code, `Cannot read a body ${what}`)
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw unsupported('unsupported_encoding', `with Content-Encoding "${encoding}"; send it plain`)
   const type = parseMediaType(header)
   if (type === undefined) return undefined
-  if (!isJsonType(type) && !others.includes(type.essence)) {
-    throw new Problem(415, 'unsupported_type', `Cannot read a body of type "${type.essence}"; ${CURL_ADVICE}`)
-  }
-  if (type.charset !== undefined && type.charset !== 'utf-8' && type.charset !== 'utf8') {
-    throw new Problem(
-      415,
-      'unsupported_charset',
-      `Cannot read a body in charset "${type.charset}"; send UTF-8`,
-    )
-  }
+  const { essence, charset } = type
+  if (!isJsonType(type) && !others.includes(essence))
+    throw unsupported('unsupported_type', `of type "${essence}"; ${CURL_ADVICE}`)
+  if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8')
+    throw unsupported('unsupported_charset', `in charset "${charset}"; send UTF-8`)
   return type
 }
 

@@ -1,14 +1,14 @@
-/** A page of a list, counted from 0. */
 export interface Page {
+  /** From 0. */
   readonly page: number
   readonly perPage: number
 }
 
 /**
- * A `Link` header (RFC 8288) with the pages `first`, `prev`, `next` and `last` as far as they exist.
+ * A `Link` header (RFC 8288) with the pages `first`, `prev`, `next` and `last`, if they exist.
  *
- * @param target Path and, up to the page, query: ends in `?` or `&`.
- * @param total Records on all pages together.
+ * @param target Path and start of the query; ends in `?` or `&`.
+ * @param total Records on all pages.
  */
 export function linkHeader(target: string, { page, perPage }: Page, total: number): string {
   const last = Math.max(0, Math.ceil(total / perPage) - 1)

@@ -13,7 +13,7 @@ import { FAULTS_MAX } from '../limits.ts'
 
 type Headers = Record<string, string>
 
-/** An answer that says what went wrong. Its message is shown to the caller. */
+/** An error answer; its message is shown to the caller. */
 export class Problem extends ConnbookError {
   readonly code: string
   readonly status: number
@@ -33,7 +33,7 @@ export class Problem extends ConnbookError {
     this.faults = faults
   }
 
-  /** The body of RFC 9457, to be sent as `application/problem+json`. */
+  /** The body of a PROBLEM_TYPE answer (RFC 9457). */
   toJSON() {
     return {
       type: `urn:connbook:problem:${this.code}`,
@@ -47,12 +47,11 @@ export class Problem extends ConnbookError {
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** Seconds after which a caller may try again when there was too much to do. */
+/** In seconds. */
 const RETRY_AFTER_OVERLOAD = '1'
-/** The same while the disk is not to be trusted. */
 const RETRY_AFTER_STORAGE = '5'
 
-/** What a caller may know of an error; undefined for one that nobody foresaw. */
+/** What a caller may know of an error; undefined for an unforeseen one. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error
   if (!(error instanceof ConnbookError)) return undefined

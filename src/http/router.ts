@@ -1,3 +1,4 @@
+import { decodePercent } from './form.ts'
 import type { Reply, Request } from './message.ts'
 import type { Problem } from './problem.ts'
 
@@ -6,30 +7,23 @@ export type Handler = (request: Request, parameter: string) => Reply | Promise<R
 /** One method of one resource. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /**
-   * Literal segments, and at most one `:parameter`, anywhere: any one segment that is not empty. A path that ends in a
-   * slash is also found without it.
-   */
+  /** Literal segments, and at most one `:parameter` for any non-empty segment. Requests may leave out a final slash. */
   readonly path: string
-  /**
-   * Who may call it: everybody; whoever has a credential; or only a credential with the scope `write`, for what
-   * changes records.
-   */
+  /** `public` takes no credential, `read` any, `write` one with that scope, for what changes records. */
   readonly access: 'public' | 'read' | 'write'
   readonly handle: Handler
-  /** How this route tells errors; `application/problem+json` when not given. */
+  /** Formats errors of this route; `application/problem+json` if not given. */
   readonly problemReply?: ((problem: Problem) => Reply) | undefined
 }
 
-/** What a path leads to. */
 export interface Match {
-  /** The route of the method; undefined when the resource does not have the method. */
+  /** Undefined if the resource does not have the method. */
   readonly route: Route | undefined
-  /** The methods that the resource has, as the `Allow` header lists them. */
+  /** The value of the `Allow` header. */
   readonly allow: string
-  /** The path as routes have it, with its slash at the end and without base path. */
+  /** The `path` of the route, without base path. */
   readonly pattern: string
-  /** The decoded segment that stands for `:parameter`; empty without one. */
+  /** The decoded segment of `:parameter`; empty without one. */
   readonly parameter: string
 }
 
@@ -39,29 +33,29 @@ interface Resource {
   allow: string
 }
 
-/** Where a path has got to after some of its segments. */
+/** A node of the tree of paths. */
 interface Place {
-  /** By the next segment, decoded: a slash that was encoded separates nothing. */
+  /** By decoded segment: an encoded slash does not separate. */
   readonly byName: Map<string, Place>
-  /** Where every other segment leads. */
+  /** For any other segment. */
   parameter?: Place
-  /** What is found when the path ends here. */
+  /** For a path that ends here. */
   resource?: Resource
 }
 
 export interface Router {
   /**
-   * Finds the route of a request. HEAD goes wherever GET goes.
+   * Finds the route of a request; HEAD goes where GET goes.
    *
    * @param path Still percent-encoded; each segment is decoded once.
-   * @returns undefined when nothing is there; 'malformed' when a segment is no percent-encoded UTF-8.
+   * @returns undefined without a match; 'malformed' if a segment is not percent-encoded UTF-8.
    */
   match(method: string, path: string): Match | 'malformed' | undefined
 }
 
 /**
- * @param basePath What stands before every path: empty, or `/like/this`.
- * @throws {Error} if a literal segment stands beside a parameter: it would hide whatever has that name.
+ * @param basePath Prefix of every path: empty, or `/like/this`.
+ * @throws {Error} if a literal segment stands beside a parameter: a record of that name could not be reached.
  */
 export function createRouter(routes: readonly Route[], basePath: string): Router {
   const root: Place = { byName: new Map() }
@@ -78,7 +72,7 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
         const start = end + 1
         const slash = path.indexOf('/', start)
         end = slash === -1 ? path.length : slash
-        const segment = decode(path.slice(start, end))
+        const segment = decodePercent(path.slice(start, end))
         if (segment === undefined) return 'malformed'
         const named = place.byName.get(segment)
         if (named === undefined && segment !== '') {
@@ -87,7 +81,8 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
         } else place = named
       }
       const resource = place?.resource
-      if (resource === undefined) return decode(path.slice(end)) === undefined ? 'malformed' : undefined
+      if (resource === undefined)
+        return decodePercent(path.slice(end)) === undefined ? 'malformed' : undefined
       return {
         route: resource.routes.get(method === 'HEAD' ? 'GET' : method),
         allow: resource.allow,
@@ -103,10 +98,7 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
     place.resource ??= { pattern: route.path, routes: new Map(), allow: '' }
     const { resource } = place
     resource.routes.set(route.method, route)
-    const methods = [...resource.routes.keys()].flatMap((method) =>
-      method === 'GET' ? ['GET', 'HEAD'] : [method],
-    )
-    resource.allow = [...methods, 'OPTIONS'].join(', ')
+    resource.allow = [...resource.routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')
   }
 
   function placeBelow(place: Place, segment: string, pattern: string): Place {
@@ -114,19 +106,8 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
     const below = (isParameter ? place.parameter : place.byName.get(segment)) ?? { byName: new Map() }
     if (isParameter) place.parameter = below
     else place.byName.set(segment, below)
-    const hides = place.parameter !== undefined && [...place.byName.keys()].some((name) => name !== '')
-    if (hides)
+    if (place.parameter !== undefined && [...place.byName.keys()].some((name) => name !== ''))
       throw new Error(`Cannot add the route "${pattern}": a literal segment stands beside a parameter`)
     return below
-  }
-}
-
-/** Undefined for what is no percent-encoded UTF-8. */
-function decode(segment: string): string | undefined {
-  if (!segment.includes('%')) return segment
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return undefined
   }
 }

@@ -1,9 +1,9 @@
 import { InvalidScopeError } from '../errors.ts'
 
-/** What a credential may do, as tokens and answers spell it (RFC 6749 section 3.3). Who may write may read. */
+/** What a credential may do, as spelled in tokens and answers (RFC 6749 section 3.3). `write` implies `read`. */
 export type Scope = 'read' | 'read write'
 
-/** What an account may do that says nothing else. */
+/** Also the scope of accounts and tokens without one. */
 export const FULL_SCOPE: Scope = 'read write'
 
 export function isScope(value: unknown): value is Scope {
@@ -11,7 +11,7 @@ export function isScope(value: unknown): value is Scope {
 }
 
 /**
- * Reads the scope that a client asks for; `write` alone brings `read` along.
+ * Parses the scope that a client asks for; `write` alone is taken as both.
  *
  * @throws {InvalidScopeError} unless it is `read`, `write` or both, in any order, with one space between.
  */
@@ -23,7 +23,7 @@ export function parseScope(text: string): Scope {
   return tokens.includes('write') ? FULL_SCOPE : 'read'
 }
 
-/** What both allow. */
+/** What both scopes allow. */
 export function narrower(one: Scope, other: Scope): Scope {
   return one === FULL_SCOPE ? other : one
 }

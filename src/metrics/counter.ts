@@ -1,4 +1,4 @@
-/** A number that only rises, from the start of the process on. */
+/** Counts since the start of the process. */
 export class Counter {
   #value = 0
 

@@ -3,29 +3,26 @@ import { EVENT_LOOP_LOOK_MS, EVENT_LOOP_WINDOW_MS } from '../limits.ts'
 import type { Family } from './family.ts'
 
 const QUANTILES = [0.5, 0.9, 0.99, 1]
-const NANOSECONDS = 1e9
 
-/** The event loop under observation. */
 export interface EventLoopWatch {
   readonly metrics: readonly Family[]
   close(): void
 }
 
 /**
- * Watches how long the event loop keeps others waiting, by a timer of EVENT_LOOP_LOOK_MS.
- *
- * Quantiles are those of the last EVENT_LOOP_WINDOW_MS or more: they begin anew with the first look after that.
+ * Measures the delay of the event loop with a timer of EVENT_LOOP_LOOK_MS. The quantiles cover a window, which ends with
+ * the first scrape after EVENT_LOOP_WINDOW_MS.
  */
 export function watchEventLoop(): EventLoopWatch {
-  // To sample each turn instead would cost an idle process nothing, but does not see what callbacks of I/O take.
+  // Sampling each turn instead would not wake an idle process, but would miss the time of I/O callbacks.
   const intervals = monitorEventLoopDelay({ resolution: EVENT_LOOP_LOOK_MS })
   intervals.enable()
-  /** Of the windows before. */
+  /** Of earlier windows. */
   let pastSum = 0
   let pastCount = 0
   let windowBegan = performance.now()
-  /** As it was told last: a timer can come a fraction of a millisecond early, but a sum must not fall. */
-  let toldSum = 0
+  /** The highest sum so far: a timer can fire a fraction of a millisecond early, but a sum must not fall. */
+  let highestSum = 0
 
   function readDelays() {
     const { count } = intervals
@@ -33,8 +30,8 @@ export function watchEventLoop(): EventLoopWatch {
       return [quantile, count === 0 ? Number.NaN : delayOf(intervals.percentile(100 * quantile))] as const
     })
     const sum = count === 0 ? 0 : count * delayOf(intervals.mean)
-    toldSum = Math.max(toldSum, pastSum + sum)
-    const value = { quantiles, sum: toldSum, count: pastCount + count }
+    highestSum = Math.max(highestSum, pastSum + sum)
+    const value = { quantiles, sum: highestSum, count: pastCount + count }
     const now = performance.now()
     if (now - windowBegan >= EVENT_LOOP_WINDOW_MS) {
       intervals.reset()
@@ -64,7 +61,6 @@ export function watchEventLoop(): EventLoopWatch {
   }
 }
 
-/** @param interval Between two calls of the timer, in nanoseconds. */
-function delayOf(interval: number): number {
-  return Math.max(0, interval / NANOSECONDS - EVENT_LOOP_LOOK_MS / 1000)
+function delayOf(intervalNanoseconds: number): number {
+  return Math.max(0, intervalNanoseconds / 1e9 - EVENT_LOOP_LOOK_MS / 1000)
 }

@@ -1,10 +1,9 @@
 import type { Family, Labels, Sample, Summary } from './family.ts'
 import type { Histogram } from './histogram.ts'
 
-/** The media type of what `formatMetrics` makes: Prometheus' text format. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Reads metrics, and writes them in the text format of Prometheus, version 0.0.4. */
+/** Samples metrics and formats them in the text format of Prometheus, version 0.0.4; its type is METRICS_TYPE. */
 export function formatMetrics(families: readonly Family[]): string {
   return families
     .map((family) => {

@@ -2,26 +2,26 @@ import type { Histogram } from './histogram.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
-/** One value of a family, told from the others by its labels. */
+/** One value of a family; each has other labels. */
 export interface Sample<Value> {
   readonly labels?: Labels
   readonly value: Value
 }
 
-/** Quantiles of what was observed lately, and what all observations so far add up to. */
+/** Quantiles of recent observations; sum and count of all of them. */
 export interface Summary {
-  /** From quantile, 0 to 1, to value; NaN where nothing was observed. */
+  /** A quantile is 0 to 1; its value NaN without observations. */
   readonly quantiles: readonly (readonly [quantile: number, value: number])[]
   readonly sum: number
   readonly count: number
 }
 
 interface FamilyOf<Type extends string, Value> {
-  /** Letters, digits and underscores, the unit last; `_total` behind it for a counter. */
+  /** Letters, digits and underscores; the unit last, then `_total` for a counter. */
   readonly name: string
   readonly help: string
   readonly type: Type
-  /** Called when somebody asks for metrics; what has no value at that moment has no sample. */
+  /** Called for each scrape; what has no value then has no sample. */
   samples(): Iterable<Sample<Value>>
 }
 

@@ -1,15 +1,9 @@
-interface Bucket {
-  /** The highest value that it takes. */
-  readonly bound: number
-  count: number
-}
-
-/** How often values of which size were observed. */
+/** Counts observations in buckets by value. */
 export class Histogram {
-  readonly #buckets: readonly Bucket[]
+  readonly #buckets: readonly { readonly bound: number; count: number }[]
   #sum = 0
 
-  /** @param bounds Rising; a bucket takes what is above the bound before its own, up to and with its own. */
+  /** @param bounds The highest value of each bucket, rising; a last bucket without bound is added. */
   constructor(bounds: readonly number[]) {
     this.#buckets = [...bounds, Number.POSITIVE_INFINITY].map((bound) => ({ bound, count: 0 }))
   }
@@ -31,7 +25,7 @@ export class Histogram {
     return this.#buckets.reduce((count, bucket) => count + bucket.count, 0)
   }
 
-  /** For each bound, infinity the last, how many values were not above it. */
+  /** For each bound, infinity last, the number of values up to and including it. */
   cumulative(): { readonly bound: number; readonly count: number }[] {
     let count = 0
     return this.#buckets.map((bucket) => {

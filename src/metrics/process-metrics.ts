@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { version } from '../version.ts'
 import type { Family, Sample } from './family.ts'
 
-/** What is told of any process, under the names that dashboards know, and which program this is. */
+/** Version and process metrics; the latter under the names that dashboards know. */
 export function processMetrics(): Family[] {
   return [
     {
@@ -61,7 +61,7 @@ export function processMetrics(): Family[] {
 
 function countDescriptors(): Sample<number>[] {
   try {
-    // One of them is open for the look itself.
+    // One of them is open for this call.
     return [{ value: readdirSync('/proc/self/fd').length - 1 }]
   } catch {
     return []
