@@ -4,7 +4,6 @@ import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 
 const PIECE_BYTES = 64 * 1024
 
-/** The file cannot be read. */
 export class InputUnreadableError extends ConnbookError {
   readonly code = 'input_unreadable'
 }
@@ -12,9 +11,9 @@ export class InputUnreadableError extends ConnbookError {
 /**
  * Reads a file, or standard input for `-`, piece by piece.
  *
- * @param context Its `input` is asked for only where it is read: that opens standard input.
- * @param take Gets each piece, which is only valid during the call, and the share of the whole that it ends, from 0 to 1;
- *   undefined when nobody knows how much there will be.
+ * @param context Its `input` is touched only for `-`, because touching it opens standard input.
+ * @param take Gets each piece, valid only during the call, and the share read so far, from 0 to 1; undefined when the
+ *   size is unknown.
  * @throws {UsageError} {InputUnreadableError} Also throws what `take` does.
  */
 export async function readInput(
