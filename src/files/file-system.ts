@@ -13,13 +13,8 @@ import {
   unlink,
 } from 'node:fs/promises'
 
-/** What the program does with an open file. */
 export interface OpenFile {
-  /**
-   * May write less than asked without an error; see `writeAll`.
-   *
-   * @param position null for the end of a file that is opened for appending.
-   */
+  /** May write less than asked; see `writeAll`. @param position null appends, in a file opened for that. */
   write(
     bytes: Uint8Array,
     offset: number,
@@ -35,7 +30,7 @@ export interface OpenFile {
   close(): Promise<void>
 }
 
-/** Everything that the program asks of the file system: the one seam at which tests make disks fail. */
+/** All access to the file system goes through this, so that tests can make it fail. */
 export interface FileSystem {
   open(path: string, flags: string, mode?: number): Promise<OpenFile>
   readFile(path: string): Promise<Buffer>
@@ -45,19 +40,18 @@ export interface FileSystem {
   rmdir(path: string): Promise<void>
   chmod(path: string, mode: number): Promise<void>
   readdir(path: string): Promise<string[]>
-  /** Rejects unless this account may do what `mode` says, as in `fs.constants`. */
+  /** @param mode From `fs.constants`. */
   access(path: string, mode: number): Promise<void>
   stat(path: string): Promise<Stats>
   lstat(path: string): Promise<Stats>
 }
 
-/** The file system of the machine. */
 export const realFileSystem: FileSystem = {
   async open(path, flags, mode) {
     const file = await open(path, flags, mode)
     return {
       write: (bytes, offset, length, position) => file.write(bytes, offset, length, position),
-      // A bad sector is to be found by the name of its file.
+      // Node's error of a bad sector names no file.
       read: (bytes, offset, length, position) =>
         file.read(bytes, offset, length, position).catch((error: unknown) => {
           if (error instanceof Error) error.message += ` "${path}" at byte ${position}`
