@@ -3,11 +3,10 @@ import { RECOVERY_PAUSE_MS_MAX, RECOVERY_PAUSE_MS_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
 
 /**
- * Calls `recover` until it succeeds, with pauses that grow.
+ * Calls `recover` until it succeeds, with growing pauses.
  *
- * @param file Named in the log.
- * @param signal Ends the attempts.
- * @returns Whether it succeeded.
+ * @param file For the log.
+ * @returns False when `signal` ended the attempts.
  */
 export async function recoverPatiently(
   recover: () => Promise<void>,
