@@ -17,7 +17,7 @@ export class UnhealthyError extends ConnbookError {
 
 interface Question {
   readonly url: URL
-  /** Apart from the URL, which can hold neither the zone of an IPv6 address nor the path of a Unix socket. */
+  /** Where to connect: a URL can hold neither an IPv6 zone nor the path of a Unix socket. */
   readonly place: { readonly hostname: string } | { readonly socketPath: string }
   /** Whether the certificate is verified. */
   readonly isVerified: boolean
@@ -26,8 +26,8 @@ interface Question {
 /**
  * Asks /readyz, or /healthz with `--live`; by default of the server that the same flags and variables would start.
  *
- * The certificate is verified only for a URL of another machine: nothing secret is sent, and the certificate file may be
- * newer than the certificate in use.
+ * Verifies the certificate only for a URL of another machine: nothing secret is sent, and the certificate file may
+ * be newer than the certificate in use.
  */
 export const healthcheckCommand = defineCommand({
   name: 'healthcheck',

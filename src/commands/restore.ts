@@ -15,9 +15,9 @@ import { onInterruption } from '../service/signals.ts'
  *
  * Reads the whole backup first. After a crash the folder is as it was, or its next owner completes the restore.
  *
- * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} when the folder or the backup cannot be used, and
- * {RestoreFailedError} when the disk fails or is full; then nothing has changed. It throws {RestoreIncompleteError} when
- * the disk fails after the commit.
+ * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} when the folder or the backup cannot be used,
+ * and {RestoreFailedError} when the disk fails or is full; then nothing has changed. It throws
+ * {RestoreIncompleteError} when the disk fails after the commit.
  */
 export const restoreCommand = defineCommand({
   name: 'restore',

@@ -114,8 +114,8 @@ export class Journal<Change> {
   }
 
   /**
-   * Resolves once the change is durable and applied. Rejects with StorageFullError if there is no room (a later call may
-   * succeed), and with StorageUnavailableError if the disk fails.
+   * Resolves once the change is durable and applied. Rejects with StorageFullError if there is no room (a later call
+   * may succeed), and with StorageUnavailableError if the disk fails.
    *
    * @throws {StorageUnavailableError} at once if the disk failed before.
    * @throws {OverloadedError} at once if WAITING_CHANGES_MAX changes are waiting.
