@@ -20,7 +20,6 @@ export interface CommandLine {
 /**
  * Reads flags and environment: a flag beats its variable, and an empty variable counts as unset.
  *
- * @param flags The flags that the command takes.
  * @throws {UsageError} naming an unknown flag, or one with a missing or bad value.
  */
 export function parseCommandLine(
@@ -51,11 +50,10 @@ function checkAlone(
   given: ReadonlyMap<keyof Options, unknown>,
   environment: NodeJS.ProcessEnv,
 ): void {
-  for (const spec of [optionSpecs.port, optionSpecs.host]) {
-    const variable = variableOf(spec) ?? ''
-    const isGiven = [...given.keys()].some((name) => optionSpecs[name].flag === spec.flag)
-    if (isGiven || environment[variable]) {
-      const source = isGiven ? spec.flag : variable
+  for (const name of ['port', 'host'] as const) {
+    const variable = variableOf(optionSpecs[name]) ?? ''
+    if (given.has(name) || environment[variable]) {
+      const source = given.has(name) ? optionSpecs[name].flag : variable
       throw new UsageError(
         `Cannot listen on a Unix socket and by ${source} as well; give --listen or ${source}`,
       )
@@ -118,12 +116,9 @@ function parseValue(spec: OptionSpec<unknown>, source: string, text: string): un
     return spec.parse(text)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    const nearest = findNearest(text, choicesOf(spec))
+    const choices = spec.choices ?? (spec.placeholder === undefined ? ['true', 'false'] : [])
+    const nearest = findNearest(text, choices)
     const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`
     throw new UsageError(`Cannot use ${source} "${text}": it must be ${error.message}${advice}`)
   }
-}
-
-function choicesOf(spec: OptionSpec<unknown>): readonly string[] {
-  return spec.choices ?? (spec.placeholder === undefined ? ['true', 'false'] : [])
 }

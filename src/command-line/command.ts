@@ -111,11 +111,7 @@ function formsOf({ name, operands, otherOperand, requires }: Command, isOptional
     .map((form) => ['connbook', name, form, needed].filter((part) => part !== '').join(' '))
 }
 
-/**
- * Every command whose name begins with a word: one, or a family such as `user`.
- *
- * @throws {UsageError} when there is none.
- */
+/** The commands whose names begin with a word. @throws {UsageError} when there are none. */
 export function getFamily(commands: readonly Command[], word: string): [Command, ...Command[]] {
   const [first, ...more] = commands.filter(({ name }) => firstWordOf(name) === word)
   if (first !== undefined) return [first, ...more]
@@ -123,12 +119,7 @@ export function getFamily(commands: readonly Command[], word: string): [Command,
   throw new UsageError(`Unknown command "${word}"; ${adviceFor(word, known, 'see connbook help')}`)
 }
 
-/**
- * Checks the second word of a name.
- *
- * @param family The first word.
- * @throws {UsageError} when it is none of `verbs`.
- */
+/** Checks the second word of a name; `family` is the first. @throws {UsageError} when it is none of `verbs`. */
 export function parseVerb(family: string, verbs: readonly string[], word: string | undefined): string {
   const verb = verbs.find((known) => known === word)
   if (verb !== undefined) return verb

@@ -13,9 +13,8 @@ const overviewExamples: Command['examples'] = [
 ]
 
 /**
- * The help for the command that the words name, for a family such as `user`, or for the whole program.
+ * The help for the command or the family (such as `user`) that the words name, or else for the whole program.
  *
- * @param words May contain flags and their values.
  * @throws {UsageError} for an unknown command, naming the nearest.
  */
 export function helpFor(commands: readonly Command[], words: readonly string[], look: Look): string {

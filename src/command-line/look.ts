@@ -4,7 +4,6 @@ export interface Look {
   readonly isBold: boolean
 }
 
-/** For programs, and for tests. */
 export const plainLook: Look = { isTerminal: false, isBold: false }
 
 /** @see https://no-color.org — a non-empty `NO_COLOR` means plain output. */

@@ -27,10 +27,7 @@ export function adviceFor(text: string, candidates: Iterable<string>, otherwise:
   return nearest === undefined ? otherwise : `did you mean ${nearest}?`
 }
 
-/**
- * The Damerau–Levenshtein distance (optimal string alignment): insertions, deletions, replacements, and swaps of
- * neighbours.
- */
+/** The Damerau–Levenshtein distance, as optimal string alignment: no character takes part in two swaps. */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, column) => column)

@@ -8,11 +8,7 @@ export class OutputError extends ConnbookError {
   readonly code = 'output_failed'
 }
 
-/**
- * Prints a text that may be lost: a closed pipe is no error.
- *
- * @throws {OutputError} for any other failure.
- */
+/** Prints a text that may be lost: a closed pipe is no error. @throws {OutputError} for any other failure. */
 export async function inform(print: Print, text: string): Promise<void> {
   await print(text).catch((error: unknown) => {
     if (systemCode(error) === 'EPIPE') return

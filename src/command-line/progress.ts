@@ -11,12 +11,7 @@ export interface Progress {
   end(): void
 }
 
-/**
- * A progress bar, drawn only on a terminal and only after one second.
- *
- * @param what The label before the bar.
- * @param now A monotonic clock in milliseconds.
- */
+/** A progress bar, drawn only on a terminal and only after one second. @param now In milliseconds, from any start. */
 export function createProgress(
   what: string,
   screen: Screen,
