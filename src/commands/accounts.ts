@@ -61,11 +61,8 @@ export async function replaceSecret(
   const folder = await getUsedFolder(options)
   await checkKnown(folder, kind, name)
   const secret = await newSecret(kind, name, context)
-  await change(
-    folder,
-    (accounts) => changeSecret(accounts, kind, name, secret.stored),
-    () => forgetInitialCredentials(folder, kind, name),
-  )
+  const forget = () => forgetInitialCredentials(folder, kind, name)
+  await change(folder, (accounts) => changeSecret(accounts, kind, name, secret.stored), forget)
   if (kind === 'user')
     await recordCommand(context, folder, 'user_password_changed', 'user passwd', { account: name })
   else await recordCommand(context, folder, 'client_rotated', 'client rotate', { account: name })
@@ -86,11 +83,8 @@ export async function removeFromFolder(
 ): Promise<void> {
   const folder = await getUsedFolder(options)
   await checkKnown(folder, kind, name)
-  await change(
-    folder,
-    (accounts) => removeAccount(accounts, kind, name),
-    () => forgetInitialCredentials(folder, kind, name),
-  )
+  const forget = () => forgetInitialCredentials(folder, kind, name)
+  await change(folder, (accounts) => removeAccount(accounts, kind, name), forget)
   await recordCommand(context, folder, `${kind}_removed`, `${kind} remove`, { account: name })
   await showDone([`Removed ${kind} "${name}" from ${folder}`], context)
 }

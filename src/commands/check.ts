@@ -64,10 +64,9 @@ async function checkBackup(path: string, print: Print) {
 
 function render(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length))
-  return findings.map((found) => `  ${found.name.padEnd(width)}  ${markOf(found)}${found.words}\n`).join('')
-}
-
-function markOf({ isDamage, isNewer }: Finding): string {
-  if (isNewer) return 'NEWER: '
-  return isDamage ? 'DAMAGED: ' : ''
+  const lines = findings.map(({ name, words, isDamage, isNewer }) => {
+    const mark = isNewer ? 'NEWER: ' : isDamage ? 'DAMAGED: ' : ''
+    return `  ${name.padEnd(width)}  ${mark}${words}\n`
+  })
+  return lines.join('')
 }

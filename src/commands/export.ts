@@ -43,7 +43,9 @@ export const exportCommand = defineCommand({
     const prepared = await prepareExport(exportFormats[format], freeze, Number.POSITIVE_INFINITY)
     if (prepared.leftOut > 0) {
       const what = `${prepared.leftOut} of ${counted(index.count, 'record')} as ${format}`
-      const list = describeObstacles(prepared)
+      const list = prepared.obstacles
+        .map(({ name, reason }) => `  ${printableJson(name)} ${reason}\n`)
+        .join('')
       if (!skip) {
         throw new ExportRefusedError(
           `Cannot export ${what}:\n${list}Nothing was written; rename or change them, or leave them out with --skip`,
@@ -58,8 +60,4 @@ export const exportCommand = defineCommand({
 
 async function writePieces({ pieces }: Export, print: Print) {
   for (const piece of pieces) await print(piece)
-}
-
-function describeObstacles({ obstacles }: Export): string {
-  return obstacles.map(({ name, reason }) => `  ${printableJson(name)} ${reason}\n`).join('')
 }

@@ -19,7 +19,6 @@ interface Question {
   readonly url: URL
   /** Where to connect: a URL can hold neither an IPv6 zone nor the path of a Unix socket. */
   readonly place: { readonly hostname: string } | { readonly socketPath: string }
-  /** Whether the certificate is verified. */
   readonly isVerified: boolean
 }
 

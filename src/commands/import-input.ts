@@ -26,18 +26,20 @@ export async function readInput(
     for await (const piece of context.input) take(piece as Buffer, undefined)
     return
   }
-  const file = await files.open(source, 'r').catch((error: unknown) => {
-    throw unreadable(source, error)
-  })
+  const refuse = (error: unknown): never => {
+    const code = systemCode(error)
+    if (code === undefined) throw error
+    const message = `Cannot read "${source}" (${code}); name a file that this account can read`
+    throw new InputUnreadableError(message, { cause: error })
+  }
+  const file = await files.open(source, 'r').catch(refuse)
   try {
     const found = await file.stat()
     if (found.isDirectory()) throw new UsageError(`Cannot read "${source}": it is a folder; name a file`)
     const buffer = Buffer.allocUnsafe(PIECE_BYTES)
     let position = 0
     for (;;) {
-      const { bytesRead } = await file.read(buffer, 0, PIECE_BYTES, position).catch((error: unknown) => {
-        throw unreadable(source, error)
-      })
+      const { bytesRead } = await file.read(buffer, 0, PIECE_BYTES, position).catch(refuse)
       if (bytesRead === 0) return
       position += bytesRead
       take(buffer.subarray(0, bytesRead), found.size === 0 ? undefined : Math.min(1, position / found.size))
@@ -45,13 +47,4 @@ export async function readInput(
   } finally {
     await file.close()
   }
-}
-
-function unreadable(source: string, error: unknown): unknown {
-  const code = systemCode(error)
-  if (code === undefined) return error
-  return new InputUnreadableError(
-    `Cannot read "${source}" (${code}); name a file that this account can read`,
-    { cause: error },
-  )
 }

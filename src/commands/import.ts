@@ -141,12 +141,8 @@ function inUse(error: FolderInUseError, source: string, format: ImportFormatName
     `--data-binary ${quoteForShell(body)}`,
     quoteForShell(`http://localhost:8080/v1/import?format=${format}&mode=${mode}`),
   ]
-  return new FolderInUseError(
-    `${error.message}\nWhile the server runs, send it the file: ${curl.join(' ')}`,
-    {
-      cause: error,
-    },
-  )
+  const advice = `While the server runs, send it the file: ${curl.join(' ')}`
+  return new FolderInUseError(`${error.message}\n${advice}`, { cause: error })
 }
 
 function describeDone({ added, modified, removed, unchanged }: ImportPlan, path: string): string {

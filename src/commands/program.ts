@@ -18,12 +18,7 @@ import { commands } from './commands.ts'
 const EXIT_DAMAGED = 65
 const EXIT_IN_USE = 75
 
-/**
- * Runs a command line and writes any error to standard error. Never rejects.
- *
- * @param words The arguments of the program.
- * @returns The exit code.
- */
+/** Runs a command line and writes any error to standard error. Never rejects. @returns The exit code. */
 export async function runProgram(words: readonly string[], context: CommandContext): Promise<number> {
   try {
     await dispatch(words, context).catch((error: unknown) => throwExplained(error))

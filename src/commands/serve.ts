@@ -30,11 +30,7 @@ export const serveCommand = defineCommand({
   run: ({ options }, context) => serve(options, context),
 })
 
-/**
- * Serves until SIGTERM or SIGINT, then answers what is in flight and returns. SIGHUP reloads certificate and key.
- *
- * @throws {KeyExposedError} and what `startService` throws.
- */
+/** @throws {KeyExposedError} and what `startService` throws. */
 async function serve(options: Options, { environment, screen }: CommandContext): Promise<void> {
   const signals = listenToSignals()
   const tlsPaths = tlsPathsOf(options)

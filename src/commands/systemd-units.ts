@@ -104,11 +104,7 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
   })
 }
 
-/**
- * The text of connbook.socket, on which systemd listens to start connbook.service.
- *
- * @throws {UsageError} for a host that is a name, and for port 0.
- */
+/** The text of connbook.socket. @throws {UsageError} for a host that is a name, and for port 0. */
 export function socketUnit({ options }: Pick<CommandLine, 'options'>): string {
   const { host, port, listen } = options
   const place = escapeSpecifiers(listen === undefined ? addressOf(host, port) : resolve(listen))
