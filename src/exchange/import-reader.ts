@@ -39,16 +39,12 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
   }
   const takeRow = (row: Row) => {
     rows += 1
+    if (rows > IMPORT_ROWS_MAX + 1) return
     if (rows > IMPORT_ROWS_MAX) {
-      if (rows > IMPORT_ROWS_MAX + 1) return
       const detail = `has more than ${IMPORT_ROWS_MAX} rows; nothing behind them was read; make it several files`
-      addFault({ line: row.line, field: 'document', detail })
-      return
+      return addFault({ line: row.line, field: 'document', detail })
     }
-    if ('fault' in row) {
-      addFault({ line: row.line, ...row.fault })
-      return
-    }
+    if ('fault' in row) return addFault({ line: row.line, ...row.fault })
     const { line, fields } = row
     const name = typeof fields.name === 'string' ? fields.name : ''
     const before = lines.get(name)

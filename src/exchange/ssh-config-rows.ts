@@ -4,7 +4,6 @@ import { faultyRow, type Row, type RowReader, tooLongRow } from './row.ts'
 
 const DEFAULT_PORT = 22
 
-/** A `Host` line with its values. */
 interface Section {
   readonly line: number
   readonly names: readonly string[]
@@ -103,11 +102,8 @@ class SshConfigReader implements RowReader {
 function rowOf({ line, values }: Section, name: string): Row {
   const hostname = expandHostname(values.get('hostname') ?? name, name)
   if (hostname === undefined) {
-    return faultyRow(
-      line,
-      'holds a token that only ssh can expand; of those, %h and %% are known',
-      'HostName',
-    )
+    const detail = 'holds a token that only ssh can expand; of those, %h and %% are known'
+    return faultyRow(line, detail, 'HostName')
   }
   const username = values.get('user')
   if (username === undefined) return faultyRow(line, 'is missing; a configuration has a username', 'User')
