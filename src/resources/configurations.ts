@@ -174,12 +174,9 @@ function parseListQuery(text: string): { sort?: Sort; page?: Page } {
   }
   const page = parseCount(query, 'page', 0, Number.MAX_SAFE_INTEGER)
   const perPage = parseCount(query, 'per_page', 1, PAGE_RECORDS_MAX)
-  for (const [field, other] of [
-    ['page', 'per_page'],
-    ['per_page', 'page'],
-  ] as const) {
-    if (values[other] !== undefined && values[field] === undefined)
-      faults.push({ field, detail: `must be given together with ${other}` })
+  if ((values.page === undefined) !== (values.per_page === undefined)) {
+    const [field, other] = values.page === undefined ? ['page', 'per_page'] : ['per_page', 'page']
+    faults.push({ field, detail: `must be given together with ${other}` })
   }
   checkQuery(query)
   return {

@@ -9,11 +9,7 @@ export interface Query<Name extends string> {
   readonly faults: Fault[]
 }
 
-/**
- * Parses a query; unknown and repeated parameters become faults.
- *
- * @throws {InvalidInputError} if it is not percent-encoded UTF-8.
- */
+/** Unknown and repeated parameters become faults. @throws {InvalidInputError} for malformed encoding or UTF-8. */
 export function parseQuery<Name extends string>(query: string, names: readonly Name[]): Query<Name> {
   const pairs = parseForm(query)
   if (pairs === undefined) throw new InvalidInputError('The query is not valid percent-encoded UTF-8')
@@ -35,12 +31,7 @@ export function checkQuery({ faults }: Query<string>): void {
   if (faults.length > 0) throw new InvalidInputError('The query is not valid', faults)
 }
 
-/**
- * Parses a query.
- *
- * @param choices The allowed values of each parameter.
- * @throws {InvalidInputError} naming every parameter that is unknown, repeated, or has another value.
- */
+/** @throws {InvalidInputError} naming every parameter that is unknown, repeated, or not one of its choices. */
 export function parseChoices<Name extends string>(
   text: string,
   choices: Readonly<Record<Name, readonly string[]>>,

@@ -27,7 +27,6 @@ type Resources = ReturnType<typeof createResources>
 
 /** A route; a test compares the README's table with these. */
 export type RouteDescription = Omit<Route, 'handle'> & {
-  /** The option that makes it public. */
   readonly publicBy?: 'metricsPublic'
   /** One line of Markdown. */
   readonly summary: string
