@@ -23,7 +23,6 @@ export interface AtomicFile {
  *
  * @param sweptAs The file whose `sweepTemporaryFiles` also removes this one after a crash.
  * @param isOwnersOfFolder Whether root gives the file to the owner of the folder.
- * @throws the system's error.
  */
 export async function openAtomicFile(
   path: string,

@@ -158,7 +158,9 @@ export async function checkNotRestoring(path: string, files: FileSystem = realFi
 /** Makes an empty folder of this account private instead of refusing it: a fresh clone or mount is often open. */
 async function closeIfEmpty(path: string, files: FileSystem): Promise<void> {
   const { mode, uid } = await files.stat(path)
-  if (!isOpenToOthers(mode) || isSticky(mode) || uid !== process.getuid?.()) return
+  // A sticky folder is shared by all accounts, such as /dev/shm.
+  const isSticky = (mode & 0o1000) !== 0
+  if (!isOpenToOthers(mode) || isSticky || uid !== process.getuid?.()) return
   const entries = await files.readdir(path).catch(() => undefined)
   if (entries?.every((entry) => harmlessEntries.has(entry))) await files.chmod(path, 0o700)
 }
@@ -204,13 +206,11 @@ export async function throwExplained(error: unknown, files: FileSystem = realFil
 }
 
 /** The path itself, or else its nearest parent for which `lstat` works. */
-async function findInTheWay(
-  path: string,
-  files: FileSystem,
-): Promise<{ path: string; found: Stats | undefined }> {
-  const found = await files.lstat(path).catch(() => undefined)
-  const isLast = found !== undefined || path === dirname(path)
-  return isLast ? { path, found } : findInTheWay(dirname(path), files)
+async function findInTheWay(denied: string, files: FileSystem) {
+  for (let path = denied; ; path = dirname(path)) {
+    const found = await files.lstat(path).catch(() => undefined)
+    if (found !== undefined || path === dirname(path)) return { path, found }
+  }
 }
 
 async function makeFolder(path: string, files: FileSystem): Promise<void> {
@@ -238,11 +238,6 @@ async function makeMissing(path: string, files: FileSystem): Promise<string[]> {
     await files.mkdir(path, 0o700)
     return [...parents, path]
   }
-}
-
-/** Such a folder is shared by all accounts, such as /dev/shm. */
-function isSticky(mode: number): boolean {
-  return (mode & 0o1000) !== 0
 }
 
 function isOpenToOthers(mode: number): boolean {

@@ -1,17 +1,5 @@
 import type { Stats } from 'node:fs'
-import {
-  access,
-  chmod,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rmdir,
-  stat,
-  unlink,
-} from 'node:fs/promises'
+import fs from 'node:fs/promises'
 
 export interface OpenFile {
   /** May write less than asked; see `writeAll`. @param position null appends, in a file opened for that. */
@@ -48,7 +36,7 @@ export interface FileSystem {
 
 export const realFileSystem: FileSystem = {
   async open(path, flags, mode) {
-    const file = await open(path, flags, mode)
+    const file = await fs.open(path, flags, mode)
     return {
       write: (bytes, offset, length, position) => file.write(bytes, offset, length, position),
       // Node's error of a bad sector names no file.
@@ -65,14 +53,14 @@ export const realFileSystem: FileSystem = {
       close: () => file.close(),
     }
   },
-  readFile: (path) => readFile(path),
-  rename,
-  unlink,
-  mkdir: (path, mode) => mkdir(path, mode),
-  rmdir: (path) => rmdir(path),
-  chmod,
-  readdir: (path) => readdir(path),
-  access,
-  stat: (path) => stat(path),
-  lstat: (path) => lstat(path),
+  readFile: (path) => fs.readFile(path),
+  rename: fs.rename,
+  unlink: fs.unlink,
+  mkdir: (path, mode) => fs.mkdir(path, mode),
+  rmdir: (path) => fs.rmdir(path),
+  chmod: fs.chmod,
+  readdir: (path) => fs.readdir(path),
+  access: fs.access,
+  stat: (path) => fs.stat(path),
+  lstat: (path) => fs.lstat(path),
 }

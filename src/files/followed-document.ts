@@ -22,9 +22,7 @@ export interface FollowOptions<Content> {
 
 /**
  * Polls a file that other processes replace, every CREDENTIALS_POLL_MS. An unreadable, damaged or missing file is
- * logged and changes nothing.
- *
- * @returns Stops the polling.
+ * logged and changes nothing. Returns a function that stops the polling.
  */
 export function followDocument<Content>(options: FollowOptions<Content>): () => void {
   const { path, document, name, takeUp, log, files } = options

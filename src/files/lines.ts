@@ -32,12 +32,8 @@ export async function forEachLine(
     for (;;) {
       const newline = chunk.indexOf(NEWLINE, start)
       if (newline === -1 || newline >= bytesRead) break
-      const lineBytes = restBytes + newline - start
-      visit(
-        takeLine(chunk.subarray(start, newline)),
-        position + start - restBytes,
-        lineBytes <= LINE_BYTES_MAX,
-      )
+      const end = chunk.subarray(start, newline)
+      visit(takeLine(end), position + start - restBytes, restBytes + end.length <= LINE_BYTES_MAX)
       rest = []
       restBytes = 0
       start = newline + 1
