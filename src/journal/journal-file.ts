@@ -26,11 +26,8 @@ export interface JournalPosition {
 
 /** Encodes the header and the first changes of a new journal. */
 export function encodeJournalStart(header: JournalHeader, changes: readonly unknown[]) {
-  let { crc, bytes } = encodeFrame(
-    0,
-    header.after,
-    JSON.stringify([{ journal: JOURNAL_VERSION, store: header.store }]),
-  )
+  const start = JSON.stringify([{ journal: JOURNAL_VERSION, store: header.store }])
+  let { crc, bytes } = encodeFrame(0, header.after, start)
   const frames = [bytes]
   let revision = header.after
   for (let first = 0; first < changes.length; first += FRAME_CHANGES_MAX) {

@@ -7,7 +7,6 @@ import { quoteForShell } from '../shell.ts'
 import { type Frame, parseFrame, parseLastFrame } from './frame.ts'
 
 export interface JournalHeader {
-  /** Id of the store. */
   readonly store: string
   /** Revision before the first change. */
   readonly after: number
@@ -31,9 +30,7 @@ export const JOURNAL_VERSION = 1
 
 const HEADER_BYTES_MAX = 1024
 
-/**
- * @throws {DamagedFileError} when the first line is no header, or has a version that this program does not read.
- */
+/** @throws {DamagedFileError} when the first line is no header, or one of an unknown version. */
 export async function readJournalHeader(path: string, file: OpenFile): Promise<JournalHeader> {
   const start = Buffer.alloc(HEADER_BYTES_MAX)
   const newline = start.subarray(0, await readStart(file, start)).indexOf('\n')

@@ -7,7 +7,6 @@ import type { JournalHeader } from './journal-reader.ts'
 /**
  * Writes and syncs a new journal and renames it to `path`; the caller syncs the folder.
  *
- * @param changes The first changes of the new file.
  * @param keepAs New path of the old file; without it the old file is replaced.
  * @param onLost Called when neither file has the name `path` any more.
  * @throws the system's error; then the old file is still at `path`, or `onLost` was called.

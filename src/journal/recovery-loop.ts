@@ -2,12 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { RECOVERY_PAUSE_MS_MAX, RECOVERY_PAUSE_MS_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
 
-/**
- * Calls `recover` until it succeeds, with growing pauses.
- *
- * @param file For the log.
- * @returns False when `signal` ended the attempts.
- */
+/** Calls `recover` until it succeeds, with growing pauses. @returns False when `signal` ended the attempts. */
 export async function recoverPatiently(
   recover: () => Promise<void>,
   file: string,

@@ -14,13 +14,11 @@ const COMMA = 0x2c
 const headerMembers = ['format', 'version', 'store', 'revision', 'lastId', 'count', 'records']
 
 export interface StateHeader {
-  /** Id of the store. */
   readonly store: string
   /** Of the last change in the state. */
   readonly revision: number
   /** The highest id ever given. */
   readonly lastId: number
-  /** Number of records. */
   readonly count: number
 }
 
@@ -35,9 +33,7 @@ export interface DocumentKind {
   readonly advice: string
 }
 
-/** The header of a document. */
 export interface DocumentStart extends StateHeader {
-  /** All members of the header. */
   readonly members: Readonly<Record<string, unknown>>
   /** Bytes of the whole document. */
   readonly size: number
@@ -47,7 +43,6 @@ export interface DocumentStart extends StateHeader {
  * Writes a state as one JSON document, one record per line, with a checksum at the end. Yields between slices of
  * records.
  *
- * @param members The header members that only this kind has.
  * @param records By rising id.
  * @param write Resolves when more may be written.
  */
@@ -141,11 +136,7 @@ export async function readRecordDocument(
   }
 }
 
-/**
- * Loads a document into an index.
- *
- * @throws {DamagedFileError} as `readRecordDocument` does, and when two records have the same name.
- */
+/** Loads a document into an index. @throws {DamagedFileError} also when two records have the same name. */
 export async function loadRecordDocument(
   kind: DocumentKind,
   path: string,

@@ -21,7 +21,7 @@ export interface FirstRecords extends Omit<StateHeader, 'store'> {
   readonly records: Iterable<Configuration>
 }
 
-/** Access to the stored records for commands, which do not serve them. */
+/** Access to the stored records without serving them. */
 export interface RecordStorage {
   /**
    * Reads all records. Changes nothing. If a server is writing, these are the records of one moment since the call, and

@@ -20,7 +20,6 @@ export interface Recovered extends StoredState {
  * Keeps changes in a journal, and writes a snapshot when the journal has outgrown the last snapshot.
  *
  * @param recovered Its index is only read here; the owner applies durable changes to it.
- * @param snapshotBytesMin A smaller journal gets no snapshot.
  */
 export function createFileChangeLog(
   { index, store, position, snapshot, oldJournal }: Recovered,

@@ -19,11 +19,7 @@ const snapshotKind = {
   advice: RESTORE_ADVICE,
 }
 
-/**
- * Replaces the snapshot, durably; see `writeRecordDocument`.
- *
- * @returns The size of the file in bytes.
- */
+/** Replaces the snapshot, durably; see `writeRecordDocument`. @returns The size of the file in bytes. */
 export async function writeSnapshot(
   path: string,
   header: StateHeader,

@@ -9,10 +9,7 @@ import type { DocumentStart } from '../record-document.ts'
 import type { StoredRecords } from '../record-storage.ts'
 import { openSnapshot, type SnapshotFile } from './snapshot.ts'
 
-/**
- * The open files of a store. Compaction first starts a new journal, and keeps the old one until the snapshot is
- * complete.
- */
+/** The open files. Compaction starts a new journal and keeps the old one until the snapshot is complete. */
 export interface StoreFiles {
   readonly snapshot: SnapshotFile | undefined
   readonly oldJournal: JournalFile | undefined
