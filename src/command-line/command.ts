@@ -70,7 +70,7 @@ export function defineCommand<const Flag extends keyof Options, const Required e
  * Parses the arguments of a command and runs it.
  *
  * @param family From `getFamily`.
- * @param args All behind the first word of the name; flags may stand before the second word.
+ * @param args The words after the first word of the name; flags may stand before the second word.
  * @throws {UsageError} for arguments that it does not understand; also what the command throws.
  */
 export async function runCommand(

@@ -102,7 +102,7 @@ export async function openDataFolder(path: string, files: FileSystem = realFileS
 
 /** Completes or removes what a killed process left half done. Only for the owner of the folder, before it reads. */
 export async function settleFolder(path: string, files: FileSystem = realFileSystem): Promise<void> {
-  // First, because what follows relies on names that a killed process may not have synced.
+  // First, because later steps rely on names that a killed process may not have synced.
   await syncFolder(path, files)
   await finishReplacement(path, stateFiles, files)
   await sweepReplacements(path, files)

@@ -15,6 +15,8 @@ const OPEN = '{"configurations":['
 const CLOSE = ']}'
 const CACHE_CONTROL = 'no-cache, private'
 
+type ListQuery = Query<'sort' | 'page' | 'per_page'>
+
 /** @param basePath Prefix of the URLs in answers. */
 export function configurationHandlers(store: ConfigurationStore, basePath: string, audit: AuditTrail) {
   const collection = `${basePath}/configurations/`
@@ -163,7 +165,7 @@ function asProblem(error: unknown): unknown {
 
 /** @throws {InvalidInputError} naming every faulty parameter. */
 function parseListQuery(text: string): { sort?: Sort; page?: Page } {
-  const query = parseQuery(text, ['sort', 'page', 'per_page'])
+  const query: ListQuery = parseQuery(text, ['sort', 'page', 'per_page'])
   const { values, faults } = query
   const { sort } = values
   if (sort !== undefined && !isSort(sort)) {
@@ -186,12 +188,7 @@ function parseListQuery(text: string): { sort?: Sort; page?: Page } {
 }
 
 /** A decimal integer without sign or leading zero; undefined when absent, or when faulty, which adds a fault. */
-function parseCount<Name extends string>(
-  { values, faults }: Query<Name>,
-  field: Name,
-  min: number,
-  max: number,
-) {
+function parseCount({ values, faults }: ListQuery, field: 'page' | 'per_page', min: number, max: number) {
   const text = values[field]
   if (text === undefined) return undefined
   const value = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN

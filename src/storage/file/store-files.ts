@@ -143,20 +143,16 @@ export async function readStoreBeside(
  * Whether the paths still name the opened files. Checks the snapshot last, although it was opened first: while it is
  * the same, no old journal can have come and gone.
  */
-async function areInPlace(
-  { snapshot, oldJournal, journal }: StoreFiles,
-  folder: DataPaths,
-  files: FileSystem,
-) {
+async function areInPlace(opened: StoreFiles, folder: DataPaths, files: FileSystem): Promise<boolean> {
   const places = [
-    [folder.file(dataFiles.journalOld), oldJournal?.file],
-    [folder.file(dataFiles.journal), journal?.file],
-    [folder.file(dataFiles.snapshot), snapshot?.file],
+    [folder.file(dataFiles.journalOld), opened.oldJournal?.file],
+    [folder.file(dataFiles.journal), opened.journal?.file],
+    [folder.file(dataFiles.snapshot), opened.snapshot?.file],
   ] as const
   for (const [path, file] of places) {
-    const opened = await file?.stat()
+    const held = await file?.stat()
     const named = await ifPresent(files.stat(path))
-    if (opened?.ino !== named?.ino || opened?.dev !== named?.dev) return false
+    if (held?.ino !== named?.ino || held?.dev !== named?.dev) return false
   }
   return true
 }
