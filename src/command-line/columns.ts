@@ -4,17 +4,16 @@ const GAP = '  '
 const combining = /[\p{Mn}\p{Me}\p{Cf}]/u
 const wide = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}]/u
 
-/** Rows under their headings, each column as wide as its widest cell; a line each, with no space at its end. */
+/** A table with a heading line; no line ends in a space. */
 export function alignColumns(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   look: Look,
 ): string[] {
-  const lines = align([headings, ...rows])
-  return lines.map((line, i) => (i === 0 ? heading(line, look) : line))
+  return align([headings, ...rows]).map((line, i) => (i === 0 ? heading(line, look) : line))
 }
 
-/** Rows without headings. */
+/** One line a row, with each column as wide as its widest cell. */
 export function align(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = []
   for (const row of rows) {
@@ -28,7 +27,7 @@ export function align(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/** A text in lines of at most `width` characters, broken between words; a longer word has a line of its own. */
+/** Breaks a text between words into lines of at most `width` characters; a longer word gets its own line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
@@ -42,7 +41,7 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line]
 }
 
-/** Cells of a terminal. */
+/** In terminal cells. */
 function widthOf(text: string): number {
   let width = 0
   for (const character of text) width += combining.test(character) ? 0 : wide.test(character) ? 2 : 1

@@ -5,17 +5,16 @@ import { type Options, optionSpecs, specEntries, variableOf } from './options.ts
 
 export interface CommandLine {
   readonly options: Options
-  /** The flags that are given, each with its text; a repeated one has commas between its texts. */
+  /** The text of each given flag; of a repeated one, the texts joined by commas. */
   readonly given: ReadonlyMap<string, string>
-  /** What is neither a flag nor a flag's value. */
+  /** Everything but flags and their values. */
   readonly words: readonly string[]
 }
 
 /**
- * Reads flags and environment; a flag beats the environment, an empty variable is no variable.
+ * Reads flags and environment: a flag beats its variable, and an empty variable counts as unset.
  *
- * @param flags The flags that the command takes.
- * @throws {UsageError} for an unknown flag, a missing value or a bad one, naming it.
+ * @throws {UsageError} naming an unknown flag, or one with a missing or bad value.
  */
 export function parseCommandLine(
   args: readonly string[],
@@ -25,31 +24,30 @@ export function parseCommandLine(
   const { given, words } = splitArguments(args, flags)
   const values: Partial<Record<keyof Options, unknown>> = {}
   for (const [name, spec] of specEntries) {
-    // A variable for another command may hold anything.
+    // Variables of other commands are not checked.
     const variable = flags.includes(name) ? fromEnvironment(spec, environment) : undefined
     const [source, text] = given.get(name) ?? variable ?? [spec.flag, spec.default]
-    values[name] = text === undefined ? absentValue(spec) : parseValue(spec, source, text)
+    const absent = spec.placeholder === undefined ? false : undefined
+    values[name] = text === undefined ? absent : parseValue(spec, source, text)
   }
   const options = values as unknown as Options
   if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) {
     throw new UsageError('Cannot serve HTTPS with only one of --tls-cert and --tls-key; give both or neither')
   }
   if (options.listen !== undefined) checkAlone(options, given, environment)
-  const texts = Array.from(given.values())
-  return { options, given: new Map(texts), words }
+  return { options, given: new Map(given.values()), words }
 }
 
-/** @throws {UsageError} for what says nothing beside a Unix socket, or speaks against it. */
+/** @throws {UsageError} for a flag or variable that contradicts --listen. */
 function checkAlone(
   { tlsCert }: Options,
   given: ReadonlyMap<keyof Options, unknown>,
   environment: NodeJS.ProcessEnv,
 ): void {
-  for (const spec of [optionSpecs.port, optionSpecs.host]) {
-    const variable = variableOf(spec) ?? ''
-    const isGiven = [...given.keys()].some((name) => optionSpecs[name].flag === spec.flag)
-    if (isGiven || environment[variable]) {
-      const source = isGiven ? spec.flag : variable
+  for (const name of ['port', 'host'] as const) {
+    const variable = variableOf(optionSpecs[name]) ?? ''
+    if (given.has(name) || environment[variable]) {
+      const source = given.has(name) ? optionSpecs[name].flag : variable
       throw new UsageError(
         `Cannot listen on a Unix socket and by ${source} as well; give --listen or ${source}`,
       )
@@ -103,22 +101,15 @@ function fromEnvironment(spec: OptionSpec, environment: NodeJS.ProcessEnv): [str
   return undefined
 }
 
-function absentValue(spec: OptionSpec): unknown {
-  return spec.placeholder === undefined ? false : undefined
-}
-
 function parseValue(spec: OptionSpec, source: string, text: string): unknown {
   try {
     if (text === '') throw new RangeError('something')
     return spec.parse(text)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    const nearest = findNearest(text, choicesOf(spec))
+    const choices = spec.choices ?? (spec.placeholder === undefined ? ['true', 'false'] : [])
+    const nearest = findNearest(text, choices)
     const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`
     throw new UsageError(`Cannot use ${source} "${text}": it must be ${error.message}${advice}`)
   }
-}
-
-function choicesOf(spec: OptionSpec): readonly string[] {
-  return spec.choices ?? (spec.placeholder === undefined ? ['true', 'false'] : [])
 }

@@ -10,11 +10,9 @@ import type { Print } from './output.ts'
 /** The streams and variables of the process that a command runs in. */
 export interface CommandContext {
   readonly environment: NodeJS.ProcessEnv
-  /** Standard input. */
   readonly input: Readable & { readonly isTTY?: boolean }
-  /** Writes to standard output. */
   readonly print: Print
-  /** How standard output may look. */
+  /** Of standard output. */
   readonly look: Look
   /** Standard error. */
   readonly screen: Screen
@@ -25,48 +23,44 @@ export interface Screen {
   write(text: string): unknown
 }
 
-/** A command line, parsed as the command declares it. */
 export interface CommandInput<Flag extends keyof Options = never, Required extends Flag = never> {
   readonly options: Pick<Options, Flag> & { readonly [Name in Required]: NonNullable<Options[Name]> }
-  /** As `CommandLine` has it. */
   readonly given: CommandLine['given']
-  /** The words behind the name: as many as `operands` says. */
+  /** The words after the name. */
   readonly operands: readonly string[]
 }
 
-/** What a person can type behind `connbook`; the parser and the help are made from it. */
+/** One command; the parser and the help read this. */
 export interface Command<Flag extends keyof Options = keyof Options, Required extends Flag = never> {
-  /** Such as "check" or "user add". */
+  /** "check" or "user add". */
   readonly name: string
-  /** The word behind the name, such as "NAME"; in brackets where it may be left out. */
+  /** The word after the name: "NAME", or "[NAME]" where it is optional. */
   readonly operands?: string
-  /** How many such words there may be; 1 when not given. */
+  /** How many such words are allowed; 1 by default. */
   readonly operandsMax?: number
-  /** Another form of what stands behind the name, for the line that tells how to write it: "-". */
+  /** Another form of the operand, for the usage message: "-". */
   readonly otherOperand?: string
-  /** What it does, as an imperative that begins small and ends without a full stop. */
+  /** An imperative in lower case, without a full stop. */
   readonly summary: string
-  /** Lines to paste, each with what it does. */
   readonly examples: readonly (readonly [line: string, effect: string])[]
-  /** Paragraphs for what the summary leaves open. */
+  /** More paragraphs for the help. */
   readonly notes?: readonly string[]
   readonly flags: readonly Flag[]
   /** A flag that must be given. */
   readonly requires?: Required | undefined
-  /** Whether it leaves the variables of the environment alone. */
   readonly ignoresVariables?: boolean
-  /** Those that mean something particular here. */
+  /** Codes with a meaning of their own here. */
   readonly exitCodes?: Readonly<Record<number, string>>
   run(input: CommandInput<Flag, Required>, context: CommandContext): Promise<void>
 }
 
-/** What exit code 65 means to most commands. */
+/** Help for exit code 65. */
 export const DAMAGED = 'damaged data, named with file, place and remedy'
 
-/** What exit code 75 means. */
+/** Help for exit code 75. */
 export const IN_USE = 'the data folder is in use by another process'
 
-/** A row of the table of commands; `run` sees only the flags that the row declares. */
+/** Checks the types of a command: its `run` sees only the flags that it declares. */
 export function defineCommand<const Flag extends keyof Options, const Required extends Flag = never>(
   command: Command<Flag, Required>,
 ): Command {
@@ -74,11 +68,11 @@ export function defineCommand<const Flag extends keyof Options, const Required e
 }
 
 /**
- * Parses what stands behind the first word of a command line, and runs the command.
+ * Parses the arguments of a command and runs it.
  *
- * @param family The commands that begin with that word, as `getFamily` gives them.
- * @param args Flags may stand before the second word of a name.
- * @throws {UsageError} for a command line that it does not understand; also what the command throws.
+ * @param family From `getFamily`.
+ * @param args The words after the first word of the name; flags may stand before the second word.
+ * @throws {UsageError} for arguments that it does not understand; also what the command throws.
  */
 export async function runCommand(
   family: readonly [Command, ...Command[]],
@@ -87,7 +81,7 @@ export async function runCommand(
 ): Promise<void> {
   const [first] = family
   const isAlone = verbOf(first) === undefined
-  // Which flags there are depends on the second word; until that is found, all of the family are known.
+  // The allowed flags depend on the second word, so a first pass, to find it, takes the flags of the whole family.
   const all = isAlone ? [] : family.flatMap(({ flags }) => flags)
   const [verb] = isAlone ? [] : parseCommandLine(args, {}, all).words
   if (!isAlone) parseVerb(firstWordOf(first.name), verbsOf(family), verb)
@@ -99,7 +93,7 @@ export async function runCommand(
   await command.run({ options, given, operands }, context)
 }
 
-/** @throws {UsageError} that tells every way to write it. */
+/** @throws {UsageError} that lists the forms of the command. */
 function checkComplete(command: Command, words: readonly string[], options: Options) {
   const { name, operands, operandsMax = 1, requires } = command
   const isOptional = operands?.startsWith('[') ?? true
@@ -118,11 +112,7 @@ function formsOf({ name, operands, otherOperand, requires }: Command, isOptional
     .map((form) => ['connbook', name, form, needed].filter((part) => part !== '').join(' '))
 }
 
-/**
- * The commands that begin with a word: one, or all of a family such as `user`.
- *
- * @throws {UsageError} when there is none.
- */
+/** The commands whose names begin with a word. @throws {UsageError} when there are none. */
 export function getFamily(commands: readonly Command[], word: string): [Command, ...Command[]] {
   const [first, ...more] = commands.filter(({ name }) => firstWordOf(name) === word)
   if (first !== undefined) return [first, ...more]
@@ -145,12 +135,7 @@ export function checkOrder(commands: readonly Command[], args: readonly string[]
   throw new UsageError(`Flags come after the command: connbook ${line.map(wordForShell).join(' ')}`)
 }
 
-/**
- * The second word of a command of a family.
- *
- * @param family Such as "user".
- * @throws {UsageError} when it is none of the verbs.
- */
+/** Checks the second word of a name; `family` is the first. @throws {UsageError} when it is none of `verbs`. */
 export function parseVerb(family: string, verbs: readonly string[], word: string | undefined): string {
   const verb = verbs.find((known) => known === word)
   if (verb !== undefined) return verb
@@ -159,12 +144,11 @@ export function parseVerb(family: string, verbs: readonly string[], word: string
   throw new UsageError(`Unknown command "${[family, word ?? ''].join(' ').trim()}"; ${advice}`)
 }
 
-/** The second words of the names of a family. */
 export function verbsOf(family: readonly Command[]): string[] {
   return family.flatMap((command) => verbOf(command) ?? [])
 }
 
-/** The second word of a name; undefined when it has only one. */
+/** The second word of the name; undefined when it has only one. */
 export function verbOf({ name }: Command): string | undefined {
   return name.split(' ')[1]
 }

@@ -13,10 +13,9 @@ const overviewExamples: Command['examples'] = [
 ]
 
 /**
- * The help for a command line that asks for it: of the command that it names, of a family such as `user`, or of all.
+ * The help for the command or the family (such as `user`) that the words name, or else for the whole program.
  *
- * @param words Flags and their values among them do no harm.
- * @throws {UsageError} for a command that there is not, naming the nearest.
+ * @throws {UsageError} for an unknown command, naming the nearest.
  */
 export function helpFor(commands: readonly Command[], words: readonly string[], look: Look): string {
   const [head = ''] = words
@@ -27,7 +26,7 @@ export function helpFor(commands: readonly Command[], words: readonly string[], 
   const [only, ...others] = family
   if (others.length === 0) return commandHelp(only, look)
   const byVerb = new Map(family.map((command) => [verbOf(command), command]))
-  // Behind a flag may stand its value; right behind the family only a verb.
+  // Later words may be values of flags; the one right after the family must be a verb.
   const [next] = rest
   if (next !== undefined && !isFlag(next)) parseVerb(first, verbsOf(family), next)
   const verb = rest.find((word) => byVerb.has(word))
@@ -35,7 +34,6 @@ export function helpFor(commands: readonly Command[], words: readonly string[], 
   return command === undefined ? familyHelp(first, family, look) : commandHelp(command, look)
 }
 
-/** What `connbook help` says. */
 function overview(commands: readonly Command[], look: Look): string {
   return page([
     ['connbook keeps named connection configurations and serves them over HTTP'],
@@ -107,7 +105,7 @@ function summaryLines(commands: readonly Command[], more: readonly (readonly str
   return indent(align([...rows, ...more]))
 }
 
-/** Two lines or more for each: what it is, then where else it comes from and what holds without it. */
+/** Per flag: what it does, then its variables and default. */
 function flagLines(flags: readonly FlagDescription[]): string[] {
   const gap = '  '
   const left = Math.max(...flags.map(({ usage }) => usage.length))
@@ -129,7 +127,6 @@ function indent(lines: readonly string[]): string[] {
   return lines.map((line) => `  ${line}`)
 }
 
-/** Paragraphs with an empty line between them. */
 function page(paragraphs: readonly (readonly string[])[]): string {
   return `${paragraphs.map((lines) => lines.join('\n')).join('\n\n')}\n`
 }

@@ -1,9 +1,9 @@
-/** A shorter text could be the start of almost anything. */
+/** A shorter prefix would match almost anything. */
 const PREFIX_CHARACTERS_MIN = 3
 
 /**
- * Finds what somebody probably meant: the candidate with the fewest slips in it, at most one for every three
- * characters, and one in a shorter text; else the only one that begins with the text. Case does not count.
+ * Finds the candidate that was probably meant: the one at the smallest edit distance (at most a third of the length,
+ * and at least 1), or else the only one that begins with the text. Ignores case.
  *
  * @returns Undefined when nothing is near.
  */
@@ -21,16 +21,13 @@ export function findNearest(text: string, candidates: Iterable<string>): string 
   return nearest ?? onlyCompletion(typed, known)
 }
 
-/** The end of a complaint: which right word is near the wrong one, or else what to do about it. */
+/** Ends an error message: suggests the nearest word, or else says `otherwise`. */
 export function adviceFor(text: string, candidates: Iterable<string>, otherwise: string): string {
   const nearest = findNearest(text, candidates)
   return nearest === undefined ? otherwise : `did you mean ${nearest}?`
 }
 
-/**
- * How many characters were inserted, left out, replaced, or swapped with the next one, to make one text of the other:
- * the Damerau–Levenshtein distance, in which no character takes part in two swaps (optimal string alignment).
- */
+/** The Damerau–Levenshtein distance, as optimal string alignment: no character takes part in two swaps. */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, column) => column)

@@ -1,18 +1,14 @@
 import { ConnbookError, systemCode } from '../errors.ts'
 
-/** Writes to standard output; resolves when that has taken the text. */
+/** Writes to standard output; resolves when the stream has taken the text. */
 export type Print = (text: string) => Promise<void>
 
-/** Standard output did not take what a command has to show. */
+/** Writing to standard output failed. */
 export class OutputError extends ConnbookError {
   readonly code = 'output_failed'
 }
 
-/**
- * Prints what nobody misses when the reader of the pipe has gone.
- *
- * @throws {OutputError} when it fails otherwise.
- */
+/** Prints a text that may be lost: a closed pipe is no error. @throws {OutputError} for any other failure. */
 export async function inform(print: Print, text: string): Promise<void> {
   await print(text).catch((error: unknown) => {
     if (systemCode(error) === 'EPIPE') return
@@ -21,11 +17,11 @@ export async function inform(print: Print, text: string): Promise<void> {
 }
 
 /**
- * Waits for what a command has to show to be printed.
+ * Waits until required output is printed.
  *
- * @param what Its place in "Cannot …": "show the keys".
- * @param state What holds although nobody was shown it; ends the message.
- * @throws {OutputError} when that fails, also when the reader of the pipe has gone.
+ * @param what Completes "Cannot …": "show the keys".
+ * @param state Ends the message: what was done although it could not be shown.
+ * @throws {OutputError} for any failure, also a closed pipe.
  */
 export async function shown(printing: Promise<void>, what: string, state = ''): Promise<void> {
   await printing.catch((error: unknown) => {

@@ -4,20 +4,14 @@ const PATIENCE_MS = 1_000
 const REDRAW_MS = 100
 const BAR_CHARACTERS = 30
 
-/** How far something has come, in one line that is drawn again and again. */
 export interface Progress {
-  /** @param share From 0 to 1; undefined when nobody knows. */
+  /** @param share From 0 to 1; undefined when the total is unknown. */
   show(share: number | undefined): void
-  /** Takes the line away. */
+  /** Clears the line. */
   end(): void
 }
 
-/**
- * A bar on a terminal, for what takes longer than a second; nothing anywhere else.
- *
- * @param what Stands before the bar.
- * @param now In milliseconds, from any start.
- */
+/** A progress bar, drawn only on a terminal and only after one second. @param now In milliseconds, from any start. */
 export function createProgress(
   what: string,
   screen: Screen,

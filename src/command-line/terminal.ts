@@ -7,11 +7,10 @@ import type { CommandContext } from './command.ts'
 const WHAT = 'the password'
 
 /**
- * Reads a password: on a terminal by asking twice without echo, otherwise all of standard input, of which one newline
- * at the end is dropped.
+ * Reads a password: on a terminal, asks twice without echo; otherwise reads all of standard input and drops one
+ * newline at the end.
  *
- * @throws {UsageError} if it is empty, too long or not UTF-8, has more than one line, or was typed differently the second
- *   time.
+ * @throws {UsageError} if it is empty, too long, not UTF-8 or longer than one line, or if the two differ.
  */
 export async function readPassword(question: string, context: CommandContext): Promise<string> {
   if (context.input.isTTY !== true) return checkPassword(await readSecret(WHAT, context.input))
@@ -35,7 +34,7 @@ async function ask(question: string, { input, screen }: CommandContext): Promise
   try {
     return checkSecret(WHAT, await terminal.question(''))
   } catch (error) {
-    // Ctrl-C and Ctrl-D close the interface, and that ends the question so.
+    // Ctrl-C and Ctrl-D close the interface, which rejects with an AbortError.
     if (error instanceof Error && error.name === 'AbortError')
       throw new UsageError('No password was typed; nothing has changed')
     throw error

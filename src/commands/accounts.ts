@@ -29,8 +29,8 @@ import { FULL_SCOPE } from '../http/scope.ts'
 
 const SECRET_LOST = ': the secret is lost; rotate it again'
 
-// Each works whether or not a server runs on the folder. When one throws an {OutputError}, everything is done; when it
-// throws anything else, nothing has changed.
+// These work whether or not a server runs on the folder. After an {OutputError} the change is complete; after any other
+// error nothing has changed.
 
 /** Runs `user add` or `client add`. @throws {AccountExistsError} {UsageError} {FolderRefusedError} */
 export async function addToFolder(
@@ -40,7 +40,7 @@ export async function addToFolder(
 ): Promise<void> {
   const folder = await getUsedFolder(options)
   checkAccountName(kind, name)
-  // Said before a password is asked for, and again by addAccount in case somebody was faster.
+  // Checked before asking for a password; addAccount checks again, under the lock.
   if (findAccount(await readAccounts(folder), kind, name) !== undefined) {
     throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder}": there is one already`)
   }
@@ -61,11 +61,8 @@ export async function replaceSecret(
   const folder = await getUsedFolder(options)
   await checkKnown(folder, kind, name)
   const secret = await newSecret(kind, name, context)
-  await change(
-    folder,
-    (accounts) => changeSecret(accounts, kind, name, secret.stored),
-    () => forgetInitialCredentials(folder, kind, name),
-  )
+  const forget = () => forgetInitialCredentials(folder, kind, name)
+  await change(folder, (accounts) => changeSecret(accounts, kind, name, secret.stored), forget)
   if (kind === 'user')
     await recordCommand(context, folder, 'user_password_changed', 'user passwd', { account: name })
   else await recordCommand(context, folder, 'client_rotated', 'client rotate', { account: name })
@@ -86,11 +83,8 @@ export async function removeFromFolder(
 ): Promise<void> {
   const folder = await getUsedFolder(options)
   await checkKnown(folder, kind, name)
-  await change(
-    folder,
-    (accounts) => removeAccount(accounts, kind, name),
-    () => forgetInitialCredentials(folder, kind, name),
-  )
+  const forget = () => forgetInitialCredentials(folder, kind, name)
+  await change(folder, (accounts) => removeAccount(accounts, kind, name), forget)
   await recordCommand(context, folder, `${kind}_removed`, `${kind} remove`, { account: name })
   await showDone([`Removed ${kind} "${name}" from ${folder}`], context)
 }
@@ -111,7 +105,7 @@ function linesOf(accounts: readonly Account[], kind: AccountKind, look: Look): s
   return alignColumns([kind === 'user' ? 'USER' : 'CLIENT', 'MAY'], rows, look)
 }
 
-/** @param kind Whose secret is among the lines; undefined when none is. */
+/** @param kind Of the account whose new secret is shown; undefined when none is. */
 async function showDone(lines: readonly string[], { print }: CommandContext, kind?: AccountKind) {
   const state = kind === 'client' ? SECRET_LOST : ''
   await shown(print(lines.map(asLine).join('')), 'show what was done', state)
@@ -127,7 +121,7 @@ async function getUsedFolder({ data }: { readonly data: string }): Promise<strin
   return folder
 }
 
-/** A name holds no tab, so a script can tell it from what stands behind it. */
+/** Names hold no tab, so a script can split the line there. */
 function describe(account: Account): string {
   return isReadOnly(account) ? `${account.name}\tread-only` : account.name
 }
@@ -141,7 +135,7 @@ async function checkKnown(folder: string, kind: AccountKind, name: string) {
   throw new UnknownAccountError(`There is no ${kind} "${name}" in "${folder}"`)
 }
 
-/** A user's password is typed by a person; a client's secret is made here and shown this once. */
+/** A user's password is read; a client's secret is generated and shown only now. */
 async function newSecret(
   kind: AccountKind,
   name: string,
@@ -155,7 +149,7 @@ async function newSecret(
   return { stored: digestSecret(secret), shown: [`client_id: ${name}`, `client_secret: ${secret}`] }
 }
 
-/** @param afterwards What must not happen unless the change is on disk. */
+/** @param afterwards Runs once the change is on disk. */
 async function change(
   folder: string,
   edit: (accounts: Accounts) => Accounts,

@@ -7,10 +7,10 @@ import { checkUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { onInterruption } from '../service/signals.ts'
 
 /**
- * Works whether or not a server runs on the folder. FILE holds the new backup as a whole, or what it held before.
+ * Works whether or not a server runs on the folder. Replaces FILE whole, or not at all.
  *
- * It throws {FolderRefusedError} {DamagedFileError} when there is nothing sound to be kept, and {BackupFailedError}
- * {OutputError} when the backup could not be written.
+ * It throws {FolderRefusedError} {DamagedFileError} when the folder cannot be read, and {BackupFailedError}
+ * {OutputError} when the backup cannot be written.
  */
 export const backupCommand = defineCommand({
   name: 'backup',
@@ -41,10 +41,10 @@ export const backupCommand = defineCommand({
   },
 })
 
-/** Somebody who interrupts finds no half-written file. */
+/** Leaves no half-written file after an interruption. */
 function abortOnSignals() {
   const controller = new AbortController()
-  // The next one ends the process, should the disk hold it up.
+  // A second signal ends the process, in case the disk hangs.
   const release = onInterruption((signal) => {
     release()
     controller.abort(signal)

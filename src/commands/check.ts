@@ -10,16 +10,16 @@ import { checkHasData, readBetweenRestores } from '../folder/used-folder.ts'
 import type { Finding } from '../storage/finding.ts'
 import { counted } from '../text.ts'
 
-/** Files were found that are not what was written; what was printed tells which. */
+/** Damaged files were found, and named on standard output. */
 export class DamageFoundError extends ConnbookError {
   readonly code = 'damage_found'
 }
 
 /**
- * Tells what is in a data folder or in a backup. Changes nothing, and may run beside a server.
+ * Changes nothing, and may run beside a server.
  *
- * It throws {FolderRefusedError} when there is no folder to be looked at, {DamageFoundError} after printing what is
- * damaged, and {DamagedFileError} for a backup.
+ * It throws {FolderRefusedError} for a folder that it cannot use, {DamageFoundError} for a damaged one, after printing
+ * the damage, and {DamagedFileError} for a damaged backup.
  */
 export const checkCommand = defineCommand({
   name: 'check',
@@ -64,10 +64,9 @@ async function checkBackup(path: string, print: Print) {
 
 function render(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length))
-  return findings.map((found) => `  ${found.name.padEnd(width)}  ${markOf(found)}${found.words}\n`).join('')
-}
-
-function markOf({ isDamage, isNewer }: Finding): string {
-  if (isNewer) return 'NEWER: '
-  return isDamage ? 'DAMAGED: ' : ''
+  const lines = findings.map(({ name, words, isDamage, isNewer }) => {
+    const mark = isNewer ? 'NEWER: ' : isDamage ? 'DAMAGED: ' : ''
+    return `  ${name.padEnd(width)}  ${mark}${words}\n`
+  })
+  return lines.join('')
 }

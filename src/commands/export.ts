@@ -10,7 +10,7 @@ import { printableJson } from '../json.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 import { counted } from '../text.ts'
 
-/** The format cannot express some records, and they were not to be left out. */
+/** The format cannot express some records, and `--skip` was not given. */
 export class ExportRefusedError extends ConnbookError {
   readonly code = 'not_expressible'
 }
@@ -18,8 +18,8 @@ export class ExportRefusedError extends ConnbookError {
 /**
  * Works whether or not a server runs on the folder.
  *
- * It throws {FolderRefusedError} {DamagedFileError} when there is nothing sound to be exported, {ExportRefusedError} when
- * the format cannot express a record and `--skip` is not given, and {OutputError} when not all could be written.
+ * It throws {FolderRefusedError} {DamagedFileError} when the folder cannot be read, {ExportRefusedError}, and
+ * {OutputError} when the export was not written whole.
  */
 export const exportCommand = defineCommand({
   name: 'export',
@@ -39,14 +39,13 @@ export const exportCommand = defineCommand({
     const folder = resolve(data)
     await checkUsedFolder(folder)
     const { index } = await readBetweenRestores(folder, () => fileStorage(dataPaths(folder)).read(true))
-    const prepared = await prepareExport(
-      exportFormats[format],
-      () => index.freeze(),
-      Number.POSITIVE_INFINITY,
-    )
+    const freeze = () => index.freeze()
+    const prepared = await prepareExport(exportFormats[format], freeze, Number.POSITIVE_INFINITY)
     if (prepared.leftOut > 0) {
       const what = `${prepared.leftOut} of ${counted(index.count, 'record')} as ${format}`
-      const list = describeObstacles(prepared)
+      const list = prepared.obstacles
+        .map(({ name, reason }) => `  ${printableJson(name)} ${reason}\n`)
+        .join('')
       if (!skip) {
         throw new ExportRefusedError(
           `Cannot export ${what}:\n${list}Nothing was written; rename or change them, or leave them out with --skip`,
@@ -61,8 +60,4 @@ export const exportCommand = defineCommand({
 
 async function writePieces({ pieces }: Export, print: Print) {
   for (const piece of pieces) await print(piece)
-}
-
-function describeObstacles({ obstacles }: Export): string {
-  return obstacles.map(({ name, reason }) => `  ${printableJson(name)} ${reason}\n`).join('')
 }

@@ -10,26 +10,23 @@ import { isLoopback } from '../service/plain-http.ts'
 
 const paths = { ready: '/readyz', live: '/healthz' } as const
 
-/** No server answered, or one that is not well. */
+/** No answer, or one other than 200. */
 export class UnhealthyError extends ConnbookError {
   readonly code = 'unhealthy'
 }
 
-/** What is asked, and of whom. */
 interface Question {
   readonly url: URL
-  /** Where to connect to, because a URL cannot carry the zone of an IPv6 address, nor the path of a Unix socket. */
+  /** Where to connect: a URL can hold neither an IPv6 zone nor the path of a Unix socket. */
   readonly place: { readonly hostname: string } | { readonly socketPath: string }
-  /** Whether its certificate has to be one that this machine trusts. */
   readonly isVerified: boolean
 }
 
 /**
- * Asks a server, by default the one that the same flags and variables would start, whether it takes requests, or with
- * `--live` only whether it runs. Returns when the answer is 200.
+ * Asks /readyz, or /healthz with `--live`; by default of the server that the same flags and variables would start.
  *
- * A certificate is verified only where the URL leads to another machine: nothing secret is sent, and a new certificate
- * may be in the file before it is in force.
+ * Verifies the certificate only for a URL of another machine: nothing secret is sent, and the certificate file may
+ * be newer than the certificate in use.
  */
 export const healthcheckCommand = defineCommand({
   name: 'healthcheck',
@@ -44,7 +41,7 @@ export const healthcheckCommand = defineCommand({
   notes: [
     'It waits 3 s at most. A certificate is verified only where a URL leads to another machine: what is asked is no secret.',
   ],
-  // Those that tell where a server listens; the key is taken along because the certificate does not go without.
+  // Those that tell where a server listens, and --tls-key because --tls-cert needs it.
   flags: ['port', 'host', 'listen', 'basePath', 'tlsCert', 'tlsKey', 'live'],
   exitCodes: { 0: 'it answers with 200', 1: 'it answers otherwise, or not at all' },
   async run({ options, operands: [address] }, { print }) {
@@ -55,19 +52,17 @@ export const healthcheckCommand = defineCommand({
   },
 })
 
-type Place = Pick<Options, 'port' | 'host' | 'listen' | 'basePath' | 'tlsCert' | 'live'>
+type Target = Pick<Options, 'port' | 'host' | 'listen' | 'basePath' | 'tlsCert' | 'live'>
 
 /**
- * Asks a server for its health.
- *
- * @param address Its URL; undefined for the server that `options` would start.
- * @returns The answer in words, when it is 200.
- * @throws {UsageError} if it cannot tell where to ask.
- * @throws {UnhealthyError} for another answer, or none within `timeoutMs`.
+ * @param address URL of the server; by default the one that `options` would start.
+ * @returns The answer in words.
+ * @throws {UsageError} for a bad URL, or for port 0.
+ * @throws {UnhealthyError} for an answer other than 200, or none within `timeoutMs`.
  */
 export async function askHealth(
   address: string | undefined,
-  options: Place,
+  options: Target,
   timeoutMs = HEALTHCHECK_TIMEOUT_MS,
 ): Promise<string> {
   const question = address === undefined ? ofOptions(options) : ofAddress(address, options)
@@ -77,7 +72,7 @@ export async function askHealth(
   return line
 }
 
-function ofOptions({ port, host = '127.0.0.1', listen, basePath, tlsCert, live }: Place): Question {
+function ofOptions({ port, host = '127.0.0.1', listen, basePath, tlsCert, live }: Target): Question {
   const origin = tlsCert === undefined ? 'http://' : 'https://'
   const path = `${basePath}${live ? paths.live : paths.ready}`
   if (listen !== undefined) {
@@ -85,17 +80,14 @@ function ofOptions({ port, host = '127.0.0.1', listen, basePath, tlsCert, live }
     return { url: new URL(`${origin}localhost${path}`), place, isVerified: false }
   }
   if (port === 0) throw new UsageError('Cannot ask on port 0; give the --port that the server has got')
-  // Who listens on every address also listens on the loopback.
+  // A wildcard address includes the loopback.
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   const name = isIPv6(reachable) ? `[${reachable.split('%')[0]}]` : reachable
-  return {
-    url: new URL(`${origin}${name}:${port}${path}`),
-    place: { hostname: reachable },
-    isVerified: false,
-  }
+  const url = new URL(`${origin}${name}:${port}${path}`)
+  return { url, place: { hostname: reachable }, isVerified: false }
 }
 
-function ofAddress(address: string, { live }: Place): Question {
+function ofAddress(address: string, { live }: Target): Question {
   const url = URL.parse(address)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new UsageError(`Cannot ask "${address}": it must be a URL such as http://localhost:8080`)
@@ -112,7 +104,6 @@ function nameOf({ url, place }: Question): string {
   return 'socketPath' in place ? `${url.href} on ${place.socketPath}` : url.href
 }
 
-/** The status of the answer. */
 async function ask(question: Question, timeoutMs: number): Promise<number | undefined> {
   const { url, place, isVerified } = question
   const request = url.protocol === 'https:' ? process.getBuiltinModule('node:https').request : requestOverHttp
@@ -138,8 +129,8 @@ async function ask(question: Question, timeoutMs: number): Promise<number | unde
 function reasonOf(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'AbortError') return `none within ${timeoutMs / 1000} s`
-  // Of several addresses that were tried, each has an error of its own.
+  // One error per address that was tried.
   const [first] = error instanceof AggregateError ? error.errors : [error]
-  // Behind a semicolon Node advises how to start it otherwise.
+  // After a semicolon Node advises how to start Node.
   return first instanceof Error ? first.message.replace(/; .*/s, '') : String(first)
 }

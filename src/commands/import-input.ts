@@ -4,7 +4,6 @@ import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 
 const PIECE_BYTES = 64 * 1024
 
-/** The file cannot be read. */
 export class InputUnreadableError extends ConnbookError {
   readonly code = 'input_unreadable'
 }
@@ -12,9 +11,9 @@ export class InputUnreadableError extends ConnbookError {
 /**
  * Reads a file, or standard input for `-`, piece by piece.
  *
- * @param context Its `input` is asked for only where it is read: that opens standard input.
- * @param take Gets each piece, which is only valid during the call, and the share of the whole that it ends, from 0 to 1;
- *   undefined when nobody knows how much there will be.
+ * @param context Its `input` is touched only for `-`, because touching it opens standard input.
+ * @param take Gets each piece, valid only during the call, and the share read so far, from 0 to 1; undefined when the
+ *   size is unknown.
  * @throws {UsageError} {InputUnreadableError} Also throws what `take` does.
  */
 export async function readInput(
@@ -27,18 +26,20 @@ export async function readInput(
     for await (const piece of context.input) take(piece as Buffer, undefined)
     return
   }
-  const file = await files.open(source, 'r').catch((error: unknown) => {
-    throw unreadable(source, error)
-  })
+  const refuse = (error: unknown): never => {
+    const code = systemCode(error)
+    if (code === undefined) throw error
+    const message = `Cannot read "${source}" (${code}); name a file that this account can read`
+    throw new InputUnreadableError(message, { cause: error })
+  }
+  const file = await files.open(source, 'r').catch(refuse)
   try {
     const found = await file.stat()
     if (found.isDirectory()) throw new UsageError(`Cannot read "${source}": it is a folder; name a file`)
     const buffer = Buffer.allocUnsafe(PIECE_BYTES)
     let position = 0
     for (;;) {
-      const { bytesRead } = await file.read(buffer, 0, PIECE_BYTES, position).catch((error: unknown) => {
-        throw unreadable(source, error)
-      })
+      const { bytesRead } = await file.read(buffer, 0, PIECE_BYTES, position).catch(refuse)
       if (bytesRead === 0) return
       position += bytesRead
       take(buffer.subarray(0, bytesRead), found.size === 0 ? undefined : Math.min(1, position / found.size))
@@ -46,13 +47,4 @@ export async function readInput(
   } finally {
     await file.close()
   }
-}
-
-function unreadable(source: string, error: unknown): unknown {
-  const code = systemCode(error)
-  if (code === undefined) return error
-  return new InputUnreadableError(
-    `Cannot read "${source}" (${code}); name a file that this account can read`,
-    { cause: error },
-  )
 }

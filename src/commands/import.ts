@@ -18,7 +18,7 @@ import type { ImportMode, ImportPlan } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
 import { readInput } from './import-input.ts'
 
-/** The file holds what cannot be taken; nothing has changed. */
+/** The file has faults; nothing has changed. */
 export class ImportRefusedError extends ConnbookError {
   readonly code = 'import_refused'
 }
@@ -31,7 +31,7 @@ const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatN
 ]
 
 /**
- * Works on the folder of a server that does not run. All changes are made, or none.
+ * Needs the server stopped. Makes all changes, or none.
  *
  * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ImportRefusedError} {StorageFullError}; then
  * nothing has changed.
@@ -58,7 +58,6 @@ export const importCommand = defineCommand({
     const folder = await openDataFolder(path).catch((error: unknown) => {
       throw error instanceof FolderInUseError ? inUse(error, source, format, options.mode) : error
     })
-    // Whoever interrupts from here on finds all changes made, or none.
     let plan: ImportPlan
     try {
       const drafts = await readDrafts(source, format, context)
@@ -106,7 +105,7 @@ async function changeRecords(
   isDryRun: boolean,
   context: CommandContext,
 ): Promise<ImportPlan> {
-  // What a server would log of its start is nothing that happens here.
+  // Without what a server logs when it opens the store.
   const log = { ...createLog('text', (line) => context.screen.write(line)), info: () => {} }
   const store = await openConfigurationStore(dataPaths(folder.path), { mustExist: true, log })
   try {
@@ -134,7 +133,7 @@ function describeFault({ line, field, detail }: Fault): string {
   return printable(`line ${line}: ${JSON.stringify(field).slice(1, -1)} ${detail}`)
 }
 
-/** The folder is not a command's to change while a server has it; the server takes the same over HTTP. */
+/** Advises to send the file to the running server instead. */
 function inUse(error: FolderInUseError, source: string, format: ImportFormatName, mode: ImportMode) {
   const body = source === '-' ? '@-' : `@${source}`
   const curl = [
@@ -142,12 +141,8 @@ function inUse(error: FolderInUseError, source: string, format: ImportFormatName
     `--data-binary ${quoteForShell(body)}`,
     quoteForShell(`http://localhost:8080/v1/import?format=${format}&mode=${mode}`),
   ]
-  return new FolderInUseError(
-    `${error.message}\nWhile the server runs, send it the file: ${curl.join(' ')}`,
-    {
-      cause: error,
-    },
-  )
+  const advice = `While the server runs, send it the file: ${curl.join(' ')}`
+  return new FolderInUseError(`${error.message}\n${advice}`, { cause: error })
 }
 
 function describeDone({ added, modified, removed, unchanged }: ImportPlan, path: string): string {

@@ -27,7 +27,7 @@ import { recordCommand } from '../folder/command-audit.ts'
 import { checkUsedFolder } from '../folder/used-folder.ts'
 
 /**
- * The commands `keys …`, which work whether or not a server runs on the folder.
+ * They work whether or not a server runs on the folder.
  *
  * They throw {FolderRefusedError} {DamagedFileError} {NoKeyError} {TooManyKeysError}; then nothing has changed.
  */
@@ -97,7 +97,7 @@ async function rotate(folder: DataPaths, context: CommandContext): Promise<strin
 
 async function revokeAll(folder: DataPaths, context: CommandContext): Promise<string[]> {
   const { after } = await changeKeys(folder, async (keys) => {
-    // Where there is neither, the next start makes both; a key alone would be one that has lost its revocations.
+    // Without both, the next start makes both; a key made here would look as if its revocations were lost.
     if (keys.length === 0 && !(await hasRevocations(folder))) throw noKey(folder, 'replace')
     return replaceKeys(keys, secondsOf(Date.now()))
   })
@@ -131,7 +131,7 @@ function describeEnd(key: StoredKey, now: number): string {
   return `${hasEnded(key, now) ? 'ended' : 'verifies until'} ${describeMoment(key.until)}`
 }
 
-/** In seconds since 1970: what the machine says, unless a server has already remembered a later moment. */
+/** Now in seconds since 1970, or the latest time that a server has recorded, if the clock went back. */
 async function latestMoment(folder: DataPaths): Promise<number> {
   const found = await checkRevocations(folder, true, realFileSystem, 'r')
   return secondsOf(Math.max(Date.now(), found?.passed ?? 0))

@@ -18,12 +18,7 @@ import { commands } from './commands.ts'
 const EXIT_DAMAGED = 65
 const EXIT_IN_USE = 75
 
-/**
- * Runs a command line to its end, and tells an error on standard error. Never rejects.
- *
- * @param words What stands behind the name of the program.
- * @returns The exit code.
- */
+/** Runs a command line and writes any error to standard error. Never rejects. @returns The exit code. */
 export async function runProgram(words: readonly string[], context: CommandContext): Promise<number> {
   try {
     await dispatch(words, context).catch((error: unknown) => throwExplained(error))
@@ -47,7 +42,7 @@ async function dispatch(words: readonly string[], context: CommandContext): Prom
   } else await runCommand(getFamily(commands, first), rest, context)
 }
 
-/** Behind `--` stand names. */
+/** Words after `--` are operands. */
 function asksForHelp(words: readonly string[]): boolean {
   const end = words.indexOf('--')
   return words.slice(0, end === -1 ? undefined : end).some((word) => word === '--help' || word === '-h')
@@ -62,7 +57,7 @@ function exitCode(error: unknown): number {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof ConnbookError) return error.message
-  // What the system says of a disk or a file is a line in itself; Node's own codes tell of a fault in the program.
+  // Errors of the system need no stack; Node's own codes (ERR_…) are bugs in the program.
   const isSystemError = /^E[A-Z0-9]+$/.test(systemCode(error) ?? '')
   return isSystemError ? `Cannot go on: ${error.message}` : String(error.stack)
 }

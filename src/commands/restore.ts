@@ -11,14 +11,13 @@ import { replaceState } from '../folder/restore.ts'
 import { onInterruption } from '../service/signals.ts'
 
 /**
- * The folder becomes what the backup holds, with new signing keys, and its old files go aside.
+ * Replaces the content of the folder, with new signing keys, and keeps the old files aside.
  *
- * The backup is read to its end before anything is touched. Whenever the process ends, the folder is as it was, or
- * the next start of anything that owns it completes the restore.
+ * Reads the whole backup first. After a crash the folder is as it was, or its next owner completes the restore.
  *
- * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} when the folder or the backup cannot be used, and
- * {RestoreFailedError} when the disk fails or is full; then nothing has changed. It throws {RestoreIncompleteError} when
- * the disk fails after the point of no return.
+ * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} when the folder or the backup cannot be used,
+ * and {RestoreFailedError} when the disk fails or is full; then nothing has changed. It throws
+ * {RestoreIncompleteError} when the disk fails after the commit.
  */
 export const restoreCommand = defineCommand({
   name: 'restore',
@@ -34,7 +33,7 @@ export const restoreCommand = defineCommand({
   async run({ options, operands: [source = ''] }, context) {
     if (source === '-') throw new UsageError('Write it as: connbook restore FILE')
     const backup = await readBackup(resolve(source), realFileSystem)
-    // From here on it takes a moment, and to stop half-way would leave the rest to the next start.
+    // Ignores signals: the rest is short, and stopping half-way would leave it to the next start.
     const release = onInterruption(() => {})
     try {
       await restore(backup, resolve(options.data), context)

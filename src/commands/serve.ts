@@ -30,12 +30,7 @@ export const serveCommand = defineCommand({
   run: ({ options }, context) => serve(options, context),
 })
 
-/**
- * Serves until SIGTERM or SIGINT, then answers what is in flight and returns. At SIGHUP it reads certificate and key
- * again.
- *
- * @throws {KeyExposedError} and whatever `startService` throws when it cannot start.
- */
+/** @throws {KeyExposedError} and what `startService` throws. */
 async function serve(options: Options, { environment, screen }: CommandContext): Promise<void> {
   const signals = listenToSignals()
   const tlsPaths = tlsPathsOf(options)
@@ -60,7 +55,7 @@ async function serve(options: Options, { environment, screen }: CommandContext):
   }
 }
 
-/** Secrets are shown to a person at a terminal only; a log keeps what it gets. */
+/** Shows secrets only at a terminal, never in a log. */
 async function announceFirstStart({ madeUp, folder, url, socket }: Service, log: ServerLog, screen: Screen) {
   if (madeUp === undefined) return
   const isAllGiven = Object.keys(madeUp).length === 0
@@ -68,8 +63,7 @@ async function announceFirstStart({ madeUp, folder, url, socket }: Service, log:
     await log.flush()
     screen.write(welcome(madeUp, folder, url, socket))
   } else {
-    log.info('first_start', {
-      credentials: isAllGiven ? 'as given' : folder.file(dataFiles.initialCredentials),
-    })
+    const credentials = isAllGiven ? 'as given' : folder.file(dataFiles.initialCredentials)
+    log.info('first_start', { credentials })
   }
 }

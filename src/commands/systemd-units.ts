@@ -6,28 +6,24 @@ import { escapeSpecifiers, quoteCommandLine, quoteWord } from './systemd-text.ts
 
 const STATE_ROOT = '/var/lib'
 const RUNTIME_ROOT = '/run'
-/** Hidden from a service, or replaced by empty ones, unless something that it needs is there. */
+/** Hidden from the service, or replaced by empty folders, unless it uses a file below them. */
 const HOMES = ['/home', '/root', '/run/user']
 const TEMPORARY = ['/tmp', '/var/tmp']
-/** Ports below are for who has CAP_NET_BIND_SERVICE. */
+/** Lower ports need CAP_NET_BIND_SERVICE. */
 const UNPRIVILEGED_PORT_MIN = 1024
-/** Beyond --shutdown-timeout, for what is left to write. */
+/** After --shutdown-timeout, for the last writes. */
 const STOP_MARGIN_SECONDS = 5
 /** Room for CONNECTIONS_MAX connections, and for files. */
 const OPEN_FILES = 16_384
 
-/** What a unit is made from. */
 export interface Installation {
-  /** The absolute path of the executable. */
+  /** An absolute path. */
   readonly executable: string
-  /** As the server would be given it; without --data it gets a folder of its own below /var/lib. */
+  /** Of the server; --data defaults to /var/lib/connbook here. */
   readonly commandLine: Pick<CommandLine, 'options' | 'given'>
 }
 
-/**
- * The unit of the service: connbook.service. It keeps from the service whatever it does not need; `systemd-analyze
- * security` tells how much that is.
- */
+/** The text of connbook.service, sandboxed; `systemd-analyze security` rates that. */
 export function serviceUnit({ executable, commandLine }: Installation): string {
   const { options, given } = commandLine
   const folder = given.has('--data') ? resolve(options.data) : `${STATE_ROOT}/connbook`
@@ -45,8 +41,7 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
   ]
   const used = [executable, ...writable, ...files.values()]
   const isPrivileged = socket === undefined && options.port > 0 && options.port < UNPRIVILEGED_PORT_MIN
-  // An account that is made up for the time that the service runs can own nothing beforehand.
-  // It also gets temporary folders of its own.
+  // A dynamic account owns no file before the service starts, and gets private temporary folders.
   const usesTemporary = used.some((path) => isBelowAny(TEMPORARY, path))
   const needsAccount = writable.length > 0 || options.tlsKey !== undefined || usesTemporary
 
@@ -90,7 +85,7 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
       'NoNewPrivileges=yes',
       ...(isPrivileged
         ? ['AmbientCapabilities=CAP_NET_BIND_SERVICE', 'CapabilityBoundingSet=CAP_NET_BIND_SERVICE']
-        : // In a user namespace of one's own the capability would mean nothing to the network of the host.
+        : // Not with the capability: in a private user namespace it would have no effect on the host's network.
           ['PrivateUsers=yes', 'CapabilityBoundingSet=']),
       'LockPersonality=yes',
       'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX',
@@ -109,11 +104,7 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
   })
 }
 
-/**
- * The unit of the socket: connbook.socket; systemd listens on it and starts connbook.service.
- *
- * @throws {UsageError} for a host that is a name, and for port 0.
- */
+/** The text of connbook.socket. @throws {UsageError} for a host that is a name, and for port 0. */
 export function socketUnit({ options }: Pick<CommandLine, 'options'>): string {
   const { host, port, listen } = options
   const place = escapeSpecifiers(listen === undefined ? addressOf(host, port) : resolve(listen))
@@ -149,11 +140,11 @@ function addressOf(host: string | undefined, port: number): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 
-/** The name of a folder that systemd makes by itself; undefined where it does not. */
+/** The value of StateDirectory= or RuntimeDirectory= for a path; undefined when systemd cannot make it. */
 function nameBelow(root: string, path: string): string | undefined {
   const name = path.slice(root.length + 1)
   const isPlain = path.startsWith(`${root}/`) && /^[\w.-]+(\/[\w.-]+)*$/.test(name)
-  // Where systemd itself puts what belongs to an account that it makes up.
+  // systemd itself keeps the folders of dynamic accounts there.
   const isSystemds = /^private(\/|$)/.test(name)
   return isPlain && !isSystemds && !isBelowAny(HOMES, path) ? name : undefined
 }

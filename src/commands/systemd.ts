@@ -6,7 +6,6 @@ import { inform } from '../command-line/output.ts'
 import { UsageError } from '../errors.ts'
 import { serviceUnit, socketUnit } from './systemd-units.ts'
 
-/** Prints a unit for systemd that starts this executable with the flags that are given. */
 export const systemdCommand = defineCommand({
   name: 'systemd',
   summary: 'print a unit for systemd that starts the server',

@@ -1,16 +1,15 @@
 import { bareHostname, type ExportFormat } from './export-format.ts'
 
-/** YAML wants a key in one line of at most 1024 characters, unless it is marked as one. */
+/** YAML limits a key without `?` to 1024 characters. */
 const PLAIN_KEY_CHARACTERS_MAX = 1000
 
-/** Names that Ansible gives to groups of its own. */
 const groupNames = new Set(['all', 'ungrouped'])
 
 /**
- * An inventory in YAML for `ansible -i`. In one of INI lines, names with white space or `=` could not be expressed.
+ * A YAML inventory for `ansible -i`; the INI form cannot express names with white space or `=`.
  *
- * Ansible takes host names apart that hold a range (`[1:3]`) or end in a port, and evaluates templates in whatever it
- * uses.
+ * Ansible expands ranges (`[1:3]`) in host names, splits off a port at their end, and evaluates templates in every
+ * value that it uses.
  */
 export const ansibleFormat: ExportFormat = {
   mediaType: 'application/yaml; charset=utf-8',
@@ -39,8 +38,8 @@ function isTemplate(text: string): boolean {
 }
 
 /**
- * A YAML text in double quotes, whose escapes include those of JSON (YAML 1.2 section 5.7). Line separators would be
- * folded, and the others are not allowed as they are.
+ * A double-quoted YAML text; its escapes include those of JSON (YAML 1.2 section 5.7). YAML would fold the line
+ * separators, and forbids the other characters unescaped.
  */
 function quote(text: string): string {
   return JSON.stringify(text).replace(

@@ -1,7 +1,7 @@
 import { fieldNames } from '../store/fields.ts'
 import type { ExportFormat } from './export-format.ts'
 
-/** RFC 4180, with a header line and a line end behind the last record. */
+/** RFC 4180, with a header line and a line end after the last record. */
 export const csvFormat: ExportFormat = {
   mediaType: 'text/csv; charset=utf-8; header=present',
   fileName: 'configurations.csv',
@@ -13,7 +13,7 @@ export const csvFormat: ExportFormat = {
   },
 }
 
-/** Some programs drop blanks around a field that has no quotes. */
+/** Quotes leading and trailing blanks too: some programs drop them from a bare field. */
 function cellOf(value: string | number = ''): string | number {
   return typeof value === 'string' && /[",]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
 }

@@ -8,8 +8,8 @@ const known: readonly string[] = [...fieldNames, 'id']
 const ADVICE = `; write it as: ${requiredFields.join(',')}`
 
 /**
- * Reads RFC 4180 with a header line, which names the columns in any order; `id` is let pass. Lines may end in LF or CR
- * alone, and a byte order mark may stand at the start, as spreadsheets write it.
+ * Reads RFC 4180 with a header line that names the columns in any order; a column `id` is ignored. Also accepts lines
+ * that end in LF or CR alone, and the byte order mark that spreadsheets write.
  */
 export function createCsvReader(): RowReader {
   return new CsvReader()
@@ -18,13 +18,13 @@ export function createCsvReader(): RowReader {
 class CsvReader implements RowReader {
   #columns: readonly string[] | undefined
   #line = 1
-  /** Of the record that is being read: its first line, its length so far, its fields, and what is wrong with it. */
+  /** Of the current record: first line, length so far, fields, and fault. */
   #first = 1
   #characters = 0
   #fields: string[] = []
   #fault: string | undefined
   #field = ''
-  /** `closing`: behind a quote inside quotes, which ends them or stands for itself. */
+  /** `closing`: after a quote in a quoted field; it ends the field or is the first half of `""`. */
   #state: 'start' | 'plain' | 'quoted' | 'closing' = 'start'
   #isAfterReturn = false
   #isBegun = false
@@ -49,7 +49,7 @@ class CsvReader implements RowReader {
     return this.#rows.splice(0)
   }
 
-  /** Passes over line feeds where a record may begin, all at once: a file may have millions, and they mean nothing. */
+  /** Skips blank lines before a record in one step, because a file may have millions. */
   #skipBlankLines(piece: string, at: number): number {
     if (this.#characters > 0 || this.#isAfterReturn) return at
     let end = at
@@ -59,7 +59,7 @@ class CsvReader implements RowReader {
     return end
   }
 
-  /** Takes what stands before the next character that means something, and that; returns where to go on. */
+  /** Consumes the text up to and including the next special character; returns the position after it. */
   #takeSome(piece: string, at: number): number {
     const isQuoted = this.#state === 'quoted'
     const end = nextMatch(piece, isQuoted ? quote : specials, at)
@@ -94,13 +94,13 @@ class CsvReader implements RowReader {
   }
 
   #takeQuote() {
-    if (this.#state === 'quoted') this.#state = 'closing'
-    else {
-      if (this.#state === 'closing') this.#field += '"'
-      if (this.#state === 'plain') this.#fault ??= 'has a quote inside a field without quotes'
-      // What is wrong with one line should not swallow the next.
-      if (this.#state !== 'plain') this.#state = 'quoted'
+    if (this.#state === 'plain') {
+      // A stray quote opens nothing, so that one bad line cannot swallow the next.
+      this.#fault ??= 'has a quote inside a field without quotes'
+      return
     }
+    if (this.#state === 'closing') this.#field += '"'
+    this.#state = this.#state === 'quoted' ? 'closing' : 'quoted'
   }
 
   #endField() {
@@ -125,7 +125,7 @@ class CsvReader implements RowReader {
     else this.#rows.push(rowOf(line, this.#columns, fields))
   }
 
-  /** Without a header nothing that follows has a meaning. */
+  /** A bad header ends the reading. */
   #takeHeader(line: number, columns: readonly string[]) {
     this.#columns = columns
     const fault = faultOfHeader(columns)

@@ -29,7 +29,7 @@ export const envFormat: ExportFormat = {
   keyOf,
 }
 
-/** How the variables of a record begin: capital letters, digits, and `_` for everything else. */
+/** The prefix of a record's variables: its name in capitals, with `_` for all but letters and digits. */
 function keyOf({ name }: Configuration): string {
   return `CONNBOOK_${name.replace(/[^A-Za-z0-9]/gu, '_').toUpperCase()}`
 }

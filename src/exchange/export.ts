@@ -3,32 +3,31 @@ import { STREAM_SLICE_RECORDS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { ExportFormat } from './export-format.ts'
 
-/** A record that a format cannot express, and why, as the end of the sentence "The record …". */
-export interface Obstacle {
+interface Obstacle {
   readonly name: string
+  /** Completes "The record …". */
   readonly reason: string
 }
 
-/** What an export will be. */
 export interface Export {
-  /** Bytes of all pieces together. */
+  /** Size of the whole text. */
   readonly bytes: number
-  /** Records that it holds. */
+  /** Records in the export. */
   readonly count: number
-  /** Records that it does not hold, because the format cannot express them. */
+  /** Records that the format cannot express. */
   readonly leftOut: number
   /** The first of those. */
   readonly obstacles: readonly Obstacle[]
-  /** The text, piece by piece; can be read once. */
+  /** The text; can be read once. */
   readonly pieces: Iterable<string>
 }
 
 /**
- * Prepares an export: finds out what the format cannot express, and how long the text will be. Lets others run between
+ * Finds the records that the format cannot express, and the size of the export. Yields to the event loop between
  * slices of records.
  *
- * @param freeze Gives the same records each time that it is called before this first waits.
- * @param obstaclesMax How many of the records are named that the format cannot express.
+ * @param freeze Gives the present records; called three times, all before the first wait.
+ * @param obstaclesMax Limit of `obstacles`.
  */
 export async function prepareExport(
   format: ExportFormat,
@@ -69,7 +68,7 @@ export async function prepareExport(
         piece += (count === 0 ? '' : between) + format.encode(record)
         count += 1
       }
-      // Also a piece of nothing lets others have their turn.
+      // An empty piece, too, lets the sender yield to the event loop.
       if (visited % STREAM_SLICE_RECORDS > 0) continue
       yield piece
       piece = ''
@@ -78,7 +77,7 @@ export async function prepareExport(
   }
 }
 
-/** The keys that more than one record has. */
+/** The keys of more than one record. */
 async function findClashes(format: ExportFormat, records: Iterable<Configuration>): Promise<Set<string>> {
   const clashes = new Set<string>()
   if (format.keyOf === undefined) return clashes

@@ -3,17 +3,12 @@ import { createJsonReader } from './json-rows.ts'
 import type { RowReader } from './row.ts'
 import { createSshConfigReader } from './ssh-config-rows.ts'
 
-const readers = {
+export const rowReaders = {
   json: createJsonReader,
   csv: createCsvReader,
   'ssh-config': createSshConfigReader,
 } satisfies Record<string, () => RowReader>
 
-/** What records can be read from. */
-export type ImportFormatName = keyof typeof readers
+export type ImportFormatName = keyof typeof rowReaders
 
-export const importFormatNames = Object.keys(readers) as ImportFormatName[]
-
-export function createRowReader(format: ImportFormatName): RowReader {
-  return readers[format]()
-}
+export const importFormatNames = Object.keys(rowReaders) as ImportFormatName[]

@@ -1,31 +1,30 @@
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { IMPORT_ROWS_MAX } from '../limits.ts'
 import { type NewConfiguration, parseNewConfiguration } from '../store/configuration.ts'
-import { createRowReader, type ImportFormatName } from './import-formats.ts'
+import { type ImportFormatName, rowReaders } from './import-formats.ts'
 import type { Row } from './row.ts'
 
-/** What was read of a file. */
 export interface ImportedRecords {
-  /** In the order of the file, no two with the same name; of no use when there are faults. */
+  /** In the order of the file, with unique names; incomplete when there are faults. */
   readonly drafts: readonly NewConfiguration[]
-  /** The faults that were found first, by line. */
+  /** The first faults that were found, sorted by line. */
   readonly faults: readonly Fault[]
-  /** How many there are in all. */
+  /** All faults, also those not kept. */
   readonly faultCount: number
 }
 
-/** Reads records from bytes that come piece by piece. */
+/** Reads records from a file in pieces. */
 export interface ImportReader {
-  /** @throws {InvalidInputError} if the bytes are no UTF-8; then nothing more can be read. */
+  /** @throws {InvalidInputError} for invalid UTF-8; then nothing more can be read. */
   read(bytes: Uint8Array): void
-  /** Also throws what `read` does. */
+  /** Throws as `read` does. */
   end(): ImportedRecords
 }
 
-/** @param faultsMax How many faults are kept; those beyond are counted. */
+/** @param faultsMax How many faults are kept; the rest is only counted. */
 export function createImportReader(format: ImportFormatName, faultsMax: number): ImportReader {
-  const reader = createRowReader(format)
-  // A byte order mark is the reader's to judge.
+  const reader = rowReaders[format]()
+  // Each row reader handles the byte order mark itself.
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const lines = new Map<string, number>()
   const drafts: NewConfiguration[] = []
@@ -40,16 +39,12 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
   }
   const takeRow = (row: Row) => {
     rows += 1
+    if (rows > IMPORT_ROWS_MAX + 1) return
     if (rows > IMPORT_ROWS_MAX) {
-      if (rows > IMPORT_ROWS_MAX + 1) return
       const detail = `has more than ${IMPORT_ROWS_MAX} rows; nothing behind them was read; make it several files`
-      addFault({ line: row.line, field: 'document', detail })
-      return
+      return addFault({ line: row.line, field: 'document', detail })
     }
-    if ('fault' in row) {
-      addFault({ line: row.line, ...row.fault })
-      return
-    }
+    if ('fault' in row) return addFault({ line: row.line, ...row.fault })
     const { line, fields } = row
     const name = typeof fields.name === 'string' ? fields.name : ''
     const before = lines.get(name)

@@ -1,6 +1,6 @@
 import type { ExportFormat } from './export-format.ts'
 
-/** The envelope that the list of configurations has. */
+/** The envelope of `GET /configurations/`. */
 export const jsonFormat: ExportFormat = {
   mediaType: 'application/json; charset=utf-8',
   fileName: 'configurations.json',

@@ -3,25 +3,26 @@ import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 import { kindOf } from '../text.ts'
 import { countNewlines, faultyRow, nextMatch, type Row, type RowReader, tooLongRow } from './row.ts'
 
-/** What may stand before the first record, and how it may begin. */
+/** Everything before the first record. */
 const HEAD = /^[ \t\r\n]*(?:(\{)[ \t\r\n]*"configurations"[ \t\r\n]*:[ \t\r\n]*)?\[/
 const HEAD_CHARACTERS_MAX = 1024
 
-/** Reads a JSON array of records, or the envelope `{"configurations":[…]}` with one. */
+/** Reads a JSON array of records, bare or in the envelope `{"configurations":[…]}`. */
 export function createJsonReader(): RowReader {
   return new JsonReader()
 }
 
 class JsonReader implements RowReader {
   #part: 'head' | 'records' | 'tail' | 'over' = 'head'
+  /** The `}` that must close the envelope; empty without an envelope, or once it was read. */
   #tail = ''
   #line = 1
-  /** What has been read of the head, a record or the tail, and the line on which that began. */
+  /** The head or record read so far, and its first line. */
   #text = ''
   #first = 1
   #depth = 0
   #isInString = false
-  /** Behind a backslash in a string. */
+  /** After a backslash in a string. */
   #isEscaped = false
   #count = 0
   #rows: Row[] = []
@@ -29,13 +30,9 @@ class JsonReader implements RowReader {
   read(piece: string): Row[] {
     let rest = piece
     if (this.#part === 'head') rest = this.#takeHead(rest)
-    for (let at = 0; at < rest.length; ) {
-      if (this.#part === 'records') at = this.#takeSome(rest, at)
-      else {
-        this.#takeTail(rest.slice(at))
-        break
-      }
-    }
+    let at = 0
+    while (at < rest.length && this.#part === 'records') at = this.#takeSome(rest, at)
+    this.#takeTail(rest.slice(at))
     return this.#rows.splice(0)
   }
 
@@ -47,7 +44,7 @@ class JsonReader implements RowReader {
     return this.#rows.splice(0)
   }
 
-  /** Returns what stands behind the head. */
+  /** Returns the text after the head; empty while the head is incomplete. */
   #takeHead(piece: string): string {
     this.#text += piece
     const match = HEAD.exec(this.#text.replace(/^\ufeff/, ' '))
@@ -65,7 +62,7 @@ class JsonReader implements RowReader {
     return rest
   }
 
-  /** Takes what stands before the next character that means something, and that; returns where to go on. */
+  /** Consumes the text up to and including the next special character; returns the position after it. */
   #takeSome(piece: string, at: number): number {
     if (this.#isEscaped) {
       this.#isEscaped = false
@@ -90,16 +87,11 @@ class JsonReader implements RowReader {
   }
 
   #append(text: string) {
-    if (this.#text === '') {
-      const kept = text.replace(/^[ \t\r\n]+/, '')
-      this.#line += countNewlines(text.slice(0, text.length - kept.length))
-      this.#first = this.#line
-      this.#text = kept
-      this.#line += countNewlines(kept)
-    } else {
-      this.#text += text
-      this.#line += countNewlines(text)
-    }
+    const isBegun = this.#text !== ''
+    const kept = isBegun ? text : text.replace(/^[ \t\r\n]+/, '')
+    if (!isBegun) this.#first = this.#line + countNewlines(text.slice(0, text.length - kept.length))
+    this.#text += kept
+    this.#line += countNewlines(text)
     if (this.#text.length <= IMPORT_ROW_CHARACTERS_MAX || this.#part === 'over') return
     this.#rows.push(tooLongRow(this.#first))
     this.#part = 'over'

@@ -1,9 +1,9 @@
 import { bareHostname, type ExportFormat } from './export-format.ts'
 
-/** Line and newline, as libpq reads them since PostgreSQL 13; a longer line makes the whole file unusable. */
+/** With the newline; libpq since PostgreSQL 13 rejects the whole file for a longer line. */
 const LINE_BYTES_MAX = 1022
 
-/** A connection service file for libpq: `PGSERVICEFILE=pg_service.conf psql service=NAME`. */
+/** A libpq connection service file: `PGSERVICEFILE=pg_service.conf psql service=NAME`. */
 export const pgServiceFormat: ExportFormat = {
   mediaType: 'text/plain; charset=utf-8',
   fileName: 'pg_service.conf',

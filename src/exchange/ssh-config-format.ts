@@ -1,11 +1,10 @@
 import { bareHostname, type ExportFormat } from './export-format.ts'
 
 /**
- * A file for `ssh -F` (ssh_config(5)), of OpenSSH 8.7 or later, which reads `\"` and `\\` inside quotes.
+ * A file for `ssh -F` (ssh_config(5)), for OpenSSH 8.7 or later, which reads `\"` and `\\` inside quotes.
  *
- * A record can be expressed when `ssh NAME` finds it: ssh takes no name with a space, a comma or a character that means
- * something to a shell, takes one with `@` or the start `ssh://` apart, and knows no way to write `*` and `?` that
- * match only themselves.
+ * A record can be expressed when `ssh NAME` finds it. ssh refuses names with a space, a comma or a shell character,
+ * splits names with `@` or `ssh://`, and cannot escape `*` and `?` in a pattern.
  */
 export const sshConfigFormat: ExportFormat = {
   mediaType: 'text/plain; charset=utf-8',
@@ -20,13 +19,13 @@ export const sshConfigFormat: ExportFormat = {
     if (/^ssh:\/\//i.test(name)) return 'has a name that ssh takes for a URI'
     if (/[ ,'"`$\\;&<>|(){}]/.test(name))
       return 'has a name with a space, a comma or a character of the shell, which ssh refuses'
-    // Versions from 10 on expand both, earlier ones do not, so that neither spelling suits all.
+    // OpenSSH expands both since version 10, so no spelling works for all versions.
     if (/%|\$\{/.test(username)) return 'has a username with "%" or "${", which ssh may expand'
     return undefined
   },
 }
 
-/** White space, quotes, and `#`, behind which a comment would begin, need quotes around them. */
+/** Quotes a word with white space, quotes, or `#`, which begins a comment. */
 function quote(text: string): string {
   return /^[\w./:%+~@-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`
 }

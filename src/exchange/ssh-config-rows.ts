@@ -4,7 +4,6 @@ import { faultyRow, type Row, type RowReader, tooLongRow } from './row.ts'
 
 const DEFAULT_PORT = 22
 
-/** A `Host` line and what belongs to it. */
 interface Section {
   readonly line: number
   readonly names: readonly string[]
@@ -12,8 +11,8 @@ interface Section {
 }
 
 /**
- * Reads the `Host` sections of ssh_config(5), a record for each name. What a record cannot keep is a fault: a pattern,
- * `Match`, `Include`, and every keyword but HostName, Port and User.
+ * Reads the `Host` sections of ssh_config(5), one record per name. Faults are patterns, `Match`, `Include`, and every
+ * keyword but HostName, Port and User: a record cannot keep them.
  */
 export function createSshConfigReader(): RowReader {
   return new SshConfigReader()
@@ -23,7 +22,7 @@ class SshConfigReader implements RowReader {
   #rest = ''
   #line = 0
   #section: Section | undefined
-  /** Behind a line that was a fault, what follows belongs to nothing. */
+  /** In a section with a faulty first line; its values are skipped. */
   #isInFault = false
   #isOver = false
   #hasHost = false
@@ -43,7 +42,7 @@ class SshConfigReader implements RowReader {
 
   end(): Row[] {
     const rows = [...this.#takeLine(this.#rest), ...this.#endSection()]
-    // What is empty by mistake must not take the place of all records.
+    // An empty file is a fault, because with --mode replace it would remove every record.
     return this.#hasHost || this.#isOver ? rows : [...rows, faultyRow(1, 'has no Host', 'document')]
   }
 
@@ -65,12 +64,10 @@ class SshConfigReader implements RowReader {
       return [...this.#endSection(), ...this.#beginSection(words)]
     }
     if (lower === 'match' || lower === 'include') {
-      const ended = lower === 'match' ? this.#endSection() : []
-      if (lower === 'match') this.#isInFault = true
-      return [
-        ...ended,
-        faultyRow(this.#line, 'cannot be taken: only sections for literal names can', keyword),
-      ]
+      const fault = faultyRow(this.#line, 'cannot be taken: only sections for literal names can', keyword)
+      if (lower === 'include') return [fault]
+      this.#isInFault = true
+      return [...this.#endSection(), fault]
     }
     if (!['hostname', 'port', 'user'].includes(lower))
       return [faultyRow(this.#line, 'cannot be kept: only HostName, Port and User can', keyword)]
@@ -105,15 +102,12 @@ class SshConfigReader implements RowReader {
 function rowOf({ line, values }: Section, name: string): Row {
   const hostname = expandHostname(values.get('hostname') ?? name, name)
   if (hostname === undefined) {
-    return faultyRow(
-      line,
-      'holds a token that only ssh can expand; of those, %h and %% are known',
-      'HostName',
-    )
+    const detail = 'holds a token that only ssh can expand; of those, %h and %% are known'
+    return faultyRow(line, detail, 'HostName')
   }
   const username = values.get('user')
   if (username === undefined) return faultyRow(line, 'is missing; a configuration has a username', 'User')
-  // Later versions expand both, so that it depends on the version what is meant.
+  // Since version 10 OpenSSH expands both, so the meaning depends on the version.
   if (/%|\$\{/.test(username)) return faultyRow(line, 'holds "%" or "${", which ssh may expand', 'User')
   const port = values.get('port')
   return {
@@ -122,13 +116,13 @@ function rowOf({ line, values }: Section, name: string): Row {
   }
 }
 
-/** Undefined for a token that is not known here. */
+/** Undefined for an unknown token. */
 function expandHostname(text: string, name: string): string | undefined {
   if (text.replaceAll(/%[%h]/g, '').includes('%')) return undefined
   return text.replace(/%([%h])/g, (_, token) => (token === 'h' ? name : '%'))
 }
 
-/** The arguments of a line, as OpenSSH takes it apart since 8.7; undefined when a quote has no end. */
+/** Splits arguments as OpenSSH does since 8.7; undefined when a quote has no end. */
 function splitWords(text: string): string[] | undefined {
   const words: string[] = []
   let word: string | undefined

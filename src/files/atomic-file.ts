@@ -3,27 +3,26 @@ import { basename, dirname, join } from 'node:path'
 import { ifPresent, systemCode } from '../errors.ts'
 import { type FileSystem, type OpenFile, realFileSystem } from './file-system.ts'
 
-/** A file that is written in pieces and shows under its name only when complete and on disk. */
+/** A file that gets its name only once it is complete and on disk. */
 export interface AtomicFile {
   write(content: string | Uint8Array): Promise<void>
-  /** Bytes written so far. */
+  /** Bytes written. */
   readonly size: number
-  /** Whether the file has its name, be that durable or not. */
+  /** Whether the file has its name, durably or not. */
   readonly isInPlace: boolean
-  /** Brings what was written so far to the disk, so that `commit` has less to wait for. */
+  /** Syncs early, so that `commit` has less to sync. */
   datasync(): Promise<void>
   /** Syncs the file, gives it its name, syncs the folder. */
   commit(): Promise<void>
-  /** Gives up and removes what was written. Does nothing after `commit`. */
+  /** Removes the file. Does nothing after `commit`. */
   abort(): Promise<void>
 }
 
 /**
- * Opens a file that will replace the one at `path` as a whole, mode 0600.
+ * Opens a temporary file, mode 0600, that `commit` puts in the place of `path`.
  *
- * @param sweptAs The file whose sweep removes what is left of this one after a crash; by default itself.
- * @param isOwnersOfFolder Whether what root writes is given to the owner of the folder, who is to read it.
- * @throws the system's error when it cannot be made.
+ * @param sweptAs The file whose `sweepTemporaryFiles` also removes this one after a crash.
+ * @param isOwnersOfFolder Whether root gives the file to the owner of the folder.
  */
 export async function openAtomicFile(
   path: string,
@@ -35,7 +34,7 @@ export async function openAtomicFile(
   let isOpen = true
   let isInPlace = false
 
-  /** What the system says of an open file does not tell which it is. */
+  /** Adds the path, which errors of an open file do not tell. */
   function throwNaming(error: unknown): never {
     if (error instanceof Error && systemCode(error) !== undefined) error.message += ` "${path}"`
     throw error
@@ -71,7 +70,7 @@ export async function openAtomicFile(
   }
 }
 
-/** Makes an empty file beside `path`, mode 0600, under a name that `sweepTemporaryFiles` knows. */
+/** Makes an empty file beside `path`, mode 0600, with a name that `sweepTemporaryFiles` finds. */
 export async function openTemporaryFile(
   path: string,
   files: FileSystem = realFileSystem,
@@ -90,7 +89,7 @@ export async function openTemporaryFile(
   return { path: temporary, file }
 }
 
-/** Replaces the file at `path`, mode 0600: after a crash at any moment it holds the old content or the new, whole. */
+/** Replaces the file at `path`, mode 0600; a crash leaves the old content or the new, whole. */
 export async function writeAtomicFile(
   path: string,
   content: string | Uint8Array,
@@ -100,13 +99,12 @@ export async function writeAtomicFile(
   try {
     await file.write(content)
     await file.commit()
-  } catch (error) {
+  } finally {
     await file.abort()
-    throw error
   }
 }
 
-/** Writes every byte, however many calls it takes. */
+/** Repeats short writes until every byte is written. */
 export async function writeAll(file: OpenFile, bytes: Uint8Array, position: number): Promise<void> {
   let written = 0
   while (written < bytes.length) {
@@ -115,11 +113,7 @@ export async function writeAll(file: OpenFile, bytes: Uint8Array, position: numb
   }
 }
 
-/**
- * Fills a buffer from the start of a file, however many calls it takes.
- *
- * @returns How many bytes there were.
- */
+/** Reads the start of a file into `bytes`. @returns How many bytes were read; fewer only at the end of the file. */
 export async function readStart(file: OpenFile, bytes: Uint8Array): Promise<number> {
   let length = 0
   while (length < bytes.length) {
@@ -130,7 +124,7 @@ export async function readStart(file: OpenFile, bytes: Uint8Array): Promise<numb
   return length
 }
 
-/** Makes the names in a folder survive a power loss. Windows cannot sync a folder and keeps names by itself. */
+/** Makes the names in a folder durable. Windows cannot sync a folder, and does not need it. */
 export async function syncFolder(path: string, files: FileSystem = realFileSystem): Promise<void> {
   if (process.platform === 'win32') return
   const folder = await files.open(path, 'r')
@@ -141,17 +135,16 @@ export async function syncFolder(path: string, files: FileSystem = realFileSyste
   }
 }
 
-/** Removes a file; an absent one is fine. */
 export async function removeIfPresent(path: string, files: FileSystem = realFileSystem): Promise<void> {
   await ifPresent(files.unlink(path))
 }
 
-/** The file that a temporary one was to become; undefined when the name is not that of a temporary file. */
+/** The name that a temporary file would have got; undefined for other names. */
 export function temporaryFileOf(entry: string): string | undefined {
   return /^\.(.+)\.[0-9a-f]{12}\.tmp$/.exec(entry)?.[1]
 }
 
-/** Removes what writers of the named files left behind when they were killed. Only for the names' one writer. */
+/** Removes the temporary files that killed writers of `names` left. Only for the one writer of those files. */
 export async function sweepTemporaryFiles(
   folder: string,
   names: readonly string[],
@@ -161,12 +154,12 @@ export async function sweepTemporaryFiles(
     const name = temporaryFileOf(entry)
     if (name === undefined || !names.includes(name)) continue
     const path = join(folder, entry)
-    // A folder is none of ours.
+    // A folder of that name is not ours.
     if (!(await files.lstat(path)).isDirectory()) await files.unlink(path)
   }
 }
 
-/** What root writes must stay readable for the account that the server runs under: the owner of the folder. */
+/** As root, gives a file to the owner of the folder: the server runs under that account. */
 export async function giveToOwnerOf(folder: string, file: OpenFile, files: FileSystem): Promise<void> {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await files.stat(folder)

@@ -15,7 +15,7 @@ import {
   unfinishedName,
 } from './folder-replacement.ts'
 
-/** Every file that the program keeps in a data folder. */
+/** All files of a data folder but `auditFiles`. */
 export const dataFiles = {
   accounts: 'accounts.json',
   accountsLock: '.accounts-lock',
@@ -28,13 +28,13 @@ export const dataFiles = {
   snapshot: 'snapshot.json',
 } as const
 
-/** Files that only the owner of the folder writes; the others belong to whoever holds the accounts lock. */
+/** Written by the holder of `.lock`; the others by the holder of `.accounts-lock`. */
 const ownersFiles = [dataFiles.journal, dataFiles.journalOld, dataFiles.revocations, dataFiles.snapshot]
 
-/** Everything that makes up the state of a folder. */
+/** The files that a restore replaces. */
 export const stateFiles: readonly string[] = Object.values(dataFiles).filter((name) => !name.startsWith('.'))
 
-/** Who did what, the newest file first; a restore leaves them where they are. */
+/** The audit trail, newest file first; a restore leaves them in place. */
 export const auditFiles = [
   'audit.jsonl',
   'audit.1.jsonl',
@@ -45,10 +45,10 @@ export const auditFiles = [
 
 const dataFileNames: readonly string[] = [...Object.values(dataFiles), ...auditFiles]
 
-/** What may lie in a folder that is still nobody's. */
+/** Entries of a folder that still counts as empty. */
 const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
 
-/** What crashes and restores leave in a folder; it holds what the files hold that it comes from. */
+/** Left by crashes and restores; as secret as the data files. */
 const leftovers = [
   /^journal(?:\.old)?\.torn-\d+-[0-9a-f]+$/,
   /^\..+\.[0-9a-f]{12}\.tmp$/,
@@ -57,16 +57,14 @@ const leftovers = [
   unfinishedName,
 ]
 
-/** Where the files of a data folder lie. */
 export interface DataPaths {
   readonly path: string
-  /** Path of one of `dataFiles` or `auditFiles`. */
   file(name: (typeof dataFiles)[keyof typeof dataFiles] | (typeof auditFiles)[number]): string
 }
 
-/** A data folder that this process, and no other, writes. */
+/** A data folder that this process owns. */
 export interface DataFolder extends DataPaths {
-  /** The interrupted restore that was completed when the folder was opened. */
+  /** The interrupted restore that opening the folder completed. */
   readonly completedRestore: string | undefined
   release(): void
 }
@@ -76,13 +74,11 @@ export function dataPaths(path: string): DataPaths {
 }
 
 /**
- * Makes the folder if it is missing and private if it is empty (0700), checks it as `checkDataFolder` does, and takes
- * it over. A restore that was interrupted is completed.
- *
- * What the program does not know lies in it untouched.
+ * Makes the folder if it is missing, makes it private (0700) if it is empty, checks it, locks it, and completes an
+ * interrupted restore. Leaves unknown files alone.
  *
  * @throws {FolderInUseError} if another process owns it.
- * @throws {FolderRefusedError} if it cannot be written, or if it, or a file in it, is of the wrong kind or open to others.
+ * @throws {FolderRefusedError} if it cannot be written; also as `checkDataFolder` does.
  */
 export async function openDataFolder(path: string, files: FileSystem = realFileSystem): Promise<DataFolder> {
   await makeFolder(path, files)
@@ -104,12 +100,9 @@ export async function openDataFolder(path: string, files: FileSystem = realFileS
   }
 }
 
-/**
- * Brings a folder into order before anything of it is believed: what a killed process left half done is completed or
- * removed. Only for its owner.
- */
+/** Completes or removes what a killed process left half done. Only for the owner of the folder, before it reads. */
 export async function settleFolder(path: string, files: FileSystem = realFileSystem): Promise<void> {
-  // Names that a killed process left may not be on disk yet, and what is built on them would go with them.
+  // First, because later steps rely on names that a killed process may not have synced.
   await syncFolder(path, files)
   await finishReplacement(path, stateFiles, files)
   await sweepReplacements(path, files)
@@ -117,7 +110,7 @@ export async function settleFolder(path: string, files: FileSystem = realFileSys
 }
 
 /**
- * Checks that a folder is private, each data file in it plain and private, and each leftover private; changes nothing.
+ * Checks that a folder and its leftovers are private, and its data files private and plain. Changes nothing.
  *
  * @throws {FolderRefusedError} naming path, owner, mode and the command that mends it.
  */
@@ -125,15 +118,11 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
   const folder = await files.stat(path)
   if (!folder.isDirectory()) throw refused(path, 'it is not a folder', folder, 'name a folder with --data')
   const entries = await files.readdir(path).catch((error: unknown) => {
-    throw refused(
-      path,
-      `it cannot be read (${systemCode(error)})`,
-      folder,
-      'run as its owner, or name another',
-    )
+    const reason = `it cannot be read (${systemCode(error)})`
+    throw refused(path, reason, folder, 'run as its owner, or name another')
   })
   if (isOpenToOthers(folder.mode)) {
-    // Whatever else lies there may be for others to get at.
+    // A chmod could take other programs' files away from their users.
     const isOwn = entries.some((entry) => dataFileNames.includes(entry))
     const command = `run: chmod 700 ${quoteForShell(path)}`
     const advice = isOwn
@@ -145,7 +134,7 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
     const isData = dataFileNames.includes(entry)
     if (!isData && !leftovers.some((name) => name.test(entry))) continue
     const entryPath = join(path, entry)
-    // A server beside may have moved it meanwhile.
+    // A running server may have moved it.
     const found = await ifPresent(files.lstat(entryPath))
     if (found === undefined) continue
     if (isData && !found.isFile()) throw refused(entryPath, 'it is not a plain file', found, 'move it away')
@@ -157,11 +146,7 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
   }
 }
 
-/**
- * For those who do not own the folder: its files are not to be relied on while a restore is half done.
- *
- * @throws {FolderRefusedError}
- */
+/** For readers that do not own the folder. @throws {FolderRefusedError} while a restore is half done. */
 export async function checkNotRestoring(path: string, files: FileSystem = realFileSystem): Promise<void> {
   const entry = findUnfinishedReplacement(await files.readdir(path))
   if (entry === undefined) return
@@ -170,19 +155,19 @@ export async function checkNotRestoring(path: string, files: FileSystem = realFi
   )
 }
 
-/** A folder of one's own that is empty so far, as a fresh clone or mount has it, is made private instead of refused. */
+/** Makes an empty folder of this account private instead of refusing it: a fresh clone or mount is often open. */
 async function closeIfEmpty(path: string, files: FileSystem): Promise<void> {
   const { mode, uid } = await files.stat(path)
-  if (!isOpenToOthers(mode) || isSticky(mode) || uid !== process.getuid?.()) return
+  // A sticky folder is shared by all accounts, such as /dev/shm.
+  const isSticky = (mode & 0o1000) !== 0
+  if (!isOpenToOthers(mode) || isSticky || uid !== process.getuid?.()) return
   const entries = await files.readdir(path).catch(() => undefined)
   if (entries?.every((entry) => harmlessEntries.has(entry))) await files.chmod(path, 0o700)
 }
 
 /**
- * Takes one of the locks of a folder.
- *
- * @returns undefined when somebody else holds it.
- * @throws {FolderRefusedError} if the folder cannot be written, or the file is none that can be locked.
+ * @returns undefined when somebody else holds the lock.
+ * @throws {FolderRefusedError} if the folder cannot be written, or the file cannot be locked.
  */
 export async function takeLock(
   folder: string,
@@ -204,19 +189,15 @@ export async function takeLock(
   }
 }
 
-/** Throws an error as it is, or as FolderRefusedError when the system has denied this account some path. */
+/** Throws the error; as FolderRefusedError, with advice, when the system has denied this account a path. */
 export async function throwExplained(error: unknown, files: FileSystem = realFileSystem): Promise<never> {
   const code = systemCode(error) ?? ''
   const isDenied = ['EACCES', 'EPERM', 'EROFS'].includes(code)
   if (!isDenied || !(error instanceof Error && 'path' in error && typeof error.path === 'string')) throw error
   const { path, found } = await findInTheWay(error.path, files)
   if (code === 'EROFS') {
-    throw refused(
-      path,
-      'it cannot be written (EROFS)',
-      found,
-      'mount it for writing, or name another with --data',
-    )
+    const advice = 'mount it for writing, or name another with --data'
+    throw refused(path, 'it cannot be written (EROFS)', found, advice)
   }
   const isOwn = found?.uid === process.getuid?.()
   const command = `run: chmod ${found?.isDirectory() ? 700 : 600} ${quoteForShell(path)}`
@@ -224,14 +205,12 @@ export async function throwExplained(error: unknown, files: FileSystem = realFil
   throw refused(path, `this account has no permission (${code})`, found, advice)
 }
 
-/** The path itself, or, when it cannot be looked at or is still to be made, the folder around it. */
-async function findInTheWay(
-  path: string,
-  files: FileSystem,
-): Promise<{ path: string; found: Stats | undefined }> {
-  const found = await files.lstat(path).catch(() => undefined)
-  const isLast = found !== undefined || path === dirname(path)
-  return isLast ? { path, found } : findInTheWay(dirname(path), files)
+/** The path itself, or else its nearest parent for which `lstat` works. */
+async function findInTheWay(denied: string, files: FileSystem) {
+  for (let path = denied; ; path = dirname(path)) {
+    const found = await files.lstat(path).catch(() => undefined)
+    if (found !== undefined || path === dirname(path)) return { path, found }
+  }
 }
 
 async function makeFolder(path: string, files: FileSystem): Promise<void> {
@@ -246,7 +225,7 @@ async function makeFolder(path: string, files: FileSystem): Promise<void> {
   }
 }
 
-/** Makes a folder and its missing parents, and tells which. Node's own way to do so never ends below /proc. */
+/** Makes a folder and its missing parents, and returns their paths. Node's recursive mkdir never ends below /proc. */
 async function makeMissing(path: string, files: FileSystem): Promise<string[]> {
   try {
     await files.mkdir(path, 0o700)
@@ -259,11 +238,6 @@ async function makeMissing(path: string, files: FileSystem): Promise<string[]> {
     await files.mkdir(path, 0o700)
     return [...parents, path]
   }
-}
-
-/** Such a folder is there for everybody, /dev/shm for example. */
-function isSticky(mode: number): boolean {
-  return (mode & 0o1000) !== 0
 }
 
 function isOpenToOthers(mode: number): boolean {

@@ -3,31 +3,29 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { systemCode } from '../errors.ts'
 
-/** A lock that the kernel drops when the process ends, however it ends. */
+/** A lock that the kernel drops when the process ends. */
 export interface FileLock {
   release(): void
 }
 
 const SQLITE_BUSY = 5
 
-// A collected database object would close its file and so drop the lock.
+// Keeps the database objects: collecting one would close its file and drop the lock.
 const held = new Set<DatabaseSync>()
 
 /**
- * Takes the one lock on a file, making the file if it is missing.
+ * Locks a file, which is made if missing, through an exclusive SQLite transaction that is never committed: that works
+ * across containers and needs no clean-up. The process must not open the file elsewhere: closing it drops the lock.
  *
- * The lock is SQLite's own, through an exclusive transaction that is never committed: it works across containers and
- * needs no clean-up. The process must not open the file in any other way, because closing it would drop the lock.
- *
- * @returns undefined when another process, or this one, holds it.
+ * @returns undefined when another process, or this one, holds the lock.
  */
 export function lockFile(path: string): FileLock | undefined {
   makeFile(path)
-  // An import would keep a test file from telling an older Node, which has no SQLite, that it is the wrong one.
+  // Not an import: on an older Node, without SQLite, tests could not report the wrong version.
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const database = new DatabaseSync(path)
   try {
-    // The write, which is never committed, fails on a file that can only be read: two readers would both get in.
+    // The uncommitted write fails on a read-only file, which two processes could otherwise lock at once.
     database.exec('PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version=1')
   } catch (error) {
     database.close()
@@ -43,8 +41,8 @@ export function lockFile(path: string): FileLock | undefined {
 }
 
 /**
- * A lock file that root makes must not keep the account out that the server runs under. Only what was just made is
- * given away: by the name alone, the owner of the folder could have any file of root's given to it.
+ * As root, gives a new lock file to the owner of the folder, under whose account the server runs. Never an existing
+ * file: the owner of the folder could put a link to any file of root's there.
  */
 function makeFile(path: string) {
   let file: number

@@ -1,25 +1,8 @@
 import type { Stats } from 'node:fs'
-import {
-  access,
-  chmod,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rmdir,
-  stat,
-  unlink,
-} from 'node:fs/promises'
+import fs from 'node:fs/promises'
 
-/** What the program does with an open file. */
 export interface OpenFile {
-  /**
-   * May write less than asked without an error; see `writeAll`.
-   *
-   * @param position null for the end of a file that is opened for appending.
-   */
+  /** May write less than asked; see `writeAll`. @param position null appends, in a file opened for that. */
   write(
     bytes: Uint8Array,
     offset: number,
@@ -35,7 +18,7 @@ export interface OpenFile {
   close(): Promise<void>
 }
 
-/** Everything that the program asks of the file system: the one seam at which tests make disks fail. */
+/** All access to the file system goes through this, so that tests can make it fail. */
 export interface FileSystem {
   open(path: string, flags: string, mode?: number): Promise<OpenFile>
   readFile(path: string): Promise<Buffer>
@@ -45,19 +28,18 @@ export interface FileSystem {
   rmdir(path: string): Promise<void>
   chmod(path: string, mode: number): Promise<void>
   readdir(path: string): Promise<string[]>
-  /** Rejects unless this account may do what `mode` says, as in `fs.constants`. */
+  /** @param mode From `fs.constants`. */
   access(path: string, mode: number): Promise<void>
   stat(path: string): Promise<Stats>
   lstat(path: string): Promise<Stats>
 }
 
-/** The file system of the machine. */
 export const realFileSystem: FileSystem = {
   async open(path, flags, mode) {
-    const file = await open(path, flags, mode)
+    const file = await fs.open(path, flags, mode)
     return {
       write: (bytes, offset, length, position) => file.write(bytes, offset, length, position),
-      // A bad sector is to be found by the name of its file.
+      // Node's error of a bad sector names no file.
       read: (bytes, offset, length, position) =>
         file.read(bytes, offset, length, position).catch((error: unknown) => {
           if (error instanceof Error) error.message += ` "${path}" at byte ${position}`
@@ -71,14 +53,14 @@ export const realFileSystem: FileSystem = {
       close: () => file.close(),
     }
   },
-  readFile: (path) => readFile(path),
-  rename,
-  unlink,
-  mkdir: (path, mode) => mkdir(path, mode),
-  rmdir: (path) => rmdir(path),
-  chmod,
-  readdir: (path) => readdir(path),
-  access,
-  stat: (path) => stat(path),
-  lstat: (path) => lstat(path),
+  readFile: (path) => fs.readFile(path),
+  rename: fs.rename,
+  unlink: fs.unlink,
+  mkdir: (path, mode) => fs.mkdir(path, mode),
+  rmdir: (path) => fs.rmdir(path),
+  chmod: fs.chmod,
+  readdir: (path) => fs.readdir(path),
+  access: fs.access,
+  stat: (path) => fs.stat(path),
+  lstat: (path) => fs.lstat(path),
 }

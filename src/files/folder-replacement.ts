@@ -5,24 +5,23 @@ import { giveToOwnerOf, syncFolder } from './atomic-file.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
 
 /**
- * New files that are to take the place of those in a folder, all or none, whenever the process ends.
+ * Replaces the files of a folder, all or none, also across a crash.
  *
- * They are written into a folder within that folder, whose name tells how far things are: `.restore-….tmp` while they
- * are written, `restore-….begun` once they are complete and the old files go aside, `restore-….cleared` while they
- * move in. From `begun` on there is no way back, and `finishReplacement` goes on wherever it was interrupted.
+ * The new files are written into a subfolder, whose name is the phase: `.restore-….tmp` while they are written,
+ * `restore-….begun` while the old files move aside, `restore-….cleared` while the new files move in. `begun` is the
+ * commit; from then on `finishReplacement` continues after any interruption.
  */
 export interface Replacement {
-  /** The folder to write the new files into. */
+  /** The subfolder for the new files. */
   readonly path: string
-  /** From now on the new files count; to be followed by `finishReplacement`, which makes that durable. */
+  /** The new files count from now on; call `finishReplacement` next, which makes that durable. */
   commit(): Promise<void>
-  /** Removes the new files. */
   abort(): Promise<void>
 }
 
 const stampPattern = String.raw`\d{8}T\d{6}Z-[0-9a-f]{6}`
 export const unfinishedName = new RegExp(`^\\.restore-${stampPattern}\\.tmp$`)
-/** What was in the folder before, kept aside. */
+/** Holds the old files. */
 export const asideName = new RegExp(`^before-restore-${stampPattern}$`)
 export const committedName = new RegExp(`^restore-(${stampPattern})\\.(begun|cleared)$`)
 
@@ -45,10 +44,10 @@ export async function prepareReplacement(
 }
 
 /**
- * Completes a replacement that was committed, if there is one.
+ * Completes a committed replacement, if there is one.
  *
- * @param names The files that make up the folder's state; whatever of them is there goes aside.
- * @returns The folder that keeps the old files; undefined when nothing was there to be completed, or to be kept.
+ * @param names The files to move aside, where present.
+ * @returns The folder with the old files; undefined without a replacement or without old files.
  */
 export async function finishReplacement(
   folder: string,
@@ -70,12 +69,12 @@ export async function finishReplacement(
   return (await files.readdir(folder)).includes(`before-restore-${stamp}`) ? aside : undefined
 }
 
-/** The name of a replacement that is committed and not yet finished. */
+/** The name of a committed, unfinished replacement. */
 export function findUnfinishedReplacement(entries: readonly string[]): string | undefined {
   return entries.find((entry) => committedName.test(entry))
 }
 
-/** Removes what replacements left behind that were never committed. */
+/** Removes replacements that were never committed. */
 export async function sweepReplacements(folder: string, files: FileSystem = realFileSystem): Promise<void> {
   for (const entry of await files.readdir(folder)) {
     if (unfinishedName.test(entry)) await removeFolder(join(folder, entry), files)
@@ -86,10 +85,10 @@ async function putAside(folder: string, names: readonly string[], aside: string,
   const old = (await files.readdir(folder)).filter((entry) => names.includes(entry))
   if (old.length === 0) return
   await makeFolderIn(folder, aside, files)
-  // What moves in is only as safe as the name of the folder.
+  // The folder's own name must be durable before files move into it.
   await syncFolder(folder, files)
   for (const name of old) await files.rename(join(folder, name), join(aside, name))
-  // The place that a name comes to goes to disk before the place that it leaves.
+  // The target folder first: in the other order, a power loss could drop a file from both.
   await syncFolder(aside, files)
   await syncFolder(folder, files)
 }
@@ -102,7 +101,7 @@ async function moveIn(folder: string, from: string, files: FileSystem) {
   await syncFolder(folder, files)
 }
 
-/** A folder that is there already may have been left before it got its owner. */
+/** Also sets the owner of an existing folder: a crash may have left it without. */
 async function makeFolderIn(folder: string, path: string, files: FileSystem) {
   await files.mkdir(path, 0o700).catch((error: unknown) => {
     if (systemCode(error) !== 'EEXIST') throw error
@@ -117,7 +116,7 @@ async function makeFolderIn(folder: string, path: string, files: FileSystem) {
 
 async function removeFolder(path: string, files: FileSystem) {
   try {
-    // An empty one may be another account's, which cannot be looked into and yet be removed.
+    // Tried first: an empty folder of another account can be removed, but not read.
     return await files.rmdir(path)
   } catch (error) {
     if (systemCode(error) !== 'ENOTEMPTY') throw error

@@ -10,26 +10,24 @@ import type { JsonDocument } from './json-document.ts'
 export interface FollowOptions<Content> {
   readonly path: string
   readonly document: Pick<JsonDocument<Content>, 'read'>
-  /** What the file held a moment ago. */
+  /** The content as last read. */
   readonly content: Content
-  /** What the log calls it: "accounts". */
+  /** For the log: "accounts". */
   readonly name: string
-  /** Called with each other content, once it is on disk. */
+  /** Called with each new content, once it is durable. */
   takeUp(content: Content): void
   readonly log: Log
   readonly files: FileSystem
 }
 
 /**
- * Follows a file that other processes replace: a change is taken up within CREDENTIALS_POLL_MS. A file that cannot be read
- * changes nothing and is logged; one that is damaged or missing only once.
- *
- * @returns Ends the following.
+ * Polls a file that other processes replace, every CREDENTIALS_POLL_MS. An unreadable, damaged or missing file is
+ * logged and changes nothing. Returns a function that stops the polling.
  */
 export function followDocument<Content>(options: FollowOptions<Content>): () => void {
   const { path, document, name, takeUp, log, files } = options
   let { content } = options
-  // Undefined at first: the file may have changed since the content was read.
+  // Undefined at first, because the file may have changed since `content` was read.
   let lookTaken: string | undefined
   let isLooking = false
   let isClosed = false
@@ -43,7 +41,7 @@ export function followDocument<Content>(options: FollowOptions<Content>): () => 
     isLooking = true
     let now: string | undefined
     try {
-      // Taken before the content, so that a change in between is seen the next time.
+      // Before the content, so that a change in between is seen by the next poll.
       now = await lookOf(path, files)
       if (now === lookTaken) return
       await compare(await document.read())
@@ -51,14 +49,14 @@ export function followDocument<Content>(options: FollowOptions<Content>): () => 
       toldReason = undefined
     } catch (error) {
       tell(String(error))
-      // Any other failure may pass without a change of the file.
+      // Other errors may pass without a change of the file, so the next poll reads again.
       if (error instanceof DamagedFileError) lookTaken = now
     } finally {
       isLooking = false
     }
   }
 
-  /** Once, however often it is tried again. */
+  /** Logs each reason once in a row. */
   function tell(reason: string) {
     if (reason !== toldReason)
       log.error(`${name}_not_taken_up`, { reason, in_force: `the ${name} from before` })
@@ -69,7 +67,7 @@ export function followDocument<Content>(options: FollowOptions<Content>): () => 
     if (changed === undefined)
       return log.error(`${name}_missing`, { file: path, in_force: `the ${name} from before` })
     if (isDeepStrictEqual(changed, content)) return
-    // Its writer may not have come to that: nobody is to see what a crash could take back.
+    // The writer may not have synced yet; take up nothing that a crash could undo.
     await syncFolder(dirname(path), files)
     if (isClosed) return
     content = changed
@@ -82,7 +80,7 @@ export function followDocument<Content>(options: FollowOptions<Content>): () => 
   }
 }
 
-/** What differs when a file has been replaced. */
+/** Differs once the file was replaced. */
 async function lookOf(path: string, files: FileSystem): Promise<string> {
   const found = await ifPresent(files.stat(path))
   return found === undefined ? 'missing' : `${found.ino} ${found.mtimeMs} ${found.size}`

@@ -4,20 +4,20 @@ import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
 import { writeAtomicFile } from './atomic-file.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
 
-/** A small JSON file of one kind, with a checksum over its content. */
+/** A small JSON file with a checksum. */
 export interface JsonDocument<Content> {
-  /** Undefined when there is no file. Throws DamagedFileError when it is not what was written. */
+  /** Undefined when there is no file. @throws {DamagedFileError} */
   read(): Promise<Content | undefined>
-  /** Replaces the whole file, durably. */
+  /** Replaces the file, durably. */
   write(content: Content): Promise<void>
 }
 
 const VERSION = 1
 
 /**
- * @param format What the file is, as it says itself: "connbook accounts".
- * @param parse Turns unknown content into the type, or throws.
- * @param advice What an operator can do when the file is damaged.
+ * @param format The file's member `format`: "connbook accounts".
+ * @param parse Throws for content of the wrong form.
+ * @param advice For the operator, when the file is damaged.
  */
 export function createJsonDocument<Content>(
   path: string,
@@ -28,7 +28,7 @@ export function createJsonDocument<Content>(
 ): JsonDocument<Content> {
   return {
     async read() {
-      // Reading a pipe would wait for a writer, and hold a thread up meanwhile.
+      // Reading a pipe would block a thread until somebody writes.
       if ((await ifPresent(files.lstat(path)))?.isFile() === false)
         throw new DamagedFileError(path, 0, 'it is not a plain file', advice)
       const bytes = await ifPresent(files.readFile(path))
@@ -45,7 +45,7 @@ export function createJsonDocument<Content>(
   }
 
   function openEnvelope(text: string): unknown {
-    // The parser's own message would quote the text, and these files hold secrets.
+    // These files hold secrets, which the message of JSON.parse would quote.
     const envelope = parseJson(text)
     if (!isObject(envelope) || envelope.format !== format) throw new SyntaxError(`it is no "${format}" file`)
     const { format: _, version, checksum: sum, content, ...others } = envelope
@@ -57,12 +57,12 @@ export function createJsonDocument<Content>(
   }
 }
 
-/** What a file of a format holds around its content. */
+/** The envelope around the content of a file. */
 export function seal<Content>(format: string, content: Content) {
   return { format, version: VERSION, checksum: checksum(content), content }
 }
 
-/** Over the compact form, so that a file may be looked at and indented by any tool. */
+/** Over the compact form, so that the file may be reformatted. */
 function checksum(content: unknown): string {
   return crc32(JSON.stringify(content) ?? '')
     .toString(16)

@@ -1,17 +1,16 @@
 import { LINE_BYTES_MAX } from '../limits.ts'
 import type { OpenFile } from './file-system.ts'
 
-/** Of the first read, which is enough for most files, and of those behind it. */
+/** The first read is smaller: it is enough for most files. */
 const FIRST_CHUNK_BYTES = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
 const NEWLINE = 0x0a
 
 /**
- * Reads a file of lines from its start, without ever holding all of it.
+ * Reads a file line by line, in chunks.
  *
- * `visit` gets each line without its newline, the offset of its first byte, and whether it is whole: it is not when
- * the file ends without a newline, or when it is longer than LINE_BYTES_MAX (then `line` is empty). The bytes are
- * only valid during the call.
+ * @param visit Gets each line without its newline, valid only during the call, and its offset in bytes. `isWhole` is
+ *   false for a last line without a newline, and for a line above LINE_BYTES_MAX (then `line` is empty).
  */
 export async function forEachLine(
   file: OpenFile,
@@ -33,12 +32,8 @@ export async function forEachLine(
     for (;;) {
       const newline = chunk.indexOf(NEWLINE, start)
       if (newline === -1 || newline >= bytesRead) break
-      const lineBytes = restBytes + newline - start
-      visit(
-        takeLine(chunk.subarray(start, newline)),
-        position + start - restBytes,
-        lineBytes <= LINE_BYTES_MAX,
-      )
+      const end = chunk.subarray(start, newline)
+      visit(takeLine(end), position + start - restBytes, restBytes + end.length <= LINE_BYTES_MAX)
       rest = []
       restBytes = 0
       start = newline + 1

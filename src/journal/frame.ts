@@ -3,15 +3,15 @@ import { crc32 } from 'node:zlib'
 /**
  * One line of a journal: `<crc32> <length> <first revision> <JSON array>`.
  *
- * The checksum covers everything behind it and is chained: it starts from the checksum of the line before. So a line
- * proves its predecessor, and a line that was moved, doubled or taken from another journal does not fit.
+ * The checksum covers the rest of the line and starts from the checksum of the line before. This chain detects lines
+ * that were moved, repeated or taken from another journal.
  */
 export interface Frame {
   readonly storedCrc: number
   readonly firstRevision: number
   /** JSON of the array of changes. */
   readonly json: Buffer
-  /** The checksum that this line would have behind a line with checksum `previousCrc`. */
+  /** The checksum that this line must have after one with `previousCrc`. */
   crcAfter(previousCrc: number): number
 }
 
@@ -21,9 +21,9 @@ export function encodeFrame(previousCrc: number, firstRevision: number, json: st
   return { crc, bytes: Buffer.from(`${crc.toString(16).padStart(8, '0')} ${covered}\n`) }
 }
 
-/** Takes a line apart without believing it; undefined when it does not even have the form of a frame. */
+/** Splits a line without checking its checksum; undefined when it has not the form of a frame. */
 export function parseFrame(line: Buffer): Frame | undefined {
-  const match = matchStart(line)
+  const match = /^([0-9a-f]{8}) (\d{1,10}) (\d{1,16}) /.exec(line.toString('latin1', 0, 40))
   if (match === null) return undefined
   const json = line.subarray(match[0].length)
   if (json.length !== Number(match[2])) return undefined
@@ -35,15 +35,11 @@ export function parseFrame(line: Buffer): Frame | undefined {
   }
 }
 
-/** The frame at the end of a line in which the newline before it was lost, with whatever stood there. */
+/** The frame at the end of a damaged line, where the newline before the frame was lost. */
 export function parseLastFrame(line: Buffer): Frame | undefined {
   for (const { index } of line.toString('latin1').matchAll(/[0-9a-f]{8} \d{1,10} \d{1,16} (?=\[)/g)) {
     const frame = parseFrame(line.subarray(index))
     if (frame !== undefined) return frame
   }
   return undefined
-}
-
-function matchStart(line: Buffer): RegExpExecArray | null {
-  return /^([0-9a-f]{8}) (\d{1,10}) (\d{1,16}) /.exec(line.toString('latin1', 0, 40))
 }

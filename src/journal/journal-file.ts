@@ -16,7 +16,7 @@ import {
 
 const COPY_BYTES = 64 * 1024
 
-/** The open file and where its good part ends. */
+/** The open file and the end of its valid part. */
 export interface JournalPosition {
   readonly file: OpenFile
   readonly size: number
@@ -24,13 +24,10 @@ export interface JournalPosition {
   readonly revision: number
 }
 
-/** The bytes of a new journal: its header, and the changes that it begins with. */
+/** Encodes the header and the first changes of a new journal. */
 export function encodeJournalStart(header: JournalHeader, changes: readonly unknown[]) {
-  let { crc, bytes } = encodeFrame(
-    0,
-    header.after,
-    JSON.stringify([{ journal: JOURNAL_VERSION, store: header.store }]),
-  )
+  const start = JSON.stringify([{ journal: JOURNAL_VERSION, store: header.store }])
+  let { crc, bytes } = encodeFrame(0, header.after, start)
   const frames = [bytes]
   let revision = header.after
   for (let first = 0; first < changes.length; first += FRAME_CHANGES_MAX) {
@@ -42,23 +39,19 @@ export function encodeJournalStart(header: JournalHeader, changes: readonly unkn
   return { bytes: Buffer.concat(frames), crc, revision }
 }
 
-/** Makes an empty journal, durably, in the place of whatever is there. */
+/** Replaces the file at `path` with an empty journal, durably. */
 export function createJournalFile(path: string, header: JournalHeader, files: FileSystem): Promise<void> {
   return writeAtomicFile(path, encodeJournalStart(header, []).bytes, files)
 }
 
-/** A journal file that was opened and is still to be read. */
+/** An open journal file, before it is read. */
 export interface JournalFile {
   readonly path: string
   readonly file: OpenFile
   readonly header: JournalHeader
-  /**
-   * Reads every change, and changes nothing.
-   *
-   * @throws {DamagedFileError} as `readJournal` does.
-   */
+  /** See `readJournal`. */
   read(visit: (change: unknown, revision: number) => void): Promise<JournalEnd>
-  /** Makes the good part durable, cuts off what is behind it, and keeps that in a file beside the journal. */
+  /** Makes the valid part durable and moves a torn tail to a file beside the journal. */
   cut(end: JournalEnd, log: Log): Promise<JournalPosition>
   close(): Promise<void>
 }
@@ -66,9 +59,9 @@ export interface JournalFile {
 /**
  * Opens a journal and reads its header.
  *
- * @param flags `r` to look only, when another process may be writing; then nothing can be cut.
+ * @param flags `r` when another process may be writing; then `cut` fails.
  * @returns undefined when there is no such file.
- * @throws {DamagedFileError} when the file is no journal.
+ * @throws {DamagedFileError} as `readJournalHeader` does.
  */
 export async function openJournalFile(
   path: string,
@@ -86,7 +79,7 @@ export async function openJournalFile(
       read: (visit) => readJournal(path, file, header, visit),
       async cut(end, log) {
         if (end.tornBytes > 0) await setTornTailAside(path, file, end, files, log)
-        // A killed process may have written what was read and not synced it; power loss must not take it back.
+        // A killed process may not have synced what was read here; a later power loss must not undo it.
         else await file.datasync()
         return { file, size: end.size, crc: end.crc, revision: end.revision }
       },

@@ -6,17 +6,15 @@ import { checkMembers, isObject, parseJson } from '../json.ts'
 import { quoteForShell } from '../shell.ts'
 import { type Frame, parseFrame, parseLastFrame } from './frame.ts'
 
-/** What the first line of a journal says. */
 export interface JournalHeader {
-  /** Id of the store that the journal belongs to. */
   readonly store: string
-  /** The journal holds the changes after this revision. */
+  /** Revision before the first change. */
   readonly after: number
 }
 
-/** Where the good part of a journal ends. */
+/** The end of the valid part of a journal. */
 export interface JournalEnd {
-  /** Bytes of the good part. */
+  /** Bytes of the valid part. */
   readonly size: number
   /** Checksum of its last line. */
   readonly crc: number
@@ -24,7 +22,7 @@ export interface JournalEnd {
   readonly revision: number
   /** Revision before its last line. */
   readonly beforeLast: number
-  /** Bytes behind the good part: a frame that was being written when the process or the power went. */
+  /** Bytes of the torn tail: a frame that a crash cut off, or that is being written. */
   readonly tornBytes: number
 }
 
@@ -32,11 +30,7 @@ export const JOURNAL_VERSION = 1
 
 const HEADER_BYTES_MAX = 1024
 
-/**
- * Reads the first line of a journal.
- *
- * @throws {DamagedFileError} when it is no header, or one of a version that this program does not read.
- */
+/** @throws {DamagedFileError} when the first line is no header, or one of an unknown version. */
 export async function readJournalHeader(path: string, file: OpenFile): Promise<JournalHeader> {
   const start = Buffer.alloc(HEADER_BYTES_MAX)
   const newline = start.subarray(0, await readStart(file, start)).indexOf('\n')
@@ -60,12 +54,12 @@ function parseHeader(input: unknown): string {
 }
 
 /**
- * Reads a journal and hands over each change with its revision.
+ * Visits each change with its revision.
  *
- * One frame is on its way to the disk at a time, so only the last one can be half-written. Anything bad with a frame
- * behind it that goes on where the good part ends, or later, is damage.
+ * Frames are written one at a time, so only the last can be torn. A bad line is damage when a frame after it continues
+ * the valid part, or has a later revision.
  *
- * @throws {DamagedFileError} with the offset of the bad frame.
+ * @throws {DamagedFileError} with the offset of the first bad line.
  */
 export async function readJournal(
   path: string,
@@ -109,7 +103,7 @@ export async function readJournal(
     return new DamagedFileError(path, offset, reason, advice, { cause })
   }
 
-  /** Its checksum cannot be tried without the lost frame before it, but no torn write looks like this. */
+  /** Its checksum needs the lost frame before it, so this checks the form; a torn write cannot have it. */
   function isBeyondNext(frame: Frame): boolean {
     return frame.firstRevision > revision + 1 && parseArray(frame.json) !== undefined
   }

@@ -18,39 +18,39 @@ import type { JournalPosition } from './journal-file.ts'
 import { putNextFile } from './next-file.ts'
 import { recoverPatiently } from './recovery-loop.ts'
 
-/** Errors that pass when somebody makes room. */
+/** Errors that end once there is room again. */
 const FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
-/** Checksum, length, revision and brackets around the changes of a frame. */
+/** Checksum, length, revision, spaces and newline of a frame. */
 const FRAME_START_BYTES_MAX = 40
 
 const SYNC_BOUNDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ]
 
-/** What a journal has written and synced since it was opened. */
+/** Counted since the journal was opened. */
 export interface JournalActivity {
   readonly frames: Counter
   readonly changes: Counter
-  /** Of each frame's `fdatasync`. */
+  /** Of the `fdatasync` of each frame. */
   readonly syncSeconds: Histogram
 }
 
-/** The state that a journal keeps. */
+/** The owner of the state that the journal makes durable. */
 export interface JournalOwner<Change> {
-  /** A change as compact JSON. */
+  /** Compact JSON. */
   encode(change: Change): string
-  /** Puts a change, now durable, into the state. Called in the order of revisions. */
+  /** Applies a durable change to the state. Called in the order of revisions. */
   apply(change: Change, revision: number): void
-  /** Every change that was appended and not yet applied is refused. Called before their promises reject. */
+  /** All appended changes that are not applied yet are refused. Called before their promises reject. */
   refuse(): void
-  /** Called after the disk failed, until it succeeds: writes the whole state to new files, with `restart`. */
+  /** Writes the whole state to new files, with `restart`. Called after the disk failed, until it succeeds. */
   recover(): Promise<void>
 }
 
 interface Waiting<Change> {
   readonly changes: readonly Change[]
-  /** JSON of changes that belong together: they get a frame of their own. */
+  /** Of changes that must be in one frame. */
   readonly json: string | undefined
   resolve(): void
   reject(error: Error): void
@@ -59,8 +59,7 @@ interface Waiting<Change> {
 /**
  * An append-only file of changes with group commit: the changes that arrive during one `fdatasync` share the next.
  *
- * One frame is in flight at a time. A change is applied, and its promise resolved, after the `fdatasync` that covers
- * it and not before.
+ * One frame is in flight at a time. A change is applied, and its promise resolved, only after its `fdatasync`.
  */
 export class Journal<Change> {
   readonly path: string
@@ -79,7 +78,7 @@ export class Journal<Change> {
   #running: Promise<void> | undefined
   #recovery: Promise<void> | undefined
   #isFailed = false
-  /** Whether the last change was refused; only the first of several refusals is logged. */
+  /** Whether the last change was refused; only the first refusal in a row is logged. */
   #isRefusing = false
   readonly #closing = new AbortController()
 
@@ -104,7 +103,7 @@ export class Journal<Change> {
     return this.#position.revision
   }
 
-  /** Bytes of the journal file. */
+  /** Bytes of the file. */
   get size(): number {
     return this.#position.size
   }
@@ -115,21 +114,21 @@ export class Journal<Change> {
   }
 
   /**
-   * Resolves once the change is on disk and applied. Rejects with StorageFullError if there is no room (the file has
-   * been cut back and a later call may succeed), with StorageUnavailableError if the disk failed.
+   * Resolves once the change is durable and applied. Rejects with StorageFullError if there is no room (a later call
+   * may succeed), and with StorageUnavailableError if the disk fails.
    *
    * @throws {StorageUnavailableError} at once if the disk failed before.
-   * @throws {OverloadedError} at once if WAITING_CHANGES_MAX changes are waiting already.
+   * @throws {OverloadedError} at once if WAITING_CHANGES_MAX changes are waiting.
    */
   append(change: Change): Promise<void> {
     return this.#enqueue([change])
   }
 
   /**
-   * The same for changes that are stored all or not at all: they become one frame, whatever ends the process.
+   * Appends changes, all or none, as one frame.
    *
    * @param changes At least one.
-   * @throws {TooManyChangesError} at once if the frame would be too long to be read again. Also what `append` throws.
+   * @throws {TooManyChangesError} at once if the frame would exceed LINE_BYTES_MAX. Also as `append` does.
    */
   appendTogether(changes: readonly Change[]): Promise<void> {
     const json = this.#encode(changes)
@@ -149,25 +148,25 @@ export class Journal<Change> {
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#waiting.push({ changes, json, resolve, reject })
-    this.#run()
+    this.#running ??= this.#work()
     return promise
   }
 
   /**
-   * Goes on in a new file, between two frames.
+   * Switches to a new file, between two frames.
    *
-   * @param changes Tells, at that moment, what the new file begins with; this gets new revisions and is not applied.
-   * @param keepAs The name that the old file gets; without it the new file takes its place.
+   * @param changes Called then; the new file begins with these changes, which get new revisions and are not applied.
+   * @param keepAs New path of the old file; without it the old file is replaced.
    * @throws the system's error; then the old file is still in use.
    */
   restart(changes: () => readonly Change[], keepAs?: string): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#restarts.push(() => this.#startNewFile(changes, keepAs).then(resolve, reject))
-    this.#run()
+    this.#running ??= this.#work()
     return promise
   }
 
-  /** Waits for what is on its way, takes nothing more, and closes the file. */
+  /** Finishes the appends and restarts in progress, refuses new appends, and closes the file. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return
     this.#closing.abort()
@@ -176,12 +175,8 @@ export class Journal<Change> {
     await this.#position.file.close()
   }
 
-  #run() {
-    this.#running ??= this.#work()
-  }
-
   async #work() {
-    // Requests that arrived in the same turn of the event loop share the first frame.
+    // So that all requests of this turn of the event loop share the first frame.
     await nextTurn()
     for (;;) {
       const restart = this.#restarts.shift()
@@ -189,11 +184,11 @@ export class Journal<Change> {
       else if (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, this.#nextFrame()))
       else break
     }
-    // In the same turn as the last look at the queue: what is appended from now on begins another run.
+    // No await since the queue was found empty, so the next append starts a new run.
     this.#running = undefined
   }
 
-  /** How many of those that wait go into the next frame. */
+  /** How many waiting appends go into the next frame. */
   #nextFrame(): number {
     if (this.#waiting[0]?.json !== undefined) return 1
     const end = this.#waiting.findIndex(({ json }, i) => i === FRAME_CHANGES_MAX || json !== undefined)
@@ -215,8 +210,8 @@ export class Journal<Change> {
     try {
       await file.datasync()
     } catch (error) {
-      // Never tried again: the kernel may have dropped the pages, and would report success. The cut keeps the next
-      // start from finding the refused frame.
+      // Never retried: the kernel may have dropped the pages, and a second call would report success. The refused frame
+      // is cut off so that no replay finds it.
       await this.#cutBack()
       return this.#fail(batch, error)
     }
@@ -250,7 +245,7 @@ export class Journal<Change> {
     }
   }
 
-  /** Refuses what waits, too: it was checked against the changes that fail now. */
+  /** Also refuses the waiting changes: they were checked against the ones that fail now. */
   #refuse(batch: Waiting<Change>[], error: Error) {
     const refused = [...batch, ...this.#waiting.splice(0)]
     if (!this.#isRefusing)
@@ -269,8 +264,8 @@ export class Journal<Change> {
   }
 
   async #recover() {
-    const recover = () => this.#owner.recover()
-    if (!(await recoverPatiently(recover, this.path, this.#log, this.#closing.signal))) return
+    const { signal } = this.#closing
+    if (!(await recoverPatiently(() => this.#owner.recover(), this.path, this.#log, signal))) return
     this.#isFailed = false
     this.#isRefusing = false
     this.#log.info('storage_recovered', { file: this.path })
@@ -285,7 +280,7 @@ export class Journal<Change> {
       await oldFile.close()
       await syncFolder(dirname(this.path), this.#files)
     } catch (error) {
-      // After a power loss either file could stand under the name.
+      // A power loss could now bring back either file.
       fail(error)
       throw error
     }

@@ -5,13 +5,11 @@ import { encodeJournalStart, type JournalPosition } from './journal-file.ts'
 import type { JournalHeader } from './journal-reader.ts'
 
 /**
- * Writes the journal that comes after the one at `path`, syncs it and gives it that name. To sync the folder is left to
- * the caller.
+ * Writes and syncs a new journal and renames it to `path`; the caller syncs the folder.
  *
- * @param changes What the new file begins with.
- * @param keepAs The name that the old file gets; without it the new file takes its place.
- * @param onLost Called when the old file has lost its name and the new one has not got it.
- * @throws the system's error; then the old file has its name still, or `onLost` was called.
+ * @param keepAs New path of the old file; without it the old file is replaced.
+ * @param onLost Called when neither file has the name `path` any more.
+ * @throws the system's error; then the old file is still at `path`, or `onLost` was called.
  */
 export async function putNextFile(
   path: string,
@@ -38,7 +36,7 @@ export async function putNextFile(
   async function keepAndReplace(keepAs: string) {
     await files.rename(path, keepAs)
     try {
-      // A file system may bring names to disk in another order; the old journal must have its new one first.
+      // File systems may reorder renames, and the old journal's new name must be durable first.
       await syncFolder(dirname(path), files)
       await files.rename(temporary.path, path)
     } catch (error) {

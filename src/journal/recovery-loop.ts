@@ -2,13 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { RECOVERY_PAUSE_MS_MAX, RECOVERY_PAUSE_MS_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
 
-/**
- * Calls `recover` until it succeeds, with pauses that grow.
- *
- * @param file Named in the log.
- * @param signal Ends the attempts.
- * @returns Whether it succeeded.
- */
+/** Calls `recover` until it succeeds, with growing pauses. @returns False when `signal` ended the attempts. */
 export async function recoverPatiently(
   recover: () => Promise<void>,
   file: string,

@@ -15,7 +15,9 @@ const OPEN = '{"configurations":['
 const CLOSE = ']}'
 const CACHE_CONTROL = 'no-cache, private'
 
-/** @param basePath What stands before the paths that clients are given. */
+type ListQuery = Query<'sort' | 'page' | 'per_page'>
+
+/** @param basePath Prefix of the URLs in answers. */
 export function configurationHandlers(store: ConfigurationStore, basePath: string, audit: AuditTrail) {
   const collection = `${basePath}/configurations/`
   return { list, add, get, modify, remove }
@@ -42,7 +44,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
       : streamed(store.freeze(sort), headers)
   }
 
-  /** The records are those of this moment, however long the client takes. */
+  /** Sends the records of this moment, however slow the client is. */
   function streamed(records: Iterable<Configuration>, headers: Record<string, string>): Reply {
     const bytes = OPEN.length + store.jsonBytes + store.count - 1 + CLOSE.length
     return {
@@ -100,7 +102,6 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
   }
 }
 
-/** One record as it is now. */
 function only(record: Configuration, headers?: Record<string, string>): Reply {
   return {
     status: 200,
@@ -113,7 +114,7 @@ function envelope(records: readonly Configuration[], headers: Record<string, str
   return { status, headers: { 'Content-Type': JSON_TYPE, ...headers }, body: bodyOf(records) }
 }
 
-/** Put together in one go: a text that is put together from long ones is copied once more before it is sent. */
+/** One `join`: a concatenation of long strings would be copied again before it is sent. */
 function bodyOf(records: readonly Configuration[]): string {
   const last = records.length - 1
   if (last === -1) return OPEN + CLOSE
@@ -123,7 +124,7 @@ function bodyOf(records: readonly Configuration[]): string {
   return pieces.join(',')
 }
 
-/** The envelope in pieces, without keeping the text of every record. */
+/** The envelope in pieces; unlike `bodyOf`, keeps no JSON of the records in memory. */
 function* pieces(records: Iterable<Configuration>): Generator<string> {
   let piece = OPEN
   let count = 0
@@ -137,7 +138,7 @@ function* pieces(records: Iterable<Configuration>): Generator<string> {
   yield piece + CLOSE
 }
 
-/** @throws {Problem} 412: a condition holds for reads as it does for changes (RFC 9110 section 13.1.1). */
+/** @throws {Problem} 412; `If-Match` applies to reads, too (RFC 9110 section 13.1.1). */
 function checkIfMatch(request: Request, etag: string) {
   if (isExpected(request.headers['if-match'], etag)) return
   throw new Problem(412, 'stale_record', 'This is not what If-Match names; read it without that')
@@ -155,16 +156,16 @@ function conflictOrThrow(error: unknown): Reply {
   throw asProblem(error)
 }
 
-/** What the store refuses, in the words of HTTP; anything else as it is. */
+/** Turns a refusal of the store into its problem; returns any other error as it is. */
 function asProblem(error: unknown): unknown {
   if (error instanceof UnknownNameError) return new Problem(404, error.code, error.message)
   if (error instanceof StaleRecordError) return new Problem(412, error.code, error.message)
   return error
 }
 
-/** @throws {InvalidInputError} that names every parameter at fault. */
+/** @throws {InvalidInputError} naming every faulty parameter. */
 function parseListQuery(text: string): { sort?: Sort; page?: Page } {
-  const query = parseQuery(text, ['sort', 'page', 'per_page'])
+  const query: ListQuery = parseQuery(text, ['sort', 'page', 'per_page'])
   const { values, faults } = query
   const { sort } = values
   if (sort !== undefined && !isSort(sort)) {
@@ -175,12 +176,9 @@ function parseListQuery(text: string): { sort?: Sort; page?: Page } {
   }
   const page = parseCount(query, 'page', 0, Number.MAX_SAFE_INTEGER)
   const perPage = parseCount(query, 'per_page', 1, PAGE_RECORDS_MAX)
-  for (const [field, other] of [
-    ['page', 'per_page'],
-    ['per_page', 'page'],
-  ] as const) {
-    if (values[other] !== undefined && values[field] === undefined)
-      faults.push({ field, detail: `must be given together with ${other}` })
+  if ((values.page === undefined) !== (values.per_page === undefined)) {
+    const [field, other] = values.page === undefined ? ['page', 'per_page'] : ['per_page', 'page']
+    faults.push({ field, detail: `must be given together with ${other}` })
   }
   checkQuery(query)
   return {
@@ -189,13 +187,8 @@ function parseListQuery(text: string): { sort?: Sort; page?: Page } {
   }
 }
 
-/** A decimal integer without sign or leading zero; undefined, with a fault where there is one, for anything else. */
-function parseCount<Name extends string>(
-  { values, faults }: Query<Name>,
-  field: Name,
-  min: number,
-  max: number,
-) {
+/** A decimal integer without sign or leading zero; undefined when absent, or when faulty, which adds a fault. */
+function parseCount({ values, faults }: ListQuery, field: 'page' | 'per_page', min: number, max: number) {
   const text = values[field]
   if (text === undefined) return undefined
   const value = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN

@@ -10,16 +10,14 @@ import { parseChoices } from './query.ts'
 
 const MUST_BE = `must be ${eitherOf(exportFormatNames)}`
 
-/** All records, written down for other tools. */
 export function exportHandlers(store: ConfigurationStore) {
   return { exportAll }
 
   async function exportAll(request: Request): Promise<Reply> {
     const query = parseChoices(request.query, { format: exportFormatNames, skip: ['0', '1'] })
     const format = query.format === undefined ? undefined : findExportFormat(query.format)
-    if (format === undefined) {
+    if (format === undefined)
       throw new InvalidInputError('The query is not valid', [{ field: 'format', detail: MUST_BE }])
-    }
     const { count: records } = store
     const prepared = await prepareExport(format, () => store.freeze(), FAULTS_MAX)
     if (prepared.leftOut > 0 && query.skip !== '1') {

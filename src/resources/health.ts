@@ -1,7 +1,7 @@
 import { jsonReply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 
-/** @param whyNotReady Tells what keeps the service from taking changes; undefined when nothing does. */
+/** @param whyNotReady Why the service cannot take changes now; undefined when it can. */
 export function healthHandlers(whyNotReady: () => string | undefined) {
   return { healthz, readyz }
 

@@ -18,7 +18,6 @@ import { type ImportMode, type ImportPlan, importModes } from '../store/import-p
 import { counted } from '../text.ts'
 import { parseChoices } from './query.ts'
 
-/** Many records at once, all of them or none. */
 export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
   let isBusy = false
   return { importAll }
@@ -66,7 +65,7 @@ async function readDrafts(request: Request, given: ImportFormatName | undefined)
   )
 }
 
-/** @throws {Problem} 415 when neither the query nor the type tells. */
+/** @throws {Problem} 415 when neither the query nor the content type tells the format. */
 function formatOf(request: Request, given: ImportFormatName | undefined): ImportFormatName {
   const type = parseMediaType(request.headers['content-type'])
   const essence = type?.essence ?? ''
@@ -92,7 +91,7 @@ function countsOf({ added, modified, removed, unchanged }: ImportPlan) {
   return { added: added.length, modified: modified.length, removed: removed.length, unchanged }
 }
 
-/** What an import would do, with the first names of each kind. */
+/** Reply to a dry run, with the first names of each kind. */
 function tried(plan: ImportPlan) {
   const first = (records: readonly { readonly name: string }[]) =>
     records.slice(0, IMPORT_NAMES_LISTED_MAX).map(({ name }) => name)

@@ -2,18 +2,14 @@ import { type Fault, InvalidInputError } from '../errors.ts'
 import { parseForm } from '../http/form.ts'
 import { eitherOf } from '../text.ts'
 
-/** The parameters of a query, decoded; of one that is given twice the last. */
+/** Decoded parameters of a query; the last one wins. */
 export interface Query<Name extends string> {
   readonly values: Partial<Record<Name, string>>
-  /** What is wrong so far; who finds more adds it. */
+  /** Callers add what they find, and then call `checkQuery`. */
   readonly faults: Fault[]
 }
 
-/**
- * Takes a query apart; unknown parameters and those given twice are faults.
- *
- * @throws {InvalidInputError} if it is no percent-encoded UTF-8.
- */
+/** Unknown and repeated parameters become faults. @throws {InvalidInputError} for malformed encoding or UTF-8. */
 export function parseQuery<Name extends string>(query: string, names: readonly Name[]): Query<Name> {
   const pairs = parseForm(query)
   if (pairs === undefined) throw new InvalidInputError('The query is not valid percent-encoded UTF-8')
@@ -30,17 +26,12 @@ export function parseQuery<Name extends string>(query: string, names: readonly N
   return { values, faults }
 }
 
-/** @throws {InvalidInputError} that names every fault, if there is one. */
+/** @throws {InvalidInputError} naming every fault, if there is any. */
 export function checkQuery({ faults }: Query<string>): void {
   if (faults.length > 0) throw new InvalidInputError('The query is not valid', faults)
 }
 
-/**
- * Reads a query whose parameters each take one of a few values.
- *
- * @param choices The values of each parameter.
- * @throws {InvalidInputError} that names every parameter at fault: unknown, given twice, or with another value.
- */
+/** @throws {InvalidInputError} naming every parameter that is unknown, repeated, or not one of its choices. */
 export function parseChoices<Name extends string>(
   text: string,
   choices: Readonly<Record<Name, readonly string[]>>,

@@ -11,14 +11,13 @@ import { metricsHandlers } from './metrics.ts'
 import { sessionHandlers } from './session.ts'
 import { oauthReply, tokenHandlers } from './token.ts'
 
-/** What the handlers work with. */
 export interface Parts {
   readonly authenticator: Authenticator
   readonly store: ConfigurationStore
   readonly audit: AuditTrail
-  /** What stands before the paths that clients are given. */
+  /** Prefix of the URLs in answers. */
   readonly basePath: string
-  /** Tells what keeps the service from taking changes; undefined when nothing does. */
+  /** Why the service cannot take changes now; undefined when it can. */
   readonly whyNotReady: () => string | undefined
   readonly metrics: readonly Family[]
   readonly metricsPublic: boolean
@@ -26,21 +25,20 @@ export interface Parts {
 
 type Resources = ReturnType<typeof createResources>
 
-/** A row of the HTTP interface, as everything that tells of it reads it; nothing in it needs a running server. */
+/** A route; a test compares the README's table with these. */
 export type RouteDescription = Omit<Route, 'handle'> & {
-  /** The option that makes it public. */
   readonly publicBy?: 'metricsPublic'
-  /** What it does, in a line of Markdown. */
+  /** One line of Markdown. */
   readonly summary: string
-  /** The statuses that say something of their own, with what comes along, in a line of Markdown. */
+  /** The statuses with a meaning of their own, and what comes with them; one line of Markdown. */
   readonly answers: string
 } & (
     | { readonly isThereAtStart?: false; readonly handler: (resources: Resources) => Handler }
-    /** Answers while the records are still being read. */
+    /** Answers already while the records are being read. */
     | { readonly isThereAtStart: true; readonly handler: (resources: Pick<Resources, 'health'>) => Handler }
   )
 
-/** The HTTP interface: what is not listed here is not there. */
+/** The whole HTTP interface. */
 export const routes: readonly RouteDescription[] = [
   {
     method: 'POST',
@@ -53,7 +51,7 @@ export const routes: readonly RouteDescription[] = [
   {
     method: 'POST',
     path: '/logout',
-    // Ends a credential and changes no record: whoever may only read must be able to.
+    // A read-only account must be able to log out; no record changes.
     access: 'read',
     summary: 'ends the session or token that makes the call',
     answers: '200 `Success`',
@@ -153,7 +151,6 @@ export const routes: readonly RouteDescription[] = [
   },
 ]
 
-/** Every route, ready to answer. */
 export function createRoutes(parts: Parts): Route[] {
   const resources = createResources(parts)
   return routes.map((route) => {
@@ -162,7 +159,7 @@ export function createRoutes(parts: Parts): Route[] {
   })
 }
 
-/** The routes that answer while the records are still being read. */
+/** The routes for the time while the records are being read. */
 export function createStartingRoutes({ whyNotReady }: Pick<Parts, 'whyNotReady'>): Route[] {
   const resources = { health: healthHandlers(whyNotReady) }
   return routes.flatMap((route) =>

@@ -20,7 +20,7 @@ export function sessionHandlers(authenticator: Authenticator) {
   }
 }
 
-/** The interface spells the user `username` in one place and `name` in another; both are taken. */
+/** Accepts `username` and `name`: existing callers use both. */
 function parseLogin(input: Record<string, unknown>): { username: string; password: string } {
   const { username, name, password } = input
   const faults: Fault[] = []

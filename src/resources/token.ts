@@ -15,7 +15,7 @@ import { isObject, parseJson } from '../json.ts'
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-/** The client credentials grant (RFC 6749 section 4.4) for stock clients, and the interface's plain JSON call. */
+/** The client credentials grant (RFC 6749 section 4.4), and a plain JSON call. */
 export function tokenHandlers(authenticator: Authenticator) {
   return { issue }
 
@@ -34,7 +34,7 @@ export function tokenHandlers(authenticator: Authenticator) {
   }
 }
 
-/** Errors as RFC 6749 section 5.2 has them, in the characters that it allows. */
+/** An error reply as in RFC 6749 section 5.2, limited to the characters that it allows. */
 export function oauthReply(problem: Problem): Reply {
   const description = problem.message.replaceAll('"', "'").replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?')
   const body = { error: oauthError(problem), error_description: description }
@@ -55,7 +55,7 @@ function invalidRequest(message: string): Problem {
   return new Problem(400, 'invalid_request', message)
 }
 
-/** @throws {Problem} 400 when the scheme is Basic and the rest is not; other schemes are somebody else's. */
+/** Undefined for other schemes. @throws {Problem} 400 for malformed Basic credentials. */
 function parseBasic(authorization: string | undefined): ClientCredentials | undefined {
   if (authorization === undefined || !/^basic( |$)/i.test(authorization)) return undefined
   const encoded = trimBlanks(authorization.slice('basic'.length))
@@ -74,7 +74,7 @@ function decodeUtf8OrFail(bytes: Buffer): string {
   }
 }
 
-/** The members of a JSON object or the parameters of a form, by their text; an empty body has none. */
+/** Parameters from a JSON object or a form, told apart by type and first character; none from an empty body. */
 function parseParameters(request: Request, body: Buffer): Map<string, string> {
   if (body.length === 0) return new Map()
   const type = checkBodyType(request, [FORM_TYPE, 'text/plain'])
@@ -85,7 +85,7 @@ function parseParameters(request: Request, body: Buffer): Map<string, string> {
     : parseJsonParameters(text, type !== undefined && isJsonType(type))
 }
 
-/** A parameter without a value is left out (RFC 6749 section 3.2). */
+/** Ignores empty parameters (RFC 6749 section 3.2). */
 function parseFormParameters(text: string): Map<string, string> {
   const pairs = parseForm(text)
   if (pairs === undefined) throw invalidRequest('The form is not valid percent-encoded UTF-8')
@@ -127,7 +127,7 @@ function fromBody(parameters: Map<string, string>): ClientCredentials {
   return { id, secret }
 }
 
-/** Some clients encode what they put into Basic, as the RFC has it, and some do not; either may be meant. */
+/** Clients may form-encode Basic credentials (RFC 6749 section 2.3.1) or not; returns both readings. */
 function spellingsOf(basic: ClientCredentials, parameters: Map<string, string>): ClientCredentials[] {
   if (parameters.has('client_secret'))
     throw invalidRequest('client_secret goes in Authorization or in the body, not in both')

@@ -1,17 +1,16 @@
 import { DamagedFileError, NewerFormError, RESTORE_ADVICE, systemCode } from '../errors.ts'
 import { counted } from '../text.ts'
 
-/** What is to be said of one stored file. */
 export interface Finding {
   readonly name: string
   readonly words: string
-  /** Whether the file is missing, or is not what was written; then `words` tell where, why, and what to do. */
+  /** Whether the file is missing or damaged; then `words` tell where, why, and what to do. */
   readonly isDamage: boolean
-  /** Whether it is as a newer connbook wrote it; then it counts as damage here, and is none. */
+  /** Whether a newer connbook wrote the file; it then also counts as damage. */
   readonly isNewer?: boolean
 }
 
-/** @param describe Gives the words for a file; undefined when it is absent and may be. */
+/** @param describe Gives the words for a file; undefined when it may be absent, and is. */
 export async function examine(name: string, describe: () => Promise<string | undefined>): Promise<Finding[]> {
   try {
     const words = await describe()
@@ -22,7 +21,7 @@ export async function examine(name: string, describe: () => Promise<string | und
   }
 }
 
-/** The damaged file and what to say of it; throws any other error. A disk that cannot read is as bad as damage. */
+/** Path and words for a damaged or unreadable (EIO) file; throws any other error. */
 export function asDamage(error: unknown): { path: string; words: string; isNewer: boolean } {
   const isUnreadable = systemCode(error) === 'EIO'
   if (!(error instanceof Error && 'path' in error && typeof error.path === 'string')) throw error
@@ -31,7 +30,6 @@ export function asDamage(error: unknown): { path: string; words: string; isNewer
   return { path: error.path, words, isNewer: error.cause instanceof NewerFormError }
 }
 
-/** Words for the torn tail of a journal. */
 export function describeTail({ tornBytes }: { readonly tornBytes: number }): string {
   if (tornBytes === 0) return ''
   return `; then ${counted(tornBytes, 'byte')} of a change that is just being written, or that a crash cut off`

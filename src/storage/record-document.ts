@@ -13,43 +13,36 @@ const COMMA = 0x2c
 
 const headerMembers = ['format', 'version', 'store', 'revision', 'lastId', 'count', 'records']
 
-/** The state that a document holds. */
 export interface StateHeader {
-  /** Id of the store. */
   readonly store: string
-  /** The last change that the state covers. */
+  /** Of the last change in the state. */
   readonly revision: number
   /** The highest id ever given. */
   readonly lastId: number
-  /** How many records there are. */
   readonly count: number
 }
 
-/** A kind of document with the whole state of a store. */
+/** A kind of document with the state of a store: snapshot or backup. */
 export interface DocumentKind {
-  /** Member `format` of the document: "connbook snapshot". */
+  /** "connbook snapshot". */
   readonly format: string
   readonly version: number
   /** Members of the header that only this kind has. */
   readonly members: readonly string[]
-  /** What an operator can do about a damaged one. */
+  /** For the operator, when the document is damaged. */
   readonly advice: string
 }
 
-/** The header of a document: everything before the records. */
 export interface DocumentStart extends StateHeader {
-  /** All members, those that only this kind has among them. */
   readonly members: Readonly<Record<string, unknown>>
   /** Bytes of the whole document. */
   readonly size: number
 }
 
 /**
- * Writes a state as one JSON document, a record a line, with a checksum at the end.
+ * Writes a state as one JSON document, one record per line, with a checksum at the end. Yields between slices of
+ * records.
  *
- * Lets others run between slices of records.
- *
- * @param members Those that only this kind has.
  * @param records By rising id.
  * @param write Resolves when more may be written.
  */
@@ -82,11 +75,9 @@ export async function writeRecordDocument(
 }
 
 /**
- * Reads a document and hands over each record, by rising id, with the bytes that it takes.
+ * Visits each record, by rising id, with the bytes of its JSON. The records are verified only once this has resolved.
  *
- * Trust what was handed over only once this has resolved.
- *
- * @throws {DamagedFileError} when the file is not what was written, naming the offset.
+ * @throws {DamagedFileError} with the offset of the damage.
  */
 export async function readRecordDocument(
   { format, version, members: ownMembers, advice }: DocumentKind,
@@ -120,7 +111,7 @@ export async function readRecordDocument(
       }
     } catch (error) {
       if (!(error instanceof NewerFormError)) throw error
-      // A damaged file can look like a newer one: the checksum decides.
+      // Damage can look like a newer format; the checksum at the end decides.
       found.newer ??= inFile(path, offset, error, advice)
     }
     crc = crc32('\n', crc32(line, crc))
@@ -147,11 +138,7 @@ export async function readRecordDocument(
   }
 }
 
-/**
- * Reads a document as `readRecordDocument` does, into an index.
- *
- * @throws {DamagedFileError} also when two records have the same name.
- */
+/** Loads a document into an index. @throws {DamagedFileError} also when two records have the same name. */
 export async function loadRecordDocument(
   kind: DocumentKind,
   path: string,
@@ -172,7 +159,7 @@ export async function loadRecordDocument(
   }
 }
 
-/** Without the comma behind every record but the last. */
+/** Without the comma after the record. */
 function jsonBytesOf(line: Buffer): number {
   return line.at(-1) === COMMA ? line.length - 1 : line.length
 }

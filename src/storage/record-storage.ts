@@ -3,43 +3,40 @@ import type { ConfigurationIndex } from '../store/configuration-index.ts'
 import type { Finding } from './finding.ts'
 import type { StateHeader } from './record-document.ts'
 
-/** All records of a store at one revision. */
+/** The records of a store at one revision. */
 export interface StoredRecords {
-  /** Id of the store; undefined when there is none so far. */
+  /** Id of the store; undefined when there is none yet. */
   readonly store: string | undefined
   readonly index: ConfigurationIndex
 }
 
-/** What is found when everything in a storage is looked at. */
 export interface RecordsExamination {
   readonly findings: readonly Finding[]
   /** Undefined when the records cannot be read. */
   readonly stored: StoredRecords | undefined
 }
 
-/** What a new store begins with; its records by rising id. */
+/** The content of a new store; records by rising id. */
 export interface FirstRecords extends Omit<StateHeader, 'store'> {
   readonly records: Iterable<Configuration>
 }
 
-/** Where records are kept, for those who read or fill it without serving it. */
+/** Access to the stored records without serving them. */
 export interface RecordStorage {
   /**
-   * Reads all records, and changes nothing. A server may be writing; then the records are those of some moment since the
-   * call. A change that is just becoming durable may be among them.
+   * Reads all records. Changes nothing. If a server is writing, these are the records of one moment since the call, and
+   * may include a change that is not yet durable.
    *
-   * @param mustExist Whether it is damage, not a new store, when nothing is there.
-   * @throws {DamagedFileError} if what is there is not what was written.
-   * @throws {StoreChangingError} if its parts were replaced again and again meanwhile.
+   * @param mustExist Whether an absent store is damage.
+   * @throws {DamagedFileError} for anything but a torn tail.
+   * @throws {StoreChangingError} if the files were replaced during every attempt.
    */
   read(mustExist: boolean): Promise<StoredRecords>
-  /** Reads as `read` does, and tells what each part holds, or how it is damaged. */
+  /** Reads as `read` does, and describes the content or the damage of each file. */
   examine(mustExist: boolean): Promise<RecordsExamination>
   /**
-   * Makes a store where none is.
-   *
-   * It gets an id of its own: the revisions after that of the records may have been given before, and the two together
-   * make the entity tags of lists.
+   * Makes a store where none is, with a new id: its next revisions may have been used before, and id and revision
+   * together make the entity tags of lists.
    */
   create(first: FirstRecords): Promise<void>
 }

@@ -10,17 +10,16 @@ import { fileMetrics, type SnapshotActivity } from './file-metrics.ts'
 import { writeSnapshot } from './snapshot.ts'
 import type { StoredState } from './store-files.ts'
 
-/** The state of a store, and where its journal goes on. */
+/** The state of a store, and the position of its next frame. */
 export interface Recovered extends StoredState {
   readonly store: string
   readonly position: JournalPosition
 }
 
 /**
- * Keeps changes in a journal, and writes a snapshot of all records whenever the journal has outgrown the last one.
+ * Keeps changes in a journal, and writes a snapshot when the journal has outgrown the last snapshot.
  *
- * @param recovered Its index is only read here: the owner puts in what is durable.
- * @param snapshotBytesMin A journal smaller than this is not worth a snapshot.
+ * @param recovered Its index is only read here; the owner applies durable changes to it.
  */
 export function createFileChangeLog(
   { index, store, position, snapshot, oldJournal }: Recovered,
@@ -32,7 +31,7 @@ export function createFileChangeLog(
 ): ChangeLog {
   const snapshots: SnapshotActivity = { written: 0, failed: 0, last: undefined }
   let hasOldJournal = oldJournal !== undefined
-  // An old journal is left when a snapshot was not completed.
+  // An old journal means that the last snapshot was not completed.
   let snapshotDueBytes = hasOldJournal ? 0 : Math.max(snapshotBytesMin, snapshot?.size ?? 0)
   let compaction: Promise<void> | undefined
   const journal = new Journal<Change>(
@@ -79,7 +78,7 @@ export function createFileChangeLog(
       })
   }
 
-  /** Goes on in a new journal, writes a snapshot, and only then removes the old journal. */
+  /** Starts a new journal, writes a snapshot, and only then removes the old journal. */
   async function compact() {
     if (!hasOldJournal) {
       await journal.restart(() => [], folder.file(dataFiles.journalOld))
@@ -89,7 +88,7 @@ export function createFileChangeLog(
     await dropOldJournal()
   }
 
-  /** After the disk failed, the journal cannot be trusted: all records go into a snapshot first. */
+  /** After the disk failed, the journal cannot be trusted, so the snapshot comes before the new journal. */
   async function recover() {
     await compaction
     await writeRecords().catch((error: unknown) => {

@@ -9,7 +9,7 @@ import type { RecordsExamination } from '../record-storage.ts'
 import { openSnapshot } from './snapshot.ts'
 import { type ReadJournal, readStoreBeside, type StoredState } from './store-files.ts'
 
-/** Tells what each file of a store holds; see `RecordStorage.examine`. */
+/** See `RecordStorage.examine`. */
 export async function examineStoreFiles(
   folder: DataPaths,
   mustExist: boolean,
@@ -42,7 +42,7 @@ function describeJournal({ file, end }: ReadJournal): string {
   return `${changes}, up to revision ${end.revision}${describeTail(end)}`
 }
 
-/** When the files cannot be read together, each of those that are not `damaged` is read by itself. */
+/** Reads every file but `damaged` by itself, because the files cannot be read together. */
 async function examineAlone(folder: DataPaths, damaged: string, files: FileSystem): Promise<Finding[]> {
   const readAlone = (name: typeof dataFiles.journal | typeof dataFiles.journalOld) =>
     examine(name, async () => {

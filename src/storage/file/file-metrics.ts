@@ -2,15 +2,14 @@ import type { Journal } from '../../journal/journal.ts'
 import type { Family } from '../../metrics/family.ts'
 import type { Change } from '../../store/change.ts'
 
-/** How often a snapshot was written, and failed, since the start. */
+/** Counted since the start. */
 export interface SnapshotActivity {
   written: number
   failed: number
-  /** The last one that was written, complete at `atMs` since 1970. */
+  /** The last snapshot that was written; `atMs` is its end, since 1970. */
   last: { readonly atMs: number; readonly seconds: number } | undefined
 }
 
-/** Figures of the files that keep the records. */
 export function fileMetrics(journal: Journal<Change>, snapshots: Readonly<SnapshotActivity>): Family[] {
   const { activity } = journal
   return [

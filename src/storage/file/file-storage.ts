@@ -12,7 +12,6 @@ import { examineStoreFiles } from './file-examination.ts'
 import { writeSnapshot } from './snapshot.ts'
 import { openStoreFiles, readStoreBeside, readStoreFiles } from './store-files.ts'
 
-/** The records in the files of a folder. */
 export function fileStorage(folder: DataPaths, files = realFileSystem): RecordStorage {
   return {
     read: (mustExist) => readStoreBeside(folder, mustExist, files),
@@ -27,13 +26,13 @@ export function fileStorage(folder: DataPaths, files = realFileSystem): RecordSt
 }
 
 /**
- * Reads the records of a folder into memory, to serve and to change them, and makes its journal fit to be written. A
- * folder without a store gets an empty journal. Nothing is changed before everything has been read.
+ * Loads the records of a folder for reading and writing. A new folder gets an empty journal; a torn tail is set aside.
+ * Changes no file before all have been read.
  *
  * @param folder Owned by this process.
- * @param mustExist Whether missing files are damage: the folder has been in use.
- * @param snapshotBytesMin A journal smaller than this is not worth a snapshot.
- * @throws {DamagedFileError} if what is on disk is not what was written, a torn tail excepted.
+ * @param mustExist Whether missing files are damage, because the folder has been in use.
+ * @param snapshotBytesMin A smaller journal gets no snapshot.
+ * @throws {DamagedFileError} for anything but a torn tail.
  */
 export async function openConfigurationStore(
   folder: DataPaths,
@@ -71,7 +70,6 @@ async function createJournal(folder: DataPaths, store: string, after: number, fi
   return { file, end: await file.read(() => {}) }
 }
 
-/** Random, so that no two stores have the same. */
 function createStoreId(): string {
   return randomBytes(16).toString('hex')
 }

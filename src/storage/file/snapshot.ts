@@ -19,11 +19,7 @@ const snapshotKind = {
   advice: RESTORE_ADVICE,
 }
 
-/**
- * Writes the whole state as one JSON document, durably, in the place of the last one; see `writeRecordDocument`.
- *
- * @returns The size of the file in bytes.
- */
+/** Replaces the snapshot, durably; see `writeRecordDocument`. @returns The size of the file in bytes. */
 export async function writeSnapshot(
   path: string,
   header: StateHeader,
@@ -47,11 +43,11 @@ export async function writeSnapshot(
   }
 }
 
-/** A snapshot that was opened and is still to be read. */
+/** An open snapshot, before it is read. */
 export interface SnapshotFile {
   readonly path: string
   readonly file: OpenFile
-  /** Hands over each record, by rising id; see `readRecordDocument`. */
+  /** See `readRecordDocument`. */
   read(visit: (record: Configuration, jsonBytes: number) => void): Promise<DocumentStart>
   /** See `loadRecordDocument`. */
   load(index: ConfigurationIndex): Promise<DocumentStart>

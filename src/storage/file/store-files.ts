@@ -9,10 +9,7 @@ import type { DocumentStart } from '../record-document.ts'
 import type { StoredRecords } from '../record-storage.ts'
 import { openSnapshot, type SnapshotFile } from './snapshot.ts'
 
-/**
- * The files of a store. There are two journals while a snapshot is written: it begins with a new one, and the old one is
- * kept until it is complete.
- */
+/** The open files. Compaction starts a new journal and keeps the old one until the snapshot is complete. */
 export interface StoreFiles {
   readonly snapshot: SnapshotFile | undefined
   readonly oldJournal: JournalFile | undefined
@@ -20,25 +17,24 @@ export interface StoreFiles {
   close(): Promise<void>
 }
 
-/** What the files of a store hold. */
 export interface StoredState extends StoredRecords {
   readonly snapshot: DocumentStart | undefined
   readonly oldJournal: ReadJournal | undefined
   readonly journal: ReadJournal | undefined
 }
 
-/** A journal and where its good part ends. */
+/** A journal and the end of its valid part. */
 export interface ReadJournal {
   readonly file: JournalFile
   readonly end: JournalEnd
 }
 
-/** Each is a few calls; on a busy machine many in a row can meet a compaction. */
+/** Opening is cheap, and on a busy machine many attempts in a row can meet a compaction. */
 const OPENINGS_MAX = 1000
-/** Read again only when a frame was cut back just then, which is rare. */
+/** Reading is repeated only if a frame was cut back meanwhile, which is rare. */
 const READINGS_MAX = 10
 
-/** The files were replaced each time that they were about to be read. */
+/** The files were replaced during every attempt to read them. */
 export class StoreChangingError extends ConnbookError {
   readonly code = 'store_changing'
 }
@@ -60,9 +56,9 @@ export async function openStoreFiles(
 }
 
 /**
- * Reads the files of a store into an index, and changes nothing.
+ * Reads the files of a store into an index. Changes nothing.
  *
- * @param mustExist Whether missing files are damage: the folder has been in use.
+ * @param mustExist Whether missing files are damage, because the folder has been in use.
  * @throws {DamagedFileError} for anything but a torn tail.
  */
 export async function readStoreFiles(
@@ -81,9 +77,9 @@ export async function readStoreFiles(
   for (const file of [oldJournal, journal]) {
     if (file !== undefined && store !== undefined) checkStore(file.path, file.header, store)
   }
-  // Changes of the old journal behind the beginning of the new one were refused.
+  // The old journal may end with changes that were refused: those after the start of the new one.
   const oldRead = oldJournal && (await replay(oldJournal, journal?.header.after ?? Number.POSITIVE_INFINITY))
-  // That is one frame at most; with more, the new journal did not follow the old one.
+  // They are one frame at most; if there are more, the new journal is not the next one.
   if (oldRead !== undefined && journal !== undefined && journal.header.after < oldRead.end.beforeLast) {
     const { revision } = oldRead.end
     throw damage(
@@ -113,7 +109,7 @@ export async function readStoreFiles(
   }
 }
 
-/** Reads the store of a folder that a server may be writing; see `RecordStorage.read`. */
+/** See `RecordStorage.read`. */
 export async function readStoreBeside(
   folder: DataPaths,
   mustExist: boolean,
@@ -124,13 +120,13 @@ export async function readStoreBeside(
     const opened = await openStoreFiles(folder, files, 'r')
     try {
       const before = await sizeAndTimeOf(opened.journal?.file)
-      // At one moment all names stood for these files, so together they are a state that a crash could leave.
+      // All these files were in place at one moment, so together they are a state that a crash could leave.
       if (!(await areInPlace(opened, folder, files))) continue
       readings++
       try {
         return await readStoreFiles(opened, folder, mustExist)
       } catch (error) {
-        // A frame that was cut back and written anew while it was read looks like damage.
+        // A frame that is cut back and rewritten during the reading looks like damage.
         const mayBeMoving = (await sizeAndTimeOf(opened.journal?.file)) !== before
         if (readings === READINGS_MAX || !mayBeMoving) throw error
       }
@@ -144,25 +140,19 @@ export async function readStoreBeside(
 }
 
 /**
- * Whether the names still stand for what was opened.
- *
- * The snapshot was opened first and is looked at last: while it is the same, an old journal that came to be cannot have
- * gone again.
+ * Whether the paths still name the opened files. Checks the snapshot last, although it was opened first: while it is
+ * the same, no old journal can have come and gone.
  */
-async function areInPlace(
-  { snapshot, oldJournal, journal }: StoreFiles,
-  folder: DataPaths,
-  files: FileSystem,
-) {
+async function areInPlace(opened: StoreFiles, folder: DataPaths, files: FileSystem): Promise<boolean> {
   const places = [
-    [folder.file(dataFiles.journalOld), oldJournal?.file],
-    [folder.file(dataFiles.journal), journal?.file],
-    [folder.file(dataFiles.snapshot), snapshot?.file],
+    [folder.file(dataFiles.journalOld), opened.oldJournal?.file],
+    [folder.file(dataFiles.journal), opened.journal?.file],
+    [folder.file(dataFiles.snapshot), opened.snapshot?.file],
   ] as const
   for (const [path, file] of places) {
-    const opened = await file?.stat()
+    const held = await file?.stat()
     const named = await ifPresent(files.stat(path))
-    if (opened?.ino !== named?.ino || opened?.dev !== named?.dev) return false
+    if (held?.ino !== named?.ino || held?.dev !== named?.dev) return false
   }
   return true
 }
