@@ -1,18 +1,18 @@
-import '../../support/node-version.ts'
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { DamagedFileError } from '../../../src/errors.ts'
+import { DamagedFileError } from '../../src/errors.ts'
 import {
   readRecordDocument,
   type StateHeader,
   writeRecordDocument,
-} from '../../../src/storage/record-document.ts'
-import { Configuration } from '../../../src/store/configuration.ts'
-import { anyByteEdit, applyByteEdit } from './byte-edits.ts'
-import { CASES, holdLaterFor } from './hold-property.ts'
-import { memoryFile } from './memory-file.ts'
-import { anyText } from './texts.ts'
+} from '../../src/storage/record-document.ts'
+import { Configuration } from '../../src/store/configuration.ts'
+import { anyByteEdit, applyByteEdit } from '../support/properties/byte-edits.ts'
+import { CASES, holdLaterFor } from '../support/properties/hold-property.ts'
+import { memoryFile } from '../support/properties/memory-file.ts'
+import { anyText } from '../support/properties/texts.ts'
 
 describe('a document of records', () => {
   const members = ['createdAt', 'x', '"]}']

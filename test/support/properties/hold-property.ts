@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import * as fc from 'fast-check'
-import { extent } from '../../support/extent.ts'
-import { createRandom } from '../../support/random.ts'
+import { extent } from '../extent.ts'
+import { createRandom } from '../random.ts'
 
 /** Cases that every property is tried with, where nothing else is said. */
 export const CASES = extent({ quick: 500, full: 100_000 })

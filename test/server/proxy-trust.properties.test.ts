@@ -1,12 +1,12 @@
-import '../../support/node-version.ts'
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { createTrust, findOrigin, type Network, unmapped } from '../../../src/server/proxy-trust.ts'
-import { holdFor } from './hold-property.ts'
-import { isIPv4Address, isIPv6Address } from './reference-hostname.ts'
-import { headersOf } from './request-of.ts'
-import { headerText, joined, withoutBlanks } from './texts.ts'
+import { createTrust, findOrigin, type Network, unmapped } from '../../src/server/proxy-trust.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
+import { isIPv4Address, isIPv6Address } from '../support/properties/reference-hostname.ts'
+import { headersOf } from '../support/properties/request-of.ts'
+import { headerText, joined, withoutBlanks } from '../support/properties/texts.ts'
 
 /** What `::ffff:0:0/96` begins with: IPv4 addresses, mapped (RFC 4291 section 2.5.5.2). */
 const MAPPED = 0xffffn << 32n

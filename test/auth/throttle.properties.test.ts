@@ -1,12 +1,12 @@
-import '../../support/node-version.ts'
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { createThrottle } from '../../../src/auth/throttle.ts'
-import { TooManyAttemptsError } from '../../../src/errors.ts'
-import { FREE_FAILURES } from '../../../src/limits.ts'
-import { holdClock } from '../../support/held-clock.ts'
-import { holdFor } from './hold-property.ts'
+import { createThrottle } from '../../src/auth/throttle.ts'
+import { TooManyAttemptsError } from '../../src/errors.ts'
+import { FREE_FAILURES } from '../../src/limits.ts'
+import { holdClock } from '../support/held-clock.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
 
 /** The eight groups of an address as the system writes them: small, without zeros before, the longest run left out. */
 function formatAddress(groups: readonly number[]): string {

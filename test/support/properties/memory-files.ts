@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { basename } from 'node:path'
 import type { FileSystem } from '../../../src/files/file-system.ts'
-import { systemError } from '../../support/failing-files.ts'
+import { systemError } from '../failing-files.ts'
 import { memoryFile } from './memory-file.ts'
 
 /** A folder of files in memory, for what reads and replaces files as a whole. */

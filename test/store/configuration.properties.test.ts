@@ -1,14 +1,14 @@
-import '../../support/node-version.ts'
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { domainToASCII } from 'node:url'
 import * as fc from 'fast-check'
-import { InvalidInputError } from '../../../src/errors.ts'
-import { parseConfigurationPatch, parseNewConfiguration } from '../../../src/store/configuration.ts'
-import { holdFor } from './hold-property.ts'
-import { anyHostname } from './hostname-texts.ts'
-import { isHostname } from './reference-hostname.ts'
-import { anyText, hasControlCharacter, recordName, treacherousNames } from './texts.ts'
+import { InvalidInputError } from '../../src/errors.ts'
+import { parseConfigurationPatch, parseNewConfiguration } from '../../src/store/configuration.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
+import { anyHostname } from '../support/properties/hostname-texts.ts'
+import { isHostname } from '../support/properties/reference-hostname.ts'
+import { anyText, hasControlCharacter, recordName, treacherousNames } from '../support/properties/texts.ts'
 
 const fields = ['name', 'hostname', 'port', 'username'] as const
 type Parse = typeof parseNewConfiguration | typeof parseConfigurationPatch

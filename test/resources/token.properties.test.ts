@@ -1,17 +1,25 @@
-import '../../support/node-version.ts'
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import type { Authenticator, ClientCredentials } from '../../../src/auth/authenticator.ts'
-import { createLoginCounters } from '../../../src/auth/login-metrics.ts'
-import type { Request } from '../../../src/http/message.ts'
-import { Problem, problemOf } from '../../../src/http/problem.ts'
-import type { Scope } from '../../../src/http/scope.ts'
-import { oauthReply, tokenHandlers } from '../../../src/resources/token.ts'
-import { holdLaterFor } from './hold-property.ts'
-import { anySpellings, encodePercent } from './percent-encoding.ts'
-import { headersOf, requestOf } from './request-of.ts'
-import { anyEdit, anyText, applyEdit, codePoint, joined, treacherousNames, withoutBlanks } from './texts.ts'
+import type { Authenticator, ClientCredentials } from '../../src/auth/authenticator.ts'
+import { createLoginCounters } from '../../src/auth/login-metrics.ts'
+import type { Request } from '../../src/http/message.ts'
+import { Problem, problemOf } from '../../src/http/problem.ts'
+import type { Scope } from '../../src/http/scope.ts'
+import { oauthReply, tokenHandlers } from '../../src/resources/token.ts'
+import { holdLaterFor } from '../support/properties/hold-property.ts'
+import { anySpellings, encodePercent } from '../support/properties/percent-encoding.ts'
+import { headersOf, requestOf } from '../support/properties/request-of.ts'
+import {
+  anyEdit,
+  anyText,
+  applyEdit,
+  codePoint,
+  joined,
+  treacherousNames,
+  withoutBlanks,
+} from '../support/properties/texts.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 

@@ -1,84 +1,16 @@
-import '../../support/node-version.ts'
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { InvalidInputError } from '../../../src/errors.ts'
-import { decodeForm, parseForm } from '../../../src/http/form.ts'
-import { configurationHandlers } from '../../../src/resources/configurations.ts'
-import { draft, openStore } from '../../support/store.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { holdFor } from './hold-property.ts'
-import { anySpellings, decodePercent, encodePercent, type Spelling } from './percent-encoding.ts'
-import { requestOf } from './request-of.ts'
-import { anyText, joined, shortName, treacherousNames } from './texts.ts'
-
-const escapes = [
-  '%',
-  '%4',
-  '%zz',
-  '%26',
-  '%3D',
-  '%2B',
-  '%25',
-  '%ff',
-  '%c3%a9',
-  '%C3%A9',
-  '%ed%a0%80',
-  '%00',
-  '%EF%BB%BF',
-]
-
-/** A form, or a query, taken apart one character at a time. */
-function expectedPairs(text: string): [string, string][] | undefined {
-  const pairs: [string, string][] = []
-  let raw: [string, string] | undefined
-  let isInValue = false
-  for (const character of `${text}&`) {
-    if (character === '&') {
-      if (raw !== undefined) {
-        const [name, value] = raw.map((part) => decodePercent(part.split('+').join(' ')))
-        if (name === undefined || value === undefined) return undefined
-        pairs.push([name, value])
-      }
-      raw = undefined
-      isInValue = false
-      continue
-    }
-    raw ??= ['', '']
-    if (character === '=' && !isInValue) isInValue = true
-    else raw[isInValue ? 1 : 0] += character
-  }
-  return pairs
-}
-
-describe('a form', () => {
-  const part = fc.oneof(shortName, fc.constantFrom('', '&', '=', '+', ' ', '%', '%41', ...treacherousNames))
-  const pairs = fc.array(fc.tuple(part, part), { maxLength: 4 })
-
-  it('gives back what the platform wrote', (t) => {
-    holdFor(t, pairs, (some) => {
-      assert.deepEqual(parseForm(new URLSearchParams(some).toString()), some)
-    })
-  })
-
-  it('gives back what was written in any encoding', (t) => {
-    holdFor(t, fc.tuple(pairs, anySpellings), ([some, spellings]) => {
-      const text = some.map((pair) => pair.map((each) => encodePercent(each, spellings)).join('=')).join('&')
-      assert.deepEqual(parseForm(text), some)
-    })
-  })
-
-  it('agrees with a reading character by character, for any text', (t) => {
-    holdFor(
-      t,
-      joined([...escapes, '&', '&', '=', '=', '+', 'a', 'sort', '__proto__'], anyText, 12),
-      (text) => {
-        assert.deepEqual(parseForm(text), expectedPairs(text))
-        assert.equal(decodeForm(text), decodePercent(text.split('+').join(' ')))
-      },
-    )
-  })
-})
+import { InvalidInputError } from '../../src/errors.ts'
+import { configurationHandlers } from '../../src/resources/configurations.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
+import { anySpellings, encodePercent, type Spelling } from '../support/properties/percent-encoding.ts'
+import { escapes, expectedPairs } from '../support/properties/reference-form.ts'
+import { requestOf } from '../support/properties/request-of.ts'
+import { anyText, joined, treacherousNames } from '../support/properties/texts.ts'
+import { draft, openStore } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const sortFields = ['name', 'hostname', 'port', 'username'] as const
 const sorts = sortFields.flatMap((field) => [field, `-${field}`])

@@ -1,10 +1,10 @@
-import '../../support/node-version.ts'
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { formatCookie, readCookie } from '../../../src/http/cookie.ts'
-import { holdFor } from './hold-property.ts'
-import { joined, withoutBlanks } from './texts.ts'
+import { formatCookie, readCookie } from '../../src/http/cookie.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
+import { joined, withoutBlanks } from '../support/properties/texts.ts'
 
 const NAME = 'connbook_session'
 

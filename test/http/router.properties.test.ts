@@ -1,11 +1,18 @@
-import '../../support/node-version.ts'
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { createRouter, type Match, type Route } from '../../../src/http/router.ts'
-import { holdFor } from './hold-property.ts'
-import { anySpellings, decodePercent, encodePercent } from './percent-encoding.ts'
-import { anyEdit, anyText, applyEdit, joined, recordName, treacherousNames } from './texts.ts'
+import { createRouter, type Match, type Route } from '../../src/http/router.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
+import { anySpellings, decodePercent, encodePercent } from '../support/properties/percent-encoding.ts'
+import {
+  anyEdit,
+  anyText,
+  applyEdit,
+  joined,
+  recordName,
+  treacherousNames,
+} from '../support/properties/texts.ts'
 
 const route = (method: Route['method'], path: string): Route => {
   return { method, path, access: 'read', handle: () => ({ status: 200, headers: {} }) }

@@ -1,13 +1,20 @@
-import '../../support/node-version.ts'
+import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { isUtf8 } from 'node:buffer'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { isJsonType, parseMediaType, readJsonObject } from '../../../src/http/message.ts'
-import { Problem } from '../../../src/http/problem.ts'
-import { holdFor, holdLaterFor } from './hold-property.ts'
-import { headersOf, requestOf } from './request-of.ts'
-import { anyEdit, anyText, applyEdit, joined, treacherousNames, withoutBlanks } from './texts.ts'
+import { isJsonType, parseMediaType, readJsonObject } from '../../src/http/message.ts'
+import { Problem } from '../../src/http/problem.ts'
+import { holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
+import { headersOf, requestOf } from '../support/properties/request-of.ts'
+import {
+  anyEdit,
+  anyText,
+  applyEdit,
+  joined,
+  treacherousNames,
+  withoutBlanks,
+} from '../support/properties/texts.ts'
 
 const tokenCharacters = 'abcXYZ019!#$&^_.-'
 const word = fc.string({ unit: fc.constantFrom(...tokenCharacters), minLength: 1, maxLength: 8 })
