@@ -1,37 +1,19 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import * as fc from 'fast-check'
-import { routes } from '../../src/resources/routes.ts'
+import { measured, scrape } from '../metrics/measured.ts'
 import { eventually } from '../support/eventually.ts'
-import { extent } from '../support/extent.ts'
 import { createFailingFiles } from '../support/failing-files.ts'
 import { createClient } from '../support/http-client.ts'
-import { holdLaterFor } from '../support/properties/hold-property.ts'
 import { sendRaw } from '../support/raw-http.ts'
-import { start, type TestService, usedFolder } from '../support/service.ts'
+import { usedFolder } from '../support/service.ts'
 import { draft, openStore } from '../support/store.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
-import { Samples } from './scrape.ts'
 
 const TOTAL = 'connbook_http_requests_total'
 const SECONDS = 'connbook_http_request_duration_seconds'
-
-/** A service whose metrics everybody may read, and a caller with a token. */
-async function measured(t: Lifetime, options: Parameters<typeof start>[1] = {}) {
-  const service = await start(t, { ...options, flags: ['--metrics-public', ...(options.flags ?? [])] })
-  const Authorization = await service.bearer()
-  return { service, headers: { Authorization }, ask: createClient(service.url, { Authorization }) }
-}
-
-async function scrape(service: TestService): Promise<Samples> {
-  const answer = await createClient(service.url)('GET', '/metrics')
-  assert.equal(answer.status, 200)
-  return new Samples(answer.text)
-}
 
 /** A folder with more records than one string holds. */
 async function folderWithRecords(t: Lifetime, count: number, username = 'ops'): Promise<string> {
@@ -176,36 +158,6 @@ describe('requests', () => {
       socket.destroy()
       await eventually('it is in flight no longer', async () => (await inFlight()) === 1)
     }
-  })
-
-  it('cannot make more samples than there are routes, methods and statuses', async (t) => {
-    const { service, ask } = await measured(t)
-    const methods = fc.constantFrom(...METHODS.filter((method) => method !== 'CONNECT'))
-    const segments = fc.oneof(
-      fc.constantFrom('configurations', 'login', 'healthz', 'metrics', 'v1', '', '__proto__', '%ff', 'none'),
-      fc.string().map(encodeURIComponent),
-    )
-    const paths = fc.array(segments, { maxLength: 4 }).map((all) => `/${all.join('/')}`)
-    let answers = 0
-    const askOnce = async ([method, path]: [string, string]) => {
-      await ask(method, path)
-      answers += 1
-    }
-    await holdLaterFor(t, fc.tuple(methods, paths), askOnce, extent({ quick: 500, full: 5_000 }))
-    const counts = Object.entries((await scrape(service)).of(TOTAL))
-    // The token, too.
-    assert.equal(
-      counts.reduce((sum, [, count]) => sum + count, 0),
-      answers + 1,
-    )
-    const patterns = ['none', ...routes.map(({ path }) => path)]
-    const counted = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'other']
-    for (const [series] of counts) {
-      const [, route = '', method = ''] =
-        /^\{route="([^"]*)",method="([^"]*)",status="\d{3}"\}$/.exec(series) ?? []
-      assert.ok(patterns.includes(route) && counted.includes(method), series)
-    }
-    assert.ok(counts.some(([series]) => series.includes('method="other"')))
   })
 })
 

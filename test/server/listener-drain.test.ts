@@ -61,27 +61,3 @@ describe('a server that stops', () => {
     await closed
   })
 })
-
-describe('the access log', () => {
-  it('has a line for each answer, and no secret in it', async (t) => {
-    const service = await start(t, { flags: ['--access-log'] })
-    const Authorization = await service.bearer()
-    const ask = createClient(service.url, { Authorization })
-    await ask('GET', '/configurations/none?token=hidden', { headers: { Cookie: 'connbook_session=hidden' } })
-    await ask('GET', '/%', { headers: { Authorization: 'Bearer hidden' } })
-    await service.stop()
-    const lines = service.log.lines.filter((line) => line.includes('"event":"request"'))
-    const shown = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-    assert.deepEqual(
-      shown.map(({ method, path, status, account, address }) => ({ method, path, status, account, address })),
-      [
-        { method: 'POST', path: '/v1/auth/token', status: 200, account: undefined, address: '127.0.0.1' },
-        { method: 'GET', path: '/configurations/none', status: 404, account: 'script', address: '127.0.0.1' },
-        { method: 'GET', path: '/%', status: 403, account: undefined, address: '127.0.0.1' },
-      ],
-    )
-    const secrets = ['hidden', 'battery staple', Authorization.slice('Bearer '.length)]
-    for (const line of service.log.lines)
-      for (const secret of secrets) assert.ok(!line.includes(secret), line)
-  })
-})
