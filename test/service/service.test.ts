@@ -11,7 +11,7 @@ import { createFailingFiles, holdUp } from '../support/failing-files.ts'
 import { freePort } from '../support/free-port.ts'
 import { createClient } from '../support/http-client.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
-import { admin, start } from '../support/service.ts'
+import { admin, firstStartEnvironment, start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('a start that takes long', () => {
@@ -83,6 +83,44 @@ describe('a start that takes long', () => {
     reading.release()
     await assert.rejects(starting, { code: 'damaged_data' })
     await assert.rejects(createClient(url)('GET', '/healthz'), { code: 'ECONNREFUSED' })
+  })
+})
+
+describe('a start that fails', () => {
+  it('gives the folder back, so that the next one works', async (t) => {
+    const folder = await temporaryFolder(t)
+    const path = join(folder, 'no-socket')
+    await writeFile(path, '')
+    const place = ['--listen', `unix:${path}`]
+    await assert.rejects(start(t, { folder, place }), { code: 'cannot_listen' })
+    const service = await start(t, { folder })
+    assert.equal((await service.call('/readyz')).status, 200)
+  })
+})
+
+describe('a service that stops', () => {
+  it('gives the folder back also when something cannot be put away, and says what', async (t) => {
+    const folder = await temporaryFolder(t)
+    const { options } = parseCommandLine(['--host', '127.0.0.1', '--port', '0', '--data', folder], {})
+    const environment = firstStartEnvironment
+    const real = createFailingFiles()
+    const files = {
+      ...real,
+      async open(...open: Parameters<typeof real.open>) {
+        const file = await real.open(...open)
+        if (!open[0].endsWith('audit.jsonl')) return file
+        return {
+          ...file,
+          async close() {
+            await file.close()
+            throw new Error('made by the test')
+          },
+        }
+      },
+    }
+    const service = await startService({ options, environment, log: createMemoryLog(), files })
+    await assert.rejects(service.stop(), /made by the test/)
+    assert.equal((await (await start(t, { folder })).call('/readyz')).status, 200)
   })
 })
 

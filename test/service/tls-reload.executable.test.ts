@@ -1,46 +1,21 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { access, chmod } from 'node:fs/promises'
-import { connect } from 'node:net'
-import { join } from 'node:path'
+import { chmod } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
-import { dataFiles } from '../../src/files/data-folder.ts'
 import { makeCertificate, noOpenSsl, replaceFile, type TestCertificate } from '../support/certificate.ts'
 import { missing } from '../support/debian.ts'
 import { eventually } from '../support/eventually.ts'
-import { executable, type RunningServer, startExecutable } from '../support/executable.ts'
+import { type RunningServer, startExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
-import { hasTerminals, startAtTerminal } from '../support/pseudo-terminal.ts'
 import { parseAnswers } from '../support/raw-http.ts'
-import { admin, firstStartEnvironment, usedFolder } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { admin, usedFolder } from '../support/service.ts'
 import { beginLogin, connectTls, exchange, fingerprintOf, shownFingerprint } from '../support/tls-client.ts'
+import { eventsAfterEarlyHangUp, hangUp, logOf } from './hang-up.ts'
 
 async function startWith(t: TestContext, { certPath, keyPath }: TestCertificate): Promise<RunningServer> {
   const data = await usedFolder(t)
   const flags = ['--tls-cert', certPath, '--tls-key', keyPath, '--data', data]
   return startExecutable(t, flags)
-}
-
-interface LogLine {
-  readonly event: string
-  readonly [field: string]: unknown
-}
-
-function logOf(server: RunningServer): LogLine[] {
-  const lines = server.stderr().split('\n').slice(0, -1)
-  return lines.map((line) => JSON.parse(line) as LogLine)
-}
-
-/** Sends SIGHUP, waits for the next line of this event, and gives it. */
-async function hangUp(server: RunningServer, event: string): Promise<LogLine> {
-  const found = () => logOf(server).filter((line) => line.event === event)
-  const before = found().length
-  server.process.kill('SIGHUP')
-  await eventually(event, () => found().length > before)
-  return found().at(-1) ?? assert.fail('just seen')
 }
 
 describe('SIGHUP', { skip: noOpenSsl }, () => {
@@ -132,79 +107,3 @@ it('serves with a certificate that has expired, and says so', {
   assert.equal((await createClient(server.url)('GET', '/readyz')).status, 200)
   assert.equal(await server.stop(), 0)
 })
-
-describe('SIGHUP without a certificate', () => {
-  it('ends nothing and is logged', async (t) => {
-    const server = await startExecutable(t, ['--data', await usedFolder(t)])
-    const { level, reason } = await hangUp(server, 'nothing_to_reload')
-    assert.deepEqual([level, reason], ['info', 'no --tls-cert'])
-    assert.equal((await createClient(server.url)('GET', '/readyz')).status, 200)
-    assert.equal(await server.stop(), 0)
-  })
-
-  it('during the start does not end it', async (t) => {
-    assert.deepEqual(await eventsAfterEarlyHangUp(t), ['listening', 'first_start', 'nothing_to_reload'])
-  })
-
-  it('during the stop does not cut it off', async (t) => {
-    const server = await startExecutable(t, ['--data', await usedFolder(t)])
-    const body = JSON.stringify(admin)
-    const { hostname, port } = new URL(server.url)
-    const socket = connect({ host: hostname, port: Number(port) })
-    t.after(() => void socket.destroy())
-    const head = ['POST /login HTTP/1.1', 'Host: a', 'Expect: 100-continue', `Content-Length: ${body.length}`]
-    socket.write(`${head.join('\r\n')}\r\n\r\n`)
-    await once(socket, 'data')
-    const stopped = server.stop()
-    await eventually('it is stopping', () => server.stderr().includes('"event":"stopping"'))
-    await hangUp(server, 'nothing_to_reload')
-    socket.write(body)
-    const [answer] = parseAnswers(Buffer.concat(await socket.toArray()).toString())
-    assert.equal(answer?.status, 200)
-    assert.equal(await stopped, 0)
-  })
-
-  it('from a terminal that is still there ends nothing; the end of the terminal does', {
-    skip: !hasTerminals,
-  }, async (t) => {
-    const data = await temporaryFolder(t)
-    const flags = ['--host', '127.0.0.1', '--port', '0', '--data', data]
-    const terminal = startAtTerminal(t, flags, firstStartEnvironment)
-    await terminal.sees('listening')
-    await terminal.sees('first_start')
-    const [, url = '', pid] = /url=(\S+) .* pid=(\d+)/.exec(terminal.screen()) ?? []
-    process.kill(Number(pid), 'SIGHUP')
-    await terminal.sees('nothing_to_reload')
-    const answers = () =>
-      createClient(url)('GET', '/readyz').then(
-        ({ status }) => status === 200,
-        () => false,
-      )
-    assert.equal(await answers(), true)
-    await terminal.close()
-    await eventually('it has ended', async () => !(await answers()))
-  })
-})
-
-/** Sends SIGHUP to the executable before it listens, and gives what it has logged once it serves. */
-async function eventsAfterEarlyHangUp(t: TestContext, flags: readonly string[] = []): Promise<string[]> {
-  const folder = await temporaryFolder(t)
-  const always = ['--host', '127.0.0.1', '--port', '0', '--data', folder]
-  const child = spawn(executable, [...always, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] })
-  t.after(() => child.kill('SIGKILL'))
-  const exited = once(child, 'exit')
-  let stderr = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-  const hasKeys = () =>
-    access(join(folder, dataFiles.keys)).then(
-      () => true,
-      () => false,
-    )
-  await eventually('it has the folder', hasKeys)
-  child.kill('SIGHUP')
-  await eventually('it has obeyed', () => /nothing_to_reload|tls_reloaded/.test(stderr))
-  const events = stderr.split('\n').slice(0, -1)
-  child.kill('SIGTERM')
-  assert.deepEqual(await exited, [0, null])
-  return events.map((line) => (JSON.parse(line) as LogLine).event)
-}
