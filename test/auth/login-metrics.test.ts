@@ -3,11 +3,11 @@ import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FREE_FAILURES } from '../../src/limits.ts'
+import { Samples } from '../metrics/scrape.ts'
 import { createClient } from '../support/http-client.ts'
 import { setArgon2Work } from '../support/light-argon2.ts'
 import { admin, client, start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { Samples } from './scrape.ts'
 
 const TOTAL = 'connbook_logins_total'
 
