@@ -52,6 +52,18 @@ describe('createAttemptLog', () => {
     assert.deepEqual(told.at(-1), ['attempts_not_listed', undefined, { count: 2 }])
   })
 
+  it('tells together what is not listed in the time after the first, and begins anew then', async (t) => {
+    const { fail, told } = setUp(t)
+    await fail(ATTEMPTS_LISTED_MAX + 1)
+    t.mock.timers.tick(ATTEMPTS_WINDOW_MS / 2)
+    await fail(2)
+    t.mock.timers.tick(ATTEMPTS_WINDOW_MS / 2)
+    assert.deepEqual(told.at(-1), ['attempts_not_listed', undefined, { count: 3 }])
+    await fail(1)
+    t.mock.timers.tick(ATTEMPTS_WINDOW_MS / 2)
+    assert.equal(told.length, ATTEMPTS_LISTED_MAX + 1)
+  })
+
   it('lists what succeeds, however much has failed', async (t) => {
     const { attempts, fail, told } = setUp(t)
     await fail(ATTEMPTS_LISTED_MAX + 1)
