@@ -44,13 +44,14 @@ describe('checkTarget', () => {
     await mkdir(join(place, 'folder'))
     await symlink(join(place, 'other'), join(place, 'link'))
     await symlink(folder, join(place, 'data'))
-    await mkdir(join(folder, 'inner'))
+    for (const name of ['inner', '..inner']) await mkdir(join(folder, name))
     const rows = [
       [join(place, 'other'), /there is a file that is no backup/],
       [join(place, 'folder'), /it is not a plain file/],
       [join(place, 'link'), /it is not a plain file/],
       [join(place, 'data', 'new'), /it is in the data folder itself/],
       [join(folder, 'inner', 'new'), /it is in the data folder itself/],
+      [join(folder, '..inner', 'new'), /it is in the data folder itself/],
     ] as const
     for (const [path, reason] of rows) {
       await assert.rejects(checkTarget(path, folder), (error) => {
@@ -60,10 +61,9 @@ describe('checkTarget', () => {
     }
   })
 
-  it('takes a place beside the data folder whose name begins with dots', async (t) => {
+  it('takes a place beside the data folder, whatever its name begins with', async (t) => {
     const place = await temporaryFolder(t)
-    for (const name of ['data', '..other']) await mkdir(join(place, name))
-    await checkTarget(join(place, '..other', 'new'), join(place, 'data'))
+    await mkdir(join(place, 'data'))
     await checkTarget(join(place, 'data.json'), join(place, 'data'))
   })
 })

@@ -6,8 +6,9 @@ import { describe, it } from 'node:test'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { examineFolder } from '../../src/folder/examination.ts'
+import { replaceState } from '../../src/folder/restore.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { smallFolder } from './small-backup.ts'
+import { smallBackup, smallFolder } from './small-backup.ts'
 
 /** What is said of each file, and which are damaged. */
 async function examined(folder: string) {
@@ -38,6 +39,13 @@ describe('examineFolder', () => {
       assert.match(said[name] ?? '', /: the file is missing /)
     })
   }
+
+  it('looks at the secrets of a folder without records, too', async (t) => {
+    const folder = await temporaryFolder(t)
+    await replaceState(folder, { ...smallBackup, revision: 0, lastId: 0, count: 0, records: [] })
+    await rm(join(folder, dataFiles.keys))
+    assert.deepEqual((await examined(folder)).damaged, [dataFiles.keys])
+  })
 
   it('takes a half-written end of the ended credentials for no damage', async (t) => {
     const folder = await smallFolder(t)
