@@ -1,38 +1,23 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
-import { Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import type { Problem } from '../../src/http/problem.ts'
 import { HEADER_BYTES_MAX } from '../../src/limits.ts'
-import { Connections } from '../../src/server/connections.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { createRawRefusals } from '../../src/server/raw-refusal.ts'
-import { RequestMetrics } from '../../src/server/request-metrics.ts'
-import { createMemoryLog } from '../support/memory-log.ts'
 import { parseAnswers } from '../support/raw-http.ts'
+import { oneConnection } from './one-connection.ts'
 
 /** One connection of a listener, and what is written to it. */
 function setUp(t: TestContext) {
-  const socket = new Socket()
-  t.after(() => void socket.destroy())
+  const { socket, connection, parts } = oneConnection(t)
   t.mock.method(socket, 'end', () => socket)
   const written: string[] = []
   t.mock.method(socket, 'write', (text: string) => written.push(text) > 0)
   Object.defineProperty(socket, 'writable', { get: () => !socket.destroyed })
-  const connections = new Connections(10, () => assert.fail('there is room'))
-  connections.add(socket)
-  const connection = connections.of(socket) ?? assert.fail('just added')
-  const metrics = new RequestMetrics()
-  const refusals = createRawRefusals({
-    connections,
-    metrics,
-    turns: (work) => work(),
-    log: createMemoryLog(),
-    fixedHeaders: ['X-Fixed', 'yes'],
-    nameRequest: () => 'r1',
-    cutOff: () => assert.fail('nothing is cut off'),
-  })
+  const refusals = createRawRefusals(parts)
+  const { metrics } = parts
   const fail = (code: string, rawPacket = '') => {
     const error = Object.assign(new Error(code), { code, rawPacket: Buffer.from(rawPacket) })
     refusals.refuseUnreadable(error, socket)
