@@ -2,7 +2,7 @@ import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, matchesGlob } from 'node:path'
 import { describe, it } from 'node:test'
 import { build } from 'esbuild'
 
@@ -180,16 +180,27 @@ describe('the tests', async () => {
   const modules = await readTestModules()
   const files = [...modules.values()].filter(({ path }) => path.endsWith('.test.ts'))
 
+  const reaches = (path: string, target: string, seen = new Set<string>()): boolean => {
+    if (path === target) return true
+    if (seen.has(path)) return false
+    seen.add(path)
+    return modules.get(path)?.imports.some((imported) => reaches(imported, target, seen)) ?? false
+  }
+
   it('are named x.executable.test.ts if they need the executable, and only then', () => {
-    const reaches = (path: string, target: string, seen = new Set<string>()): boolean => {
-      if (path === target) return true
-      if (seen.has(path)) return false
-      seen.add(path)
-      return modules.get(path)?.imports.some((imported) => reaches(imported, target, seen)) ?? false
-    }
     assert.deepEqual(
       files.map(({ path }) => path).filter((path) => path.endsWith('.executable.test.ts')),
       files.map(({ path }) => path).filter((path) => reaches(path, 'test/support/executable.ts')),
+    )
+  })
+
+  it('run at full length in npm run test:faults if they have a full length', async () => {
+    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    const globs = [...scripts['test:faults'].matchAll(/"(test\/[^"]+)"/g)].map(([, glob]) => glob)
+    const isRun = (path: string) => globs.some((glob) => matchesGlob(path, glob))
+    assert.deepEqual(
+      files.map(({ path }) => path).filter((path) => reaches(path, 'test/support/extent.ts') && !isRun(path)),
+      [],
     )
   })
 

@@ -1,7 +1,5 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import {
   AccountExistsError,
@@ -16,15 +14,8 @@ import {
   scopeOf,
   UnknownAccountError,
 } from '../../src/auth/accounts.ts'
-import { accountsDocument } from '../../src/auth/accounts-file.ts'
-import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
-import { DamagedFileError, InvalidInputError } from '../../src/errors.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
-import { lockFile } from '../../src/files/file-lock.ts'
-import { createJsonDocument } from '../../src/files/json-document.ts'
-import { createFailingFiles } from '../support/failing-files.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { InvalidInputError } from '../../src/errors.ts'
 
 const one = addAccount(noAccounts, 'user', 'admin', digestSecret('1'))
 const two = addAccount(one, 'client', 'admin', digestSecret('2'))
@@ -91,18 +82,6 @@ describe('the scope of an account', () => {
     const anew = addAccount(removeAccount(changed, 'user', 'eve'), 'user', 'eve', digestSecret('4'))
     assert.equal(scopeOf(eve(anew)), 'read write')
   })
-
-  it('is kept in the file; an older file, which says nothing, means both', async (t) => {
-    const folder = await temporaryFolder(t)
-    const document = accountsDocument(folder)
-    await document.write(reading)
-    assert.deepEqual(await document.read(), reading)
-    const old = { name: 'eve', secret: digestSecret('3'), generation: 1 }
-    const path = join(folder, dataFiles.accounts)
-    const content = { lastGeneration: 1, users: [old], clients: [] }
-    await createJsonDocument(path, 'connbook accounts', (input) => input, '').write(content)
-    assert.equal(scopeOf(eve((await document.read()) ?? noAccounts)), 'read write')
-  })
 })
 
 describe('checkAccountName', () => {
@@ -120,100 +99,5 @@ describe('checkAccountName', () => {
   it('refuses ":" for a client only, because HTTP Basic splits there', () => {
     assert.throws(() => checkAccountName('client', 'a:b'), InvalidInputError)
     checkAccountName('user', 'a:b')
-  })
-})
-
-describe('accountsDocument', () => {
-  it('gives back what it was given, and nothing where there is no file', async (t) => {
-    const document = accountsDocument(await temporaryFolder(t))
-    assert.equal(await document.read(), undefined)
-    await document.write(two)
-    assert.deepEqual(await document.read(), two)
-  })
-
-  const account = { name: 'a', secret: digestSecret('a'), generation: 1 }
-  const contents: Record<string, unknown> = {
-    null: null,
-    'no last generation': { users: [], clients: [] },
-    'no users': { lastGeneration: 0, clients: [] },
-    'clients that are no list': { lastGeneration: 0, users: [], clients: {} },
-    'an entry that is no account': { lastGeneration: 1, users: ['a'], clients: [] },
-    'a name that is no string': { lastGeneration: 1, users: [{ ...account, name: 1 }], clients: [] },
-    'a generation that is no number': {
-      lastGeneration: 1,
-      users: [{ ...account, generation: '1' }],
-      clients: [],
-    },
-    'an empty scope': { lastGeneration: 1, users: [{ ...account, scope: '' }], clients: [] },
-    'an unknown scope': { lastGeneration: 1, users: [], clients: [{ ...account, scope: 'write' }] },
-    'a scope that is no string': { lastGeneration: 1, users: [{ ...account, scope: null }], clients: [] },
-    'an account with a member more': {
-      lastGeneration: 1,
-      users: [],
-      clients: [{ ...account, expires: 1 }],
-    },
-    'a member more': { lastGeneration: 1, users: [], clients: [], groups: [] },
-    'a secret in the clear': { lastGeneration: 1, users: [{ ...account, secret: 'secret' }], clients: [] },
-  }
-  for (const [what, content] of Object.entries(contents)) {
-    it(`refuses ${what}`, async (t) => {
-      const folder = await temporaryFolder(t)
-      const path = join(folder, dataFiles.accounts)
-      await createJsonDocument(path, 'connbook accounts', (input) => input, '').write(content)
-      await assert.rejects(accountsDocument(folder).read(), DamagedFileError)
-    })
-  }
-
-  it('refuses a file that was changed by hand, without telling what is in it', async (t) => {
-    const folder = await temporaryFolder(t)
-    await accountsDocument(folder).write(two)
-    const path = join(folder, dataFiles.accounts)
-    await writeFile(path, (await readFile(path, 'utf8')).replace('"admin"', '"root"'))
-    await assert.rejects(accountsDocument(folder).read(), (error) => {
-      assert.ok(error instanceof DamagedFileError)
-      assert.match(error.message, /checksum differs at byte 0; put it back/)
-      return !error.message.includes('sha256:')
-    })
-  })
-})
-
-describe('withCredentialsLock', () => {
-  it('sweeps what a killed command left behind, and nothing else', async (t) => {
-    const folder = await temporaryFolder(t)
-    const names = [
-      '.accounts.json.0123456789ab.tmp',
-      '.keys.json.0123456789ab.tmp',
-      '.journal.jsonl.0123456789ab.tmp',
-      '.other.0123456789ab.tmp',
-    ]
-    for (const name of names) await writeFile(join(folder, name), '')
-    await withCredentialsLock(folder, async () => {})
-    for (const name of names.slice(0, 2))
-      await assert.rejects(readFile(join(folder, name)), { code: 'ENOENT' })
-    for (const name of names.slice(2)) await readFile(join(folder, name))
-  })
-
-  it('gives the lock back when the action fails', async (t) => {
-    const folder = await temporaryFolder(t)
-    await assert.rejects(withCredentialsLock(folder, () => Promise.reject(new Error('made by the test'))))
-    assert.equal(await withCredentialsLock(folder, async () => 'done'), 'done')
-  })
-
-  it('waits for another holder, and lets the process go on meanwhile', async (t) => {
-    const folder = await temporaryFolder(t)
-    const other = lockFile(join(folder, dataFiles.accountsLock))
-    const files = createFailingFiles()
-    const { promise: triedAgain, resolve } = Promise.withResolvers<void>()
-    let tries = 0
-    files.before = (operation) => {
-      if (operation === 'access' && ++tries === 2) resolve()
-    }
-    const done: string[] = []
-    const waiting = withCredentialsLock(folder, async () => done.push('this'), files)
-    await triedAgain
-    done.push('other')
-    other?.release()
-    await waiting
-    assert.deepEqual(done, ['other', 'this'])
   })
 })

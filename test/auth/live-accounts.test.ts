@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, renameSync, unlinkSync } from 'node:fs'
 import { rm, unlink } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -49,10 +49,11 @@ async function setUp(t: TestContext, known: Accounts = one) {
   }
 }
 
-/** Puts something else where a file was. */
-async function replaceBy(path: string, make: () => void): Promise<void> {
-  await unlink(path)
-  make()
+/** Puts something else where a file was, so fast that hardly any look finds nothing there. */
+async function replaceBy(path: string, make: (path: string) => void): Promise<void> {
+  make(`${path}.new`)
+  unlinkSync(path)
+  renameSync(`${path}.new`, path)
 }
 
 describe('followAccounts', () => {
@@ -89,8 +90,8 @@ describe('followAccounts', () => {
 
   const breakages: Record<string, [action: (path: string) => Promise<void>, event: string]> = {
     damaged: [(path) => writeAtomicFile(path, '{'), 'accounts_not_taken_up'],
-    'a pipe': [(path) => replaceBy(path, () => execFileSync('mkfifo', [path])), 'accounts_not_taken_up'],
-    'a folder': [(path) => replaceBy(path, () => mkdirSync(path)), 'accounts_not_taken_up'],
+    'a pipe': [(path) => replaceBy(path, (at) => execFileSync('mkfifo', [at])), 'accounts_not_taken_up'],
+    'a folder': [(path) => replaceBy(path, (at) => mkdirSync(at)), 'accounts_not_taken_up'],
     missing: [(path) => unlink(path), 'accounts_missing'],
   }
   for (const [what, [damage, event]] of Object.entries(breakages)) {

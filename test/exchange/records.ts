@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { prepareExport } from '../../src/exchange/export.ts'
 import { findExportFormat } from '../../src/exchange/export-formats.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
-import { hasControlCharacter, recordName } from '../hostile/properties/texts.ts'
+import { hasControlCharacter, recordName } from '../support/properties/texts.ts'
 import { draft } from '../support/store.ts'
 
 /** Records with rising ids. */

@@ -2,6 +2,17 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { STATUS_CODES } from 'node:http'
 import { after, describe, it } from 'node:test'
+import {
+  type ConnbookError,
+  FolderInUseError,
+  InvalidInputError,
+  InvalidScopeError,
+  OverloadedError,
+  StorageFullError,
+  StorageUnavailableError,
+  TooManyAttemptsError,
+} from '../../src/errors.ts'
+import { Problem, problemOf } from '../../src/http/problem.ts'
 import { FAULTS_MAX } from '../../src/limits.ts'
 import { createClient, type Parts } from '../support/http-client.ts'
 import { start } from '../support/service.ts'
@@ -47,4 +58,34 @@ describe('problems', async () => {
       }
     })
   }
+})
+
+describe('problemOf', () => {
+  const rows: [error: ConnbookError, status: number, retryAfter?: string][] = [
+    [new InvalidInputError('told'), 400],
+    [new InvalidScopeError('told'), 400],
+    [new TooManyAttemptsError('told', 30), 429, '30'],
+    [new OverloadedError('told'), 503, '1'],
+    [new StorageUnavailableError('told'), 503, '5'],
+    [new StorageFullError('told'), 507],
+  ]
+  for (const [error, status, retryAfter] of rows) {
+    it(`makes ${status} of ${error.name}, with its code and its message`, () => {
+      const problem = problemOf(error)
+      assert.deepEqual([problem?.status, problem?.code, problem?.message], [status, error.code, 'told'])
+      assert.equal(problem?.headers['Retry-After'], retryAfter)
+    })
+  }
+
+  it('keeps the faults of an input, and a problem as it is', () => {
+    const faults = [{ field: 'port', detail: 'must be a number' }]
+    assert.deepEqual(problemOf(new InvalidInputError('told', faults))?.faults, faults)
+    const problem = new Problem(404, 'x', 'told')
+    assert.equal(problemOf(problem), problem)
+  })
+
+  it('makes nothing of an error that is not meant for callers', () => {
+    for (const error of [new Error('a secret'), new FolderInUseError('a secret'), 'a secret', undefined])
+      assert.equal(problemOf(error), undefined)
+  })
 })

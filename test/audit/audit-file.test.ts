@@ -1,0 +1,91 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { link, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { AuditFile } from '../../src/audit/audit-file.ts'
+import { dataPaths } from '../../src/files/data-folder.ts'
+import { createFailingFiles, failOn } from '../support/failing-files.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+async function setUp(t: TestContext, bytesMax = 10) {
+  const path = await temporaryFolder(t)
+  const [files, log] = [createFailingFiles(), createMemoryLog()]
+  const file = new AuditFile(dataPaths(path), bytesMax, log, files)
+  t.after(() => file.close())
+  const read = (name = 'audit.jsonl') => readFile(join(path, name), 'utf8')
+  return { path, files, log, file, read }
+}
+
+describe('AuditFile', () => {
+  it('makes no file before there is a line, and then a private one', async (t) => {
+    const { path, file, read } = await setUp(t)
+    await file.open()
+    assert.deepEqual(await readdir(path), [])
+    await file.append('1\n')
+    assert.equal(await read(), '1\n')
+    assert.equal((await stat(join(path, 'audit.jsonl'))).mode & 0o777, 0o600)
+  })
+
+  it('fills a file to the last byte, then moves on by one name', async (t) => {
+    const { path, file, read } = await setUp(t)
+    for (const line of ['1234\n', '5678\n', '9\n']) await file.append(line)
+    assert.deepEqual([await read('audit.1.jsonl'), await read()], ['1234\n5678\n', '9\n'])
+    await file.append('a'.repeat(20))
+    assert.deepEqual((await readdir(path)).sort(), ['audit.1.jsonl', 'audit.2.jsonl', 'audit.jsonl'])
+    assert.equal(await read('audit.1.jsonl'), '9\n')
+  })
+
+  it('counts what is in the file already, and bytes, not characters', async (t) => {
+    const { path, file, read } = await setUp(t)
+    await writeFile(join(path, 'audit.jsonl'), 'ääää\n')
+    await file.open()
+    await file.append('1\n')
+    assert.deepEqual([await read('audit.1.jsonl'), await read()], ['ääää\n', '1\n'])
+  })
+
+  it('appends to a file that another process makes at the same moment', async (t) => {
+    const { path, files, file, read } = await setUp(t)
+    files.before = async (operation) => {
+      if (operation !== 'open') return
+      files.before = () => {}
+      await writeFile(join(path, 'audit.jsonl'), '1\n')
+    }
+    await file.append('2\n')
+    assert.equal(await read(), '1\n2\n')
+  })
+
+  it('throws when only a part was written, and begins a new line behind that', async (t) => {
+    const { files, file, read } = await setUp(t, 100)
+    files.writeBytesMax = 2
+    await assert.rejects(file.append('1234\n'), /only 2 of 5 bytes were written/)
+    files.writeBytesMax = Number.POSITIVE_INFINITY
+    await file.append('5\n')
+    await file.append('6\n')
+    assert.equal(await read(), '12\n5\n6\n')
+  })
+
+  it('goes on in the same file when it cannot be renamed, and says so', async (t) => {
+    const { files, log, file, read } = await setUp(t)
+    await file.append('12345678\n')
+    failOn(files, 'rename', 'audit', 'EIO')
+    await file.append('9\n')
+    assert.deepEqual([await read(), log.events], ['12345678\n9\n', ['audit_not_rotated']])
+  })
+
+  for (const [what, lead] of [
+    ['a symbolic link', symlink],
+    ['a second name', link],
+  ] as const) {
+    it(`writes nothing through ${what} of another file`, async (t) => {
+      const { path, file } = await setUp(t)
+      const elsewhere = join(await temporaryFolder(t), 'other')
+      await writeFile(elsewhere, '')
+      await lead(elsewhere, join(path, 'audit.jsonl'))
+      await assert.rejects(file.open(), { code: 'folder_refused' })
+      await assert.rejects(file.append('1\n'), { code: 'folder_refused' })
+      assert.equal(await readFile(elsewhere, 'utf8'), '')
+    })
+  }
+})

@@ -1,0 +1,85 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { addAccount, findAccount, noAccounts, scopeOf } from '../../src/auth/accounts.ts'
+import { accountsDocument } from '../../src/auth/accounts-file.ts'
+import { digestSecret } from '../../src/auth/secret.ts'
+import { DamagedFileError } from '../../src/errors.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { createJsonDocument } from '../../src/files/json-document.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const one = addAccount(noAccounts, 'user', 'admin', digestSecret('1'))
+const two = addAccount(one, 'client', 'admin', digestSecret('2'))
+const reading = addAccount(two, 'user', 'eve', digestSecret('3'), 'read')
+
+describe('accountsDocument', () => {
+  it('gives back what it was given, and nothing where there is no file', async (t) => {
+    const document = accountsDocument(await temporaryFolder(t))
+    assert.equal(await document.read(), undefined)
+    await document.write(two)
+    assert.deepEqual(await document.read(), two)
+  })
+
+  it('keeps the scope of an account; an older file, which has none, means read and write', async (t) => {
+    const folder = await temporaryFolder(t)
+    const document = accountsDocument(folder)
+    await document.write(reading)
+    assert.deepEqual(await document.read(), reading)
+    const old = { name: 'eve', secret: digestSecret('3'), generation: 1 }
+    const path = join(folder, dataFiles.accounts)
+    const content = { lastGeneration: 1, users: [old], clients: [] }
+    await createJsonDocument(path, 'connbook accounts', (input) => input, '').write(content)
+    assert.equal(
+      scopeOf(findAccount((await document.read()) ?? noAccounts, 'user', 'eve') ?? assert.fail('no eve')),
+      'read write',
+    )
+  })
+
+  const account = { name: 'a', secret: digestSecret('a'), generation: 1 }
+  const contents: Record<string, unknown> = {
+    null: null,
+    'no last generation': { users: [], clients: [] },
+    'no users': { lastGeneration: 0, clients: [] },
+    'clients that are no list': { lastGeneration: 0, users: [], clients: {} },
+    'an entry that is no account': { lastGeneration: 1, users: ['a'], clients: [] },
+    'a name that is no string': { lastGeneration: 1, users: [{ ...account, name: 1 }], clients: [] },
+    'a generation that is no number': {
+      lastGeneration: 1,
+      users: [{ ...account, generation: '1' }],
+      clients: [],
+    },
+    'an empty scope': { lastGeneration: 1, users: [{ ...account, scope: '' }], clients: [] },
+    'an unknown scope': { lastGeneration: 1, users: [], clients: [{ ...account, scope: 'write' }] },
+    'a scope that is no string': { lastGeneration: 1, users: [{ ...account, scope: null }], clients: [] },
+    'an account with a member more': {
+      lastGeneration: 1,
+      users: [],
+      clients: [{ ...account, expires: 1 }],
+    },
+    'a member more': { lastGeneration: 1, users: [], clients: [], groups: [] },
+    'a secret in the clear': { lastGeneration: 1, users: [{ ...account, secret: 'secret' }], clients: [] },
+  }
+  for (const [what, content] of Object.entries(contents)) {
+    it(`refuses ${what}`, async (t) => {
+      const folder = await temporaryFolder(t)
+      const path = join(folder, dataFiles.accounts)
+      await createJsonDocument(path, 'connbook accounts', (input) => input, '').write(content)
+      await assert.rejects(accountsDocument(folder).read(), DamagedFileError)
+    })
+  }
+
+  it('refuses a file that was changed by hand, without telling what is in it', async (t) => {
+    const folder = await temporaryFolder(t)
+    await accountsDocument(folder).write(two)
+    const path = join(folder, dataFiles.accounts)
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"admin"', '"root"'))
+    await assert.rejects(accountsDocument(folder).read(), (error) => {
+      assert.ok(error instanceof DamagedFileError)
+      assert.match(error.message, /checksum differs at byte 0; put it back/)
+      return !error.message.includes('sha256:')
+    })
+  })
+})

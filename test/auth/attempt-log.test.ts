@@ -1,0 +1,84 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { createAttemptLog } from '../../src/auth/attempt-log.ts'
+import { ATTEMPTS_LISTED_MAX, ATTEMPTS_WINDOW_MS } from '../../src/limits.ts'
+import { holdClock } from '../support/held-clock.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+
+const caller = { requestId: 'r1', address: '192.0.2.1', isSecure: false }
+
+/** An attempt log, and the events that the audit trail was told. */
+function setUp(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const log = createMemoryLog()
+  const told: unknown[][] = []
+  const audit = { record: async (...line: unknown[]) => void told.push(line), close: async () => {} }
+  const attempts = createAttemptLog(holdClock().make(), log, audit)
+  const fail = async (times: number) => {
+    for (let i = 0; i < times; i++) await attempts.failed('login_failed', caller, { account: 'admin' })
+  }
+  return { attempts, fail, log, told }
+}
+
+describe('createAttemptLog', () => {
+  it('tells log and audit trail of an attempt, with who made it', async (t) => {
+    const { attempts, log, told } = setUp(t)
+    await attempts.succeeded('logged_in', caller, { account: 'admin' })
+    await attempts.failed('login_failed', caller, { account: 'admin' })
+    assert.deepEqual(told, [
+      ['logged_in', caller, { account: 'admin' }],
+      ['login_failed', caller, { account: 'admin' }],
+    ])
+    const { time, ...line } = JSON.parse(log.lines[0] ?? '')
+    const fields = { account: 'admin', address: '192.0.2.1', request_id: 'r1' }
+    assert.deepEqual(line, { level: 'info', event: 'logged_in', ...fields })
+    assert.equal(JSON.parse(log.lines[1] ?? '').level, 'warn')
+  })
+
+  it('tells only the number of what goes beyond the budget, once, some time after the first', async (t) => {
+    const { fail, log, told } = setUp(t)
+    await fail(ATTEMPTS_LISTED_MAX + 5)
+    assert.equal(told.length, ATTEMPTS_LISTED_MAX)
+    t.mock.timers.tick(ATTEMPTS_WINDOW_MS - 1)
+    assert.equal(told.length, ATTEMPTS_LISTED_MAX)
+    t.mock.timers.tick(1)
+    assert.deepEqual(told.slice(ATTEMPTS_LISTED_MAX), [['attempts_not_listed', undefined, { count: 5 }]])
+    assert.equal(log.events.at(-1), 'attempts_not_listed')
+    t.mock.timers.tick(ATTEMPTS_WINDOW_MS)
+    assert.equal(told.length, ATTEMPTS_LISTED_MAX + 1)
+    await fail(2)
+    t.mock.timers.tick(ATTEMPTS_WINDOW_MS)
+    assert.deepEqual(told.at(-1), ['attempts_not_listed', undefined, { count: 2 }])
+  })
+
+  it('tells together what is not listed in the time after the first, and begins anew then', async (t) => {
+    const { fail, told } = setUp(t)
+    await fail(ATTEMPTS_LISTED_MAX + 1)
+    t.mock.timers.tick(ATTEMPTS_WINDOW_MS / 2)
+    await fail(2)
+    t.mock.timers.tick(ATTEMPTS_WINDOW_MS / 2)
+    assert.deepEqual(told.at(-1), ['attempts_not_listed', undefined, { count: 3 }])
+    await fail(1)
+    t.mock.timers.tick(ATTEMPTS_WINDOW_MS / 2)
+    assert.equal(told.length, ATTEMPTS_LISTED_MAX + 1)
+  })
+
+  it('lists what succeeds, however much has failed', async (t) => {
+    const { attempts, fail, told } = setUp(t)
+    await fail(ATTEMPTS_LISTED_MAX + 1)
+    await attempts.succeeded('logged_in', caller, {})
+    assert.equal(told.at(-1)?.[0], 'logged_in')
+  })
+
+  it('tells the number when it is closed, and nothing where there is none', async (t) => {
+    const { attempts, fail, told } = setUp(t)
+    await attempts.close()
+    assert.deepEqual(told, [])
+    await fail(ATTEMPTS_LISTED_MAX + 1)
+    await attempts.close()
+    assert.deepEqual(told.at(-1), ['attempts_not_listed', undefined, { count: 1 }])
+    t.mock.timers.tick(ATTEMPTS_WINDOW_MS)
+    assert.equal(told.length, ATTEMPTS_LISTED_MAX + 1)
+  })
+})

@@ -1,0 +1,124 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { readBearer } from '../../src/auth/authenticator.ts'
+import { caller, client, request, setUpAuthenticator } from '../support/authenticator.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
+import { anyText, joined, withoutBlanks } from '../support/properties/texts.ts'
+
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+describe('a bearer header', () => {
+  const scheme = fc
+    .tuple(fc.constant('bearer'), fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }))
+    .map(([name, capitals]) =>
+      name
+        .split('')
+        .map((letter, i) => (capitals[i] ? letter.toUpperCase() : letter))
+        .join(''),
+    )
+  const blanks = (minLength: number) =>
+    fc.string({ unit: fc.constantFrom(' ', ' ', '\t'), minLength, maxLength: 4 })
+
+  it('gives the token, whatever the scheme looks like', (t) => {
+    const token = fc.string({
+      unit: fc.constantFrom(...BASE64URL, '.', '~', '+', '/', '='),
+      minLength: 1,
+      maxLength: 40,
+    })
+    holdFor(t, fc.tuple(scheme, blanks(0), token, blanks(0)), ([name, before, text, behind]) => {
+      assert.equal(readBearer(`${name} ${before}${text}${behind}`), text)
+    })
+  })
+
+  it('is none for another scheme, or with nothing in it', (t) => {
+    const other = fc.constantFrom(
+      'Basic ',
+      'Bearer',
+      'Bearer\t',
+      'Bearer\u00a0',
+      'Bearer \u00a0',
+      'Bearer:',
+      'Bearertoken ',
+      'xBearer ',
+      ' Bearer ',
+      'BearerBearer ',
+      '',
+    )
+    const rests = joined(['Bearer', 'e30.e30.e30', '=', ' ', '\t', '\u00a0'], anyText)
+    holdFor(t, fc.tuple(other, rests), ([name, rest]) => {
+      const header = name + rest
+      const shown = /^bearer /i.test(header) ? withoutBlanks(header.slice(7)) : ''
+      assert.equal(readBearer(header), shown === '' ? undefined : shown)
+    })
+    holdFor(t, fc.tuple(scheme, fc.constantFrom('', ' '), blanks(0)), ([name, space, behind]) =>
+      assert.equal(readBearer(name + space + behind), undefined),
+    )
+  })
+})
+
+describe('a credential', async () => {
+  const { authenticator, logIn, getToken, sign } = await setUpAuthenticator({ after })
+  const session = await logIn()
+  const token = await getToken()
+  const narrow = await authenticator.issueToken(caller, [{ id: client.name, secret: client.secret }], 'read')
+  const readToken = narrow?.access_token ?? assert.fail('no token')
+  const useless = [
+    sign({ sub: 'nobody' }),
+    sign({ gen: 99 }),
+    sign({ exp: 1 }),
+    sign({ iss: 'other' }),
+    session.slice(0, -1),
+    `${token}A`,
+    'e30.e30.e30',
+  ]
+
+  const text = fc.oneof(
+    { weight: 2, arbitrary: fc.constantFrom(session, token, readToken) },
+    fc.constantFrom('', ...useless),
+  )
+  const bearer = fc.tuple(fc.constantFrom('Bearer ', 'bearer  ', 'Basic ', 'Bearer', ''), text)
+  const cookies = fc.array(
+    fc.tuple(
+      fc.constantFrom(
+        'connbook_session',
+        'connbook_session',
+        'connbook_sessio',
+        '__Host-connbook_session',
+        'x',
+      ),
+      text,
+    ),
+    { maxLength: 3 },
+  )
+
+  it('is good only when the one place that counts holds the one that belongs there', (t) => {
+    const values = fc.record({
+      bearer: fc.option(bearer, { nil: undefined }),
+      cookies: fc.option(cookies, { nil: undefined }),
+      isSecure: fc.boolean(),
+    })
+    holdFor(t, values, (shown) => {
+      const headers = {
+        ...(shown.bearer ? { authorization: shown.bearer.join('') } : {}),
+        ...(shown.cookies ? { cookie: shown.cookies.map((pair) => pair.join('=')).join('; ') } : {}),
+      }
+      const found = authenticator.authenticate({ ...request(headers), isSecure: shown.isSecure })
+      if (shown.bearer !== undefined) {
+        const [name, shownToken] = shown.bearer
+        const isGood =
+          name.toLowerCase().startsWith('bearer ') && (shownToken === token || shownToken === readToken)
+        const scope = shownToken === readToken ? 'read' : 'read write'
+        const expected = { carrier: 'bearer', principal: { kind: 'client', name: 'script', scope } }
+        assert.deepEqual(found, isGood ? expected : undefined)
+        return
+      }
+      const cookie = shown.isSecure ? '__Host-connbook_session' : 'connbook_session'
+      const [, first] = shown.cookies?.find(([name]) => name === cookie) ?? []
+      const principal = { kind: 'user', name: 'admin', scope: 'read write' }
+      const expected = { carrier: 'cookie', principal }
+      assert.deepEqual(found, first === session ? expected : undefined)
+    })
+  })
+})

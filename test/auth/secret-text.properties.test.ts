@@ -1,0 +1,62 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { checkSecret, readSecret } from '../../src/auth/secret-text.ts'
+import { UsageError } from '../../src/errors.ts'
+import { PASSWORD_BYTES_MAX } from '../../src/limits.ts'
+import { holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
+import { anyText } from '../support/properties/texts.ts'
+
+describe('a secret from outside', () => {
+  it('is the text without its last newline, or refused: too long, or no UTF-8', async (t) => {
+    const bytes = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc
+          .tuple(anyText, fc.constantFrom('', '\n', '\r\n', '\n\n', '\r'))
+          .map((parts) => Buffer.from(parts.join(''))),
+      },
+      { weight: 1, arbitrary: fc.uint8Array({ maxLength: 8 }).map((some) => Buffer.from(some)) },
+      {
+        weight: 1,
+        arbitrary: fc
+          .tuple(
+            fc.integer({ min: PASSWORD_BYTES_MAX - 2, max: PASSWORD_BYTES_MAX + 4 }),
+            fc.constantFrom('', '\n', '\r\n'),
+          )
+          .map(([length, end]) => Buffer.from('x'.repeat(length) + end)),
+      },
+    )
+    await holdLaterFor(t, fc.tuple(bytes, fc.nat()), async ([content, cut]) => {
+      const at = cut % (content.length + 1)
+      const source = Readable.from([content.subarray(0, at), content.subarray(at)])
+      const text = content.toString('utf8')
+      const secret = text.endsWith('\r\n')
+        ? text.slice(0, -2)
+        : text.endsWith('\n')
+          ? text.slice(0, -1)
+          : text
+      const isGood = Buffer.from(text).equals(content) && Buffer.byteLength(secret) <= PASSWORD_BYTES_MAX
+      const reading = readSecret('it', source)
+      if (isGood) assert.equal(await reading, secret)
+      else await assert.rejects(reading, UsageError)
+    })
+  })
+
+  it('from a variable is taken as it is, or refused', (t) => {
+    holdFor(
+      t,
+      fc.oneof(
+        anyText,
+        fc.integer({ min: 1020, max: 1030 }).map((length) => 'x'.repeat(length)),
+      ),
+      (text) => {
+        const isGood = !text.includes('\ufffd') && Buffer.byteLength(text) <= PASSWORD_BYTES_MAX
+        if (isGood) assert.equal(checkSecret('it', text), text)
+        else assert.throws(() => checkSecret('it', text), UsageError)
+      },
+    )
+  })
+})

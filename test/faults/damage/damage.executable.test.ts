@@ -1,0 +1,36 @@
+import '../../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { runExecutable } from '../../support/executable.ts'
+import { changedFiles, fileIn, readImage, replaceFile, writeImage } from '../../support/folder-image.ts'
+import { prepareFolders } from '../../support/prepared-folder.ts'
+import { createRandom } from '../../support/random.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { bitFlips, files } from './damage-kinds.ts'
+
+const random = createRandom()
+const suite = { after }
+const folders = await prepareFolders(suite)
+const folder = join(await temporaryFolder(suite), 'data')
+
+describe('the executable', () => {
+  const { image } = folders.compacting
+  for (const name of files.filter((file) => image.has(file))) {
+    it(`says in one line what is wrong with ${name}, is exit 65, and changes nothing`, async (t) => {
+      t.diagnostic(`seed ${random.seed}`)
+      const [damage] = bitFlips(fileIn(image, name).subarray(0, 60), 1, random)
+      const damaged = replaceFile(
+        image,
+        name,
+        Buffer.concat([damage?.bytes ?? Buffer.alloc(0), fileIn(image, name).subarray(60)]),
+      )
+      await writeImage(folder, damaged)
+      const { code, stdout, stderr } = await runExecutable(['--port', '0', '--data', folder])
+      assert.deepEqual([code, stdout], [65, ''], stderr)
+      assert.ok(stderr.startsWith(`connbook: Cannot read "${join(folder, name)}": `), stderr)
+      assert.match(stderr, /^[^\n]+ at byte \d+; [^\n]+\n$/)
+      assert.deepEqual(changedFiles(damaged, await readImage(folder)), [])
+    })
+  }
+})

@@ -1,0 +1,116 @@
+import '../../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { syncBuiltinESMExports } from 'node:module'
+import { describe, it, type TestContext } from 'node:test'
+import * as fc from 'fast-check'
+import type { FileSystem } from '../../../src/files/file-system.ts'
+import { extent } from '../../support/extent.ts'
+import { createRandom } from '../../support/random.ts'
+import { livesWith } from './arbitraries.ts'
+import { type DocumentRequest, documentSubject } from './document.ts'
+import { runLives, type Subject, type Surroundings } from './lives.ts'
+import { type RevocationRequest, revocationsSubject } from './revocations.ts'
+import { type ChangeRequest, storeSubject } from './store.ts'
+
+const names = fc.constantFrom('a', 'b', 'c', 'd')
+const sizes = fc.constantFrom(1, 1, 300, 1500)
+
+const change: fc.Arbitrary<ChangeRequest> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ add: names, size: sizes }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ modify: names, to: names, size: sizes }, { requiredKeys: ['modify'] }),
+  },
+  { weight: 2, arbitrary: fc.record({ remove: names }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      importing: fc.uniqueArray(names, { minLength: 1 }),
+      mode: fc.constantFrom('merge' as const, 'replace' as const),
+      size: sizes,
+    }),
+  },
+)
+const revocation: fc.Arbitrary<RevocationRequest> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ lastsSeconds: fc.constantFrom(5, 1000) }) },
+  { weight: 1, arbitrary: fc.record({ advanceMs: fc.constantFrom(1000, 10_000) }) },
+)
+const replacement: fc.Arbitrary<DocumentRequest> = fc.record({ size: sizes })
+
+/** Far more than it takes to see what a control breaks. */
+const CONTROL_RUNS_MAX = 2_000
+
+/** Makes the pauses of the program wait for the function that is returned. */
+function holdTimers(t: TestContext): (ms: number) => void {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  // Only so do modules get it that have imported it by name.
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.timers.reset()
+    syncBuiltinESMExports()
+  })
+  return (ms) => t.mock.timers.tick(ms)
+}
+
+/** The property that lives of such requests are found as they were answered, and how often to try it. */
+function prepare<Request, State>(
+  t: TestContext,
+  subject: Subject<Request, State>,
+  request: fc.Arbitrary<Request>,
+  numRuns: number,
+  surroundings: Partial<Surroundings> = {},
+) {
+  const { seed } = createRandom()
+  t.diagnostic(`seed ${seed}`)
+  const pass = holdTimers(t)
+  const property = fc.asyncProperty(livesWith(request), (lives) =>
+    runLives(subject, lives, { pass, ...surroundings }),
+  )
+  return { property, parameters: { seed, numRuns } }
+}
+
+/** What a program would do that tries a failed sync a second time. */
+function syncTwice(files: FileSystem): FileSystem {
+  return {
+    ...files,
+    async open(path, flags, mode) {
+      const file = await files.open(path, flags, mode)
+      return { ...file, datasync: () => file.datasync().catch(() => file.datasync()) }
+    },
+  }
+}
+
+describe('after a power loss at any moment', () => {
+  it('the store is as it was acknowledged', async (t) => {
+    const runs = extent({ quick: 100, full: 5_000 })
+    const { property, parameters } = prepare(t, storeSubject, change, runs)
+    await fc.assert(property, parameters)
+  })
+
+  it('a credential that had ended has ended, and stays so', async (t) => {
+    const runs = extent({ quick: 40, full: 1_500 })
+    const { property, parameters } = prepare(t, revocationsSubject, revocation, runs)
+    await fc.assert(property, parameters)
+  })
+
+  it('a JSON file is the old one or the new one, whole', async (t) => {
+    const runs = extent({ quick: 40, full: 1_500 })
+    const { property, parameters } = prepare(t, documentSubject, replacement, runs)
+    await fc.assert(property, parameters)
+  })
+
+  const controls: { readonly disk: string; readonly surroundings: Partial<Surroundings> }[] = [
+    { disk: 'ignores every sync', surroundings: { ignoredSyncs: 'all' } },
+    { disk: 'ignores the syncs of folders', surroundings: { ignoredSyncs: 'folders' } },
+    { disk: 'reports success when a failed sync is tried again', surroundings: { wrap: syncTwice } },
+  ]
+  for (const { disk, surroundings } of controls) {
+    it(`the store is not so on a disk that ${disk}: this shows that the tests notice`, async (t) => {
+      const { property, parameters } = prepare(t, storeSubject, change, CONTROL_RUNS_MAX, surroundings)
+      const outcome = await fc.check(property, { ...parameters, endOnFailure: true })
+      const [seen] = String(outcome.errorInstance).split('\n')
+      t.diagnostic(`seen after ${outcome.numRuns} runs: ${seen}`)
+      assert.ok(outcome.failed)
+    })
+  }
+})

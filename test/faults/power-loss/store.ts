@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict'
+import { StorageFullError, StorageUnavailableError } from '../../../src/errors.ts'
+import type { FileSystem } from '../../../src/files/file-system.ts'
+import { openConfigurationStore } from '../../../src/storage/file/file-storage.ts'
+import type { Configuration, ConfigurationPatch, NewConfiguration } from '../../../src/store/configuration.ts'
+import type { ConfigurationStore, Modification } from '../../../src/store/configuration-store.ts'
+import type { ImportMode, ImportPlan } from '../../../src/store/import-plan.ts'
+import { NameTakenError, UnknownNameError } from '../../../src/store/refusals.ts'
+import type { VolatileFiles } from '../volatile/volatile-files.ts'
+import {
+  describedRecord,
+  emptyState,
+  History,
+  type HistoryChange,
+  type ShownState,
+  type State,
+  type StoredRecord,
+} from './history.ts'
+import { lifeFolder, type Running, type Subject, silentLog } from './lives.ts'
+
+/** Something that a caller may ask of a store. */
+export type ChangeRequest =
+  | { readonly add: string; readonly size: number }
+  /** A new name, a new value or both. */
+  | { readonly modify: string; readonly to?: string; readonly size?: number }
+  | { readonly remove: string }
+  /** Names, no two alike. */
+  | { readonly importing: readonly string[]; readonly mode: ImportMode; readonly size: number }
+
+interface Pending {
+  /** What the store decided last: what to write, or that there is nothing to write. */
+  decision?: HistoryChange | 'nothing' | 'refusal'
+}
+
+const HOSTNAME = 'host.example'
+const PORT = 22
+
+/** Values differ from one request to the next, so that an old one is known when it comes back. */
+let serial = 0
+
+function nextValue(size: number): string {
+  serial += 1
+  return `v${serial};`.padEnd(size, `v${serial};`)
+}
+
+/** A store, and the id that it has once it has been opened. */
+interface StoreState {
+  readonly id: string | undefined
+  readonly shown: State
+}
+
+/** The store of configurations. */
+export const storeSubject: Subject<ChangeRequest, StoreState> = {
+  firstState: { id: undefined, shown: emptyState },
+  begin(state) {
+    const history = new History(state.shown)
+    let { id } = state
+
+    async function open(files: FileSystem, snapshotBytesMin: number) {
+      const options = { mustExist: id !== undefined, log: silentLog, files, snapshotBytesMin }
+      const store = await openConfigurationStore(lifeFolder, options)
+      if (id !== undefined) assert.equal(store.id, id)
+      return store
+    }
+    return {
+      async open(files, seen, { snapshotBytesMin }) {
+        const store = await open(seen, snapshotBytesMin)
+        id = store.id
+        return observeStore(store, history, files)
+      },
+      async read(files) {
+        const store = await open(files, Number.POSITIVE_INFINITY)
+        const shown = history.checkFound(shownBy(store))
+        return { found: { id, shown }, opened: { id: store.id, shown } }
+      },
+    }
+  },
+}
+
+/**
+ * A store whose every decision and answer goes into a history, and is checked against it.
+ *
+ * @param disk What the store lives on; once it is dead, nobody gets an answer any more.
+ */
+function observeStore(
+  store: ConfigurationStore,
+  history: History,
+  disk: Pick<VolatileFiles, 'isDead' | 'failures'>,
+): Running<ChangeRequest> {
+  const wrong: unknown[] = []
+  let waiting = 0
+
+  /** The store must not see what an assertion throws: it would take it for a refusal. */
+  function note(action: () => void) {
+    try {
+      action()
+    } catch (error) {
+      wrong.push(error)
+    }
+  }
+
+  /** Called at the moment of a decision, so the changes get revisions in the order of these calls. */
+  function take(pending: Pending, change: () => HistoryChange) {
+    pending.decision = store.isWritable ? change() : 'refusal'
+  }
+
+  function add(pending: Pending, name: string, size: number): Promise<Configuration> {
+    const fields = { name, hostname: HOSTNAME, port: PORT, username: nextValue(size) }
+    return store.add({
+      ...fields,
+      // Read only when the record is made, so once the name is found free.
+      get hostname() {
+        note(() => {
+          assert.equal(history.latest(name), undefined, `"${name}" was added a second time`)
+          take(pending, () => history.takeAdd(fields))
+        })
+        return HOSTNAME
+      },
+    })
+  }
+
+  function modify(
+    pending: Pending,
+    name: string,
+    to: string | undefined,
+    size: number | undefined,
+  ): Promise<Modification> {
+    const patch: ConfigurationPatch = {
+      ...(to === undefined ? {} : { name: to }),
+      ...(size === undefined ? {} : { username: nextValue(size) }),
+    }
+    return store.modify(name, patch, (record) => {
+      note(() => {
+        checkLatest(name, record)
+        const changed = { ...plain(record), ...patch }
+        const isFree = changed.name === name || history.latest(changed.name) === undefined
+        const isSame = describedRecord(changed) === describedRecord(record)
+        if (isSame) pending.decision = 'nothing'
+        else if (!isFree) pending.decision = 'refusal'
+        else take(pending, () => history.take({ modify: changed, name }))
+      })
+      return true
+    })
+  }
+
+  function remove(pending: Pending, name: string): Promise<Configuration> {
+    return store.remove(name, (record) => {
+      note(() => {
+        checkLatest(name, record)
+        take(pending, () => history.take({ remove: name }))
+      })
+      return true
+    })
+  }
+
+  function importAll(pending: Pending, names: readonly string[], mode: ImportMode, size: number) {
+    // Some are to be left as they are.
+    const drafts = names.map((name, i) => {
+      const username = i % 2 === 0 ? nextValue(size) : (history.latest(name)?.username ?? nextValue(size))
+      return { name, hostname: HOSTNAME, port: PORT, username }
+    })
+    const [first, ...rest] = drafts
+    assert.ok(first !== undefined)
+    const noticed = {
+      ...first,
+      // Read when a plan is made, which is done again only where there was nothing to do.
+      get name() {
+        note(() => {
+          if (typeof pending.decision !== 'object') decideImport(pending, drafts, mode)
+        })
+        return first.name
+      },
+    }
+    return store.importAll([noticed, ...rest], mode)
+  }
+
+  function decideImport(pending: Pending, drafts: readonly NewConfiguration[], mode: ImportMode) {
+    const all = history.allLatest()
+    const isKept = (name: string) => mode === 'merge' || drafts.some((draft) => draft.name === name)
+    const removes = [...all.keys()].filter((name) => !isKept(name)).map((name) => ({ remove: name }))
+    const modifies = drafts.flatMap((draft) => {
+      const old = all.get(draft.name)
+      if (old === undefined || old.username === draft.username) return []
+      return [{ modify: { ...old, ...draft }, name: draft.name }]
+    })
+    const added = drafts.filter(({ name }) => !all.has(name))
+    if (removes.length + modifies.length + added.length === 0) pending.decision = 'nothing'
+    else {
+      take(pending, () => {
+        const adds = added.map((draft) => history.nextAdd(draft))
+        return history.take({ together: [...removes, ...modifies, ...adds] })
+      })
+    }
+  }
+
+  function checkLatest(name: string, record: Configuration) {
+    const latest = history.latest(name)
+    assert.ok(latest !== undefined, `"${name}" was there although it had been taken away`)
+    assert.equal(describedRecord(record), describedRecord(latest), 'the store decided by another record')
+  }
+
+  function ask(pending: Pending, request: ChangeRequest): Promise<Configuration | Modification | ImportPlan> {
+    if ('importing' in request) return importAll(pending, request.importing, request.mode, request.size)
+    if ('add' in request) return add(pending, request.add, request.size)
+    if ('remove' in request) return remove(pending, request.remove)
+    return modify(pending, request.modify, request.to, request.size)
+  }
+
+  function acknowledged({ decision }: Pending, done: Configuration | Modification | ImportPlan) {
+    if (decision === 'nothing') return
+    assert.ok(typeof decision === 'object', 'a change was acknowledged that had not been decided')
+    history.acknowledge(decision)
+    if ('added' in done) {
+      const { length } = 'together' in decision ? decision.together : []
+      assert.equal(done.added.length + done.modified.length + done.removed.length, length)
+      return
+    }
+    const record = 'after' in done ? done.after : done
+    const expected = 'add' in decision ? decision.add : 'modify' in decision ? decision.modify : undefined
+    if (expected !== undefined) assert.equal(describedRecord(record), describedRecord(expected))
+  }
+
+  function refused({ decision }: Pending, error: unknown) {
+    const isTaken = typeof decision === 'object' && history.isTaken(decision)
+    const isFull = error instanceof StorageFullError
+    if (isFull || error instanceof StorageUnavailableError) {
+      assert.ok(disk.failures > 0, `a change was refused although the disk had not failed: ${error.message}`)
+      if (isTaken) history.refuse(isFull ? 'full disk' : 'failed disk')
+    } else if (isTaken || !(error instanceof NameTakenError || error instanceof UnknownNameError)) throw error
+  }
+
+  return {
+    request(request) {
+      const pending: Pending = {}
+      waiting += 1
+      // The handlers run before the store decides again about what waited for a refused change.
+      ask(pending, request)
+        .then(
+          (done) => disk.isDead || note(() => acknowledged(pending, done)),
+          (error: unknown) => disk.isDead || note(() => refused(pending, error)),
+        )
+        .finally(() => {
+          waiting -= 1
+        })
+      if ('importing' in request) {
+        if (pending.decision === undefined) wrong.push(new Error('The store decided nothing'))
+        return
+      }
+      const mustExist = !('add' in request)
+      const name = 'add' in request ? request.add : 'modify' in request ? request.modify : request.remove
+      if (pending.decision === undefined && (history.latest(name) !== undefined) === mustExist) {
+        wrong.push(new Error(`The store refused ${JSON.stringify(request)}, which the records allow`))
+      }
+    },
+    get waiting() {
+      return waiting
+    },
+    get isWritable() {
+      return store.isWritable
+    },
+    close: () => store.close(),
+    check() {
+      if (store.isWritable) history.recover()
+      if (!disk.isDead) note(() => history.checkShown(shownBy(store)))
+      if (wrong.length > 0) throw wrong[0]
+    },
+  }
+}
+
+/** What a store shows, by each of the ways to read it. */
+function shownBy(store: ConfigurationStore): ShownState {
+  const listed = store.list(0, store.count + 1)
+  const records = new Map(listed.map((record) => [record.name, plain(record)]))
+  assert.equal(records.size, store.count)
+  for (const name of records.keys()) assert.ok(store.find(name) !== undefined, `"${name}" is not found`)
+  return { revision: store.revision, records }
+}
+
+function plain({ id, name, hostname, port, username }: Configuration): StoredRecord {
+  return { id, name, hostname, port, username }
+}

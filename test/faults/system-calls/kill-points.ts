@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { extent } from '../../support/extent.ts'
+import { underStrace } from '../../support/strace.ts'
+
+/** The calls at which a scenario is killed, one run for each. */
+export interface KillPoints {
+  /** Name of the system call. */
+  readonly call: string
+  /** Only calls for this file of the data folder, or for the folder itself (`.`), count. */
+  readonly file?: string
+  /** Which of the calls in the quick extent; they must come about. In the full extent it is all of them. */
+  readonly quick?: readonly number[]
+  /** In the full extent only each so manieth. */
+  readonly every?: number
+}
+
+/**
+ * Runs a scenario once, through the words that are made for its data folder, and checks what the kill has left.
+ *
+ * @returns Whether it was killed before it came to its end.
+ */
+export type Attempt = (throughFor: (data: string) => string[]) => Promise<boolean>
+
+/** As many cores as a small machine has. */
+const LANES = 2
+
+/** Kills a scenario at each point in turn, until there are no more such calls in it. */
+export async function killAtEach(
+  t: TestContext,
+  points: readonly KillPoints[],
+  attempt: Attempt,
+): Promise<void> {
+  const counts = new Map<string, number>()
+  const killAt = async (point: KillPoints, when: number): Promise<boolean> => {
+    const { call, file } = point
+    const what = file === undefined ? call : `${call} ${file}`
+    try {
+      const isKilled = await attempt((data) => {
+        const path = file === undefined ? {} : { path: join(data, file) }
+        return underStrace({ calls: call, fault: 'signal=KILL', when: String(when), ...path })
+      })
+      if (isKilled) counts.set(what, (counts.get(what) ?? 0) + 1)
+      return isKilled
+    } catch (error) {
+      throw new Error(`killed at ${what} ${when}: ${error instanceof Error ? error.message : error}`, {
+        cause: error,
+      })
+    }
+  }
+  const killAtAll = async (point: KillPoints) => {
+    const { every = 1 } = point
+    let when = 1
+    while (await killAt(point, when)) when += every
+    assert.ok(when > 1, `${point.call} ${point.file ?? ''} is never called`)
+  }
+  const killAtSome = async (point: KillPoints) => {
+    for (const when of point.quick ?? []) {
+      assert.ok(await killAt(point, when), `there is no ${point.call} ${point.file ?? ''} number ${when}`)
+    }
+  }
+  const queue = [...points]
+  const work = async () => {
+    for (let point = queue.shift(); point !== undefined; point = queue.shift()) {
+      await extent({ quick: killAtSome, full: killAtAll })(point)
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, work))
+  t.diagnostic(`killed at ${[...counts].map(([what, count]) => `${what} (${count})`).join(', ')}`)
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { appendFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { auditFiles, dataFiles } from '../../../src/files/data-folder.ts'
+import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
+import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/limits.ts'
+import { Configuration } from '../../../src/store/configuration.ts'
+import { getToken, logIn } from '../../support/api.ts'
+import { createClient, type Headers } from '../../support/http-client.ts'
+import { makeInitialFolder } from '../../support/initial-folder.ts'
+import { start } from '../../support/service.ts'
+import { draft } from '../../support/store.ts'
+import { type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
+
+/** What a first start makes up. */
+export interface Credentials {
+  readonly username: string
+  readonly password: string
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+/** A data folder after its first start, stopped, with credentials that stay good in every copy of it. */
+export interface UsedFolder {
+  readonly path: string
+  readonly credentials: Credentials
+  readonly bearer: Headers
+  readonly cookie: Headers
+}
+
+/** Records of nobody; their names sort behind those of every `Writer`. */
+const FILLERS = 2_100
+const FILLER_BYTES = 1_900
+/** So many bytes below the size that begins a snapshot, a few changes reach it. */
+const ROOM_BYTES = 300
+
+export async function readCredentials(data: string): Promise<Credentials> {
+  return JSON.parse(await readFile(join(data, dataFiles.initialCredentials), 'utf8'))
+}
+
+/** Makes such a folder by way of the service itself; it holds two records, `z0` and `z1`. */
+export async function useFolder(t: Lifetime): Promise<UsedFolder> {
+  const path = join(await temporaryFolder(t), 'data')
+  await makeInitialFolder(t, path)
+  const service = await start(t, { folder: path, environment: {} })
+  const credentials = await readCredentials(path)
+  const bearer = await getToken(service.url, credentials)
+  const cookie = await logIn(service.url, credentials)
+  const ask = createClient(service.url, bearer)
+  for (const name of ['z0', 'z1']) {
+    assert.equal((await ask('POST', '/configurations/', { body: draft(name) })).status, 200)
+  }
+  await service.stop()
+  return { path, credentials, bearer, cookie }
+}
+
+/** A copy whose journal is so large that a few more changes begin a snapshot. */
+export async function growJournal(t: Lifetime, used: UsedFolder): Promise<UsedFolder & { records: number }> {
+  const records = Array.from({ length: FILLERS }, (_, i) => {
+    return new Configuration(i + 1, draft(`z${i} ${'x'.repeat(FILLER_BYTES)}`))
+  })
+  const encode = (last: Configuration) => {
+    const changes = [...records, last].map((add) => ({ add }))
+    return encodeJournalStart({ store: 'grown', after: 0 }, changes).bytes
+  }
+  const lastOf = (length: number) =>
+    new Configuration(FILLERS + 1, draft('zz', { username: 'x'.repeat(length) }))
+  const missing = SNAPSHOT_JOURNAL_BYTES_MIN - ROOM_BYTES - encode(lastOf(0)).length
+  assert.ok(missing > 0)
+  const grown = await copyOf(t, used)
+  await writeFile(join(grown.path, dataFiles.journal), encode(lastOf(missing)))
+  return { ...grown, records: FILLERS + 1 }
+}
+
+/** A copy in which both journals end with half a line. */
+export async function tearJournals(t: Lifetime, used: UsedFolder, half: string): Promise<UsedFolder> {
+  const torn = await copyOf(t, used)
+  for (const name of [dataFiles.journal, dataFiles.revocations]) await appendFile(join(torn.path, name), half)
+  return torn
+}
+
+/** Hands a copy of the folder over and removes it when that is done; when that fails, it stays until the test ends. */
+export async function withCopy<T>(
+  t: Lifetime,
+  used: UsedFolder,
+  action: (data: string) => Promise<T>,
+): Promise<T> {
+  const { path } = await copyOf(t, used)
+  const result = await action(path)
+  await rm(path, { recursive: true })
+  return result
+}
+
+async function copyOf(t: Lifetime, used: UsedFolder): Promise<UsedFolder> {
+  const path = join(await temporaryFolder(t), 'data')
+  await cp(used.path, path, { recursive: true })
+  return { ...used, path }
+}
+
+/** Checks that a stopped folder holds what belongs there, and besides only files whose names match. */
+export async function checkEntries(data: string, besides: RegExp): Promise<void> {
+  const always: readonly string[] = [
+    dataFiles.accounts,
+    dataFiles.accountsLock,
+    dataFiles.initialCredentials,
+    dataFiles.journal,
+    dataFiles.keys,
+    dataFiles.lock,
+    dataFiles.revocations,
+  ]
+  const entries = await readdir(data)
+  assert.deepEqual(
+    always.filter((name) => !entries.includes(name)),
+    [],
+    'these are missing',
+  )
+  const [audit] = auditFiles
+  const others = entries.filter((name) => name !== audit && !always.includes(name))
+  assert.deepEqual(
+    others.filter((name) => !besides.test(name)),
+    [],
+    'these do not belong there',
+  )
+}
+
+/** For `checkEntries`: nothing. */
+export const nothing = /^(?!)/

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { getToken, logIn } from '../../support/api.ts'
+import { startExecutable } from '../../support/executable.ts'
+import { createClient, recordsIn } from '../../support/http-client.ts'
+import { start } from '../../support/service.ts'
+import { draft } from '../../support/store.ts'
+import type { Found } from './oracle.ts'
+import { describeOthers, isWriters } from './recorded-writer.ts'
+import type { CredentialStep } from './recording.ts'
+
+/** What stands around the records of a list. */
+const LIST_START = '{"configurations":['
+const LIST_END = ']}'
+
+/** A server on a data folder, wherever it runs. */
+interface Started {
+  readonly url: string
+  readonly isFirstStart: boolean
+  stop(): Promise<unknown>
+}
+
+export type Starter = (t: TestContext, data: string) => Promise<Started>
+
+export const startInProcess: Starter = async (t, folder) => {
+  const service = await start(t, { folder, environment: {} })
+  return { url: service.url, isFirstStart: service.madeUp !== undefined, stop: service.stop }
+}
+
+export const startAsExecutable: Starter = async (t, data) => {
+  const server = await startExecutable(t, ['--data', data])
+  const isFirstStart = server.stderr().includes('"event":"first_start"')
+  return { url: server.url, isFirstStart, stop: () => server.stop() }
+}
+
+/**
+ * Starts on a data folder, twice, and tells what is there; what has to be so in any case it checks itself.
+ *
+ * @param checksLogin Whether the password is tried too, which takes long.
+ */
+export async function inspect(
+  t: TestContext,
+  data: string,
+  steps: readonly CredentialStep[],
+  { starter, checksLogin }: { readonly starter: Starter; readonly checksLogin: boolean },
+): Promise<Found> {
+  const first = await starter(t, data)
+  let found: Found
+  let expected: string
+  let bearer: { Authorization: string }
+  try {
+    const credentials: unknown = JSON.parse(await readFile(join(data, 'initial-credentials.json'), 'utf8'))
+    bearer = await getToken(first.url, credentials)
+    const ask = createClient(first.url, bearer)
+    const list = await ask('GET', '/configurations/')
+    const records = recordsIn(list)
+    assert.equal((await ask('GET', '/readyz')).status, 200)
+    if (checksLogin) await assertGood(first.url, await logIn(first.url, credentials))
+    const areGood = await askWithAll(first.url, steps)
+    const added = await ask('POST', '/configurations/', { body: draft('after the crash') })
+    const [record] = recordsIn(added)
+    assert.ok(record !== undefined && record.id > (records.at(-1)?.id ?? 0))
+    // As text, because there may be megabytes of it.
+    const recordText = added.text.slice(LIST_START.length, -LIST_END.length)
+    expected = list.text.slice(0, -LIST_END.length) + (records.length > 0 ? ',' : '') + recordText + LIST_END
+    found = {
+      isFirstStart: first.isFirstStart,
+      credentials,
+      records: records.filter(isWriters),
+      others: describeOthers(records),
+      nextId: record.id,
+      areGood,
+    }
+  } finally {
+    await first.stop()
+  }
+
+  const second = await starter(t, data)
+  try {
+    assert.equal(second.isFirstStart, false)
+    const ask = createClient(second.url, bearer)
+    const again = (await ask('GET', '/configurations/')).text
+    assert.ok(again === expected, 'a second start found something else')
+    assert.deepEqual(
+      await askWithAll(second.url, steps),
+      found.areGood,
+      'a second start found something else',
+    )
+  } finally {
+    await second.stop()
+  }
+  return found
+}
+
+function askWithAll(url: string, steps: readonly CredentialStep[]) {
+  return Promise.all(
+    steps.map(async ({ issued }) => {
+      if (issued === undefined) return undefined
+      const { status } = await createClient(url, issued)('GET', '/configurations/absent')
+      assert.ok([403, 404].includes(status), `status ${status}`)
+      return status === 404
+    }),
+  )
+}
+
+async function assertGood(url: string, headers: { Cookie: string }) {
+  assert.equal((await createClient(url, headers)('GET', '/configurations/absent')).status, 404)
+}

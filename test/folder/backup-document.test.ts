@@ -1,0 +1,109 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { DamagedFileError, UsageError } from '../../src/errors.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
+import {
+  BACKUP_START,
+  BackupUnreadableError,
+  describeBackup,
+  readBackup,
+  writeBackup,
+} from '../../src/folder/backup-document.ts'
+import { createFailingFiles, failOn } from '../support/failing-files.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { smallBackup } from './small-backup.ts'
+
+async function textOf(backup = smallBackup): Promise<string> {
+  let text = ''
+  await writeBackup(backup, async (piece) => {
+    text += piece
+  })
+  return text
+}
+
+async function fileWith(t: TestContext, content: string | Uint8Array): Promise<string> {
+  const path = join(await temporaryFolder(t), 'backup.json')
+  await writeFile(path, content)
+  return path
+}
+
+const read = (path: string, files = realFileSystem) => readBackup(path, files)
+
+describe('a backup', () => {
+  it('gives back what was written', async (t) => {
+    const { records, ...others } = await read(await fileWith(t, await textOf()))
+    assert.deepEqual({ ...others, records: [...records] }, smallBackup)
+  })
+
+  it('is one JSON document that begins as all do', async () => {
+    const text = await textOf()
+    assert.ok(text.startsWith(BACKUP_START))
+    assert.deepEqual(JSON.parse(text).accounts, smallBackup.accounts)
+  })
+
+  it('is damaged when it is cut off, or when anything in it is changed', async (t) => {
+    const text = await textOf()
+    for (const spoilt of [
+      text.slice(0, -2),
+      text.replace('"port":22', '"port":23'),
+      text.replace('admin', 'nobody'),
+      '',
+    ]) {
+      assert.notEqual(spoilt, text)
+      await assert.rejects(read(await fileWith(t, spoilt)), (error) => {
+        return error instanceof DamagedFileError && error.advice === 'use another backup'
+      })
+    }
+  })
+
+  it('is damaged when its accounts are none, though its checksum fits', async (t) => {
+    const accounts = {
+      ...smallBackup.accounts,
+      users: [{ name: 'admin' }],
+    } as unknown as typeof smallBackup.accounts
+    const path = await fileWith(t, await textOf({ ...smallBackup, accounts }))
+    await assert.rejects(read(path), {
+      code: 'damaged_data',
+      reason: 'it holds an account that is not complete',
+    })
+  })
+
+  it('is unpacked first where it is compressed', async (t) => {
+    const path = await fileWith(t, gzipSync(await textOf()))
+    await assert.rejects(read(path), (error) => {
+      return error instanceof UsageError && error.message.includes('it is compressed; run first: gunzip ')
+    })
+  })
+
+  it('is no folder and no pipe, which would wait for a writer', async (t) => {
+    const folder = await temporaryFolder(t)
+    const [inner, pipe] = [join(folder, 'folder'), join(folder, 'pipe')]
+    await mkdir(inner)
+    await assert.rejects(read(inner), /it is not a plain file; a folder is named with --data/)
+    if (process.platform === 'win32') return
+    execFileSync('mkfifo', [pipe])
+    await assert.rejects(read(pipe), /it is not a plain file; name a plain file/)
+  })
+
+  it('that is not there, or may not be read, is told with the code of the system', async (t) => {
+    const isUnreadable = (code: string) => (error: unknown) =>
+      error instanceof BackupUnreadableError && error.message.includes(`(${code})`)
+    await assert.rejects(read(join(await temporaryFolder(t), 'none')), isUnreadable('ENOENT'))
+    const files = createFailingFiles()
+    failOn(files, 'open', 'backup.json', 'EACCES')
+    await assert.rejects(read(await fileWith(t, await textOf()), files), isUnreadable('EACCES'))
+  })
+})
+
+describe('describeBackup', () => {
+  it('counts records and accounts of both kinds', () => {
+    assert.equal(describeBackup(smallBackup), '2 records and 2 accounts')
+    const accounts = { ...smallBackup.accounts, clients: [] }
+    assert.equal(describeBackup({ ...smallBackup, count: 1, accounts }), '1 record and 1 account')
+  })
+})

@@ -1,0 +1,125 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { checkTarget, takeBackup, writeToFile } from '../../src/folder/backup.ts'
+import { BACKUP_START } from '../../src/folder/backup-document.ts'
+import { createFailingFiles, failOn } from '../support/failing-files.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { smallBackup, smallFolder } from './small-backup.ts'
+
+const never = new AbortController().signal
+
+describe('takeBackup', () => {
+  it('takes all but the moment from the folder', async (t) => {
+    const { createdAt, store, revision, records, ...taken } = await takeBackup(await smallFolder(t))
+    const { lastId, count, accounts } = smallBackup
+    assert.deepEqual(taken, { lastId, count, accounts })
+    assert.deepEqual([...records], smallBackup.records)
+    assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 60_000)
+  })
+
+  it('refuses a folder whose accounts are damaged, and one that has none', async (t) => {
+    const folder = await smallFolder(t)
+    await writeFile(join(folder, dataFiles.accounts), '{}')
+    await assert.rejects(takeBackup(folder), { code: 'damaged_data' })
+    await rm(join(folder, dataFiles.accounts))
+    await assert.rejects(takeBackup(folder), { code: 'folder_refused' })
+  })
+})
+
+describe('checkTarget', () => {
+  it('takes a new file, an empty one and another backup', async (t) => {
+    const [place, folder] = [await temporaryFolder(t), await temporaryFolder(t)]
+    await writeFile(join(place, 'empty'), '')
+    await writeFile(join(place, 'old'), `${BACKUP_START}whatever`)
+    for (const name of ['new', 'empty', 'old']) await checkTarget(join(place, name), folder)
+  })
+
+  it('refuses a file that is no backup, a folder, a link, and any place in the data folder', async (t) => {
+    const [place, folder] = [await temporaryFolder(t), await temporaryFolder(t)]
+    await writeFile(join(place, 'other'), BACKUP_START.slice(0, -1))
+    await mkdir(join(place, 'folder'))
+    await symlink(join(place, 'other'), join(place, 'link'))
+    await symlink(folder, join(place, 'data'))
+    for (const name of ['inner', '..inner']) await mkdir(join(folder, name))
+    const rows = [
+      [join(place, 'other'), /there is a file that is no backup/],
+      [join(place, 'folder'), /it is not a plain file/],
+      [join(place, 'link'), /it is not a plain file/],
+      [join(place, 'data', 'new'), /it is in the data folder itself/],
+      [join(folder, 'inner', 'new'), /it is in the data folder itself/],
+      [join(folder, '..inner', 'new'), /it is in the data folder itself/],
+    ] as const
+    for (const [path, reason] of rows) {
+      await assert.rejects(checkTarget(path, folder), (error) => {
+        assert.match(String(error), reason)
+        return error instanceof Error && 'code' in error && error.code === 'backup_failed'
+      })
+    }
+  })
+
+  it('takes a place beside the data folder, whatever its name begins with', async (t) => {
+    const place = await temporaryFolder(t)
+    await mkdir(join(place, 'data'))
+    await checkTarget(join(place, 'data.json'), join(place, 'data'))
+  })
+})
+
+describe('writeToFile', () => {
+  it('puts a private file in the place of the last one, whole or not at all', async (t) => {
+    const place = await temporaryFolder(t)
+    const target = join(place, 'backup.json')
+    await writeFile(target, 'old')
+    await chmod(target, 0o644)
+    const files = createFailingFiles()
+    for (const operation of ['write', 'sync', 'rename'] as const) {
+      failOn(files, operation, 'backup.json', 'ENOSPC')
+      const written = writeToFile(target, smallBackup, never, files)
+      await assert.rejects(written, /\(ENOSPC\); what was there before is untouched; make room there$/)
+      assert.deepEqual([await readFile(target, 'utf8'), await readdir(place)], ['old', ['backup.json']])
+    }
+    files.before = () => {}
+    await writeToFile(target, smallBackup, never, files)
+    assert.ok((await readFile(target, 'utf8')).startsWith(BACKUP_START))
+    assert.equal((await stat(target)).mode & 0o777, 0o600)
+    assert.deepEqual(await readdir(place), ['backup.json'])
+  })
+
+  it('ends at an interruption, tells its reason and leaves nothing', async (t) => {
+    const place = await temporaryFolder(t)
+    const interruption = AbortSignal.abort('SIGINT')
+    await assert.rejects(
+      writeToFile(join(place, 'a'), smallBackup, interruption),
+      /\(SIGINT\); what was there/,
+    )
+    assert.deepEqual(await readdir(place), [])
+  })
+
+  it('sweeps what a killed backup to the same file left over an hour ago, and nothing else', async (t) => {
+    const place = await temporaryFolder(t)
+    const [old, young, other] = ['.a.0123456789ab.tmp', '.a.0123456789ac.tmp', '.b.0123456789ab.tmp'] as const
+    for (const [name, minutes] of [
+      [old, 61],
+      [young, 59],
+      [other, 61],
+    ] as const) {
+      await writeFile(join(place, name), '')
+      const moment = Date.now() / 1000 - minutes * 60
+      await utimes(join(place, name), moment, moment)
+    }
+    await writeToFile(join(place, 'a'), smallBackup, never)
+    assert.deepEqual((await readdir(place)).sort(), [young, other, 'a'].sort())
+  })
+
+  it('says how to make a place that is not there', async (t) => {
+    const folder = await temporaryFolder(t)
+    await rm(folder, { recursive: true })
+    await assert.rejects(
+      writeToFile(join(folder, 'a'), smallBackup, never),
+      /\(ENOENT\).*; make its folder first$/,
+    )
+  })
+})

@@ -1,0 +1,66 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { isExpected, isUnchanged } from '../../src/http/conditional.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
+import { headerText, joined, withoutBlanks } from '../support/properties/texts.ts'
+
+/** RFC 9110 section 8.8.3: anything but a quote, a blank or a control character. */
+const opaque = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom('a', 'b', 'ab', 'a,b', 'W/', 'AB', '', '*', '\u00e4'),
+  },
+  { weight: 1, arbitrary: headerText.map((text) => text.replace(/["\s\u0085]/g, '')) },
+)
+const entry = fc.record({ opaque, isWeak: fc.boolean() })
+const gap = fc.constantFrom(', ', ',', ' , ', ',\t', ', , ')
+
+describe('a list of entity tags', () => {
+  it('means what its tags mean, weakly for If-None-Match and strongly for If-Match', (t) => {
+    holdFor(t, fc.tuple(fc.array(entry, { maxLength: 5 }), gap, opaque), ([entries, blank, current]) => {
+      const header = entries.map(({ opaque: text, isWeak }) => `${isWeak ? 'W/' : ''}"${text}"`).join(blank)
+      const same = entries.filter(({ opaque: text }) => text === current)
+      assert.equal(isUnchanged(header, `"${current}"`), same.length > 0)
+      assert.equal(
+        isExpected(header, `"${current}"`),
+        same.some(({ isWeak }) => !isWeak),
+      )
+    })
+  })
+
+  it('never means a tag that does not stand in it, and nothing strongly that it does not mean weakly', (t) => {
+    const pieces = [
+      '"',
+      '"',
+      'W/',
+      'a',
+      '"a"',
+      'W/"a"',
+      ',',
+      ' ',
+      '\t',
+      '\u00a0',
+      '*',
+      '*',
+      '\\"',
+      "'a'",
+      'w/',
+    ]
+    holdFor(t, joined(pieces, headerText, 10), (header) => {
+      const isStar = withoutBlanks(header) === '*'
+      if (isUnchanged(header, '"a"')) assert.ok(isStar || header.includes('"a"'))
+      if (isExpected(header, '"a"')) assert.ok(isUnchanged(header, '"a"'))
+      if (isStar) assert.ok(isExpected(header, '"a"'))
+    })
+  })
+
+  it('asks for nothing when it is not there, and means everything as a star', (t) => {
+    holdFor(t, fc.tuple(opaque, fc.constantFrom('*', ' *', '* ', '\t*', '* \t')), ([text, star]) => {
+      assert.equal(isUnchanged(undefined, `"${text}"`), false)
+      assert.equal(isExpected(undefined, `"${text}"`), true)
+      assert.ok(isUnchanged(star, `"${text}"`) && isExpected(star, `"${text}"`))
+    })
+  })
+})

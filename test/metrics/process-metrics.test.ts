@@ -1,0 +1,54 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { open } from 'node:fs/promises'
+import { describe, it } from 'node:test'
+import { formatMetrics } from '../../src/metrics/exposition.ts'
+import { processMetrics } from '../../src/metrics/process-metrics.ts'
+import { version } from '../../src/version.ts'
+import { holdUp } from './hold-up.ts'
+import { Samples } from './scrape.ts'
+
+describe('the metrics of the process', () => {
+  const read = () => new Samples(formatMetrics(processMetrics()))
+  const valueFor = (name: string) => read().get(name) ?? assert.fail(name)
+
+  it('name the version and the Node', () => {
+    assert.deepEqual(read().of('connbook_build_info'), {
+      [`{version="${version}",node="${process.version}"}`]: 1,
+    })
+  })
+
+  it('tell CPU time in seconds', () => {
+    const before = valueFor('process_cpu_seconds_total')
+    holdUp(100)
+    const used = valueFor('process_cpu_seconds_total') - before
+    // Others may have had the core meanwhile, and other threads another.
+    assert.ok(used > 0.01 && used < 1, String(used))
+  })
+
+  it('tell when it started, in seconds since 1970', () => {
+    const age = Date.now() / 1000 - valueFor('process_start_time_seconds')
+    assert.ok(Math.abs(age - process.uptime()) < 1, String(age))
+  })
+
+  it('tell memory in bytes', () => {
+    const resident = process.memoryUsage.rss()
+    assert.ok(Math.abs(valueFor('process_resident_memory_bytes') / resident - 1) < 0.2)
+    const used = valueFor('nodejs_heap_size_used_bytes')
+    assert.ok(used > 1e6 && used <= valueFor('nodejs_heap_size_total_bytes'))
+    const before = valueFor('nodejs_external_memory_bytes')
+    const buffer = Buffer.alloc(50e6)
+    assert.ok(valueFor('nodejs_external_memory_bytes') >= before + buffer.length / 2)
+  })
+
+  it('tell how many descriptors are open', async (t) => {
+    const before = valueFor('process_open_fds')
+    for (let i = 0; i < 100; i++) {
+      const file = await open(import.meta.filename)
+      t.after(() => file.close())
+    }
+    // The test's own runner opens and closes some, too.
+    const opened = valueFor('process_open_fds') - before
+    assert.ok(opened > 90 && opened < 110, String(opened))
+  })
+})

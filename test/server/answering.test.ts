@@ -1,0 +1,102 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import type { Server, ServerResponse } from 'node:http'
+import { describe, it, type TestContext } from 'node:test'
+import type { Reply } from '../../src/http/message.ts'
+import { REFUSAL_PAUSE_MS } from '../../src/limits.ts'
+import { createAnswering } from '../../src/server/answering.ts'
+import { IncomingRequest } from '../../src/server/incoming-request.ts'
+import { type Head, incomingOf } from '../support/properties/incoming-of.ts'
+import { oneConnection } from './one-connection.ts'
+
+/** Answers one request with the reply of the test, and notes what is written. */
+function setUp(t: TestContext, reply: Reply | Promise<Reply>, head: Head = {}) {
+  const { socket, connection, parts } = oneConnection(t)
+  const server = { listening: true }
+  let calls = 0
+  const app = () => {
+    calls += 1
+    return reply
+  }
+  const answer = createAnswering(parts, app, server as Server, false)
+  const incoming = incomingOf(head)
+  const written: { status?: number; headers?: string[]; isDestroyed?: boolean } = {}
+  const response = Object.assign(new EventEmitter(), {
+    req: { socket },
+    shouldKeepAlive: true,
+    writeHead: (status: number, _: string, headers: string[]) => Object.assign(written, { status, headers }),
+    end() {},
+    destroy: () => Object.assign(written, { isDestroyed: true }),
+  }) as unknown as ServerResponse
+  const request = new IncomingRequest(incoming, response, connection.origin, 'r1', parts.turns)
+  return {
+    ...{ parts, server, connection, written, calls: () => calls },
+    answer: () => answer(incoming, request, connection),
+    closes: () => written.headers?.join(': ').endsWith('Connection: close'),
+    inFlight: () =>
+      [...(parts.metrics.families.find(({ name }) => name.endsWith('in_flight'))?.samples() ?? [])][0]?.value,
+  }
+}
+
+const ok: Reply = { status: 200, headers: {} }
+
+describe('createAnswering', () => {
+  it('sends the reply at once, keeps the connection and counts the request', (t) => {
+    const { answer, written, connection, closes, inFlight } = setUp(t, ok)
+    answer()
+    assert.deepEqual([written.status, closes(), connection.isClosing, inFlight()], [200, false, false, 0])
+  })
+
+  it('refuses bad framing without asking the app, and ends the connection', (t) => {
+    const { answer, written, connection, closes, calls } = setUp(t, ok, { url: '//a' })
+    answer()
+    assert.deepEqual([written.status, closes(), connection.isClosing, calls()], [400, true, true, 0])
+  })
+
+  it('ends the connection behind an upgrade, and once the server listens no more', (t) => {
+    const upgraded = setUp(t, ok, {
+      fields: [
+        ['Host', 'a'],
+        ['Upgrade', 'h2c'],
+      ],
+    })
+    upgraded.answer()
+    assert.deepEqual([upgraded.written.status, upgraded.closes()], [200, true])
+    const stopping = setUp(t, ok)
+    stopping.server.listening = false
+    stopping.answer()
+    assert.deepEqual([stopping.written.status, stopping.closes()], [200, true])
+  })
+
+  it('begins nothing on a connection that is closing or gone', (t) => {
+    const closing = setUp(t, ok)
+    closing.connection.isClosing = true
+    const gone = setUp(t, ok)
+    gone.connection.socket.destroy()
+    for (const { answer, calls, inFlight } of [closing, gone]) {
+      answer()
+      assert.deepEqual([calls(), inFlight()], [0, 0])
+    }
+  })
+
+  it('has a client wait that is told to come back later', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const busy = Promise.resolve({ status: 503, headers: { 'Retry-After': '1' } })
+    const { answer, written, inFlight } = setUp(t, busy)
+    answer()
+    for (let i = 0; i < 10; i++) await Promise.resolve()
+    t.mock.timers.tick(REFUSAL_PAUSE_MS - 1)
+    assert.deepEqual([written.status, inFlight()], [undefined, 1])
+    t.mock.timers.tick(1)
+    assert.deepEqual([written.status, inFlight()], [503, 0])
+  })
+
+  it('ends a connection to which a reply cannot be sent, and says why in the log', (t) => {
+    const { answer, written, parts, inFlight } = setUp(t, { status: 200, headers: {}, body: 7 as never })
+    answer()
+    assert.equal(written.isDestroyed, true)
+    const { event, request_id } = JSON.parse(parts.log.lines[0] ?? '')
+    assert.deepEqual([event, request_id, inFlight()], ['reply_failed', 'r1', 0])
+  })
+})

@@ -1,0 +1,236 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Authenticator, Credential } from '../../src/auth/authenticator.ts'
+import { OverloadedError } from '../../src/errors.ts'
+import { type Reply, type Request, textReply } from '../../src/http/message.ts'
+import { Problem } from '../../src/http/problem.ts'
+import type { Route } from '../../src/http/router.ts'
+import type { Scope } from '../../src/http/scope.ts'
+import { type App, createApp, createStartingApp, problemReply } from '../../src/server/app.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+
+const elsewhere = { origin: 'http://evil.example', host: 'book.example' }
+
+function requestOf(method: string, path: string, headers: Request['headers'] = {}): Request {
+  const readBody = () => assert.fail('nobody reads the body')
+  const caller = { requestId: 'r1', address: '192.0.2.1', isSecure: false }
+  return { ...caller, method, path, query: '', headers, readBody, readPieces: readBody }
+}
+
+function credentialOf(carrier: Credential['carrier'], scope: Scope): Credential {
+  return { carrier, principal: { kind: 'user', name: 'admin', scope } }
+}
+
+/** An app whose handlers tell the parameter, for a caller with the credential that `held` has at the moment. */
+function setUp(first?: Credential) {
+  const log = createMemoryLog()
+  const held: { credential: Credential | undefined; remembering?: Promise<void> } = { credential: first }
+  const handle = (_: Request, parameter: string) => textReply(200, parameter)
+  const route = (method: Route['method'], path: string, access: Route['access']): Route => {
+    return { method, path, access, handle }
+  }
+  const fail = (error: Error) => () => {
+    throw error
+  }
+  const routes: Route[] = [
+    route('GET', '/things/', 'read'),
+    route('GET', '/things/:name', 'read'),
+    route('PATCH', '/things/:name', 'write'),
+    route('POST', '/login', 'public'),
+    route('GET', '/health', 'public'),
+    { ...route('GET', '/thrown', 'public'), handle: fail(new Error('a secret detail')) },
+    { ...route('GET', '/rejected', 'public'), handle: () => Promise.reject(new Error('a secret detail')) },
+    { ...route('GET', '/busy', 'public'), handle: fail(new OverloadedError('Too much to do')) },
+    {
+      ...route('GET', '/own', 'public'),
+      handle: fail(new Problem(400, 'x', 'told')),
+      problemReply: ({ message }) => textReply(400, `own: ${message}`),
+    },
+  ]
+  const authenticator = {
+    authenticate: () => held.credential,
+    get remembering() {
+      return held.remembering
+    },
+  } as unknown as Authenticator
+  const app = createApp(routes, '', authenticator, log)
+  return { app, held, log }
+}
+
+async function answerOf(app: App, request: Request) {
+  const { status, headers, body = '' } = await app(request)
+  const code = status < 400 ? undefined : /urn:connbook:problem:(\w+)/.exec(String(body))?.[1]
+  return { status, headers, body, code }
+}
+
+const outcome = async (app: App, ...request: Parameters<typeof requestOf>) => {
+  const { status, code } = await answerOf(app, requestOf(...request))
+  return code === undefined ? status : `${status} ${code}`
+}
+
+describe('createApp', () => {
+  it('calls the handler with the parameter, and notes pattern and principal on the request', async () => {
+    const credential = credentialOf('bearer', 'read')
+    const { app } = setUp(credential)
+    const request = requestOf('GET', '/things/a%2Fb')
+    assert.equal((await answerOf(app, request)).body, 'a/b')
+    assert.equal(request.pattern, '/things/:name')
+    assert.equal(request.principal, credential.principal)
+  })
+
+  it('tells a stranger nothing but that a credential is missing, save at a public route', async () => {
+    const { app } = setUp()
+    for (const path of ['/things/', '/nothing', '/%ff'])
+      assert.equal(await outcome(app, 'GET', path), '403 not_authenticated', path)
+    assert.equal(await outcome(app, 'PUT', '/health'), '403 not_authenticated')
+    assert.equal(await outcome(app, 'GET', '/health'), 200)
+    assert.equal(await outcome(app, 'HEAD', '/health'), 200)
+  })
+
+  it('calls a bearer that is not good an invalid token, and any other header no credential', async () => {
+    const { app } = setUp()
+    const challengeFor = async (authorization: string) => {
+      const { code, headers } = await answerOf(app, requestOf('GET', '/things/', { authorization }))
+      return [code, headers['WWW-Authenticate']]
+    }
+    const realm = 'Bearer realm="connbook"'
+    assert.deepEqual(await challengeFor('Bearer x'), ['invalid_token', `${realm}, error="invalid_token"`])
+    assert.deepEqual(await challengeFor('Basic x'), ['not_authenticated', realm])
+  })
+
+  it('refuses a credential only when its expiry is on disk', async () => {
+    const { app, held } = setUp()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    held.remembering = promise
+    const order: string[] = []
+    const refused = outcome(app, 'GET', '/things/').then((found) => order.push(String(found)))
+    // As many turns as a refusal takes that waits for nothing, and more.
+    for (let i = 0; i < 20; i++) await Promise.resolve()
+    order.push('on disk')
+    resolve()
+    await refused
+    assert.deepEqual(order, ['on disk', '403 not_authenticated'])
+  })
+
+  it('looks at the path, then the method, then the scope', async () => {
+    const { app } = setUp(credentialOf('bearer', 'read'))
+    assert.equal(await outcome(app, 'PATCH', '/%ff'), '400 malformed_path')
+    assert.equal(await outcome(app, 'PATCH', '/nothing'), '404 unknown_path')
+    assert.equal(await outcome(app, 'DELETE', '/things/a'), '405 method_not_allowed')
+    assert.equal(await outcome(app, 'PATCH', '/things/a'), '403 insufficient_scope')
+    const writing = setUp(credentialOf('bearer', 'read write'))
+    assert.equal(await outcome(writing.app, 'PATCH', '/things/a'), 200)
+  })
+
+  it('tells the methods of a resource with OPTIONS, and with 405', async () => {
+    const { app } = setUp(credentialOf('bearer', 'read'))
+    for (const [method, status] of [
+      ['OPTIONS', 204],
+      ['POST', 405],
+    ] as const) {
+      const found = await answerOf(app, requestOf(method, '/things/a'))
+      assert.deepEqual([found.status, found.headers.Allow], [status, 'GET, HEAD, PATCH, OPTIONS'])
+    }
+  })
+
+  it('refuses a change by cookie, or at a public route, that another site had a browser make', async () => {
+    const byCookie = setUp(credentialOf('cookie', 'read write')).app
+    const byBearer = setUp(credentialOf('bearer', 'read write')).app
+    assert.equal(await outcome(byCookie, 'PATCH', '/things/a', elsewhere), '403 cross_site')
+    assert.equal(await outcome(byCookie, 'PATCH', '/nothing', elsewhere), '403 cross_site')
+    assert.equal(await outcome(byCookie, 'GET', '/things/a', elsewhere), 200)
+    assert.equal(await outcome(byBearer, 'PATCH', '/things/a', elsewhere), 200)
+    assert.equal(await outcome(setUp().app, 'POST', '/login', elsewhere), '403 cross_site')
+    assert.equal(await outcome(setUp().app, 'POST', '/login'), 200)
+  })
+
+  it('has a change check its credential again when its body has come', async () => {
+    const { app, held } = setUp(credentialOf('bearer', 'read write'))
+    const change = requestOf('PATCH', '/things/a')
+    const look = requestOf('GET', '/things/a')
+    await app(change)
+    await app(look)
+    assert.equal(look.checkAgain, undefined)
+    assert.equal(change.checkAgain?.(), undefined)
+    held.credential = undefined
+    await assert.rejects(async () => change.checkAgain?.(), { code: 'not_authenticated' })
+  })
+
+  it('answers 500 to an error that nobody foresaw, and tells its reason in the log alone', async () => {
+    for (const path of ['/thrown', '/rejected']) {
+      const { app, log } = setUp()
+      const { status, code, body } = await answerOf(app, requestOf('GET', path))
+      assert.deepEqual([status, code], [500, 'internal'])
+      assert.doesNotMatch(String(body), /secret/)
+      const { event, request_id, reason } = JSON.parse(log.lines[0] ?? '')
+      assert.deepEqual([event, request_id, log.lines.length], ['request_failed', 'r1', 1])
+      assert.match(reason, /^Error: a secret detail\n +at /)
+    }
+  })
+
+  it('answers an error that was foreseen as its problem, and logs nothing', async () => {
+    const { app, log } = setUp()
+    const { status, headers } = await answerOf(app, requestOf('GET', '/busy'))
+    assert.deepEqual([status, headers['Retry-After']], [503, '1'])
+    assert.deepEqual(log.lines, [])
+  })
+
+  it('lets a route tell its problems in its own way', async () => {
+    assert.equal((await answerOf(setUp().app, requestOf('GET', '/own'))).body, 'own: told')
+  })
+})
+
+describe('createStartingApp', () => {
+  const handle = () => textReply(200, 'alive')
+  const routes: Route[] = [
+    { method: 'GET', path: '/health', access: 'public', handle },
+    {
+      method: 'GET',
+      path: '/ready',
+      access: 'public',
+      handle() {
+        throw new Problem(503, 'not_ready', 'not yet')
+      },
+    },
+  ]
+
+  it('answers its own routes at once, whatever comes next', async () => {
+    const app = createStartingApp(routes, '/base', new Promise(() => {}))
+    assert.equal(await outcome(app, 'GET', '/base/health'), 200)
+    assert.equal(await outcome(app, 'GET', '/base/ready'), '503 not_ready')
+  })
+
+  it('has everything else wait for the app that comes next', async () => {
+    const next = Promise.withResolvers<App | undefined>()
+    const app = createStartingApp(routes, '', next.promise)
+    const waiting = [
+      outcome(app, 'GET', '/other'),
+      outcome(app, 'POST', '/health'),
+      outcome(app, 'GET', '/%ff'),
+    ]
+    next.resolve((): Reply => ({ status: 209, headers: {} }))
+    assert.deepEqual(await Promise.all(waiting), [209, 209, 209])
+  })
+
+  it('answers 503 with a time to come back when that takes long', async () => {
+    const app = createStartingApp(routes, '', Promise.resolve(undefined))
+    const { status, code, headers } = await answerOf(app, requestOf('GET', '/other'))
+    assert.deepEqual([status, code, headers['Retry-After']], [503, 'starting', '1'])
+  })
+})
+
+describe('problemReply', () => {
+  it('is never stored, and the headers of the problem count', () => {
+    const problem = new Problem(405, 'x', 'told', { headers: { Allow: 'GET', 'Cache-Control': 'private' } })
+    const { status, headers, body } = problemReply(problem)
+    assert.equal(status, 405)
+    assert.deepEqual(headers, {
+      'Content-Type': 'application/problem+json',
+      'Cache-Control': 'private',
+      Allow: 'GET',
+    })
+    assert.equal(JSON.parse(String(body)).detail, 'told')
+    assert.equal(problemReply(new Problem(404, 'x', '')).headers['Cache-Control'], 'no-store')
+  })
+})

@@ -1,0 +1,52 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { describe, it, type TestContext } from 'node:test'
+import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../../src/limits.ts'
+import { findConnectionsLimit } from '../../src/server/descriptors.ts'
+
+const OPEN = 20
+
+/** A machine that tells this limit on open files, while this process has OPEN of them. */
+function holdTo(t: TestContext, limits: string | undefined) {
+  t.mock.method(fs, 'readFileSync', () => limits ?? assert.fail('there is no /proc'))
+  t.mock.method(fs, 'readdirSync', () => Array.from({ length: OPEN }, String))
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+}
+
+const limitsOf = (soft: string) =>
+  `Limit                     Soft Limit           Hard Limit           Units     \nMax open files            ${soft.padEnd(20)} 1048576              files     \n`
+
+describe('findConnectionsLimit', () => {
+  const taken = OPEN + DESCRIPTORS_RESERVED
+  const rows: [
+    what: string,
+    limits: string | undefined,
+    expected: ReturnType<typeof findConnectionsLimit>,
+  ][] = [
+    ['is the most there may be where no limit is told', undefined, { connections: CONNECTIONS_MAX }],
+    ['is the same where there is no limit', limitsOf('unlimited'), { connections: CONNECTIONS_MAX }],
+    [
+      'is the same where enough files may be open',
+      limitsOf(String(CONNECTIONS_MAX + taken)),
+      { connections: CONNECTIONS_MAX },
+    ],
+    [
+      'leaves room for files where the limit is lower',
+      limitsOf(String(CONNECTIONS_MAX + taken - 1)),
+      { connections: CONNECTIONS_MAX - 1, openFiles: CONNECTIONS_MAX + taken - 1 },
+    ],
+    ['is one at least', limitsOf('10'), { connections: 1, openFiles: 10 }],
+  ]
+  for (const [what, limits, expected] of rows) {
+    it(what, (t) => {
+      holdTo(t, limits)
+      assert.deepEqual(findConnectionsLimit(), expected)
+    })
+  }
+})

@@ -1,0 +1,67 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { Problem } from '../../src/http/problem.ts'
+import { BODY_BYTES_MAX } from '../../src/limits.ts'
+import { IncomingRequest } from '../../src/server/incoming-request.ts'
+import { createTurns } from '../../src/server/turns.ts'
+import { holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
+import { incomingOf } from '../support/properties/incoming-of.ts'
+import { caller } from '../support/properties/request-of.ts'
+import { headerText, joined } from '../support/properties/texts.ts'
+
+const noResponse = {} as ServerResponse
+
+describe('a request', () => {
+  it('has its target cut at the first question mark', (t) => {
+    holdFor(t, joined(['/', 'a', '?', '??', '%3f', '&', '='], headerText), (url) => {
+      const { path, query } = new IncomingRequest(
+        incomingOf({ url }),
+        noResponse,
+        caller,
+        caller.requestId,
+        createTurns(),
+      )
+      assert.equal(path.includes('?'), false)
+      assert.equal(path + (url.includes('?') ? '?' : '') + query, url)
+    })
+  })
+
+  const source = Buffer.alloc(2 * BODY_BYTES_MAX, 'a body that is told apart at any place. ')
+  it('has a body of up to the limit, whole, in whatever pieces it came, and none beyond', async (t) => {
+    const size = fc.oneof(
+      { weight: 6, arbitrary: fc.nat({ max: 300 }) },
+      { weight: 2, arbitrary: fc.integer({ min: BODY_BYTES_MAX - 2, max: BODY_BYTES_MAX + 2 }) },
+      { weight: 1, arbitrary: fc.nat({ max: BODY_BYTES_MAX }) },
+    )
+    const bodies = fc.record({
+      size,
+      cuts: fc.oneof(
+        { weight: 9, arbitrary: fc.array(fc.nat(), { maxLength: 5 }) },
+        { weight: 1, arbitrary: fc.array(fc.nat(), { minLength: 60, maxLength: 200 }) },
+      ),
+      isLengthGiven: fc.boolean(),
+    })
+    await holdLaterFor(t, bodies, async ({ size, cuts, isLengthGiven }) => {
+      const length: [string, string] = ['Content-Length', String(size)]
+      const chunked: [string, string] = ['Transfer-Encoding', 'chunked']
+      const incoming = incomingOf({ fields: [['Host', 'a'], isLengthGiven ? length : chunked] })
+      const reading = new IncomingRequest(
+        incoming,
+        noResponse,
+        caller,
+        caller.requestId,
+        createTurns(),
+      ).readBody()
+      const borders = [0, ...cuts.map((cut) => cut % (size + 1)), size].sort((a, b) => a - b)
+      borders.forEach((border, i) => {
+        if (i > 0) incoming.emit('data', source.subarray(borders[i - 1], border))
+      })
+      incoming.emit('end')
+      if (size <= BODY_BYTES_MAX) assert.ok((await reading).equals(source.subarray(0, size)))
+      else await assert.rejects(reading, (error) => error instanceof Problem && error.status === 413)
+    })
+  })
+})

@@ -1,0 +1,127 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { describe, it } from 'node:test'
+import { Problem } from '../../src/http/problem.ts'
+import { BODY_PIECES_MAX, IMPORT_PIECE_BYTES } from '../../src/limits.ts'
+import { IncomingRequest } from '../../src/server/incoming-request.ts'
+import { incomingOf } from '../support/properties/incoming-of.ts'
+import { formatRequest, parseAnswers, sendRaw } from '../support/raw-http.ts'
+import { start } from '../support/service.ts'
+
+describe('a body in tiny chunks', () => {
+  const head = (authorization: string) =>
+    formatRequest('POST /configurations/', {
+      Authorization: authorization,
+      Connection: 'close',
+      'Transfer-Encoding': 'chunked',
+    })
+  const inChunks = (text: string) => text.replace(/./g, '1\r\n$&\r\n')
+
+  it(`is read when there are ${BODY_PIECES_MAX} of them`, async (t) => {
+    const { url, bearer } = await start(t)
+    const json = '{"name":"tiny","hostname":"h","port":1,"username":"u"}'.padEnd(BODY_PIECES_MAX)
+    const received = await sendRaw(url, `${head(await bearer())}${inChunks(json)}0\r\n\r\n`)
+    assert.deepEqual(
+      parseAnswers(received).map(({ status }) => status),
+      [200],
+    )
+  })
+
+  it('costs its connection when there are more', async (t) => {
+    const { url, bearer, call } = await start(t)
+    const authorization = await bearer()
+    const bytes = `${head(authorization)}${inChunks(' '.repeat(BODY_PIECES_MAX + 1))}`
+    const received = await sendRaw(url, bytes).catch(({ code }) => code)
+    assert.ok(received === '' || received === 'ECONNRESET', received)
+    const { status } = await call('/configurations/', { headers: { Authorization: authorization } })
+    assert.equal(status, 200)
+  })
+})
+
+describe('readPieces', () => {
+  /** A request whose body is as long as the header says, what of it has been taken, and the turns that it waits for. */
+  function setUp(fields: readonly (readonly [string, string])[]) {
+    const incoming = incomingOf({ fields })
+    const flow: string[] = []
+    Object.assign(incoming, { pause: () => flow.push('pause'), resume: () => flow.push('resume') })
+    const turns: (() => void)[] = []
+    const origin = { address: '192.0.2.1', isSecure: false }
+    const response = {} as ServerResponse
+    const request = new IncomingRequest(incoming, response, origin, 'r1', (work) => void turns.push(work))
+    const taken: number[] = []
+    const take = (piece: Buffer) => void taken.push(piece.length)
+    const takeTurns = () => {
+      for (let work = turns.shift(); work !== undefined; work = turns.shift()) work()
+    }
+    return { request, incoming, flow, turns, taken, take, takeTurns }
+  }
+  const chunked = [['Transfer-Encoding', 'chunked']] as const
+
+  it('hands a long piece over in short ones, each in its turn, and takes no more meanwhile', async () => {
+    const { request, incoming, flow, turns, taken, take, takeTurns } = setUp(chunked)
+    const reading = request.readPieces(1_000_000, take)
+    incoming.emit('data', Buffer.alloc(2 * IMPORT_PIECE_BYTES + 1))
+    assert.deepEqual([flow, taken, turns.length], [['pause'], [], 1])
+    takeTurns()
+    assert.deepEqual(taken, [IMPORT_PIECE_BYTES, IMPORT_PIECE_BYTES, 1])
+    assert.deepEqual(flow, ['pause', 'resume'])
+    incoming.emit('end')
+    await reading
+  })
+
+  it('ends only when its last piece has been taken', async () => {
+    const { request, incoming, taken, take, takeTurns } = setUp(chunked)
+    const reading = request.readPieces(1_000_000, take).then(() => taken.push(-1))
+    incoming.emit('data', Buffer.alloc(3))
+    incoming.emit('end')
+    for (let i = 0; i < 10; i++) await Promise.resolve()
+    assert.deepEqual(taken, [])
+    takeTurns()
+    await reading
+    assert.deepEqual(taken, [3, -1])
+  })
+
+  it('refuses a body by its length before it asks for any of it', async () => {
+    const { request, incoming, take } = setUp([['Content-Length', '11']])
+    await assert.rejects(request.readPieces(10, take), { status: 413 })
+    assert.equal(incoming.listenerCount('data'), 0)
+  })
+
+  it('takes nothing of the piece that makes a body too long', async () => {
+    const { request, incoming, taken, take, takeTurns } = setUp(chunked)
+    const refused = assert.rejects(request.readPieces(10, take), { status: 413 })
+    for (const bytes of [10, 1]) {
+      incoming.emit('data', Buffer.alloc(bytes))
+      takeTurns()
+    }
+    await refused
+    assert.deepEqual(taken, [10])
+  })
+
+  it('rejects with what the taker throws, and takes nothing more', async () => {
+    const { request, incoming, takeTurns } = setUp(chunked)
+    let calls = 0
+    const reading = request.readPieces(100, () => {
+      calls += 1
+      throw new Error('made by the test')
+    })
+    const refused = assert.rejects(reading, /made by the test/)
+    incoming.emit('data', Buffer.alloc(1))
+    takeTurns()
+    incoming.emit('data', Buffer.alloc(1))
+    takeTurns()
+    await refused
+    assert.equal(calls, 1)
+  })
+
+  it('tells whoever waits, now or later, that the rest cannot be read', async () => {
+    const { request, take } = setUp(chunked)
+    const problem = new Problem(400, 'malformed_request', 'made by the test')
+    const waiting = assert.rejects(request.readPieces(10, take), problem)
+    request.breakOff(problem)
+    await waiting
+    await assert.rejects(request.readPieces(10, take), problem)
+    assert.equal(request.isBodyRefused, true)
+  })
+})

@@ -1,0 +1,41 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { Socket } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { LINGER_MS } from '../../src/limits.ts'
+import { lingerOnClose } from '../../src/server/linger.ts'
+
+/** A socket that lingers, whose end is noted and whose turns come when the test says so. */
+function setUp(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const socket = new Socket()
+  t.after(() => void socket.destroy())
+  const end = t.mock.method(socket, 'end', () => socket)
+  const turns: (() => void)[] = []
+  const parser = t.mock.fn()
+  socket.on('data', parser)
+  lingerOnClose(socket, (work) => void turns.push(work))
+  return { socket, end, turns, parser }
+}
+
+describe('a socket that lingers', () => {
+  it('closes its sending half at once, and the rest after a while', (t) => {
+    const { socket, end } = setUp(t)
+    socket.destroySoon()
+    assert.equal(end.mock.callCount(), 1)
+    t.mock.timers.tick(LINGER_MS - 1)
+    assert.equal(socket.destroyed, false)
+    t.mock.timers.tick(1)
+    assert.equal(socket.destroyed, true)
+  })
+
+  it('drops what still comes, and takes more only when it has its turn', (t) => {
+    const { socket, turns, parser } = setUp(t)
+    socket.emit('data', Buffer.from('more'))
+    assert.equal(parser.mock.callCount(), 0)
+    assert.ok(socket.isPaused())
+    assert.equal(turns.length, 1)
+    turns[0]?.()
+    assert.ok(!socket.isPaused())
+  })
+})

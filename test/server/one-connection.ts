@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { Connections } from '../../src/server/connections.ts'
+import type { ListenerParts } from '../../src/server/listener-parts.ts'
+import { RequestMetrics } from '../../src/server/request-metrics.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+
+/** The parts of a listener that has one connection; whatever waits for its turn has it when the test says so. */
+export function oneConnection(t: TestContext) {
+  const socket = new Socket()
+  t.after(() => void socket.destroy())
+  Object.defineProperty(socket, 'remoteAddress', { value: '192.0.2.1' })
+  const connections = new Connections(10, () => assert.fail('there is room'))
+  connections.add(socket)
+  const waiting: (() => void)[] = []
+  const parts = {
+    connections,
+    metrics: new RequestMetrics(),
+    turns: (work: () => void) => void waiting.push(work),
+    log: createMemoryLog(),
+    fixedHeaders: ['X-Fixed', 'yes'],
+    nameRequest: () => 'r1',
+    cutOff: () => assert.fail('nothing is cut off'),
+  } satisfies ListenerParts
+  return {
+    socket,
+    connection: connections.of(socket) ?? assert.fail('just added'),
+    parts,
+    takeTurns() {
+      for (let work = waiting.shift(); work !== undefined; work = waiting.shift()) work()
+    },
+  }
+}

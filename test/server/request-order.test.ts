@@ -1,0 +1,79 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { createRequestOrder } from '../../src/server/request-order.ts'
+import { incomingOf } from '../support/properties/incoming-of.ts'
+import { oneConnection } from './one-connection.ts'
+
+/** What comes in on one connection, and the paths of the requests that have been begun. */
+function setUp(t: TestContext) {
+  const { socket, connection, parts, takeTurns } = oneConnection(t)
+  const begun: string[] = []
+  const listener = createRequestOrder(parts, undefined, (_, { path }) => void begun.push(path))
+  const comeIn = (url: string, on = socket) => {
+    const response = Object.assign(new EventEmitter(), { closed: false }) as unknown as ServerResponse
+    listener(Object.assign(incomingOf({ url }), { socket: on }), response)
+    return {
+      end() {
+        Object.assign(response, { closed: true })
+        response.emit('close')
+      },
+    }
+  }
+  return { socket, connection, comeIn, takeTurns, begun }
+}
+
+describe('the requests of a connection', () => {
+  it('are begun one after the other, each in its turn', (t) => {
+    const { comeIn, takeTurns, begun } = setUp(t)
+    const [first, second, third] = [comeIn('/1'), comeIn('/2'), comeIn('/3')]
+    takeTurns()
+    assert.deepEqual(begun, ['/1'])
+    first.end()
+    assert.deepEqual(begun, ['/1'])
+    takeTurns()
+    assert.deepEqual(begun, ['/1', '/2'])
+    second.end()
+    takeTurns()
+    assert.deepEqual(begun, ['/1', '/2', '/3'])
+    third.end()
+    comeIn('/4')
+    assert.equal(begun.length, 4)
+  })
+
+  it('have no more come in while one waits', (t) => {
+    const { socket, comeIn, takeTurns } = setUp(t)
+    const first = comeIn('/1')
+    assert.equal(socket.isPaused(), false)
+    const second = comeIn('/2')
+    comeIn('/3')
+    assert.equal(socket.isPaused(), true)
+    first.end()
+    takeTurns()
+    assert.equal(socket.isPaused(), true)
+    second.end()
+    takeTurns()
+    assert.equal(socket.isPaused(), false)
+  })
+
+  it('are not begun when the connection has gone', (t) => {
+    const { socket, comeIn, takeTurns, begun } = setUp(t)
+    const first = comeIn('/1')
+    comeIn('/2')
+    socket.destroy()
+    first.end()
+    comeIn('/3')
+    takeTurns()
+    assert.deepEqual(begun, ['/1'])
+  })
+
+  it('are not begun on a connection that nobody knows', (t) => {
+    const { comeIn, begun } = setUp(t)
+    const stranger = new Socket()
+    comeIn('/1', stranger)
+    assert.deepEqual([begun, stranger.destroyed], [[], true])
+  })
+})

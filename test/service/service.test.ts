@@ -1,0 +1,133 @@
+import '../support/node-version.ts'
+import '../support/light-argon2.ts'
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { parseCommandLine } from '../../src/command-line/command-line.ts'
+import { serverFlags } from '../../src/command-line/options.ts'
+import { startService } from '../../src/service/service.ts'
+import { eventually } from '../support/eventually.ts'
+import { createFailingFiles, holdUp } from '../support/failing-files.ts'
+import { freePort } from '../support/free-port.ts'
+import { createClient } from '../support/http-client.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+import { admin, firstStartEnvironment, start } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+describe('a start that takes long', () => {
+  it('is told in the log, is alive, not ready, and refuses the rest until all is read', async (t) => {
+    const folder = await temporaryFolder(t)
+    await (await start(t, { folder })).stop()
+    const files = createFailingFiles()
+    const reading = holdUp(files, 'read', 'journal.jsonl')
+    const { log, starting } = startAt(folder, files)
+    await reading.begun
+    await eventually('it says so', () => log.events.includes('reading'))
+    const { url, data } = JSON.parse(log.lines[0] ?? '') as { url: string; data: string }
+    assert.equal(data, folder)
+    const ask = createClient(url)
+
+    const alive = await ask('GET', '/healthz')
+    assert.deepEqual([alive.status, alive.text], [200, '{"status":"ok"}'])
+    assert.equal((await ask('HEAD', '/healthz')).status, 200)
+    const others = [
+      ['GET', '/readyz', 'not_ready'],
+      ['GET', '/configurations/', 'starting'],
+      ['POST', '/login', 'starting'],
+      ['GET', '/%ff', 'starting'],
+      ['GET', '/nothing', 'starting'],
+    ] as const
+    for (const [method, path, code] of others) {
+      const answer = await ask(method, path, { body: method === 'POST' ? admin : undefined })
+      assert.equal(answer.status, 503, path)
+      assert.equal(answer.json<{ type: string }>().type, `urn:connbook:problem:${code}`)
+      assert.ok(Number(answer.headers['retry-after']) > 0)
+    }
+
+    reading.release()
+    const service = await starting
+    t.after(() => service.stop())
+    assert.equal((await ask('GET', '/readyz')).status, 200)
+    assert.equal((await ask('POST', '/login', { body: admin })).status, 200)
+  })
+
+  it('lets requests wait while it is short', async (t) => {
+    const folder = await temporaryFolder(t)
+    const port = await freePort()
+    await (await start(t, { folder })).stop()
+    const files = createFailingFiles()
+    const reading = holdUp(files, 'read', 'journal.jsonl')
+    const { log, starting } = startAt(folder, files, port)
+    await reading.begun
+    const ask = createClient(`http://127.0.0.1:${port}`)
+    const login = ask('POST', '/login', { body: admin })
+    assert.equal((await ask('GET', '/readyz')).status, 503)
+    reading.release()
+    const service = await starting
+    t.after(() => service.stop())
+    assert.equal((await login).status, 200)
+    assert.ok(!log.events.includes('reading'))
+  })
+
+  it('that fails lets its address go', async (t) => {
+    const folder = await temporaryFolder(t)
+    await (await start(t, { folder })).stop()
+    await writeFile(join(folder, 'journal.jsonl'), 'no journal\n')
+    const files = createFailingFiles()
+    const reading = holdUp(files, 'read', 'journal.jsonl')
+    const { log, starting } = startAt(folder, files)
+    await reading.begun
+    await eventually('it says so', () => log.events.includes('reading'))
+    const { url } = JSON.parse(log.lines[0] ?? '') as { url: string }
+    assert.equal((await createClient(url)('GET', '/healthz')).status, 200)
+    reading.release()
+    await assert.rejects(starting, { code: 'damaged_data' })
+    await assert.rejects(createClient(url)('GET', '/healthz'), { code: 'ECONNREFUSED' })
+  })
+})
+
+describe('a start that fails', () => {
+  it('gives the folder back, so that the next one works', async (t) => {
+    const folder = await temporaryFolder(t)
+    const path = join(folder, 'no-socket')
+    await writeFile(path, '')
+    const place = ['--listen', `unix:${path}`]
+    await assert.rejects(start(t, { folder, place }), { code: 'cannot_listen' })
+    const service = await start(t, { folder })
+    assert.equal((await service.call('/readyz')).status, 200)
+  })
+})
+
+describe('a service that stops', () => {
+  it('gives the folder back also when something cannot be put away, and says what', async (t) => {
+    const folder = await temporaryFolder(t)
+    const { options } = parseCommandLine(['--host', '127.0.0.1', '--port', '0', '--data', folder], {}, serverFlags)
+    const environment = firstStartEnvironment
+    const real = createFailingFiles()
+    const files = {
+      ...real,
+      async open(...open: Parameters<typeof real.open>) {
+        const file = await real.open(...open)
+        if (!open[0].endsWith('audit.jsonl')) return file
+        return {
+          ...file,
+          async close() {
+            await file.close()
+            throw new Error('made by the test')
+          },
+        }
+      },
+    }
+    const service = await startService({ options, environment, log: createMemoryLog(), files })
+    await assert.rejects(service.stop(), /made by the test/)
+    assert.equal((await (await start(t, { folder })).call('/readyz')).status, 200)
+  })
+})
+
+function startAt(folder: string, files: ReturnType<typeof createFailingFiles>, port = 0) {
+  const words = ['--host', '127.0.0.1', '--port', String(port), '--data', folder]
+  const { options } = parseCommandLine(words, {}, serverFlags)
+  const log = createMemoryLog()
+  return { log, starting: startService({ options, environment: {}, log, files }) }
+}

@@ -1,0 +1,66 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { listenToSignals, onInterruption } from '../../src/service/signals.ts'
+
+/** Has signals come when the test says so, without a listener on the process. */
+function holdSignals(t: TestContext) {
+  const listeners = new Map<string, (signal: string) => void>()
+  t.mock.method(process, 'on', (name: string, listener: (signal: string) => void) => {
+    listeners.set(name, listener)
+    return process
+  })
+  const send = (name: NodeJS.Signals) =>
+    (listeners.get(name) ?? assert.fail(`nobody listens to ${name}`))(name)
+  return { listeners, send }
+}
+
+describe('listenToSignals', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`takes ${signal} for a request to stop, and the first such signal counts`, async (t) => {
+      const { send } = holdSignals(t)
+      const { stop } = listenToSignals()
+      send(signal)
+      send(signal === 'SIGINT' ? 'SIGTERM' : 'SIGINT')
+      assert.equal(await stop, signal)
+    })
+  }
+
+  it('reloads at each SIGHUP, and at once for those that came before', (t) => {
+    const { send } = holdSignals(t)
+    const { onReload } = listenToSignals()
+    let reloads = 0
+    send('SIGHUP')
+    send('SIGHUP')
+    onReload(() => (reloads += 1))
+    assert.equal(reloads, 1)
+    send('SIGHUP')
+    send('SIGHUP')
+    assert.equal(reloads, 3)
+  })
+
+  it('reloads nothing when no SIGHUP has come', (t) => {
+    holdSignals(t)
+    listenToSignals().onReload(() => assert.fail('nobody asked for it'))
+  })
+
+  it('lets a limit on file sizes end nothing', (t) => {
+    const { send } = holdSignals(t)
+    listenToSignals()
+    send('SIGXFSZ')
+  })
+})
+
+describe('onInterruption', () => {
+  it('acts at SIGINT and SIGTERM until that is ended', () => {
+    const countListeners = () => (['SIGINT', 'SIGTERM'] as const).map((name) => process.listenerCount(name))
+    const before = countListeners()
+    const seen: string[] = []
+    const end = onInterruption((signal) => seen.push(signal))
+    process.emit('SIGINT', 'SIGINT')
+    process.emit('SIGTERM', 'SIGTERM')
+    assert.deepEqual(seen, ['SIGINT', 'SIGTERM'])
+    end()
+    assert.deepEqual(countListeners(), before)
+  })
+})

@@ -1,0 +1,48 @@
+import './support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { checkText, counted, describeOwner, eitherOf, kindOf } from '../src/text.ts'
+
+describe('checkText', () => {
+  const rows: [value: unknown, fault: string | undefined][] = [
+    ['abc', undefined],
+    [' ', undefined],
+    ['\u{1f5c4}\u{1f5c4}\u{1f5c4}', undefined],
+    ['a\u{1f5c4}b', undefined],
+    ['abcd', 'must not be longer than 3 characters'],
+    ['\u{1f5c4}\u{1f5c4}\u{1f5c4}a', 'must not be longer than 3 characters'],
+    ['abcdefgh', 'must not be longer than 3 characters'],
+    ['', 'must not be empty'],
+    ['\ud83d', 'must not hold a lone surrogate'],
+    ['a\n', 'must not hold control characters'],
+    ['\u0085', 'must not hold control characters'],
+    [1, 'must be a string, not a number'],
+    [null, 'must be a string, not null'],
+    [[], 'must be a string, not an array'],
+    [{}, 'must be a string, not an object'],
+  ]
+  for (const [value, fault] of rows) {
+    it(`finds ${fault === undefined ? 'nothing wrong' : `that it ${fault}`}: ${JSON.stringify(value)}`, () =>
+      assert.equal(checkText(value, 3), fault))
+  }
+})
+
+describe('words of messages', () => {
+  it('name a kind with its article', () =>
+    assert.deepEqual([true, null, []].map(kindOf), ['a boolean', 'null', 'an array']))
+
+  it('name an owner, and a mode in four digits', () => {
+    assert.equal(describeOwner({ uid: 0, mode: 0o100644 }), 'owner 0, mode 0644')
+    assert.equal(describeOwner({ uid: 7, mode: 0o104755 }), 'owner 7, mode 4755')
+  })
+
+  it('list choices', () => {
+    assert.deepEqual([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(eitherOf), ['', 'a', 'a or b', 'a, b or c'])
+  })
+
+  it('count', () =>
+    assert.deepEqual(
+      [0, 1, 2].map((count) => counted(count, 'record')),
+      ['0 records', '1 record', '2 records'],
+    ))
+})
