@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument, seal } from '../files/json-document.ts'
 import { checkMembers, isObject } from '../json.ts'
 import { KEYS_MAX } from '../limits.ts'
@@ -45,24 +44,17 @@ export function newKeysCommand(folder: DataPaths): string {
  *   were left by something that did not come to an end, and count as none.
  * @throws {DamagedFileError} if the file of a folder in use is missing or is not what was written.
  */
-export async function readKeys(
-  folder: DataPaths,
-  isInUse: boolean,
-  files: FileSystem = realFileSystem,
-): Promise<StoredKey[]> {
+export async function readKeys(folder: DataPaths, isInUse: boolean): Promise<StoredKey[]> {
   if (!isInUse) return []
-  const stored = await keysDocument(folder, files).read()
+  const stored = await keysDocument(folder).read()
   if (stored !== undefined) return stored
   throw new DamagedFileError(folder.file(dataFiles.keys), 0, 'the file is missing', adviceForNewKeys(folder))
 }
 
 /** Begins with one new key, of which there is no token yet, so that no credential from before is good any more. */
-export async function createKeys(
-  folder: DataPaths,
-  files: FileSystem = realFileSystem,
-): Promise<StoredKey[]> {
+export async function createKeys(folder: DataPaths): Promise<StoredKey[]> {
   const keys = [createKey(Date.now() / 1000, 0)]
-  await keysDocument(folder, files).write(keys)
+  await keysDocument(folder).write(keys)
   return keys
 }
 
@@ -82,11 +74,14 @@ export function createKey(now: number, ttlSeconds: number | undefined): StoredKe
 }
 
 /** The file in which a folder keeps its keys; written under the accounts lock. */
-export function keysDocument(
-  folder: DataPaths,
-  files: FileSystem = realFileSystem,
-): JsonDocument<StoredKey[]> {
-  return createJsonDocument(folder.file(dataFiles.keys), FORMAT, parseKeys, adviceForNewKeys(folder), files)
+export function keysDocument(folder: DataPaths): JsonDocument<StoredKey[]> {
+  return createJsonDocument(
+    folder.file(dataFiles.keys),
+    FORMAT,
+    parseKeys,
+    adviceForNewKeys(folder),
+    folder.files,
+  )
 }
 
 /**

@@ -1,5 +1,4 @@
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { followDocument } from '../files/followed-document.ts'
 import type { Log } from '../log.ts'
 import { type Account, type AccountKind, type Accounts, findAccount } from './accounts.ts'
@@ -20,17 +19,12 @@ export interface LiveAccounts {
  *
  * @param accounts What the file held a moment ago.
  */
-export function followAccounts(
-  folder: DataPaths,
-  accounts: Accounts,
-  log: Log,
-  files: FileSystem = realFileSystem,
-): LiveAccounts {
+export function followAccounts(folder: DataPaths, accounts: Accounts, log: Log): LiveAccounts {
   const listeners: (() => void)[] = []
   let current = accounts
   const close = followDocument<Accounts>({
     path: folder.file(dataFiles.accounts),
-    document: accountsDocument(folder.path, files),
+    document: accountsDocument(folder),
     content: accounts,
     name: 'accounts',
     takeUp(changed) {
@@ -39,7 +33,7 @@ export function followAccounts(
       log.info('accounts_taken_up', { users: current.users.length, clients: current.clients.length })
     },
     log,
-    files,
+    files: folder.files,
   })
 
   return {

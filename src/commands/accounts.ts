@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import {
   type Account,
   AccountExistsError,
@@ -23,8 +22,9 @@ import type { CommandContext, CommandInput } from '../command-line/command.ts'
 import type { Look } from '../command-line/look.ts'
 import { shown } from '../command-line/output.ts'
 import { readPassword } from '../command-line/terminal.ts'
+import type { DataPaths } from '../files/data-folder.ts'
 import { recordCommand } from '../folder/command-audit.ts'
-import { checkUsedFolder, noData } from '../folder/used-folder.ts'
+import { getUsedFolder, noData } from '../folder/used-folder.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
 
 const SECRET_LOST = ': the secret is lost; rotate it again'
@@ -38,18 +38,18 @@ export async function addToFolder(
   { options, operands: [name = ''] }: CommandInput<'data' | 'readOnly'>,
   context: CommandContext,
 ): Promise<void> {
-  const folder = await getUsedFolder(options)
+  const folder = await getUsedFolder(options.data)
   checkAccountName(kind, name)
   // Said before a password is asked for, and again by addAccount in case somebody was faster.
   if (findAccount(await readAccounts(folder), kind, name) !== undefined) {
-    throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder}": there is one already`)
+    throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder.path}": there is one already`)
   }
   const scope = options.readOnly ? 'read' : FULL_SCOPE
   const secret = await newSecret(kind, name, context)
   await change(folder, (accounts) => addAccount(accounts, kind, name, secret.stored, scope))
   await recordCommand(context, folder, `${kind}_added`, `${kind} add`, { account: name, scope })
   const what = scope === FULL_SCOPE ? kind : `read-only ${kind}`
-  await showDone([`Added ${what} "${name}" in ${folder}`, ...secret.shown], context, kind)
+  await showDone([`Added ${what} "${name}" in ${folder.path}`, ...secret.shown], context, kind)
 }
 
 /** Runs `user passwd` or `client rotate`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
@@ -58,7 +58,7 @@ export async function replaceSecret(
   { options, operands: [name = ''] }: CommandInput<'data'>,
   context: CommandContext,
 ): Promise<void> {
-  const folder = await getUsedFolder(options)
+  const folder = await getUsedFolder(options.data)
   await checkKnown(folder, kind, name)
   const secret = await newSecret(kind, name, context)
   await change(
@@ -71,7 +71,7 @@ export async function replaceSecret(
   else await recordCommand(context, folder, 'client_rotated', 'client rotate', { account: name })
   const [what, ended] = kind === 'user' ? ['password', 'session'] : ['secret', 'token']
   const lines = [
-    `Changed the ${what} of ${kind} "${name}" in ${folder}`,
+    `Changed the ${what} of ${kind} "${name}" in ${folder.path}`,
     `Every ${ended} of this ${kind} has ended`,
     ...secret.shown,
   ]
@@ -84,7 +84,7 @@ export async function removeFromFolder(
   { options, operands: [name = ''] }: CommandInput<'data'>,
   context: CommandContext,
 ): Promise<void> {
-  const folder = await getUsedFolder(options)
+  const folder = await getUsedFolder(options.data)
   await checkKnown(folder, kind, name)
   await change(
     folder,
@@ -92,7 +92,7 @@ export async function removeFromFolder(
     () => forgetInitialCredentials(folder, kind, name),
   )
   await recordCommand(context, folder, `${kind}_removed`, `${kind} remove`, { account: name })
-  await showDone([`Removed ${kind} "${name}" from ${folder}`], context)
+  await showDone([`Removed ${kind} "${name}" from ${folder.path}`], context)
 }
 
 /** Runs `user list` or `client list`. @throws {FolderRefusedError} */
@@ -101,7 +101,7 @@ export async function listFolder(
   { options }: CommandInput<'data'>,
   { print, look }: CommandContext,
 ): Promise<void> {
-  const accounts = listOf(await readAccounts(await getUsedFolder(options)), kind)
+  const accounts = listOf(await readAccounts(await getUsedFolder(options.data)), kind)
   await shown(print(linesOf(accounts, kind, look).map(asLine).join('')), `show the ${kind}s`)
 }
 
@@ -121,12 +121,6 @@ function asLine(text: string): string {
   return `${text}\n`
 }
 
-async function getUsedFolder({ data }: { readonly data: string }): Promise<string> {
-  const folder = resolve(data)
-  await checkUsedFolder(folder)
-  return folder
-}
-
 /** A name holds no tab, so a script can tell it from what stands behind it. */
 function describe(account: Account): string {
   return isReadOnly(account) ? `${account.name}\tread-only` : account.name
@@ -136,9 +130,9 @@ function isReadOnly(account: Account): boolean {
   return scopeOf(account) !== FULL_SCOPE
 }
 
-async function checkKnown(folder: string, kind: AccountKind, name: string) {
+async function checkKnown(folder: DataPaths, kind: AccountKind, name: string) {
   if (findAccount(await readAccounts(folder), kind, name) !== undefined) return
-  throw new UnknownAccountError(`There is no ${kind} "${name}" in "${folder}"`)
+  throw new UnknownAccountError(`There is no ${kind} "${name}" in "${folder.path}"`)
 }
 
 /** A user's password is typed by a person; a client's secret is made here and shown this once. */
@@ -157,7 +151,7 @@ async function newSecret(
 
 /** @param afterwards What must not happen unless the change is on disk. */
 async function change(
-  folder: string,
+  folder: DataPaths,
   edit: (accounts: Accounts) => Accounts,
   afterwards?: () => Promise<void>,
 ) {
@@ -167,8 +161,8 @@ async function change(
   })
 }
 
-async function readAccounts(folder: string): Promise<Accounts> {
+async function readAccounts(folder: DataPaths): Promise<Accounts> {
   const accounts = await accountsDocument(folder).read()
-  if (accounts === undefined) throw noData(folder)
+  if (accounts === undefined) throw noData(folder.path)
   return accounts
 }

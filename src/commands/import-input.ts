@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { ConnbookError, systemCode, UsageError } from '../errors.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { realFileSystem } from '../files/file-system.ts'
 
 const PIECE_BYTES = 64 * 1024
 
@@ -21,13 +21,12 @@ export async function readInput(
   source: string,
   context: { readonly input: Readable },
   take: (piece: Buffer, share: number | undefined) => void,
-  files: FileSystem = realFileSystem,
 ): Promise<void> {
   if (source === '-') {
     for await (const piece of context.input) take(piece as Buffer, undefined)
     return
   }
-  const file = await files.open(source, 'r').catch((error: unknown) => {
+  const file = await realFileSystem.open(source, 'r').catch((error: unknown) => {
     throw unreadable(source, error)
   })
   try {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { ifPresent, systemCode } from '../errors.ts'
-import { type FileSystem, type OpenFile, realFileSystem } from './file-system.ts'
+import type { FileSystem, OpenFile } from './file-system.ts'
 
 /** A file that is written in pieces and shows under its name only when complete and on disk. */
 export interface AtomicFile {
@@ -27,7 +27,7 @@ export interface AtomicFile {
  */
 export async function openAtomicFile(
   path: string,
-  files: FileSystem = realFileSystem,
+  files: FileSystem,
   { sweptAs = path, isOwnersOfFolder = true } = {},
 ): Promise<AtomicFile> {
   const temporary = await openTemporaryFile(sweptAs, files, isOwnersOfFolder)
@@ -74,7 +74,7 @@ export async function openAtomicFile(
 /** Makes an empty file beside `path`, mode 0600, under a name that `sweepTemporaryFiles` knows. */
 export async function openTemporaryFile(
   path: string,
-  files: FileSystem = realFileSystem,
+  files: FileSystem,
   isOwnersOfFolder = true,
 ): Promise<{ readonly path: string; readonly file: OpenFile }> {
   const folder = dirname(path)
@@ -94,7 +94,7 @@ export async function openTemporaryFile(
 export async function writeAtomicFile(
   path: string,
   content: string | Uint8Array,
-  files: FileSystem = realFileSystem,
+  files: FileSystem,
 ): Promise<void> {
   const file = await openAtomicFile(path, files)
   try {
@@ -131,7 +131,7 @@ export async function readStart(file: OpenFile, bytes: Uint8Array): Promise<numb
 }
 
 /** Makes the names in a folder survive a power loss. Windows cannot sync a folder and keeps names by itself. */
-export async function syncFolder(path: string, files: FileSystem = realFileSystem): Promise<void> {
+export async function syncFolder(path: string, files: FileSystem): Promise<void> {
   if (process.platform === 'win32') return
   const folder = await files.open(path, 'r')
   try {
@@ -142,7 +142,7 @@ export async function syncFolder(path: string, files: FileSystem = realFileSyste
 }
 
 /** Removes a file; an absent one is fine. */
-export async function removeIfPresent(path: string, files: FileSystem = realFileSystem): Promise<void> {
+export async function removeIfPresent(path: string, files: FileSystem): Promise<void> {
   await ifPresent(files.unlink(path))
 }
 
@@ -155,7 +155,7 @@ export function temporaryFileOf(entry: string): string | undefined {
 export async function sweepTemporaryFiles(
   folder: string,
   names: readonly string[],
-  files: FileSystem = realFileSystem,
+  files: FileSystem,
 ): Promise<void> {
   for (const entry of await files.readdir(folder)) {
     const name = temporaryFileOf(entry)

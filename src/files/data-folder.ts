@@ -60,6 +60,8 @@ const leftovers = [
 /** Where the files of a data folder lie. */
 export interface DataPaths {
   readonly path: string
+  /** The one file system that all of them are read and written through. */
+  readonly files: FileSystem
   /** Path of one of `dataFiles` or `auditFiles`. */
   file(name: (typeof dataFiles)[keyof typeof dataFiles] | (typeof auditFiles)[number]): string
 }
@@ -71,8 +73,8 @@ export interface DataFolder extends DataPaths {
   release(): void
 }
 
-export function dataPaths(path: string): DataPaths {
-  return { path, file: (name) => join(path, name) }
+export function dataPaths(path: string, files = realFileSystem): DataPaths {
+  return { path, files, file: (name) => join(path, name) }
 }
 
 /**
@@ -84,11 +86,13 @@ export function dataPaths(path: string): DataPaths {
  * @throws {FolderInUseError} if another process owns it.
  * @throws {FolderRefusedError} if it cannot be written, or if it, or a file in it, is of the wrong kind or open to others.
  */
-export async function openDataFolder(path: string, files: FileSystem = realFileSystem): Promise<DataFolder> {
+export async function openDataFolder(path: string, given?: FileSystem): Promise<DataFolder> {
+  const paths = dataPaths(path, given)
+  const { files } = paths
   await makeFolder(path, files)
   await closeIfEmpty(path, files)
-  await checkDataFolder(path, files)
-  const lock = await takeLock(path, dataFiles.lock, files)
+  await checkDataFolder(paths)
+  const lock = await takeLock(paths, dataFiles.lock)
   if (lock === undefined) {
     throw new FolderInUseError(
       `Cannot use data folder "${path}": another process has it; stop that one, or name another folder with --data`,
@@ -97,7 +101,7 @@ export async function openDataFolder(path: string, files: FileSystem = realFileS
   try {
     const completedRestore = findUnfinishedReplacement(await files.readdir(path))
     await settleFolder(path, files)
-    return { ...dataPaths(path), completedRestore, release: lock.release }
+    return { ...paths, completedRestore, release: lock.release }
   } catch (error) {
     lock.release()
     throw error
@@ -108,7 +112,7 @@ export async function openDataFolder(path: string, files: FileSystem = realFileS
  * Brings a folder into order before anything of it is believed: what a killed process left half done is completed or
  * removed. Only for its owner.
  */
-export async function settleFolder(path: string, files: FileSystem = realFileSystem): Promise<void> {
+export async function settleFolder(path: string, files: FileSystem): Promise<void> {
   // Names that a killed process left may not be on disk yet, and what is built on them would go with them.
   await syncFolder(path, files)
   await finishReplacement(path, stateFiles, files)
@@ -121,7 +125,7 @@ export async function settleFolder(path: string, files: FileSystem = realFileSys
  *
  * @throws {FolderRefusedError} naming path, owner, mode and the command that mends it.
  */
-export async function checkDataFolder(path: string, files: FileSystem = realFileSystem): Promise<void> {
+export async function checkDataFolder({ path, files }: DataPaths): Promise<void> {
   const folder = await files.stat(path)
   if (!folder.isDirectory()) throw refused(path, 'it is not a folder', folder, 'name a folder with --data')
   const entries = await files.readdir(path).catch((error: unknown) => {
@@ -162,7 +166,7 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
  *
  * @throws {FolderRefusedError}
  */
-export async function checkNotRestoring(path: string, files: FileSystem = realFileSystem): Promise<void> {
+export async function checkNotRestoring({ path, files }: DataPaths): Promise<void> {
   const entry = findUnfinishedReplacement(await files.readdir(path))
   if (entry === undefined) return
   throw new FolderRefusedError(
@@ -185,14 +189,13 @@ async function closeIfEmpty(path: string, files: FileSystem): Promise<void> {
  * @throws {FolderRefusedError} if the folder cannot be written, or the file is none that can be locked.
  */
 export async function takeLock(
-  folder: string,
+  { path: folder, files, file }: DataPaths,
   name: typeof dataFiles.lock | typeof dataFiles.accountsLock,
-  files: FileSystem = realFileSystem,
 ): Promise<FileLock | undefined> {
   await files
     .access(folder, constants.W_OK | constants.X_OK)
     .catch((error: unknown) => throwExplained(error, files))
-  const path = join(folder, name)
+  const path = file(name)
   try {
     return lockFile(path)
   } catch (error) {
@@ -205,7 +208,7 @@ export async function takeLock(
 }
 
 /** Throws an error as it is, or as FolderRefusedError when the system has denied this account some path. */
-export async function throwExplained(error: unknown, files: FileSystem = realFileSystem): Promise<never> {
+export async function throwExplained(error: unknown, files: FileSystem): Promise<never> {
   const code = systemCode(error) ?? ''
   const isDenied = ['EACCES', 'EPERM', 'EROFS'].includes(code)
   if (!isDenied || !(error instanceof Error && 'path' in error && typeof error.path === 'string')) throw error

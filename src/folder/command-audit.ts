@@ -6,7 +6,7 @@ import {
   type Command as CommandActor,
   openAuditTrail,
 } from '../audit/audit-trail.ts'
-import { dataPaths } from '../files/data-folder.ts'
+import type { DataPaths } from '../files/data-folder.ts'
 import { createLog } from '../log.ts'
 
 /** Where a command tells what goes wrong. */
@@ -22,7 +22,7 @@ interface Teller {
  */
 export function recordCommand(
   context: Teller,
-  folder: string,
+  folder: DataPaths,
   event: AuditEvent,
   command: string,
   fields: AuditFields = {},
@@ -33,14 +33,14 @@ export function recordCommand(
 /** The same for more than one line. */
 export async function withCommandTrail(
   { screen }: Teller,
-  folder: string,
+  folder: DataPaths,
   command: string,
   record: (trail: AuditTrail, actor: CommandActor) => Promise<void>,
 ): Promise<void> {
   const log = createLog('text', (line) => screen.write(line))
   try {
     // To move the files on is left to the server: two that do so would lose one.
-    const trail = await openAuditTrail(dataPaths(folder), log, { bytesMax: Number.POSITIVE_INFINITY })
+    const trail = await openAuditTrail(folder, log, Number.POSITIVE_INFINITY)
     await record(trail, { command, by: accountName() })
     await trail.close()
   } catch (error) {

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { accountsMissing } from '../auth/accounts-file.ts'
 import { FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import {
@@ -9,7 +9,6 @@ import {
   dataPaths,
   stateFiles,
 } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 
 const READ_ATTEMPTS_MAX = 5
@@ -27,9 +26,9 @@ export function mustHaveJournal(entries: readonly string[]): boolean {
  *
  * @throws {DamagedFileError} in the last case.
  */
-export async function checkNeverStarted(folder: DataPaths, files: FileSystem): Promise<void> {
-  const mustExist = mustHaveJournal(await files.readdir(folder.path))
-  const { index } = await fileStorage(folder, files).read(mustExist)
+export async function checkNeverStarted(folder: DataPaths): Promise<void> {
+  const mustExist = mustHaveJournal(await folder.files.readdir(folder.path))
+  const { index } = await fileStorage(folder).read(mustExist)
   if (index.revision > 0) throw accountsMissing(folder)
 }
 
@@ -38,16 +37,18 @@ export async function checkNeverStarted(folder: DataPaths, files: FileSystem): P
  *
  * @throws {FolderRefusedError} also as `checkDataFolder` does.
  */
-export async function checkUsedFolder(folder: string): Promise<void> {
+export async function getUsedFolder(path: string): Promise<DataPaths> {
+  const folder = dataPaths(resolve(path))
   try {
     await checkNotRestoring(folder)
-    await realFileSystem.lstat(join(folder, dataFiles.accounts))
+    await folder.files.lstat(folder.file(dataFiles.accounts))
   } catch (error) {
     if (systemCode(error) !== 'ENOENT' && systemCode(error) !== 'ENOTDIR') throw error
     await checkHasData(folder)
-    throw accountsMissing(dataPaths(folder))
+    throw accountsMissing(folder)
   }
   await checkDataFolder(folder)
+  return folder
 }
 
 /**
@@ -55,12 +56,12 @@ export async function checkUsedFolder(folder: string): Promise<void> {
  *
  * @throws {FolderRefusedError}
  */
-export async function checkHasData(folder: string): Promise<void> {
+export async function checkHasData({ path, files }: DataPaths): Promise<void> {
   try {
-    const entries = await realFileSystem.readdir(folder)
-    if (!entries.some((entry) => stateFiles.includes(entry))) throw noData(folder)
+    const entries = await files.readdir(path)
+    if (!entries.some((entry) => stateFiles.includes(entry))) throw noData(path)
   } catch (error) {
-    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') throw noData(folder)
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') throw noData(path)
     throw error
   }
 }
@@ -70,7 +71,7 @@ export async function checkHasData(folder: string): Promise<void> {
  *
  * @throws {FolderRefusedError} while a restore is going on; also what `read` throws.
  */
-export async function readBetweenRestores<T>(folder: string, read: () => Promise<T>): Promise<T> {
+export async function readBetweenRestores<T>(folder: DataPaths, read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     await checkNotRestoring(folder)
     const before = await lookOfKeys(folder)
@@ -80,7 +81,7 @@ export async function readBetweenRestores<T>(folder: string, read: () => Promise
     if (!isUndisturbed && attempt < READ_ATTEMPTS_MAX) continue
     if (outcome.status === 'rejected') throw outcome.reason
     if (isUndisturbed) return outcome.value
-    throw new FolderRefusedError(`Cannot read "${folder}": it is replaced again and again; try later`)
+    throw new FolderRefusedError(`Cannot read "${folder.path}": it is replaced again and again; try later`)
   }
 }
 
@@ -88,8 +89,8 @@ export async function readBetweenRestores<T>(folder: string, read: () => Promise
  * What differs when a restore has been there, because each brings new keys. So does a rotation of keys, after which
  * reading again does no harm; but it also frees an inode, which a restore behind it may get.
  */
-async function lookOfKeys(folder: string): Promise<string | undefined> {
-  const found = await ifPresent(realFileSystem.lstat(join(folder, dataFiles.keys)))
+async function lookOfKeys(folder: DataPaths): Promise<string | undefined> {
+  const found = await ifPresent(folder.files.lstat(folder.file(dataFiles.keys)))
   return found && `${found.ino} ${found.mtimeMs}`
 }
 

@@ -20,8 +20,9 @@ import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { DamagedFileError, InvalidInputError } from '../../src/errors.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { lockFile } from '../../src/files/file-lock.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
 import { createJsonDocument } from '../../src/files/json-document.ts'
 import { createFailingFiles } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -94,13 +95,13 @@ describe('the scope of an account', () => {
 
   it('is kept in the file; an older file, which says nothing, means both', async (t) => {
     const folder = await temporaryFolder(t)
-    const document = accountsDocument(folder)
+    const document = accountsDocument(dataPaths(folder))
     await document.write(reading)
     assert.deepEqual(await document.read(), reading)
     const old = { name: 'eve', secret: digestSecret('3'), generation: 1 }
     const path = join(folder, dataFiles.accounts)
     const content = { lastGeneration: 1, users: [old], clients: [] }
-    await createJsonDocument(path, 'connbook accounts', (input) => input, '').write(content)
+    await createJsonDocument(path, 'connbook accounts', (input) => input, '', realFileSystem).write(content)
     assert.equal(scopeOf(eve((await document.read()) ?? noAccounts)), 'read write')
   })
 })
@@ -125,7 +126,7 @@ describe('checkAccountName', () => {
 
 describe('accountsDocument', () => {
   it('gives back what it was given, and nothing where there is no file', async (t) => {
-    const document = accountsDocument(await temporaryFolder(t))
+    const document = accountsDocument(dataPaths(await temporaryFolder(t)))
     assert.equal(await document.read(), undefined)
     await document.write(two)
     assert.deepEqual(await document.read(), two)
@@ -159,17 +160,17 @@ describe('accountsDocument', () => {
     it(`refuses ${what}`, async (t) => {
       const folder = await temporaryFolder(t)
       const path = join(folder, dataFiles.accounts)
-      await createJsonDocument(path, 'connbook accounts', (input) => input, '').write(content)
-      await assert.rejects(accountsDocument(folder).read(), DamagedFileError)
+      await createJsonDocument(path, 'connbook accounts', (input) => input, '', realFileSystem).write(content)
+      await assert.rejects(accountsDocument(dataPaths(folder)).read(), DamagedFileError)
     })
   }
 
   it('refuses a file that was changed by hand, without telling what is in it', async (t) => {
     const folder = await temporaryFolder(t)
-    await accountsDocument(folder).write(two)
+    await accountsDocument(dataPaths(folder)).write(two)
     const path = join(folder, dataFiles.accounts)
     await writeFile(path, (await readFile(path, 'utf8')).replace('"admin"', '"root"'))
-    await assert.rejects(accountsDocument(folder).read(), (error) => {
+    await assert.rejects(accountsDocument(dataPaths(folder)).read(), (error) => {
       assert.ok(error instanceof DamagedFileError)
       assert.match(error.message, /checksum differs at byte 0; put it back/)
       return !error.message.includes('sha256:')
@@ -187,7 +188,7 @@ describe('withCredentialsLock', () => {
       '.other.0123456789ab.tmp',
     ]
     for (const name of names) await writeFile(join(folder, name), '')
-    await withCredentialsLock(folder, async () => {})
+    await withCredentialsLock(dataPaths(folder), async () => {})
     for (const name of names.slice(0, 2))
       await assert.rejects(readFile(join(folder, name)), { code: 'ENOENT' })
     for (const name of names.slice(2)) await readFile(join(folder, name))
@@ -195,8 +196,10 @@ describe('withCredentialsLock', () => {
 
   it('gives the lock back when the action fails', async (t) => {
     const folder = await temporaryFolder(t)
-    await assert.rejects(withCredentialsLock(folder, () => Promise.reject(new Error('made by the test'))))
-    assert.equal(await withCredentialsLock(folder, async () => 'done'), 'done')
+    await assert.rejects(
+      withCredentialsLock(dataPaths(folder), () => Promise.reject(new Error('made by the test'))),
+    )
+    assert.equal(await withCredentialsLock(dataPaths(folder), async () => 'done'), 'done')
   })
 
   it('waits for another holder, and lets the process go on meanwhile', async (t) => {
@@ -209,7 +212,7 @@ describe('withCredentialsLock', () => {
       if (operation === 'access' && ++tries === 2) resolve()
     }
     const done: string[] = []
-    const waiting = withCredentialsLock(folder, async () => done.push('this'), files)
+    const waiting = withCredentialsLock(dataPaths(folder, files), async () => done.push('this'))
     await triedAgain
     done.push('other')
     other?.release()

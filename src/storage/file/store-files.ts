@@ -1,6 +1,6 @@
 import { ConnbookError, DamagedFileError, ifPresent, RESTORE_ADVICE } from '../../errors.ts'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
-import type { FileSystem, OpenFile } from '../../files/file-system.ts'
+import type { OpenFile } from '../../files/file-system.ts'
 import { checkStore, type JournalFile, openJournalFile } from '../../journal/journal-file.ts'
 import type { JournalEnd } from '../../journal/journal-reader.ts'
 import { parseChange } from '../../store/change.ts'
@@ -44,17 +44,13 @@ export class StoreChangingError extends ConnbookError {
 }
 
 /** @param flags For the journals: `r` when another process may be writing. */
-export async function openStoreFiles(
-  folder: DataPaths,
-  files: FileSystem,
-  flags: 'r' | 'r+',
-): Promise<StoreFiles> {
+export async function openStoreFiles(folder: DataPaths, flags: 'r' | 'r+'): Promise<StoreFiles> {
   await using opened = new AsyncDisposableStack()
   const closing = <File extends SnapshotFile | JournalFile>(file: File | undefined) =>
     opened.adopt(file, (file) => file?.close())
-  const snapshot = closing(await openSnapshot(folder.file(dataFiles.snapshot), files))
-  const oldJournal = closing(await openJournalFile(folder.file(dataFiles.journalOld), files, flags))
-  const journal = closing(await openJournalFile(folder.file(dataFiles.journal), files, flags))
+  const snapshot = closing(await openSnapshot(folder.file(dataFiles.snapshot), folder.files))
+  const oldJournal = closing(await openJournalFile(folder.file(dataFiles.journalOld), folder.files, flags))
+  const journal = closing(await openJournalFile(folder.file(dataFiles.journal), folder.files, flags))
   const kept = opened.move()
   return { snapshot, oldJournal, journal, close: () => kept.disposeAsync() }
 }
@@ -114,18 +110,14 @@ export async function readStoreFiles(
 }
 
 /** Reads the store of a folder that a server may be writing; see `RecordStorage.read`. */
-export async function readStoreBeside(
-  folder: DataPaths,
-  mustExist: boolean,
-  files: FileSystem,
-): Promise<StoredState> {
+export async function readStoreBeside(folder: DataPaths, mustExist: boolean): Promise<StoredState> {
   let readings = 0
   for (let opening = 1; opening <= OPENINGS_MAX; opening++) {
-    const opened = await openStoreFiles(folder, files, 'r')
+    const opened = await openStoreFiles(folder, 'r')
     try {
       const before = await sizeAndTimeOf(opened.journal?.file)
       // At one moment all names stood for these files, so together they are a state that a crash could leave.
-      if (!(await areInPlace(opened, folder, files))) continue
+      if (!(await areInPlace(opened, folder))) continue
       readings++
       try {
         return await readStoreFiles(opened, folder, mustExist)
@@ -149,11 +141,7 @@ export async function readStoreBeside(
  * The snapshot was opened first and is looked at last: while it is the same, an old journal that came to be cannot have
  * gone again.
  */
-async function areInPlace(
-  { snapshot, oldJournal, journal }: StoreFiles,
-  folder: DataPaths,
-  files: FileSystem,
-) {
+async function areInPlace({ snapshot, oldJournal, journal }: StoreFiles, folder: DataPaths) {
   const places = [
     [folder.file(dataFiles.journalOld), oldJournal?.file],
     [folder.file(dataFiles.journal), journal?.file],
@@ -161,7 +149,7 @@ async function areInPlace(
   ] as const
   for (const [path, file] of places) {
     const opened = await file?.stat()
-    const named = await ifPresent(files.stat(path))
+    const named = await ifPresent(folder.files.stat(path))
     if (opened?.ino !== named?.ino || opened?.dev !== named?.dev) return false
   }
   return true

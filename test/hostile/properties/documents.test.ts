@@ -235,7 +235,7 @@ describe('signing keys', () => {
         input.length <= KEYS_MAX &&
         input.every(isKey) &&
         (input.length === 0 || !Object.hasOwn(input[0], 'until'))
-      const reading = readKeys(folder, true, files)
+      const reading = readKeys({ ...folder, files }, true)
       if (!isGood) {
         await assert.rejects(reading, DamagedFileError)
         return
@@ -319,7 +319,7 @@ describe('the initial credentials', () => {
         const files = createMemoryFiles()
         const before = Buffer.from(text)
         files.contents.set(dataFiles.initialCredentials, before)
-        await forgetInitialCredentials('/data', kind, changed, files)
+        await forgetInitialCredentials({ ...folder, files }, kind, changed)
         const after = files.contents.get(dataFiles.initialCredentials)
         let input: Record<string, unknown> | undefined
         try {
