@@ -13,7 +13,7 @@ import { FAULTS_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import { createLog } from '../log.ts'
 import { quoteForShell } from '../shell.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'
-import type { ImportMode, ImportPlan } from '../store/import-plan.ts'
+import { countsOf, type ImportMode, type ImportPlan } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
 import { readInput } from './import-input.ts'
 
@@ -148,8 +148,9 @@ function inUse(error: FolderInUseError, source: string, format: ImportFormatName
   )
 }
 
-function describeDone({ added, modified, removed, unchanged }: ImportPlan, path: string): string {
-  return `Imported to ${path}: ${added.length} added, ${modified.length} modified, ${removed.length} removed, ${unchanged} unchanged\n`
+function describeDone(plan: ImportPlan, path: string): string {
+  const { added, modified, removed, unchanged } = countsOf(plan)
+  return `Imported to ${path}: ${added} added, ${modified} modified, ${removed} removed, ${unchanged} unchanged\n`
 }
 
 function describeTried({ added, modified, removed, unchanged }: ImportPlan): string {

@@ -14,7 +14,7 @@ import {
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX, IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { type ImportMode, type ImportPlan, importModes } from '../store/import-plan.ts'
+import { countsOf, type ImportMode, type ImportPlan, importModes } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
 import { parseChoices } from './query.ts'
 
@@ -87,10 +87,6 @@ const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
   ['text/csv', 'csv'],
   ['text/plain', 'ssh-config'],
 ])
-
-function countsOf({ added, modified, removed, unchanged }: ImportPlan) {
-  return { added: added.length, modified: modified.length, removed: removed.length, unchanged }
-}
 
 /** What an import would do, with the first names of each kind. */
 function tried(plan: ImportPlan) {
