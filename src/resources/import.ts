@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { recordImport } from '../audit/changed-records.ts'
-import { InvalidInputError, OverloadedError, TooManyChangesError } from '../errors.ts'
+import { InvalidInputError, OverloadedError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportReader } from '../exchange/import-reader.ts'
 import {
@@ -14,7 +14,7 @@ import {
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX, IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { countsOf, type ImportMode, type ImportPlan, importModes } from '../store/import-plan.ts'
+import { countsOf, type ImportPlan, importModes } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
 import { parseChoices } from './query.ts'
 
@@ -32,15 +32,12 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
     if (isBusy) throw new OverloadedError('Cannot take another import: one is under way; try again')
     isBusy = true
     try {
-      const mode = (query.mode ?? 'merge') as ImportMode
-      const drafts = await readDrafts(request, query.format as ImportFormatName | undefined)
+      const { format, mode = 'merge' } = query
+      const drafts = await readDrafts(request, format)
       if (query.dry_run === '1') return jsonReply(200, tried(store.planImport(drafts, mode)), noStore)
       const plan = await store.importAll(drafts, mode)
       await recordImport(audit, request, mode, plan)
       return jsonReply(200, countsOf(plan), noStore)
-    } catch (error) {
-      if (error instanceof TooManyChangesError) throw new Problem(413, error.code, error.message)
-      throw error
     } finally {
       isBusy = false
     }
