@@ -130,11 +130,16 @@ export class TooManyAttemptsError extends ConnbookError {
 }
 
 /** What a call gives for a file; undefined when the file is not there. */
-export async function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
+export async function ifPresent<T>(call: Promise<T>, absent = ['ENOENT']): Promise<T | undefined> {
   return call.catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return undefined
+    if (absent.includes(systemCode(error) ?? '')) return undefined
     throw error
   })
+}
+
+/** The same where what should be a folder on the way to it may be a file. */
+export function ifReachable<T>(call: Promise<T>): Promise<T | undefined> {
+  return ifPresent(call, ['ENOENT', 'ENOTDIR'])
 }
 
 /** The system's code of a failed call, such as `ENOENT`; undefined for anything else. */

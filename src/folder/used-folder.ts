@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { accountsMissing } from '../auth/accounts-file.ts'
-import { FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
+import { FolderRefusedError, ifPresent, ifReachable } from '../errors.ts'
 import {
   checkDataFolder,
   checkNotRestoring,
@@ -39,11 +39,11 @@ export async function checkNeverStarted(folder: DataPaths): Promise<void> {
  */
 export async function getUsedFolder(path: string): Promise<DataPaths> {
   const folder = dataPaths(resolve(path))
-  try {
+  const look = async () => {
     await checkNotRestoring(folder)
-    await folder.files.lstat(folder.file(dataFiles.accounts))
-  } catch (error) {
-    if (systemCode(error) !== 'ENOENT' && systemCode(error) !== 'ENOTDIR') throw error
+    return folder.files.lstat(folder.file(dataFiles.accounts))
+  }
+  if ((await ifReachable(look())) === undefined) {
     await checkHasData(folder)
     throw accountsMissing(folder)
   }
@@ -57,13 +57,8 @@ export async function getUsedFolder(path: string): Promise<DataPaths> {
  * @throws {FolderRefusedError}
  */
 export async function checkHasData({ path, files }: DataPaths): Promise<void> {
-  try {
-    const entries = await files.readdir(path)
-    if (!entries.some((entry) => stateFiles.includes(entry))) throw noData(path)
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') throw noData(path)
-    throw error
-  }
+  const entries = await ifReachable(files.readdir(path))
+  if (!entries?.some((entry) => stateFiles.includes(entry))) throw noData(path)
 }
 
 /**
