@@ -24,16 +24,16 @@ const AUDIENCES = { bearer: 'api', cookie: 'session' } as const
 /** What the log and the audit trail call the outcomes of checking a secret. */
 const checkEvents = {
   user: {
-    succeeded: 'logged_in',
+    ok: 'logged_in',
     failed: 'login_failed',
     throttled: 'login_throttled',
-    notChecked: 'login_not_checked',
+    not_checked: 'login_not_checked',
   },
   client: {
-    succeeded: 'token_issued',
+    ok: 'token_issued',
     failed: 'token_refused',
     throttled: 'token_throttled',
-    notChecked: 'token_not_checked',
+    not_checked: 'token_not_checked',
   },
 } as const
 
@@ -215,33 +215,31 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const account = accounts.find(kind, name)
     // An unknown name is not logged: people type passwords into the wrong field.
     const fields = { account: account?.name }
-    const events = checkEvents[kind]
+    const tell = (outcome: keyof LoginCounters) => {
+      logins[kind][outcome].increment()
+      const tellAttempt = outcome === 'ok' ? attempts.succeeded : attempts.failed
+      return tellAttempt(checkEvents[kind][outcome], caller, fields)
+    }
     let attempt: Attempt
     try {
       attempt = throttles[kind].begin(caller.address, name)
     } catch (error) {
-      logins[kind].throttled.increment()
-      await attempts.failed(events.throttled, caller, fields)
+      await tell('throttled')
       throw error
     }
     try {
       if (!(await isRight(account))) {
         attempt.fail()
-        logins[kind].failed.increment()
-        await attempts.failed(events.failed, caller, fields)
+        await tell('failed')
         return undefined
       }
     } catch (error) {
       attempt.cancel()
-      if (error instanceof OverloadedError) {
-        logins[kind].not_checked.increment()
-        await attempts.failed(events.notChecked, caller, fields)
-      }
+      if (error instanceof OverloadedError) await tell('not_checked')
       throw error
     }
     attempt.succeed()
-    logins[kind].ok.increment()
-    await attempts.succeeded(events.succeeded, caller, fields)
+    await tell('ok')
     return account
   }
 

@@ -3,21 +3,14 @@ import type { Family } from '../metrics/family.ts'
 import type { AccountKind } from './accounts.ts'
 
 /** How often a secret was found right or wrong, or was not looked at. */
-export interface LoginCounters {
-  readonly ok: Counter
-  readonly failed: Counter
-  readonly throttled: Counter
-  readonly not_checked: Counter
+export type LoginCounters = Readonly<ReturnType<typeof createOutcomes>>
+
+function createOutcomes() {
+  return { ok: new Counter(), failed: new Counter(), throttled: new Counter(), not_checked: new Counter() }
 }
 
 export function createLoginCounters(): Record<AccountKind, LoginCounters> {
-  const create = () => ({
-    ok: new Counter(),
-    failed: new Counter(),
-    throttled: new Counter(),
-    not_checked: new Counter(),
-  })
-  return { user: create(), client: create() }
+  return { user: createOutcomes(), client: createOutcomes() }
 }
 
 /** What is told of attempts to get in. */
@@ -28,8 +21,8 @@ export function loginMetrics(counters: Readonly<Record<AccountKind, LoginCounter
       help: 'Logins of users and token requests of clients: ok, failed, throttled after failures, or not checked for too much to do.',
       type: 'counter',
       samples: () =>
-        Object.entries(counters).flatMap(([kind, byOutcome]: [string, LoginCounters]) =>
-          Object.entries(byOutcome).map(([outcome, counter]: [string, Counter]) => ({
+        Object.entries(counters).flatMap(([kind, byOutcome]) =>
+          Object.entries(byOutcome).map(([outcome, counter]) => ({
             labels: { kind, outcome },
             value: counter.value,
           })),
