@@ -61,11 +61,7 @@ export async function replaceSecret(
   const folder = await getUsedFolder(options.data)
   await checkKnown(folder, kind, name)
   const secret = await newSecret(kind, name, context)
-  await change(
-    folder,
-    (accounts) => changeSecret(accounts, kind, name, secret.stored),
-    () => forgetInitialCredentials(folder, kind, name),
-  )
+  await change(folder, (accounts) => changeSecret(accounts, kind, name, secret.stored), [kind, name])
   if (kind === 'user')
     await recordCommand(context, folder, 'user_password_changed', 'user passwd', { account: name })
   else await recordCommand(context, folder, 'client_rotated', 'client rotate', { account: name })
@@ -86,11 +82,7 @@ export async function removeFromFolder(
 ): Promise<void> {
   const folder = await getUsedFolder(options.data)
   await checkKnown(folder, kind, name)
-  await change(
-    folder,
-    (accounts) => removeAccount(accounts, kind, name),
-    () => forgetInitialCredentials(folder, kind, name),
-  )
+  await change(folder, (accounts) => removeAccount(accounts, kind, name), [kind, name])
   await recordCommand(context, folder, `${kind}_removed`, `${kind} remove`, { account: name })
   await showDone([`Removed ${kind} "${name}" from ${folder.path}`], context)
 }
@@ -149,15 +141,15 @@ async function newSecret(
   return { stored: digestSecret(secret), shown: [`client_id: ${name}`, `client_secret: ${secret}`] }
 }
 
-/** @param afterwards What must not happen unless the change is on disk. */
+/** @param known An account whose initial credentials are forgotten once the change is on disk. */
 async function change(
   folder: DataPaths,
   edit: (accounts: Accounts) => Accounts,
-  afterwards?: () => Promise<void>,
+  known?: readonly [kind: AccountKind, name: string],
 ) {
   await withCredentialsLock(folder, async () => {
     await accountsDocument(folder).write(edit(await readAccounts(folder)))
-    await afterwards?.()
+    if (known !== undefined) await forgetInitialCredentials(folder, ...known)
   })
 }
 
