@@ -34,17 +34,15 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
     try {
       const { format, mode = 'merge' } = query
       const drafts = await readDrafts(request, format)
-      if (query.dry_run === '1') return jsonReply(200, tried(store.planImport(drafts, mode)), noStore)
+      if (query.dry_run === '1') return jsonReply(200, tried(store.planImport(drafts, mode)))
       const plan = await store.importAll(drafts, mode)
       await recordImport(audit, request, mode, plan)
-      return jsonReply(200, countsOf(plan), noStore)
+      return jsonReply(200, countsOf(plan))
     } finally {
       isBusy = false
     }
   }
 }
-
-const noStore = { 'Cache-Control': 'no-store' }
 
 /** @throws {Problem} 413 or 415. @throws {InvalidInputError} with the line of each fault. */
 async function readDrafts(request: Request, given: ImportFormatName | undefined) {
