@@ -20,9 +20,6 @@ const AUTHORITY = /^(?:\[[\da-fA-F:.]{2,}\]|(?:[\w.~!$&'()*+,;=-]|%[\da-fA-F]{2}
 /** Names and values. */
 const MANY_HEADERS = 200
 
-/** The last one that was found sound: nearly every request has the same. */
-let soundHost = ''
-
 /** What Node's parser lets through and a server must not (RFC 9112); undefined for a sound request. */
 export function findFramingFault(incoming: IncomingMessage): Problem | undefined {
   const { httpVersion } = incoming
@@ -39,10 +36,7 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
   const { host, expect, 'transfer-encoding': coding } = incoming.headers
   if (host === undefined) {
     if (httpVersion === '1.1') return malformed('missing_host', 'The header Host is missing')
-  } else if (host !== soundHost) {
-    if (!AUTHORITY.test(host)) return malformed('malformed_host', 'The header Host does not name a host')
-    soundHost = host
-  }
+  } else if (!AUTHORITY.test(host)) return malformed('malformed_host', 'The header Host does not name a host')
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
     return malformed(
       'unsupported_transfer_coding',
