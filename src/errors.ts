@@ -126,14 +126,19 @@ export class TooManyAttemptsError extends ConnbookError {
 }
 
 /** The result of a call for a file; undefined if there is no such file. */
-export async function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
+export async function ifPresent<T>(call: Promise<T>, absent = ['ENOENT']): Promise<T | undefined> {
   return call.catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return undefined
+    if (absent.includes(systemCode(error) ?? '')) return undefined
     throw error
   })
 }
 
 /** The code of a failed system call, such as `ENOENT`; undefined for any other error. */
+export function ifReachable<T>(call: Promise<T>): Promise<T | undefined> {
+  return ifPresent(call, ['ENOENT', 'ENOTDIR'])
+}
+
+/** The system's code of a failed call, such as `ENOENT`; undefined for anything else. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -1,7 +1,7 @@
 import { FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import { giveToOwnerOf } from '../files/atomic-file.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
-import type { FileSystem, OpenFile } from '../files/file-system.ts'
+import type { OpenFile } from '../files/file-system.ts'
 import type { Log } from '../log.ts'
 
 /**
@@ -14,17 +14,15 @@ export class AuditFile {
   readonly #folder: DataPaths
   readonly #bytesMax: number
   readonly #log: Log
-  readonly #files: FileSystem
   #file: OpenFile | undefined
   #bytes = 0
   /** Whether the file may end in half a line, which needs a newline before the next one. */
   #isTorn = false
 
-  constructor(folder: DataPaths, bytesMax: number, log: Log, files: FileSystem) {
+  constructor(folder: DataPaths, bytesMax: number, log: Log) {
     this.#folder = folder
     this.#bytesMax = bytesMax
     this.#log = log
-    this.#files = files
   }
 
   /**
@@ -53,7 +51,7 @@ export class AuditFile {
   async #create() {
     let file: OpenFile
     try {
-      file = await this.#files.open(this.#folder.file(auditFiles[0]), 'ax+', 0o600)
+      file = await this.#folder.files.open(this.#folder.file(auditFiles[0]), 'ax+', 0o600)
     } catch (error) {
       // Another process was faster.
       if (systemCode(error) === 'EEXIST') return this.open()
@@ -62,15 +60,15 @@ export class AuditFile {
     this.#file = file
     this.#bytes = 0
     this.#isTorn = false
-    await giveToOwnerOf(this.#folder.path, file, this.#files)
+    await giveToOwnerOf(this.#folder.path, file, this.#folder.files)
   }
 
   /** Refuses links: with one, the owner of the folder could make root write to another file. */
   async #openFound(path: string): Promise<OpenFile | undefined> {
-    const expected = await ifPresent(this.#files.lstat(path))
+    const expected = await ifPresent(this.#folder.files.lstat(path))
     if (expected === undefined) return undefined
     if (expected.isFile()) {
-      const file = await this.#files.open(path, 'a+', 0o600)
+      const file = await this.#folder.files.open(path, 'a+', 0o600)
       const found = await file.stat()
       const isSame = found.ino === expected.ino && found.dev === expected.dev
       if (isSame && found.isFile() && found.nlink === 1) return file
@@ -112,7 +110,7 @@ export class AuditFile {
     for (let i = auditFiles.length - 1; i > 0; i--) {
       const [from, to] = [auditFiles[i - 1], auditFiles[i]]
       if (from === undefined || to === undefined) continue
-      await ifPresent(this.#files.rename(this.#folder.file(from), this.#folder.file(to)))
+      await ifPresent(this.#folder.files.rename(this.#folder.file(from), this.#folder.file(to)))
     }
   }
 }

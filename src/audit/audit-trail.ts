@@ -1,6 +1,5 @@
 import { FolderRefusedError, systemCode } from '../errors.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import type { Caller } from '../http/message.ts'
 import { printable } from '../json.ts'
 import { AUDIT_FILE_BYTES_MAX, AUDIT_WAITING_LINES_MAX } from '../limits.ts'
@@ -78,9 +77,9 @@ export interface AuditTrail {
 export async function openAuditTrail(
   folder: DataPaths,
   log: Log,
-  { files = realFileSystem, bytesMax = AUDIT_FILE_BYTES_MAX }: { files?: FileSystem; bytesMax?: number } = {},
+  bytesMax = AUDIT_FILE_BYTES_MAX,
 ): Promise<AuditTrail> {
-  const file = new AuditFile(folder, bytesMax, log, files)
+  const file = new AuditFile(folder, bytesMax, log)
   await file.open().catch((error: unknown) => {
     if (error instanceof FolderRefusedError) throw error
     if (['EACCES', 'EPERM', 'EROFS', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) throw error

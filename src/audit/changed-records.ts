@@ -1,7 +1,7 @@
 import { IMPORT_AUDITED_RECORDS_MAX } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { fieldNames } from '../store/fields.ts'
-import type { ImportMode, ImportPlan } from '../store/import-plan.ts'
+import { countsOf, type ImportMode, type ImportPlan } from '../store/import-plan.ts'
 import type { Actor, AuditTrail } from './audit-trail.ts'
 
 /** A modification as the trail records it: each changed field with both values. */
@@ -16,10 +16,10 @@ export async function recordImport(
   audit: AuditTrail,
   actor: Actor,
   mode: ImportMode,
-  { added, modified, removed, unchanged }: ImportPlan,
+  plan: ImportPlan,
 ): Promise<void> {
-  const counts = { added: added.length, modified: modified.length, removed: removed.length, unchanged }
-  const lines = [audit.record('configurations_imported', actor, { mode, ...counts })]
+  const { added, modified, removed } = plan
+  const lines = [audit.record('configurations_imported', actor, { mode, ...countsOf(plan) })]
   if (added.length + modified.length + removed.length <= IMPORT_AUDITED_RECORDS_MAX) {
     for (const record of removed) lines.push(audit.record('configuration_deleted', actor, undefined, record))
     for (const { before, after } of modified)

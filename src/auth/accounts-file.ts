@@ -1,7 +1,5 @@
-import { join } from 'node:path'
 import { DamagedFileError, NewerFormError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
 import { isScope } from '../http/scope.ts'
 import { checkMembers, isObject } from '../json.ts'
@@ -11,9 +9,9 @@ import { isPasswordHash } from './password.ts'
 const ADVICE = `put it back from a copy of the folder, or ${RESTORE_ADVICE}`
 
 /** The accounts file of a folder. */
-export function accountsDocument(folder: string, files: FileSystem = realFileSystem): JsonDocument<Accounts> {
-  const path = join(folder, dataFiles.accounts)
-  return createJsonDocument(path, 'connbook accounts', parseAccounts, ADVICE, files)
+export function accountsDocument(folder: DataPaths): JsonDocument<Accounts> {
+  const path = folder.file(dataFiles.accounts)
+  return createJsonDocument(path, 'connbook accounts', parseAccounts, ADVICE, folder.files)
 }
 
 /** For a folder with records, which must have had accounts. */

@@ -199,32 +199,31 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const account = accounts.find(kind, name)
     // An unknown name is not logged: people type passwords into the wrong field.
     const fields = { account: account?.name }
-    const events = checkEvents[kind]
-    const recordFailure = (outcome: 'failed' | 'throttled' | 'not_checked') => {
+    const tell = (outcome: keyof LoginCounters) => {
       logins[kind][outcome].increment()
-      return attempts.failed(events[outcome], caller, fields)
+      const tellAttempt = outcome === 'ok' ? attempts.succeeded : attempts.failed
+      return tellAttempt(checkEvents[kind][outcome], caller, fields)
     }
     let attempt: Attempt
     try {
       attempt = throttles[kind].begin(caller.address, name)
     } catch (error) {
-      await recordFailure('throttled')
+      await tell('throttled')
       throw error
     }
     try {
       if (!(await isRight(account))) {
         attempt.fail()
-        await recordFailure('failed')
+        await tell('failed')
         return undefined
       }
     } catch (error) {
       attempt.cancel()
-      if (error instanceof OverloadedError) await recordFailure('not_checked')
+      if (error instanceof OverloadedError) await tell('not_checked')
       throw error
     }
     attempt.succeed()
-    logins[kind].ok.increment()
-    await attempts.succeeded(events.ok, caller, fields)
+    await tell('ok')
     return account
   }
 

@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { ConnbookError } from '../errors.ts'
 import { sweepTemporaryFiles } from '../files/atomic-file.ts'
-import { checkNotRestoring, dataFiles, takeLock } from '../files/data-folder.ts'
+import { checkNotRestoring, type DataPaths, dataFiles, takeLock } from '../files/data-folder.ts'
 import type { FileLock } from '../files/file-lock.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { CREDENTIALS_LOCK_PAUSE_MS, CREDENTIALS_LOCK_WAIT_MS } from '../limits.ts'
 
 /** Written only under the accounts lock. */
@@ -15,29 +14,27 @@ const lockedFiles = [dataFiles.accounts, dataFiles.initialCredentials, dataFiles
  * @throws {ConnbookError} if another process does not finish within CREDENTIALS_LOCK_WAIT_MS.
  * @throws {FolderRefusedError} if the folder or its lock file cannot be used, or a restore is not complete.
  */
-export async function withCredentialsLock<T>(
-  folder: string,
-  action: () => Promise<T>,
-  files: FileSystem = realFileSystem,
-): Promise<T> {
-  const lock = await waitForLock(folder, files)
+export async function withCredentialsLock<T>(folder: DataPaths, action: () => Promise<T>): Promise<T> {
+  const lock = await waitForLock(folder)
   try {
-    await checkNotRestoring(folder, files)
-    await sweepTemporaryFiles(folder, lockedFiles, files)
+    await checkNotRestoring(folder)
+    await sweepTemporaryFiles(folder.path, lockedFiles, folder.files)
     return await action()
   } finally {
     lock.release()
   }
 }
 
-async function waitForLock(folder: string, files: FileSystem): Promise<FileLock> {
+async function waitForLock(folder: DataPaths): Promise<FileLock> {
   const end = performance.now() + CREDENTIALS_LOCK_WAIT_MS
   do {
-    const lock = await takeLock(folder, dataFiles.accountsLock, files)
+    const lock = await takeLock(folder, dataFiles.accountsLock)
     if (lock !== undefined) return lock
     await setTimeout(CREDENTIALS_LOCK_PAUSE_MS)
   } while (performance.now() < end)
-  throw new AccountsBusyError(`Cannot change accounts or keys in "${folder}": another command is doing so`)
+  throw new AccountsBusyError(
+    `Cannot change accounts or keys in "${folder.path}": another command is doing so`,
+  )
 }
 
 class AccountsBusyError extends ConnbookError {

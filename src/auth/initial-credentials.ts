@@ -1,8 +1,6 @@
-import { join } from 'node:path'
 import { ifPresent } from '../errors.ts'
 import { removeIfPresent, writeAtomicFile } from '../files/atomic-file.ts'
-import { dataFiles } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { isObject, parseJson } from '../json.ts'
 import type { AccountKind } from './accounts.ts'
 
@@ -16,27 +14,25 @@ export interface InitialCredentials {
 
 /** Writes the file, or removes it if no credential is left. */
 export async function writeInitialCredentials(
-  folder: string,
+  folder: DataPaths,
   credentials: InitialCredentials,
-  files: FileSystem = realFileSystem,
 ): Promise<void> {
-  const path = join(folder, dataFiles.initialCredentials)
-  if (Object.keys(credentials).length === 0) await removeIfPresent(path, files)
-  else await writeAtomicFile(path, `${JSON.stringify(credentials, null, 2)}\n`, files)
+  const path = folder.file(dataFiles.initialCredentials)
+  if (Object.keys(credentials).length === 0) await removeIfPresent(path, folder.files)
+  else await writeAtomicFile(path, `${JSON.stringify(credentials, null, 2)}\n`, folder.files)
 }
 
 /** Removes an account's credential, which has just been changed, from the file. */
 export async function forgetInitialCredentials(
-  folder: string,
+  folder: DataPaths,
   kind: AccountKind,
   name: string,
-  files: FileSystem = realFileSystem,
 ): Promise<void> {
-  const bytes = await ifPresent(files.readFile(join(folder, dataFiles.initialCredentials)))
+  const bytes = await ifPresent(folder.files.readFile(folder.file(dataFiles.initialCredentials)))
   const found = bytes && parseJson(bytes.toString('utf8'))
   if (!isObject(found)) return
   const [id, secret] = kind === 'user' ? ['username', 'password'] : ['client_id', 'client_secret']
   if (found[id] !== name) return
   const entries = Object.entries(found).filter(([member]) => member !== id && member !== secret)
-  await writeInitialCredentials(folder, Object.fromEntries(entries), files)
+  await writeInitialCredentials(folder, Object.fromEntries(entries))
 }

@@ -1,6 +1,5 @@
 import { ConnbookError } from '../errors.ts'
 import type { DataPaths } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { DURATION_SECONDS_MAX, KEY_TAKE_UP_SECONDS, KEYS_MAX } from '../limits.ts'
 import { withCredentialsLock } from './credentials-lock.ts'
 import { createKey, keysDocument, readKeys, type StoredKey } from './keys.ts'
@@ -89,16 +88,15 @@ type KeysEdit = (keys: readonly StoredKey[]) => readonly StoredKey[] | Promise<r
 export async function changeKeys(
   folder: DataPaths,
   edit: KeysEdit,
-  files: FileSystem = realFileSystem,
   isInUse = true,
 ): Promise<{ before: readonly StoredKey[]; after: readonly StoredKey[] }> {
   const change = async () => {
-    const before = await readKeys(folder, isInUse, files)
+    const before = await readKeys(folder, isInUse)
     const after = await edit(before)
-    if (after !== before) await keysDocument(folder, files).write([...after])
+    if (after !== before) await keysDocument(folder).write([...after])
     return { before, after }
   }
-  return withCredentialsLock(folder.path, change, files)
+  return withCredentialsLock(folder, change)
 }
 
 /**
@@ -115,13 +113,12 @@ export async function prepareKeys(
   isInUse: boolean,
   ttlSeconds: number,
   now: number,
-  files: FileSystem = realFileSystem,
 ): Promise<readonly StoredKey[]> {
   const edit = (keys: readonly StoredKey[]) => withTtl(keys, ttlSeconds, now)
-  const found = await readKeys(folder, isInUse, files)
+  const found = await readKeys(folder, isInUse)
   // Most starts have nothing to write, and need no lock.
   if (edit(found) === found) return found
-  return (await changeKeys(folder, edit, files, isInUse)).after
+  return (await changeKeys(folder, edit, isInUse)).after
 }
 
 /** Formats seconds since 1970 for messages, as in `2026-01-31T12:00:00Z`. */

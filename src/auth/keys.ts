@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument, type JsonDocument, seal } from '../files/json-document.ts'
 import { checkMembers, isObject } from '../json.ts'
 import { KEYS_MAX } from '../limits.ts'
@@ -44,24 +43,17 @@ export function newKeysCommand(folder: DataPaths): string {
  *   restore, and count as none.
  * @throws {DamagedFileError} if the folder is in use and the file missing, or not what was written.
  */
-export async function readKeys(
-  folder: DataPaths,
-  isInUse: boolean,
-  files: FileSystem = realFileSystem,
-): Promise<StoredKey[]> {
+export async function readKeys(folder: DataPaths, isInUse: boolean): Promise<StoredKey[]> {
   if (!isInUse) return []
-  const stored = await keysDocument(folder, files).read()
+  const stored = await keysDocument(folder).read()
   if (stored !== undefined) return stored
   throw new DamagedFileError(folder.file(dataFiles.keys), 0, 'the file is missing', adviceForNewKeys(folder))
 }
 
 /** Replaces all keys by a new one without tokens, so that no earlier credential is valid. */
-export async function createKeys(
-  folder: DataPaths,
-  files: FileSystem = realFileSystem,
-): Promise<StoredKey[]> {
+export async function createKeys(folder: DataPaths): Promise<StoredKey[]> {
   const keys = [createKey(Date.now() / 1000, 0)]
-  await keysDocument(folder, files).write(keys)
+  await keysDocument(folder).write(keys)
   return keys
 }
 
@@ -76,11 +68,14 @@ export function createKey(now: number, ttlSeconds: number | undefined): StoredKe
 }
 
 /** The keys file of a folder; written under the accounts lock. */
-export function keysDocument(
-  folder: DataPaths,
-  files: FileSystem = realFileSystem,
-): JsonDocument<StoredKey[]> {
-  return createJsonDocument(folder.file(dataFiles.keys), FORMAT, parseKeys, adviceForNewKeys(folder), files)
+export function keysDocument(folder: DataPaths): JsonDocument<StoredKey[]> {
+  return createJsonDocument(
+    folder.file(dataFiles.keys),
+    FORMAT,
+    parseKeys,
+    adviceForNewKeys(folder),
+    folder.files,
+  )
 }
 
 /** Advice for a lost file that new keys make up for; the command begins with `before`. */

@@ -1,5 +1,4 @@
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { followDocument } from '../files/followed-document.ts'
 import type { Log } from '../log.ts'
 import { type Account, type AccountKind, type Accounts, findAccount } from './accounts.ts'
@@ -16,17 +15,12 @@ export interface LiveAccounts {
 }
 
 /** Follows the accounts file of a folder, as `followDocument` does, from what it held when last read. */
-export function followAccounts(
-  folder: DataPaths,
-  accounts: Accounts,
-  log: Log,
-  files: FileSystem = realFileSystem,
-): LiveAccounts {
+export function followAccounts(folder: DataPaths, accounts: Accounts, log: Log): LiveAccounts {
   const listeners: (() => void)[] = []
   let current = accounts
   const close = followDocument<Accounts>({
     path: folder.file(dataFiles.accounts),
-    document: accountsDocument(folder.path, files),
+    document: accountsDocument(folder),
     content: accounts,
     name: 'accounts',
     takeUp(changed) {
@@ -35,7 +29,7 @@ export function followAccounts(
       log.info('accounts_taken_up', { users: current.users.length, clients: current.clients.length })
     },
     log,
-    files,
+    files: folder.files,
   })
 
   return {

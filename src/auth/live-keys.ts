@@ -1,6 +1,5 @@
 import { DamagedFileError } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { followDocument } from '../files/followed-document.ts'
 import type { Log } from '../log.ts'
 import type { Clock } from './clock.ts'
@@ -23,15 +22,9 @@ export interface LiveKeys {
  * @param keys What the file held when last read; at least one.
  * @param clock Decides when a key has ended.
  */
-export function followKeys(
-  folder: DataPaths,
-  keys: readonly StoredKey[],
-  clock: Clock,
-  log: Log,
-  files: FileSystem = realFileSystem,
-): LiveKeys {
+export function followKeys(folder: DataPaths, keys: readonly StoredKey[], clock: Clock, log: Log): LiveKeys {
   const path = folder.file(dataFiles.keys)
-  const document = keysDocument(folder, files)
+  const document = keysDocument(folder)
   let stored: readonly StoredKey[] = []
   let current = { signing: toSigningKey(first(keys)), verifying: [] as readonly SigningKey[] }
   let nextEnd = 0
@@ -58,7 +51,7 @@ export function followKeys(
       if (extended !== changed) extending = extend(signed.id, end)
     },
     log,
-    files,
+    files: folder.files,
   })
 
   function put(changed: readonly StoredKey[]) {
@@ -72,7 +65,7 @@ export function followKeys(
   /** Tokens that this server signed before it saw the change must stay valid after a restart. */
   async function extend(id: string, end: number) {
     try {
-      await changeKeys(folder, (found) => extendKey(found, id, end), files)
+      await changeKeys(folder, (found) => extendKey(found, id, end))
     } catch (error) {
       log.error('key_not_extended', { key: id, reason: String(error) })
     }

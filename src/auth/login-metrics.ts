@@ -3,15 +3,14 @@ import type { Family } from '../metrics/family.ts'
 import type { AccountKind } from './accounts.ts'
 
 /** Attempts by outcome. */
-export class LoginCounters {
-  readonly ok = new Counter()
-  readonly failed = new Counter()
-  readonly throttled = new Counter()
-  readonly not_checked = new Counter()
+export type LoginCounters = Readonly<ReturnType<typeof createOutcomes>>
+
+function createOutcomes() {
+  return { ok: new Counter(), failed: new Counter(), throttled: new Counter(), not_checked: new Counter() }
 }
 
 export function createLoginCounters(): Record<AccountKind, LoginCounters> {
-  return { user: new LoginCounters(), client: new LoginCounters() }
+  return { user: createOutcomes(), client: createOutcomes() }
 }
 
 export function loginMetrics(counters: Readonly<Record<AccountKind, LoginCounters>>): Family[] {
@@ -21,8 +20,8 @@ export function loginMetrics(counters: Readonly<Record<AccountKind, LoginCounter
       help: 'Logins of users and token requests of clients: ok, failed, throttled after failures, or not checked for too much to do.',
       type: 'counter',
       samples: () =>
-        Object.entries(counters).flatMap(([kind, byOutcome]: [string, LoginCounters]) =>
-          Object.entries(byOutcome).map(([outcome, counter]: [string, Counter]) => ({
+        Object.entries(counters).flatMap(([kind, byOutcome]) =>
+          Object.entries(byOutcome).map(([outcome, counter]) => ({
             labels: { kind, outcome },
             value: counter.value,
           })),

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import type { FileSystem } from '../files/file-system.ts'
 import { createJournalFile, type JournalFile, openJournalFile } from '../journal/journal-file.ts'
 import type { JournalEnd } from '../journal/journal-reader.ts'
 import { checkMembers, isObject } from '../json.ts'
@@ -24,13 +23,9 @@ export interface StoredRevocations {
 }
 
 /** As `openJournalFile`, with other advice if the file is damaged. */
-export function openRevocationsFile(
-  folder: DataPaths,
-  files: FileSystem,
-  flags?: 'r' | 'r+',
-): Promise<JournalFile | undefined> {
+export function openRevocationsFile(folder: DataPaths, flags?: 'r' | 'r+'): Promise<JournalFile | undefined> {
   const path = folder.file(dataFiles.revocations)
-  return openJournalFile(path, files, flags).catch((error: unknown) => throwAdvised(error, folder))
+  return openJournalFile(path, folder.files, flags).catch((error: unknown) => throwAdvised(error, folder))
 }
 
 /**
@@ -43,10 +38,9 @@ export function openRevocationsFile(
 export async function checkRevocations(
   folder: DataPaths,
   mustExist: boolean,
-  files: FileSystem,
   flags: 'r' | 'r+' = 'r+',
 ): Promise<StoredRevocations | undefined> {
-  const file = await openRevocationsFile(folder, files, flags)
+  const file = await openRevocationsFile(folder, flags)
   if (file === undefined && mustExist) throw revocationsMissing(folder)
   try {
     return file && (await readRevocations(file, folder))
@@ -82,9 +76,9 @@ export function revocationsMissing(folder: DataPaths): DamagedFileError {
 }
 
 /** Creates a file without ended credentials. */
-export function createRevocations(folder: DataPaths, files: FileSystem): Promise<void> {
+export function createRevocations(folder: DataPaths): Promise<void> {
   const header = { store: randomBytes(16).toString('hex'), after: 0 }
-  return createJournalFile(folder.file(dataFiles.revocations), header, files)
+  return createJournalFile(folder.file(dataFiles.revocations), header, folder.files)
 }
 
 function parseRevocation(input: unknown): RevocationChange {

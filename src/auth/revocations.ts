@@ -1,6 +1,6 @@
 import { DamagedFileError, OverloadedError } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import type { FileSystem } from '../files/file-system.ts'
 import { Journal } from '../journal/journal.ts'
 import type { JournalFile, JournalPosition } from '../journal/journal-file.ts'
 import { REVOCATIONS_BYTES_MIN, REVOCATIONS_MAX } from '../limits.ts'
@@ -156,26 +156,24 @@ export async function openRevocations(
   {
     mustExist,
     log,
-    files = realFileSystem,
     makeClock = createClock,
   }: {
     mustExist: boolean
     log: Log
-    files?: FileSystem
     makeClock?: (notBefore: number) => Clock
   },
 ): Promise<Revocations> {
-  let file = await openRevocationsFile(folder, files)
+  let file = await openRevocationsFile(folder)
   if (file === undefined && !mustExist) {
-    await createRevocations(folder, files)
-    file = await openRevocationsFile(folder, files)
+    await createRevocations(folder)
+    file = await openRevocationsFile(folder)
     if (file === undefined)
       throw new DamagedFileError(folder.file(dataFiles.revocations), 0, 'the file vanished', 'start again')
   }
   if (file === undefined) throw revocationsMissing(folder)
   const stored = await readRevocations(file, folder)
   const position = await file.cut(stored.end, log)
-  const revocations = new Revocations(file, position, stored, makeClock(stored.passed), log, files)
+  const revocations = new Revocations(file, position, stored, makeClock(stored.passed), log, folder.files)
   revocations.rewriteIfDue()
   return revocations
 }

@@ -60,12 +60,8 @@ export function createTokenVerifier(
   }
 
   function remember(token: string, claims: VerifiedClaims) {
-    if (verified.size >= VERIFIED_TOKENS_MAX) {
-      for (const oldest of verified.keys()) {
-        verified.delete(oldest)
-        break
-      }
-    }
+    const [oldest = ''] = verified.keys()
+    if (verified.size >= VERIFIED_TOKENS_MAX) verified.delete(oldest)
     verified.set(token, claims)
   }
 }

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import {
   type Account,
   AccountExistsError,
@@ -23,8 +22,9 @@ import type { CommandContext, CommandInput } from '../command-line/command.ts'
 import type { Look } from '../command-line/look.ts'
 import { shown } from '../command-line/output.ts'
 import { readPassword } from '../command-line/terminal.ts'
+import type { DataPaths } from '../files/data-folder.ts'
 import { recordCommand } from '../folder/command-audit.ts'
-import { checkUsedFolder, noData } from '../folder/used-folder.ts'
+import { getUsedFolder, noData } from '../folder/used-folder.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
 
 const SECRET_LOST = ': the secret is lost; rotate it again'
@@ -38,18 +38,18 @@ export async function addToFolder(
   { options, operands: [name = ''] }: CommandInput<'data' | 'readOnly'>,
   context: CommandContext,
 ): Promise<void> {
-  const folder = await getUsedFolder(options)
+  const folder = await getUsedFolder(options.data)
   checkAccountName(kind, name)
   // Checked before asking for a password; addAccount checks again, under the lock.
   if (findAccount(await readAccounts(folder), kind, name) !== undefined) {
-    throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder}": there is one already`)
+    throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder.path}": there is one already`)
   }
   const scope = options.readOnly ? 'read' : FULL_SCOPE
   const secret = await newSecret(kind, name, context)
   await change(folder, (accounts) => addAccount(accounts, kind, name, secret.stored, scope))
   await recordCommand(context, folder, `${kind}_added`, `${kind} add`, { account: name, scope })
   const what = scope === FULL_SCOPE ? kind : `read-only ${kind}`
-  await showDone([`Added ${what} "${name}" in ${folder}`, ...secret.shown], context, kind)
+  await showDone([`Added ${what} "${name}" in ${folder.path}`, ...secret.shown], context, kind)
 }
 
 /** Runs `user passwd` or `client rotate`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
@@ -58,17 +58,16 @@ export async function replaceSecret(
   { options, operands: [name = ''] }: CommandInput<'data'>,
   context: CommandContext,
 ): Promise<void> {
-  const folder = await getUsedFolder(options)
+  const folder = await getUsedFolder(options.data)
   await checkKnown(folder, kind, name)
   const secret = await newSecret(kind, name, context)
-  const forget = () => forgetInitialCredentials(folder, kind, name)
-  await change(folder, (accounts) => changeSecret(accounts, kind, name, secret.stored), forget)
+  await change(folder, (accounts) => changeSecret(accounts, kind, name, secret.stored), [kind, name])
   if (kind === 'user')
     await recordCommand(context, folder, 'user_password_changed', 'user passwd', { account: name })
   else await recordCommand(context, folder, 'client_rotated', 'client rotate', { account: name })
   const [what, ended] = kind === 'user' ? ['password', 'session'] : ['secret', 'token']
   const lines = [
-    `Changed the ${what} of ${kind} "${name}" in ${folder}`,
+    `Changed the ${what} of ${kind} "${name}" in ${folder.path}`,
     `Every ${ended} of this ${kind} has ended`,
     ...secret.shown,
   ]
@@ -81,12 +80,11 @@ export async function removeFromFolder(
   { options, operands: [name = ''] }: CommandInput<'data'>,
   context: CommandContext,
 ): Promise<void> {
-  const folder = await getUsedFolder(options)
+  const folder = await getUsedFolder(options.data)
   await checkKnown(folder, kind, name)
-  const forget = () => forgetInitialCredentials(folder, kind, name)
-  await change(folder, (accounts) => removeAccount(accounts, kind, name), forget)
+  await change(folder, (accounts) => removeAccount(accounts, kind, name), [kind, name])
   await recordCommand(context, folder, `${kind}_removed`, `${kind} remove`, { account: name })
-  await showDone([`Removed ${kind} "${name}" from ${folder}`], context)
+  await showDone([`Removed ${kind} "${name}" from ${folder.path}`], context)
 }
 
 /** Runs `user list` or `client list`. @throws {FolderRefusedError} */
@@ -95,7 +93,7 @@ export async function listFolder(
   { options }: CommandInput<'data'>,
   { print, look }: CommandContext,
 ): Promise<void> {
-  const accounts = listOf(await readAccounts(await getUsedFolder(options)), kind)
+  const accounts = listOf(await readAccounts(await getUsedFolder(options.data)), kind)
   await shown(print(linesOf(accounts, kind, look).map(asLine).join('')), `show the ${kind}s`)
 }
 
@@ -115,12 +113,6 @@ function asLine(text: string): string {
   return `${text}\n`
 }
 
-async function getUsedFolder({ data }: { readonly data: string }): Promise<string> {
-  const folder = resolve(data)
-  await checkUsedFolder(folder)
-  return folder
-}
-
 /** Names hold no tab, so a script can split the line there. */
 function describe(account: Account): string {
   return isReadOnly(account) ? `${account.name}\tread-only` : account.name
@@ -130,9 +122,9 @@ function isReadOnly(account: Account): boolean {
   return scopeOf(account) !== FULL_SCOPE
 }
 
-async function checkKnown(folder: string, kind: AccountKind, name: string) {
+async function checkKnown(folder: DataPaths, kind: AccountKind, name: string) {
   if (findAccount(await readAccounts(folder), kind, name) !== undefined) return
-  throw new UnknownAccountError(`There is no ${kind} "${name}" in "${folder}"`)
+  throw new UnknownAccountError(`There is no ${kind} "${name}" in "${folder.path}"`)
 }
 
 /** A user's password is read; a client's secret is generated and shown only now. */
@@ -149,20 +141,20 @@ async function newSecret(
   return { stored: digestSecret(secret), shown: [`client_id: ${name}`, `client_secret: ${secret}`] }
 }
 
-/** @param afterwards Runs once the change is on disk. */
+/** @param known The account whose initial credentials are forgotten once the change is on disk. */
 async function change(
-  folder: string,
+  folder: DataPaths,
   edit: (accounts: Accounts) => Accounts,
-  afterwards?: () => Promise<void>,
+  known?: readonly [kind: AccountKind, name: string],
 ) {
   await withCredentialsLock(folder, async () => {
     await accountsDocument(folder).write(edit(await readAccounts(folder)))
-    await afterwards?.()
+    if (known !== undefined) await forgetInitialCredentials(folder, ...known)
   })
 }
 
-async function readAccounts(folder: string): Promise<Accounts> {
+async function readAccounts(folder: DataPaths): Promise<Accounts> {
   const accounts = await accountsDocument(folder).read()
-  if (accounts === undefined) throw noData(folder)
+  if (accounts === undefined) throw noData(folder.path)
   return accounts
 }

@@ -3,7 +3,7 @@ import { DAMAGED, defineCommand } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
 import { checkTarget, takeBackup, writeToFile } from '../folder/backup.ts'
 import { describeBackup, writeBackup } from '../folder/backup-document.ts'
-import { checkUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
+import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { onInterruption } from '../service/signals.ts'
 
 /**
@@ -24,8 +24,7 @@ export const backupCommand = defineCommand({
   flags: ['data'],
   exitCodes: { 0: 'the backup is complete', 65: DAMAGED },
   async run({ options, operands: [target = ''] }, { print }) {
-    const folder = resolve(options.data)
-    await checkUsedFolder(folder)
+    const folder = await getUsedFolder(options.data)
     if (target !== '-') await checkTarget(resolve(target), folder)
 
     const backup = await readBetweenRestores(folder, () => takeBackup(folder))
@@ -35,8 +34,8 @@ export const backupCommand = defineCommand({
       return
     }
     using interruption = abortOnSignals()
-    await writeToFile(resolve(target), backup, interruption.signal)
-    const line = `Kept ${describeBackup(backup)} of ${folder} in ${resolve(target)}\n`
+    await writeToFile(resolve(target), backup, interruption.signal, folder.files)
+    const line = `Kept ${describeBackup(backup)} of ${folder.path} in ${resolve(target)}\n`
     await shown(print(line), 'show what was done', '; the backup is complete')
   },
 })

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { DAMAGED, defineCommand } from '../command-line/command.ts'
 import type { Print } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
-import { checkDataFolder, dataPaths } from '../files/data-folder.ts'
+import { checkDataFolder, type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { describeBackup, readBackup } from '../folder/backup-document.ts'
 import { examineFolder } from '../folder/examination.ts'
@@ -33,24 +33,22 @@ export const checkCommand = defineCommand({
   flags: ['data'],
   exitCodes: { 0: 'sound', 65: DAMAGED },
   async run({ options, operands: [file] }, { print }) {
-    if (file === undefined) await checkFolder(resolve(options.data), print)
+    if (file === undefined) await checkFolder(dataPaths(resolve(options.data)), print)
     else await checkBackup(resolve(file), print)
   },
 })
 
-async function checkFolder(folder: string, print: Print) {
+async function checkFolder(folder: DataPaths, print: Print) {
   await checkHasData(folder)
   await checkDataFolder(folder)
-  const { findings, stored } = await readBetweenRestores(folder, () =>
-    examineFolder(dataPaths(folder), realFileSystem),
-  )
-  await print(`${folder}\n${render(findings)}`)
+  const { findings, stored } = await readBetweenRestores(folder, () => examineFolder(folder))
+  await print(`${folder.path}\n${render(findings)}`)
   if (stored !== undefined)
     await print(`${counted(stored.index.count, 'record')}, next id ${stored.index.lastId + 1}\n`)
   const damaged = findings.filter(({ isDamage }) => isDamage)
   if (damaged.length === 0) return print('The folder is sound\n')
   throw new DamageFoundError(
-    `Cannot vouch for "${folder}": ${damaged.map(({ name, isNewer }) => `${name} ${isNewer ? 'newer' : 'damaged'}`).join(', ')}, as told on standard output`,
+    `Cannot vouch for "${folder.path}": ${damaged.map(({ name, isNewer }) => `${name} ${isNewer ? 'newer' : 'damaged'}`).join(', ')}, as told on standard output`,
   )
 }
 

@@ -1,11 +1,9 @@
-import { resolve } from 'node:path'
 import { DAMAGED, defineCommand } from '../command-line/command.ts'
 import { type Print, shown } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
 import { type Export, prepareExport } from '../exchange/export.ts'
 import { exportFormats } from '../exchange/export-formats.ts'
-import { dataPaths } from '../files/data-folder.ts'
-import { checkUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
+import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { printableJson } from '../json.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 import { counted } from '../text.ts'
@@ -36,11 +34,13 @@ export const exportCommand = defineCommand({
   requires: 'format',
   exitCodes: { 0: 'the export is complete', 65: DAMAGED },
   async run({ options: { data, format, skip } }, { print, screen }) {
-    const folder = resolve(data)
-    await checkUsedFolder(folder)
-    const { index } = await readBetweenRestores(folder, () => fileStorage(dataPaths(folder)).read(true))
-    const freeze = () => index.freeze()
-    const prepared = await prepareExport(exportFormats[format], freeze, Number.POSITIVE_INFINITY)
+    const folder = await getUsedFolder(data)
+    const { index } = await readBetweenRestores(folder, () => fileStorage(folder).read(true))
+    const prepared = await prepareExport(
+      exportFormats[format],
+      () => index.freeze(),
+      Number.POSITIVE_INFINITY,
+    )
     if (prepared.leftOut > 0) {
       const what = `${prepared.leftOut} of ${counted(index.count, 'record')} as ${format}`
       const list = prepared.obstacles

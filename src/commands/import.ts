@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { recordImport } from '../audit/changed-records.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
@@ -6,15 +5,15 @@ import { createProgress } from '../command-line/progress.ts'
 import { ConnbookError, type Fault, FolderInUseError, InvalidInputError, UsageError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportedRecords } from '../exchange/import-reader.ts'
-import { type DataFolder, dataPaths, openDataFolder } from '../files/data-folder.ts'
+import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
 import { withCommandTrail } from '../folder/command-audit.ts'
-import { checkUsedFolder } from '../folder/used-folder.ts'
+import { getUsedFolder } from '../folder/used-folder.ts'
 import { printable, printableJson } from '../json.ts'
 import { FAULTS_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import { createLog } from '../log.ts'
 import { quoteForShell } from '../shell.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'
-import type { ImportMode, ImportPlan } from '../store/import-plan.ts'
+import { countsOf, type ImportMode, type ImportPlan } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
 import { readInput } from './import-input.ts'
 
@@ -53,8 +52,7 @@ export const importCommand = defineCommand({
   exitCodes: { 65: DAMAGED, 75: IN_USE },
   async run({ options, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format)
-    const path = resolve(options.data)
-    await checkUsedFolder(path)
+    const { path } = await getUsedFolder(options.data)
     const folder = await openDataFolder(path).catch((error: unknown) => {
       throw error instanceof FolderInUseError ? inUse(error, source, format, options.mode) : error
     })
@@ -107,11 +105,11 @@ async function changeRecords(
 ): Promise<ImportPlan> {
   // Without what a server logs when it opens the store.
   const log = { ...createLog('text', (line) => context.screen.write(line)), info: () => {} }
-  const store = await openConfigurationStore(dataPaths(folder.path), { mustExist: true, log })
+  const store = await openConfigurationStore(folder, { mustExist: true, log })
   try {
     if (isDryRun) return store.planImport(drafts, mode)
     const plan = await store.importAll(drafts, mode)
-    await withCommandTrail(context, folder.path, 'import', (trail, actor) =>
+    await withCommandTrail(context, folder, 'import', (trail, actor) =>
       recordImport(trail, actor, mode, plan),
     )
     return plan
@@ -145,8 +143,9 @@ function inUse(error: FolderInUseError, source: string, format: ImportFormatName
   return new FolderInUseError(`${error.message}\n${advice}`, { cause: error })
 }
 
-function describeDone({ added, modified, removed, unchanged }: ImportPlan, path: string): string {
-  return `Imported to ${path}: ${added.length} added, ${modified.length} modified, ${removed.length} removed, ${unchanged} unchanged\n`
+function describeDone(plan: ImportPlan, path: string): string {
+  const { added, modified, removed, unchanged } = countsOf(plan)
+  return `Imported to ${path}: ${added} added, ${modified} modified, ${removed} removed, ${unchanged} unchanged\n`
 }
 
 function describeTried({ added, modified, removed, unchanged }: ImportPlan): string {

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import {
   changeKeys,
   describeMoment,
@@ -21,10 +20,9 @@ import {
 } from '../command-line/command.ts'
 import type { Look } from '../command-line/look.ts'
 import { shown } from '../command-line/output.ts'
-import { type DataPaths, dataPaths } from '../files/data-folder.ts'
-import { realFileSystem } from '../files/file-system.ts'
+import type { DataPaths } from '../files/data-folder.ts'
 import { recordCommand } from '../folder/command-audit.ts'
-import { checkUsedFolder } from '../folder/used-folder.ts'
+import { getUsedFolder } from '../folder/used-folder.ts'
 
 /**
  * They work whether or not a server runs on the folder.
@@ -70,12 +68,6 @@ async function change(
   await shown(context.print(asText(lines)), 'show what was done')
 }
 
-async function getUsedFolder(data: string): Promise<DataPaths> {
-  const path = resolve(data)
-  await checkUsedFolder(path)
-  return dataPaths(path)
-}
-
 function asText(lines: readonly string[]): string {
   return `${lines.join('\n')}\n`
 }
@@ -86,7 +78,7 @@ async function rotate(folder: DataPaths, context: CommandContext): Promise<strin
     return rotateKeys(keys, await latestMoment(folder))
   })
   const [signing] = after
-  await recordCommand(context, folder.path, 'keys_rotated', 'keys rotate', { key: signing?.id })
+  await recordCommand(context, folder, 'keys_rotated', 'keys rotate', { key: signing?.id })
   const superseded = after.find(({ id }) => id === before[0]?.id)
   return [
     `Rotated the keys in ${folder.path}`,
@@ -101,7 +93,7 @@ async function revokeAll(folder: DataPaths, context: CommandContext): Promise<st
     if (keys.length === 0 && !(await hasRevocations(folder))) throw noKey(folder, 'replace')
     return replaceKeys(keys, secondsOf(Date.now()))
   })
-  await recordCommand(context, folder.path, 'keys_revoked', 'keys revoke-all', { key: after[0]?.id })
+  await recordCommand(context, folder, 'keys_revoked', 'keys revoke-all', { key: after[0]?.id })
   return [
     `Replaced the keys in ${folder.path}`,
     `Key ${after[0]?.id} is the only one from now on`,
@@ -133,12 +125,12 @@ function describeEnd(key: StoredKey, now: number): string {
 
 /** Now in seconds since 1970, or the latest time that a server has recorded, if the clock went back. */
 async function latestMoment(folder: DataPaths): Promise<number> {
-  const found = await checkRevocations(folder, true, realFileSystem, 'r')
+  const found = await checkRevocations(folder, true, 'r')
   return secondsOf(Math.max(Date.now(), found?.passed ?? 0))
 }
 
 async function hasRevocations(folder: DataPaths): Promise<boolean> {
-  const file = await openRevocationsFile(folder, realFileSystem, 'r')
+  const file = await openRevocationsFile(folder, 'r')
   await file?.close()
   return file !== undefined
 }

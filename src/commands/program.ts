@@ -10,6 +10,7 @@ import {
   UsageError,
 } from '../errors.ts'
 import { throwExplained } from '../files/data-folder.ts'
+import { realFileSystem } from '../files/file-system.ts'
 import { version } from '../version.ts'
 import { DamageFoundError } from './check.ts'
 import { commands } from './commands.ts'
@@ -21,7 +22,7 @@ const EXIT_IN_USE = 75
 /** Runs a command line and writes any error to standard error. Never rejects. @returns The exit code. */
 export async function runProgram(words: readonly string[], context: CommandContext): Promise<number> {
   try {
-    await dispatch(words, context).catch((error: unknown) => throwExplained(error))
+    await dispatch(words, context).catch((error: unknown) => throwExplained(error, realFileSystem))
     return 0
   } catch (error) {
     context.screen.write(`connbook: ${describe(error)}\n`)

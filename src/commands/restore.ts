@@ -47,8 +47,8 @@ async function restore(backup: Backup, path: string, context: CommandContext) {
   const folder = await openDataFolder(path)
   let aside: string | undefined
   try {
-    aside = await withCredentialsLock(folder.path, () => replaceState(folder.path, backup))
-    await recordCommand(context, folder.path, 'restored', 'restore', { as_of: backup.createdAt })
+    aside = await withCredentialsLock(folder, () => replaceState(folder, backup))
+    await recordCommand(context, folder, 'restored', 'restore', { as_of: backup.createdAt })
   } finally {
     folder.release()
   }

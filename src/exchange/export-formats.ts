@@ -18,9 +18,3 @@ export const exportFormats = {
 export type ExportFormatName = keyof typeof exportFormats
 
 export const exportFormatNames = Object.keys(exportFormats) as ExportFormatName[]
-
-export function findExportFormat(name: string): ExportFormat | undefined {
-  return exportFormatNames.some((known) => known === name)
-    ? exportFormats[name as ExportFormatName]
-    : undefined
-}

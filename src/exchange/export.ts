@@ -50,31 +50,43 @@ export async function prepareExport(
     leftOut += 1
     if (obstacles.length < obstaclesMax) obstacles.push({ name: record.name, reason })
   })
-  return { bytes, count, leftOut, obstacles, pieces: pieces() }
+  const encode = (record: Configuration) =>
+    obstacleOf(record) === undefined ? format.encode(record) : undefined
+  return { bytes, count, leftOut, obstacles, pieces: piecesOf({ start, between, end }, forPieces, encode) }
 
   function obstacleOf(record: Configuration): string | undefined {
     const key = format.keyOf?.(record)
     const isClash = key !== undefined && clashes.has(key)
     return format.obstacle?.(record) ?? (isClash ? `would be ${key} like another one` : undefined)
   }
+}
 
-  function* pieces() {
-    let piece = start
-    let visited = 0
-    let count = 0
-    for (const record of forPieces) {
-      visited += 1
-      if (obstacleOf(record) === undefined) {
-        piece += (count === 0 ? '' : between) + format.encode(record)
-        count += 1
-      }
-      // An empty piece, too, lets the sender yield to the event loop.
-      if (visited % STREAM_SLICE_RECORDS > 0) continue
-      yield piece
-      piece = ''
+/**
+ * Joins records into pieces of STREAM_SLICE_RECORDS.
+ *
+ * @param encode Returns undefined for a record to leave out.
+ */
+export function* piecesOf(
+  { start, between, end }: { readonly start: string; readonly between: string; readonly end: string },
+  records: Iterable<Configuration>,
+  encode: (record: Configuration) => string | undefined,
+): Generator<string> {
+  let piece = start
+  let visited = 0
+  let isFirst = true
+  for (const record of records) {
+    visited += 1
+    const text = encode(record)
+    if (text !== undefined) {
+      piece += isFirst ? text : between + text
+      isFirst = false
     }
-    yield piece + end
+    // An empty piece, too, lets the sender yield to the event loop.
+    if (visited % STREAM_SLICE_RECORDS > 0) continue
+    yield piece
+    piece = ''
   }
+  yield piece + end
 }
 
 /** The keys of more than one record. */

@@ -1,11 +1,12 @@
 import type { ExportFormat } from './export-format.ts'
 
 /** The envelope of `GET /configurations/`. */
+export const listEnvelope = { start: '{"configurations":[', between: ',', end: ']}' } as const
+
 export const jsonFormat: ExportFormat = {
   mediaType: 'application/json; charset=utf-8',
   fileName: 'configurations.json',
-  start: '{"configurations":[',
-  between: ',',
-  end: ']}\n',
+  ...listEnvelope,
+  end: `${listEnvelope.end}\n`,
   encode: (record) => JSON.stringify(record),
 }

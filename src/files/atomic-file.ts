@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { ifPresent, systemCode } from '../errors.ts'
-import { type FileSystem, type OpenFile, realFileSystem } from './file-system.ts'
+import type { FileSystem, OpenFile } from './file-system.ts'
 
 /** A file that gets its name only once it is complete and on disk. */
 export interface AtomicFile {
@@ -26,7 +26,7 @@ export interface AtomicFile {
  */
 export async function openAtomicFile(
   path: string,
-  files: FileSystem = realFileSystem,
+  files: FileSystem,
   { sweptAs = path, isOwnersOfFolder = true } = {},
 ): Promise<AtomicFile> {
   const temporary = await openTemporaryFile(sweptAs, files, isOwnersOfFolder)
@@ -73,7 +73,7 @@ export async function openAtomicFile(
 /** Makes an empty file beside `path`, mode 0600, with a name that `sweepTemporaryFiles` finds. */
 export async function openTemporaryFile(
   path: string,
-  files: FileSystem = realFileSystem,
+  files: FileSystem,
   isOwnersOfFolder = true,
 ): Promise<{ readonly path: string; readonly file: OpenFile }> {
   const folder = dirname(path)
@@ -93,7 +93,7 @@ export async function openTemporaryFile(
 export async function writeAtomicFile(
   path: string,
   content: string | Uint8Array,
-  files: FileSystem = realFileSystem,
+  files: FileSystem,
 ): Promise<void> {
   const file = await openAtomicFile(path, files)
   try {
@@ -125,7 +125,7 @@ export async function readStart(file: OpenFile, bytes: Uint8Array): Promise<numb
 }
 
 /** Makes the names in a folder durable. Windows cannot sync a folder, and does not need it. */
-export async function syncFolder(path: string, files: FileSystem = realFileSystem): Promise<void> {
+export async function syncFolder(path: string, files: FileSystem): Promise<void> {
   if (process.platform === 'win32') return
   const folder = await files.open(path, 'r')
   try {
@@ -135,7 +135,7 @@ export async function syncFolder(path: string, files: FileSystem = realFileSyste
   }
 }
 
-export async function removeIfPresent(path: string, files: FileSystem = realFileSystem): Promise<void> {
+export async function removeIfPresent(path: string, files: FileSystem): Promise<void> {
   await ifPresent(files.unlink(path))
 }
 
@@ -148,7 +148,7 @@ export function temporaryFileOf(entry: string): string | undefined {
 export async function sweepTemporaryFiles(
   folder: string,
   names: readonly string[],
-  files: FileSystem = realFileSystem,
+  files: FileSystem,
 ): Promise<void> {
   for (const entry of await files.readdir(folder)) {
     const name = temporaryFileOf(entry)

@@ -59,6 +59,9 @@ const leftovers = [
 
 export interface DataPaths {
   readonly path: string
+  /** The one file system that all of them are read and written through. */
+  readonly files: FileSystem
+  /** Path of one of `dataFiles` or `auditFiles`. */
   file(name: (typeof dataFiles)[keyof typeof dataFiles] | (typeof auditFiles)[number]): string
 }
 
@@ -69,8 +72,8 @@ export interface DataFolder extends DataPaths {
   release(): void
 }
 
-export function dataPaths(path: string): DataPaths {
-  return { path, file: (name) => join(path, name) }
+export function dataPaths(path: string, files = realFileSystem): DataPaths {
+  return { path, files, file: (name) => join(path, name) }
 }
 
 /**
@@ -80,11 +83,13 @@ export function dataPaths(path: string): DataPaths {
  * @throws {FolderInUseError} if another process owns it.
  * @throws {FolderRefusedError} if it cannot be written; also as `checkDataFolder` does.
  */
-export async function openDataFolder(path: string, files: FileSystem = realFileSystem): Promise<DataFolder> {
+export async function openDataFolder(path: string, given?: FileSystem): Promise<DataFolder> {
+  const paths = dataPaths(path, given)
+  const { files } = paths
   await makeFolder(path, files)
   await closeIfEmpty(path, files)
-  await checkDataFolder(path, files)
-  const lock = await takeLock(path, dataFiles.lock, files)
+  await checkDataFolder(paths)
+  const lock = await takeLock(paths, dataFiles.lock)
   if (lock === undefined) {
     throw new FolderInUseError(
       `Cannot use data folder "${path}": another process has it; stop that one, or name another folder with --data`,
@@ -93,7 +98,7 @@ export async function openDataFolder(path: string, files: FileSystem = realFileS
   try {
     const completedRestore = findUnfinishedReplacement(await files.readdir(path))
     await settleFolder(path, files)
-    return { ...dataPaths(path), completedRestore, release: lock.release }
+    return { ...paths, completedRestore, release: lock.release }
   } catch (error) {
     lock.release()
     throw error
@@ -101,7 +106,7 @@ export async function openDataFolder(path: string, files: FileSystem = realFileS
 }
 
 /** Completes or removes what a killed process left half done. Only for the owner of the folder, before it reads. */
-export async function settleFolder(path: string, files: FileSystem = realFileSystem): Promise<void> {
+export async function settleFolder(path: string, files: FileSystem): Promise<void> {
   // First, because later steps rely on names that a killed process may not have synced.
   await syncFolder(path, files)
   await finishReplacement(path, stateFiles, files)
@@ -114,7 +119,7 @@ export async function settleFolder(path: string, files: FileSystem = realFileSys
  *
  * @throws {FolderRefusedError} naming path, owner, mode and the command that mends it.
  */
-export async function checkDataFolder(path: string, files: FileSystem = realFileSystem): Promise<void> {
+export async function checkDataFolder({ path, files }: DataPaths): Promise<void> {
   const folder = await files.stat(path)
   if (!folder.isDirectory()) throw refused(path, 'it is not a folder', folder, 'name a folder with --data')
   const entries = await files.readdir(path).catch((error: unknown) => {
@@ -147,7 +152,7 @@ export async function checkDataFolder(path: string, files: FileSystem = realFile
 }
 
 /** For readers that do not own the folder. @throws {FolderRefusedError} while a restore is half done. */
-export async function checkNotRestoring(path: string, files: FileSystem = realFileSystem): Promise<void> {
+export async function checkNotRestoring({ path, files }: DataPaths): Promise<void> {
   const entry = findUnfinishedReplacement(await files.readdir(path))
   if (entry === undefined) return
   throw new FolderRefusedError(
@@ -170,14 +175,13 @@ async function closeIfEmpty(path: string, files: FileSystem): Promise<void> {
  * @throws {FolderRefusedError} if the folder cannot be written, or the file cannot be locked.
  */
 export async function takeLock(
-  folder: string,
+  { path: folder, files, file }: DataPaths,
   name: typeof dataFiles.lock | typeof dataFiles.accountsLock,
-  files: FileSystem = realFileSystem,
 ): Promise<FileLock | undefined> {
   await files
     .access(folder, constants.W_OK | constants.X_OK)
     .catch((error: unknown) => throwExplained(error, files))
-  const path = join(folder, name)
+  const path = file(name)
   try {
     return lockFile(path)
   } catch (error) {
@@ -190,7 +194,7 @@ export async function takeLock(
 }
 
 /** Throws the error; as FolderRefusedError, with advice, when the system has denied this account a path. */
-export async function throwExplained(error: unknown, files: FileSystem = realFileSystem): Promise<never> {
+export async function throwExplained(error: unknown, files: FileSystem): Promise<never> {
   const code = systemCode(error) ?? ''
   const isDenied = ['EACCES', 'EPERM', 'EROFS'].includes(code)
   if (!isDenied || !(error instanceof Error && 'path' in error && typeof error.path === 'string')) throw error

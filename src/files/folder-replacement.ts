@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { systemCode } from '../errors.ts'
 import { giveToOwnerOf, syncFolder } from './atomic-file.ts'
-import { type FileSystem, realFileSystem } from './file-system.ts'
+import type { FileSystem } from './file-system.ts'
 
 /**
  * Replaces the files of a folder, all or none, also across a crash.
@@ -25,10 +25,7 @@ export const unfinishedName = new RegExp(`^\\.restore-${stampPattern}\\.tmp$`)
 export const asideName = new RegExp(`^before-restore-${stampPattern}$`)
 export const committedName = new RegExp(`^restore-(${stampPattern})\\.(begun|cleared)$`)
 
-export async function prepareReplacement(
-  folder: string,
-  files: FileSystem = realFileSystem,
-): Promise<Replacement> {
+export async function prepareReplacement(folder: string, files: FileSystem): Promise<Replacement> {
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '')
   const stamp = `${time}-${randomBytes(3).toString('hex')}`
   const path = join(folder, `.restore-${stamp}.tmp`)
@@ -52,7 +49,7 @@ export async function prepareReplacement(
 export async function finishReplacement(
   folder: string,
   names: readonly string[],
-  files: FileSystem = realFileSystem,
+  files: FileSystem,
 ): Promise<string | undefined> {
   const found = (await files.readdir(folder)).map((entry) => committedName.exec(entry)).find((match) => match)
   const [entry, stamp, phase] = found ?? []
@@ -75,7 +72,7 @@ export function findUnfinishedReplacement(entries: readonly string[]): string | 
 }
 
 /** Removes replacements that were never committed. */
-export async function sweepReplacements(folder: string, files: FileSystem = realFileSystem): Promise<void> {
+export async function sweepReplacements(folder: string, files: FileSystem): Promise<void> {
   for (const entry of await files.readdir(folder)) {
     if (unfinishedName.test(entry)) await removeFolder(join(folder, entry), files)
   }

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { DamagedFileError, ifPresent, inFile, NewerFormError } from '../errors.ts'
 import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
 import { writeAtomicFile } from './atomic-file.ts'
-import { type FileSystem, realFileSystem } from './file-system.ts'
+import type { FileSystem } from './file-system.ts'
 
 /** A small JSON file with a checksum. */
 export interface JsonDocument<Content> {
@@ -24,7 +24,7 @@ export function createJsonDocument<Content>(
   format: string,
   parse: (input: unknown) => Content,
   advice: string,
-  files: FileSystem = realFileSystem,
+  files: FileSystem,
 ): JsonDocument<Content> {
   return {
     async read() {

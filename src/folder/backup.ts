@@ -3,8 +3,8 @@ import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { ConnbookError, ifPresent, systemCode } from '../errors.ts'
 import { openAtomicFile, readStart, removeIfPresent, temporaryFileOf } from '../files/atomic-file.ts'
-import { dataPaths } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import type { DataPaths } from '../files/data-folder.ts'
+import type { FileSystem } from '../files/file-system.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 import { BACKUP_START, type Backup, writeBackup } from './backup-document.ts'
@@ -25,13 +25,13 @@ export class BackupFailedError extends ConnbookError {
  * @throws {DamagedFileError} if the folder is damaged. @throws {FolderRefusedError} if it is not one of connbook.
  * @throws {BackupFailedError} if it has too many accounts.
  */
-export async function takeBackup(path: string, files: FileSystem = realFileSystem): Promise<Backup> {
-  const { store, index } = await fileStorage(dataPaths(path), files).read(true)
-  const accounts = await accountsDocument(path, files).read()
-  if (accounts === undefined || store === undefined) throw noData(path)
+export async function takeBackup(folder: DataPaths): Promise<Backup> {
+  const { store, index } = await fileStorage(folder).read(true)
+  const accounts = await accountsDocument(folder).read()
+  if (accounts === undefined || store === undefined) throw noData(folder.path)
   if (Buffer.byteLength(JSON.stringify(accounts)) > ACCOUNTS_BYTES_MAX) {
     throw new BackupFailedError(
-      `Cannot keep the accounts of "${path}" in a backup: they take more than ${ACCOUNTS_BYTES_MAX} bytes; copy the folder of the stopped server`,
+      `Cannot keep the accounts of "${folder.path}" in a backup: they take more than ${ACCOUNTS_BYTES_MAX} bytes; copy the folder of the stopped server`,
     )
   }
   return {
@@ -46,7 +46,7 @@ export async function takeBackup(path: string, files: FileSystem = realFileSyste
 }
 
 /** @throws {BackupFailedError} if a backup would overwrite something else, or be in the data folder itself. */
-export async function checkTarget(path: string, folder: string, files: FileSystem = realFileSystem) {
+export async function checkTarget(path: string, { path: folder, files }: DataPaths) {
   const refuse = (reason: string) =>
     new BackupFailedError(`Cannot keep a backup in "${path}": ${reason}; name another file`)
   try {
@@ -79,7 +79,7 @@ export async function writeToFile(
   path: string,
   backup: Backup,
   interruption: AbortSignal,
-  files: FileSystem = realFileSystem,
+  files: FileSystem,
 ) {
   let isInPlace = false
   try {

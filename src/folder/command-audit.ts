@@ -6,7 +6,7 @@ import {
   type Command as CommandActor,
   openAuditTrail,
 } from '../audit/audit-trail.ts'
-import { dataPaths } from '../files/data-folder.ts'
+import type { DataPaths } from '../files/data-folder.ts'
 import { createLog } from '../log.ts'
 
 /** Shows a failure. */
@@ -21,7 +21,7 @@ interface Terminal {
  */
 export function recordCommand(
   context: Terminal,
-  folder: string,
+  folder: DataPaths,
   event: AuditEvent,
   command: string,
   fields: AuditFields = {},
@@ -32,14 +32,14 @@ export function recordCommand(
 /** The same for several lines. */
 export async function withCommandTrail(
   { screen }: Terminal,
-  folder: string,
+  folder: DataPaths,
   command: string,
   record: (trail: AuditTrail, actor: CommandActor) => Promise<void>,
 ): Promise<void> {
   const log = createLog('text', (line) => screen.write(line))
   try {
     // Only the server rotates the files: two processes that do so would lose one.
-    const trail = await openAuditTrail(dataPaths(folder), log, { bytesMax: Number.POSITIVE_INFINITY })
+    const trail = await openAuditTrail(folder, log, Number.POSITIVE_INFINITY)
     await record(trail, { command, by: accountName() })
     await trail.close()
   } catch (error) {

@@ -3,7 +3,6 @@ import { describeMoment, hasEnded, NO_KEY, secondsOf } from '../auth/key-rotatio
 import { readKeys, type StoredKey } from '../auth/keys.ts'
 import { checkRevocations } from '../auth/revocations-file.ts'
 import { auditFiles, type DataPaths, dataFiles } from '../files/data-folder.ts'
-import type { FileSystem } from '../files/file-system.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 import { describeTail, examine, type Finding } from '../storage/finding.ts'
 import type { RecordsExamination } from '../storage/record-storage.ts'
@@ -19,34 +18,33 @@ const firstStartPending: Finding = {
 }
 
 /** Reads every file of a data folder and changes nothing; a server may be running on it. */
-export async function examineFolder(folder: DataPaths, files: FileSystem): Promise<RecordsExamination> {
-  const entries = await files.readdir(folder.path)
+export async function examineFolder(folder: DataPaths): Promise<RecordsExamination> {
+  const entries = await folder.files.readdir(folder.path)
   const isInUse = entries.includes(dataFiles.accounts)
 
-  const records = await fileStorage(folder, files).examine(mustHaveJournal(entries))
-  const { stored } = records
+  const { findings: recordFindings, stored } = await fileStorage(folder).examine(mustHaveJournal(entries))
   const hasRecords = stored === undefined || stored.index.revision > 0
-  const secretFindings = isInUse || hasRecords ? await examineSecrets(folder, files) : [firstStartPending]
+  const secretFindings = isInUse || hasRecords ? await examineSecrets(folder) : [firstStartPending]
   const others = entries
     .filter((entry) => entry === dataFiles.initialCredentials || !names.includes(entry))
     .map((name) => ({ name, words: describeOther(name), isDamage: false }))
-  return { findings: [...secretFindings, ...records.findings, ...others], stored }
+  return { findings: [...secretFindings, ...recordFindings, ...others], stored }
 }
 
-async function examineSecrets(folder: DataPaths, files: FileSystem): Promise<Finding[]> {
+async function examineSecrets(folder: DataPaths): Promise<Finding[]> {
   let mayLackRevocations = false
   const accounts = await examine(dataFiles.accounts, async () => {
-    const found = await accountsDocument(folder.path, files).read()
+    const found = await accountsDocument(folder).read()
     if (found === undefined) throw accountsMissing(folder)
     return `${counted(found.users.length, 'user')}, ${counted(found.clients.length, 'client')}`
   })
   const keys = await examine(dataFiles.keys, async () => {
-    const found = await readKeys(folder, true, files)
+    const found = await readKeys(folder, true)
     mayLackRevocations = found.length === 0
     return describeKeys(found, secondsOf(Date.now()))
   })
   const revocations = await examine(dataFiles.revocations, async () => {
-    const found = await checkRevocations(folder, !mayLackRevocations, files, 'r')
+    const found = await checkRevocations(folder, !mayLackRevocations, 'r')
     if (found === undefined) return 'not there: the next start makes it'
     return `${counted(found.ended.size, 'ended credential')}${describeTail(found.end)}`
   })

@@ -2,8 +2,7 @@ import { accountsDocument } from '../auth/accounts-file.ts'
 import { createKeys } from '../auth/keys.ts'
 import { createRevocations } from '../auth/revocations-file.ts'
 import { ConnbookError, systemCode } from '../errors.ts'
-import { dataPaths, stateFiles } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { type DataPaths, dataPaths, stateFiles } from '../files/data-folder.ts'
 import { finishReplacement, prepareReplacement } from '../files/folder-replacement.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 import type { Backup } from './backup-document.ts'
@@ -20,19 +19,18 @@ export class RestoreIncompleteError extends ConnbookError {
 
 /** Replaces what a folder holds by a backup; returns the folder that keeps the old files, if there were any. */
 export async function replaceState(
-  folder: string,
+  { path: folder, files }: DataPaths,
   backup: Backup,
-  files: FileSystem = realFileSystem,
 ): Promise<string | undefined> {
   const replacement = await prepareReplacement(folder, files).catch((error: unknown) => {
     throw notRestored(folder, error)
   })
   try {
-    const paths = dataPaths(replacement.path)
-    await fileStorage(paths, files).create(backup)
-    await createRevocations(paths, files)
-    await createKeys(paths, files)
-    await accountsDocument(paths.path, files).write(backup.accounts)
+    const paths = dataPaths(replacement.path, files)
+    await fileStorage(paths).create(backup)
+    await createRevocations(paths)
+    await createKeys(paths)
+    await accountsDocument(paths).write(backup.accounts)
     await replacement.commit()
   } catch (error) {
     // What stays is swept when the folder is next opened.

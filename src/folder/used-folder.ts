@@ -1,6 +1,6 @@
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { accountsMissing } from '../auth/accounts-file.ts'
-import { FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
+import { FolderRefusedError, ifPresent, ifReachable } from '../errors.ts'
 import {
   checkDataFolder,
   checkNotRestoring,
@@ -9,7 +9,6 @@ import {
   dataPaths,
   stateFiles,
 } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 
 const READ_ATTEMPTS_MAX = 5
@@ -23,9 +22,9 @@ export function mustHaveJournal(entries: readonly string[]): boolean {
 }
 
 /** Checks that a folder without accounts never had any. @throws {DamagedFileError} if it has had records. */
-export async function checkNeverStarted(folder: DataPaths, files: FileSystem): Promise<void> {
-  const mustExist = mustHaveJournal(await files.readdir(folder.path))
-  const { index } = await fileStorage(folder, files).read(mustExist)
+export async function checkNeverStarted(folder: DataPaths): Promise<void> {
+  const mustExist = mustHaveJournal(await folder.files.readdir(folder.path))
+  const { index } = await fileStorage(folder).read(mustExist)
   if (index.revision > 0) throw accountsMissing(folder)
 }
 
@@ -35,27 +34,24 @@ export async function checkNeverStarted(folder: DataPaths, files: FileSystem): P
  * @throws {FolderRefusedError} if not, or as `checkDataFolder` does.
  * @throws {DamagedFileError} if the accounts are missing.
  */
-export async function checkUsedFolder(folder: string): Promise<void> {
-  try {
+export async function getUsedFolder(path: string): Promise<DataPaths> {
+  const folder = dataPaths(resolve(path))
+  const look = async () => {
     await checkNotRestoring(folder)
-    await realFileSystem.lstat(join(folder, dataFiles.accounts))
-  } catch (error) {
-    if (systemCode(error) !== 'ENOENT' && systemCode(error) !== 'ENOTDIR') throw error
+    return folder.files.lstat(folder.file(dataFiles.accounts))
+  }
+  if ((await ifReachable(look())) === undefined) {
     await checkHasData(folder)
-    throw accountsMissing(dataPaths(folder))
+    throw accountsMissing(folder)
   }
   await checkDataFolder(folder)
+  return folder
 }
 
 /** @throws {FolderRefusedError} if a folder holds no file of connbook. */
-export async function checkHasData(folder: string): Promise<void> {
-  try {
-    const entries = await realFileSystem.readdir(folder)
-    if (!entries.some((entry) => stateFiles.includes(entry))) throw noData(folder)
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') throw noData(folder)
-    throw error
-  }
+export async function checkHasData({ path, files }: DataPaths): Promise<void> {
+  const entries = await ifReachable(files.readdir(path))
+  if (!entries?.some((entry) => stateFiles.includes(entry))) throw noData(path)
 }
 
 /**
@@ -63,7 +59,7 @@ export async function checkHasData(folder: string): Promise<void> {
  *
  * @throws {FolderRefusedError} during a restore; also what `read` throws.
  */
-export async function readBetweenRestores<T>(folder: string, read: () => Promise<T>): Promise<T> {
+export async function readBetweenRestores<T>(folder: DataPaths, read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     await checkNotRestoring(folder)
     const before = await keysVersion(folder)
@@ -73,7 +69,7 @@ export async function readBetweenRestores<T>(folder: string, read: () => Promise
     if (!isUndisturbed && attempt < READ_ATTEMPTS_MAX) continue
     if (outcome.status === 'rejected') throw outcome.reason
     if (isUndisturbed) return outcome.value
-    throw new FolderRefusedError(`Cannot read "${folder}": it is replaced again and again; try later`)
+    throw new FolderRefusedError(`Cannot read "${folder.path}": it is replaced again and again; try later`)
   }
 }
 
@@ -81,8 +77,8 @@ export async function readBetweenRestores<T>(folder: string, read: () => Promise
  * Changes with each restore, which brings new keys; also with a rotation of keys, where reading again does no harm.
  * Includes the time, because a restore may get the inode that a rotation freed.
  */
-async function keysVersion(folder: string): Promise<string | undefined> {
-  const found = await ifPresent(realFileSystem.lstat(join(folder, dataFiles.keys)))
+async function keysVersion(folder: DataPaths): Promise<string | undefined> {
+  const found = await ifPresent(folder.files.lstat(folder.file(dataFiles.keys)))
   return found && `${found.ino} ${found.mtimeMs}`
 }
 

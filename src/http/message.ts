@@ -73,12 +73,15 @@ const CURL_ADVICE = "send JSON, for example with curl --json '{…}' (or -H 'Con
 const jsonMediaType: MediaType = { essence: 'application/json', charset: undefined }
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-export function textReply(status: number, text: string, headers: Reply['headers'] = {}): Reply {
-  return { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers }, body: text }
+/** No cache keeps it. */
+export function textReply(status: number, body: string, headers: Reply['headers'] = {}): Reply {
+  const usual = { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' }
+  return { status, headers: { ...usual, ...headers }, body }
 }
 
+/** No cache keeps it. */
 export function jsonReply(status: number, value: unknown, headers: Reply['headers'] = {}): Reply {
-  return { status, headers: { 'Content-Type': JSON_TYPE, ...headers }, body: JSON.stringify(value) }
+  return textReply(status, JSON.stringify(value), { 'Content-Type': JSON_TYPE, ...headers })
 }
 
 /** Type and subtype, and the charset if named, in lower case (RFC 9110 section 8.3). */

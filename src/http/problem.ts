@@ -8,6 +8,7 @@ import {
   StorageFullError,
   StorageUnavailableError,
   TooManyAttemptsError,
+  TooManyChangesError,
 } from '../errors.ts'
 import { FAULTS_MAX } from '../limits.ts'
 
@@ -60,6 +61,7 @@ export function problemOf(error: unknown): Problem | undefined {
   }
   if (error instanceof InvalidInputError) return problem(400, { faults: error.faults })
   if (error instanceof InvalidScopeError) return problem(400)
+  if (error instanceof TooManyChangesError) return problem(413)
   if (error instanceof StorageFullError) return problem(507)
   if (error instanceof StorageUnavailableError)
     return problem(503, { headers: { 'Retry-After': RETRY_AFTER_STORAGE } })

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { EVENT_LOOP_LOOK_MS, EVENT_LOOP_WINDOW_MS } from '../limits.ts'
-import type { Family } from './family.ts'
+import { counter, type Family } from './family.ts'
 
 const QUANTILES = [0.5, 0.9, 0.99, 1]
 
@@ -50,12 +50,11 @@ export function watchEventLoop(): EventLoopWatch {
         type: 'summary',
         samples: readDelays,
       },
-      {
-        name: 'connbook_event_loop_active_seconds_total',
-        help: 'Time in which the event loop was not waiting for something to do.',
-        type: 'counter',
-        samples: () => [{ value: performance.eventLoopUtilization().active / 1000 }],
-      },
+      counter(
+        'connbook_event_loop_active_seconds_total',
+        'Time in which the event loop was not waiting for something to do.',
+        () => performance.eventLoopUtilization().active / 1000,
+      ),
     ],
     close: () => void intervals.disable(),
   }

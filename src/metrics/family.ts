@@ -31,3 +31,17 @@ export type Family =
   | FamilyOf<'gauge', number>
   | FamilyOf<'histogram', Histogram>
   | FamilyOf<'summary', Summary>
+
+/** A gauge of one value without labels. @param read Gives undefined while there is none. */
+export function gauge(name: string, help: string, read: () => number | undefined): Family {
+  return { name, help, type: 'gauge', samples: () => samplesOf(read()) }
+}
+
+/** A counter of one value without labels. */
+export function counter(name: string, help: string, read: () => number): Family {
+  return { name, help, type: 'counter', samples: () => samplesOf(read()) }
+}
+
+function samplesOf(value: number | undefined): Sample<number>[] {
+  return value === undefined ? [] : [{ value }]
+}

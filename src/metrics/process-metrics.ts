@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { version } from '../version.ts'
-import type { Family, Sample } from './family.ts'
+import { counter, type Family, gauge } from './family.ts'
 
 /** Version and process metrics; the latter under the names that dashboards know. */
 export function processMetrics(): Family[] {
@@ -11,59 +11,42 @@ export function processMetrics(): Family[] {
       type: 'gauge',
       samples: () => [{ labels: { version, node: process.version }, value: 1 }],
     },
-    {
-      name: 'process_cpu_seconds_total',
-      help: 'CPU time of all threads, in user and kernel mode.',
-      type: 'counter',
-      samples() {
-        const { user, system } = process.cpuUsage()
-        return [{ value: (user + system) / 1e6 }]
-      },
-    },
-    {
-      name: 'process_resident_memory_bytes',
-      help: 'Memory in use, pages of files included.',
-      type: 'gauge',
-      samples: () => [{ value: process.memoryUsage.rss() }],
-    },
-    {
-      name: 'process_start_time_seconds',
-      help: 'When the process started, in seconds since 1970.',
-      type: 'gauge',
-      samples: () => [{ value: performance.timeOrigin / 1000 }],
-    },
-    {
-      name: 'process_open_fds',
-      help: 'Open file descriptors, sockets included; only Linux tells.',
-      type: 'gauge',
-      samples: countDescriptors,
-    },
-    {
-      name: 'nodejs_heap_size_used_bytes',
-      help: 'Memory of JavaScript objects, garbage included that is not collected yet.',
-      type: 'gauge',
-      samples: () => [{ value: process.memoryUsage().heapUsed }],
-    },
-    {
-      name: 'nodejs_heap_size_total_bytes',
-      help: 'Memory set aside for JavaScript objects.',
-      type: 'gauge',
-      samples: () => [{ value: process.memoryUsage().heapTotal }],
-    },
-    {
-      name: 'nodejs_external_memory_bytes',
-      help: 'Memory of buffers and other things that JavaScript objects hold.',
-      type: 'gauge',
-      samples: () => [{ value: process.memoryUsage().external }],
-    },
+    counter('process_cpu_seconds_total', 'CPU time of all threads, in user and kernel mode.', () => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1e6
+    }),
+    gauge('process_resident_memory_bytes', 'Memory in use, pages of files included.', () =>
+      process.memoryUsage.rss(),
+    ),
+    gauge(
+      'process_start_time_seconds',
+      'When the process started, in seconds since 1970.',
+      () => performance.timeOrigin / 1000,
+    ),
+    gauge('process_open_fds', 'Open file descriptors, sockets included; only Linux tells.', countDescriptors),
+    gauge(
+      'nodejs_heap_size_used_bytes',
+      'Memory of JavaScript objects, garbage included that is not collected yet.',
+      () => process.memoryUsage().heapUsed,
+    ),
+    gauge(
+      'nodejs_heap_size_total_bytes',
+      'Memory set aside for JavaScript objects.',
+      () => process.memoryUsage().heapTotal,
+    ),
+    gauge(
+      'nodejs_external_memory_bytes',
+      'Memory of buffers and other things that JavaScript objects hold.',
+      () => process.memoryUsage().external,
+    ),
   ]
 }
 
-function countDescriptors(): Sample<number>[] {
+function countDescriptors(): number | undefined {
   try {
     // One of them is open for this call.
-    return [{ value: readdirSync('/proc/self/fd').length - 1 }]
+    return readdirSync('/proc/self/fd').length - 1
   } catch {
-    return []
+    return undefined
   }
 }

@@ -1,18 +1,19 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { changesBetween } from '../audit/changed-records.ts'
+import { piecesOf } from '../exchange/export.ts'
+import { listEnvelope } from '../exchange/json-format.ts'
 import { isExpected, isUnchanged } from '../http/conditional.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { linkHeader, type Page } from '../http/pagination.ts'
 import { Problem } from '../http/problem.ts'
-import { PAGE_RECORDS_MAX, STREAM_SLICE_RECORDS, UNSTREAMED_RECORDS_MAX } from '../limits.ts'
+import { PAGE_RECORDS_MAX, UNSTREAMED_RECORDS_MAX } from '../limits.ts'
 import { type Configuration, parseConfigurationPatch, parseNewConfiguration } from '../store/configuration.ts'
 import { type Sort, sortFields } from '../store/configuration-index.ts'
 import type { ConfigurationStore, Expectation } from '../store/configuration-store.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
 import { checkQuery, parseQuery, type Query } from './query.ts'
 
-const OPEN = '{"configurations":['
-const CLOSE = ']}'
+const { start: OPEN, end: CLOSE } = listEnvelope
 const CACHE_CONTROL = 'no-cache, private'
 
 type ListQuery = Query<'sort' | 'page' | 'per_page'>
@@ -50,7 +51,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
     return {
       status: 200,
       headers: { 'Content-Type': JSON_TYPE, 'Content-Length': String(bytes), ...headers },
-      body: pieces(records),
+      body: piecesOf(listEnvelope, records, JSON.stringify),
     }
   }
 
@@ -125,20 +126,6 @@ function bodyOf(records: readonly Configuration[]): string {
 }
 
 /** The envelope in pieces; unlike `bodyOf`, keeps no JSON of the records in memory. */
-function* pieces(records: Iterable<Configuration>): Generator<string> {
-  let piece = OPEN
-  let count = 0
-  for (const record of records) {
-    piece += (count === 0 ? '' : ',') + JSON.stringify(record)
-    count += 1
-    if (count % STREAM_SLICE_RECORDS > 0) continue
-    yield piece
-    piece = ''
-  }
-  yield piece + CLOSE
-}
-
-/** @throws {Problem} 412; `If-Match` applies to reads, too (RFC 9110 section 13.1.1). */
 function checkIfMatch(request: Request, etag: string) {
   if (isExpected(request.headers['if-match'], etag)) return
   throw new Problem(412, 'stale_record', 'This is not what If-Match names; read it without that')

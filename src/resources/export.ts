@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../errors.ts'
 import { prepareExport } from '../exchange/export.ts'
-import { exportFormatNames, findExportFormat } from '../exchange/export-formats.ts'
+import { exportFormatNames, exportFormats } from '../exchange/export-formats.ts'
 import type { Reply, Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX } from '../limits.ts'
@@ -15,9 +15,10 @@ export function exportHandlers(store: ConfigurationStore) {
 
   async function exportAll(request: Request): Promise<Reply> {
     const query = parseChoices(request.query, { format: exportFormatNames, skip: ['0', '1'] })
-    const format = query.format === undefined ? undefined : findExportFormat(query.format)
-    if (format === undefined)
+    if (query.format === undefined) {
       throw new InvalidInputError('The query is not valid', [{ field: 'format', detail: MUST_BE }])
+    }
+    const format = exportFormats[query.format]
     const { count: records } = store
     const prepared = await prepareExport(format, () => store.freeze(), FAULTS_MAX)
     if (prepared.leftOut > 0 && query.skip !== '1') {

@@ -6,12 +6,12 @@ export function healthHandlers(whyNotReady: () => string | undefined) {
   return { healthz, readyz }
 
   function healthz() {
-    return jsonReply(200, { status: 'ok' }, { 'Cache-Control': 'no-store' })
+    return jsonReply(200, { status: 'ok' })
   }
 
   function readyz() {
     const reason = whyNotReady()
     if (reason !== undefined) throw new Problem(503, 'not_ready', reason, { headers: { 'Retry-After': '5' } })
-    return jsonReply(200, { status: 'ready' }, { 'Cache-Control': 'no-store' })
+    return jsonReply(200, { status: 'ready' })
   }
 }

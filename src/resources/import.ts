@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { recordImport } from '../audit/changed-records.ts'
-import { InvalidInputError, OverloadedError, TooManyChangesError } from '../errors.ts'
+import { InvalidInputError, OverloadedError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportReader } from '../exchange/import-reader.ts'
 import {
@@ -14,7 +14,7 @@ import {
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX, IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { type ImportMode, type ImportPlan, importModes } from '../store/import-plan.ts'
+import { countsOf, type ImportPlan, importModes } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
 import { parseChoices } from './query.ts'
 
@@ -31,22 +31,17 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
     if (isBusy) throw new OverloadedError('Cannot take another import: one is under way; try again')
     isBusy = true
     try {
-      const mode = (query.mode ?? 'merge') as ImportMode
-      const drafts = await readDrafts(request, query.format as ImportFormatName | undefined)
-      if (query.dry_run === '1') return jsonReply(200, tried(store.planImport(drafts, mode)), noStore)
+      const { format, mode = 'merge' } = query
+      const drafts = await readDrafts(request, format)
+      if (query.dry_run === '1') return jsonReply(200, tried(store.planImport(drafts, mode)))
       const plan = await store.importAll(drafts, mode)
       await recordImport(audit, request, mode, plan)
-      return jsonReply(200, countsOf(plan), noStore)
-    } catch (error) {
-      if (error instanceof TooManyChangesError) throw new Problem(413, error.code, error.message)
-      throw error
+      return jsonReply(200, countsOf(plan))
     } finally {
       isBusy = false
     }
   }
 }
-
-const noStore = { 'Cache-Control': 'no-store' }
 
 /** @throws {Problem} 413 or 415. @throws {InvalidInputError} with the line of each fault. */
 async function readDrafts(request: Request, given: ImportFormatName | undefined) {
@@ -87,11 +82,6 @@ const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
   ['text/plain', 'ssh-config'],
 ])
 
-function countsOf({ added, modified, removed, unchanged }: ImportPlan) {
-  return { added: added.length, modified: modified.length, removed: removed.length, unchanged }
-}
-
-/** Reply to a dry run, with the first names of each kind. */
 function tried(plan: ImportPlan) {
   const first = (records: readonly { readonly name: string }[]) =>
     records.slice(0, IMPORT_NAMES_LISTED_MAX).map(({ name }) => name)

@@ -1,4 +1,4 @@
-import type { Reply } from '../http/message.ts'
+import { type Reply, textReply } from '../http/message.ts'
 import { formatMetrics, METRICS_TYPE } from '../metrics/exposition.ts'
 import type { Family } from '../metrics/family.ts'
 
@@ -6,7 +6,6 @@ export function metricsHandlers(families: readonly Family[]) {
   return { read }
 
   function read(): Reply {
-    const headers = { 'Content-Type': METRICS_TYPE, 'Cache-Control': 'no-store' }
-    return { status: 200, headers, body: formatMetrics(families) }
+    return textReply(200, formatMetrics(families), { 'Content-Type': METRICS_TYPE })
   }
 }

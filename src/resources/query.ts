@@ -32,15 +32,25 @@ export function checkQuery({ faults }: Query<string>): void {
 }
 
 /** @throws {InvalidInputError} naming every parameter that is unknown, repeated, or not one of its choices. */
-export function parseChoices<Name extends string>(
+type Chosen<Choice extends Readonly<Record<string, readonly string[]>>> = {
+  readonly [Name in keyof Choice]?: Choice[Name][number]
+}
+
+/**
+ * Reads a query whose parameters each take one of a few values.
+ *
+ * @param choices The values of each parameter.
+ * @throws {InvalidInputError} that names every parameter at fault: unknown, given twice, or with another value.
+ */
+export function parseChoices<const Choice extends Readonly<Record<string, readonly string[]>>>(
   text: string,
-  choices: Readonly<Record<Name, readonly string[]>>,
-): Partial<Record<Name, string>> {
-  const query = parseQuery(text, Object.keys(choices) as Name[])
-  for (const [field, value] of Object.entries(query.values) as [Name, string][]) {
-    const allowed = choices[field]
-    if (!allowed.includes(value)) query.faults.push({ field, detail: `must be ${eitherOf(allowed)}` })
+  choices: Choice,
+): Chosen<Choice> {
+  const query = parseQuery(text, Object.keys(choices))
+  for (const [field, value] of Object.entries(query.values)) {
+    const allowed = choices[field] ?? []
+    if (!allowed.includes(value ?? '')) query.faults.push({ field, detail: `must be ${eitherOf(allowed)}` })
   }
   checkQuery(query)
-  return query.values
+  return query.values as Chosen<Choice>
 }

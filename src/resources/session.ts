@@ -8,15 +8,13 @@ export function sessionHandlers(authenticator: Authenticator) {
   async function logIn(request: Request): Promise<Reply> {
     const { username, password } = parseLogin(await readJsonObject(request))
     const cookie = await authenticator.logIn(request, username, password)
-    const headers = { 'Cache-Control': 'no-store' }
-    if (cookie === undefined) return textReply(401, 'Unauthorized', headers)
-    return textReply(200, 'Authorized', { ...headers, 'Set-Cookie': cookie })
+    if (cookie === undefined) return textReply(401, 'Unauthorized')
+    return textReply(200, 'Authorized', { 'Set-Cookie': cookie })
   }
 
   async function logOut(request: Request): Promise<Reply> {
     const cookie = await authenticator.logOut(request)
-    const headers = { 'Cache-Control': 'no-store' }
-    return textReply(200, 'Success', cookie === undefined ? headers : { ...headers, 'Set-Cookie': cookie })
+    return textReply(200, 'Success', cookie === undefined ? {} : { 'Set-Cookie': cookie })
   }
 }
 

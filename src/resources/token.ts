@@ -27,7 +27,7 @@ export function tokenHandlers(authenticator: Authenticator) {
     const wanted = parameters.get('scope')
     const scope = wanted === undefined || wanted === '' ? undefined : parseScope(wanted)
     const token = await authenticator.issueToken(request, spellings, scope)
-    if (token !== undefined) return jsonReply(200, token, { 'Cache-Control': 'no-store', Pragma: 'no-cache' })
+    if (token !== undefined) return jsonReply(200, token, { Pragma: 'no-cache' })
     const headers: Record<string, string> =
       basic === undefined ? {} : { 'WWW-Authenticate': 'Basic realm="connbook"' }
     throw new Problem(401, 'invalid_client', 'The client is unknown or its secret is wrong', { headers })
@@ -38,11 +38,7 @@ export function tokenHandlers(authenticator: Authenticator) {
 export function oauthReply(problem: Problem): Reply {
   const description = problem.message.replaceAll('"', "'").replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?')
   const body = { error: oauthError(problem), error_description: description }
-  return jsonReply(problem.status, body, {
-    'Cache-Control': 'no-store',
-    Pragma: 'no-cache',
-    ...problem.headers,
-  })
+  return jsonReply(problem.status, body, { Pragma: 'no-cache', ...problem.headers })
 }
 
 function oauthError({ status, code }: Problem): string {

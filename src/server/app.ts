@@ -1,6 +1,6 @@
 import { type Authenticator, readBearer } from '../auth/authenticator.ts'
 import { isCrossSite } from '../http/cross-site.ts'
-import type { Reply, Request } from '../http/message.ts'
+import { jsonReply, type Reply, type Request } from '../http/message.ts'
 import { PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
 import { createRouter, type Match, type Route, type Router } from '../http/router.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
@@ -138,11 +138,7 @@ function stillStarting(): Reply {
 }
 
 export function problemReply(problem: Problem): Reply {
-  return {
-    status: problem.status,
-    headers: { 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store', ...problem.headers },
-    body: JSON.stringify(problem),
-  }
+  return jsonReply(problem.status, problem, { 'Content-Type': PROBLEM_TYPE, ...problem.headers })
 }
 
 /** @throws {Problem} 403 if a page of another site makes the browser change something, or log in. */

@@ -21,9 +21,6 @@ const AUTHORITY = /^(?:\[[\da-fA-F:.]{2,}\]|(?:[\w.~!$&'()*+,;=-]|%[\da-fA-F]{2}
 const MANY_HEADERS = 200
 
 /** The last valid Host: nearly every request has the same. */
-let soundHost = ''
-
-/** Finds what Node's parser accepts, but a server must reject (RFC 9112). */
 export function findFramingFault(incoming: IncomingMessage): Problem | undefined {
   const { httpVersion } = incoming
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
@@ -39,10 +36,7 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
   const { host, expect, 'transfer-encoding': coding } = incoming.headers
   if (host === undefined) {
     if (httpVersion === '1.1') return malformed('missing_host', 'The header Host is missing')
-  } else if (host !== soundHost) {
-    if (!AUTHORITY.test(host)) return malformed('malformed_host', 'The header Host does not name a host')
-    soundHost = host
-  }
+  } else if (!AUTHORITY.test(host)) return malformed('malformed_host', 'The header Host does not name a host')
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
     return malformed(
       'unsupported_transfer_coding',

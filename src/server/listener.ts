@@ -1,6 +1,6 @@
 import type { AddressInfo, Socket } from 'node:net'
 import type { Log } from '../log.ts'
-import type { Family } from '../metrics/family.ts'
+import { type Family, gauge } from '../metrics/family.ts'
 import { createAnswering } from './answering.ts'
 import type { App } from './app.ts'
 import { Connections } from './connections.ts'
@@ -96,12 +96,7 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     },
     metrics: [
       ...metrics.families,
-      {
-        name: 'connbook_http_connections',
-        help: 'Open connections.',
-        type: 'gauge',
-        samples: () => [{ value: connections.count }],
-      },
+      gauge('connbook_http_connections', 'Open connections.', () => connections.count),
     ],
     listen(place) {
       const { promise, resolve, reject } = Promise.withResolvers<AddressInfo | undefined>()

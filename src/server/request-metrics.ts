@@ -1,5 +1,5 @@
 import { Counter } from '../metrics/counter.ts'
-import type { Family } from '../metrics/family.ts'
+import { counter, type Family, gauge } from '../metrics/family.ts'
 import { Histogram } from '../metrics/histogram.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
@@ -80,24 +80,21 @@ export class RequestMetrics {
         samples: () =>
           Array.from(this.#resources, ([route, { durations }]) => ({ labels: { route }, value: durations })),
       },
-      {
-        name: 'connbook_http_requests_in_flight',
-        help: 'Requests that are being answered, this one included.',
-        type: 'gauge',
-        samples: () => [{ value: this.#inFlight }],
-      },
-      {
-        name: 'connbook_http_malformed_total',
-        help: 'Messages that could not be read as a request; the requests above do not include them.',
-        type: 'counter',
-        samples: () => [{ value: this.malformed.value }],
-      },
-      {
-        name: 'connbook_http_connections_cut_off_total',
-        help: 'Connections that were closed to make room for others.',
-        type: 'counter',
-        samples: () => [{ value: this.cutOff.value }],
-      },
+      gauge(
+        'connbook_http_requests_in_flight',
+        'Requests that are being answered, this one included.',
+        () => this.#inFlight,
+      ),
+      counter(
+        'connbook_http_malformed_total',
+        'Messages that could not be read as a request; the requests above do not include them.',
+        () => this.malformed.value,
+      ),
+      counter(
+        'connbook_http_connections_cut_off_total',
+        'Connections that were closed to make room for others.',
+        () => this.cutOff.value,
+      ),
     ]
   }
 }

@@ -8,7 +8,6 @@ import { digestSecret, generateSecret } from '../auth/secret.ts'
 import { checkSecret, readSecret } from '../auth/secret-text.ts'
 import { UsageError } from '../errors.ts'
 import { type DataFolder, dataFiles } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { quoteForShell } from '../shell.ts'
 
 const variables = {
@@ -35,7 +34,6 @@ export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
 export async function createFirstAccounts(
   folder: DataFolder,
   environment: NodeJS.ProcessEnv,
-  files: FileSystem = realFileSystem,
 ): Promise<{ accounts: Accounts; madeUp: InitialCredentials }> {
   const given = {
     username: await readVariable(variables.username, environment),
@@ -56,10 +54,10 @@ export async function createFirstAccounts(
   const withUser = addAccount(noAccounts, 'user', username, await hashPassword(password))
   const accounts = addAccount(withUser, 'client', clientId, storedSecret)
   const write = async () => {
-    await writeInitialCredentials(folder.path, madeUp, files)
-    await accountsDocument(folder.path, files).write(accounts)
+    await writeInitialCredentials(folder, madeUp)
+    await accountsDocument(folder).write(accounts)
   }
-  await withCredentialsLock(folder.path, write, files)
+  await withCredentialsLock(folder, write)
   return { accounts, madeUp }
 }
 

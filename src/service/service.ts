@@ -13,7 +13,7 @@ import { loginMetrics } from '../auth/login-metrics.ts'
 import { openRevocations } from '../auth/revocations.ts'
 import { checkRevocations } from '../auth/revocations-file.ts'
 import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import type { FileSystem } from '../files/file-system.ts'
 import { checkNeverStarted } from '../folder/used-folder.ts'
 import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -84,7 +84,7 @@ export async function startService(service: ServiceOptions): Promise<Service> {
 }
 
 async function start(
-  { options, environment, log, tls, files = realFileSystem, makeClock }: ServiceOptions,
+  { options, environment, log, tls, files, makeClock }: ServiceOptions,
   cleanUps: (() => void | Promise<void>)[],
   stop: () => Promise<void>,
 ): Promise<Service> {
@@ -113,42 +113,41 @@ async function start(
   }, LONG_START_MS)
   cleanUps.push(() => clearTimeout(notice))
 
-  const audit = await openAuditTrail(folder, log, { files })
+  const audit = await openAuditTrail(folder, log)
   cleanUps.push(() => audit.close())
   let isStarted = false
   cleanUps.push(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))
-  let accounts = await accountsDocument(folder.path, files).read()
+  let accounts = await accountsDocument(folder).read()
   const mustExist = accounts !== undefined
-  const found = await readKeys(folder, mustExist, files)
+  const found = await readKeys(folder, mustExist)
   const revocationsMustExist = found.length > 0
   // Everything is read before anything is changed, so that a refused folder stays as it was.
-  await checkRevocations(folder, revocationsMustExist, files)
-  if (accounts === undefined) await checkNeverStarted(folder, files)
-  const store = await openConfigurationStore(folder, { mustExist, log, files })
+  await checkRevocations(folder, revocationsMustExist)
+  if (accounts === undefined) await checkNeverStarted(folder)
+  const store = await openConfigurationStore(folder, { mustExist, log })
   cleanUps.push(() => store.close())
   const revocations = await openRevocations(folder, {
     mustExist: revocationsMustExist,
     log,
-    files,
     ...(makeClock ? { makeClock } : {}),
   })
   cleanUps.push(() => revocations.close())
   // After the revocations: even after a crash, a folder with keys has revocations.
   const ttlSeconds = Math.max(options.sessionTtlSeconds, options.tokenTtlSeconds)
   const now = secondsOf(revocations.clock.now())
-  const keys = await prepareKeys(folder, mustExist, ttlSeconds, now, files)
+  const keys = await prepareKeys(folder, mustExist, ttlSeconds, now)
 
   let madeUp: InitialCredentials | undefined
   if (accounts === undefined) {
-    ;({ accounts, madeUp } = await createFirstAccounts(folder, environment, files))
+    ;({ accounts, madeUp } = await createFirstAccounts(folder, environment))
   } else {
     const variables = givenVariables(environment).join(' ')
     if (variables !== '')
       log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
   }
-  const liveAccounts = followAccounts(folder, accounts, log, files)
+  const liveAccounts = followAccounts(folder, accounts, log)
   cleanUps.push(() => liveAccounts.close())
-  const liveKeys = followKeys(folder, keys, revocations.clock, log, files)
+  const liveKeys = followKeys(folder, keys, revocations.clock, log)
   cleanUps.push(() => liveKeys.close())
 
   const authenticator = createAuthenticator({

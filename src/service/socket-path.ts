@@ -1,6 +1,6 @@
 import { lstat, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { systemCode } from '../errors.ts'
+import { ifPresent, systemCode } from '../errors.ts'
 
 /** Limit on the path of a Unix socket on Linux; other systems have a few bytes less (unix(7)). */
 const PATH_BYTES_MAX = 107
@@ -15,23 +15,20 @@ export async function clearSocketPath(path: string): Promise<string | undefined>
   if (bytes > PATH_BYTES_MAX) {
     return `its path has ${bytes} bytes, and the system takes ${PATH_BYTES_MAX}; choose a shorter one with --listen`
   }
-  try {
-    if (!(await lstat(path)).isSocket()) {
-      return 'something else is there that is no socket; remove it, or choose another path with --listen'
-    }
-    const failure = await tryConnect(path)
-    if (failure === undefined) {
-      return 'another process listens there; stop it, or choose another path with --listen'
-    }
-    if (failure !== 'ECONNREFUSED') {
-      return `whether another process listens there cannot be told (${failure}); remove it, if none does`
-    }
-    await unlink(path)
-    return undefined
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
-    throw error
+  const found = await ifPresent(lstat(path))
+  if (found === undefined) return undefined
+  if (!found.isSocket()) {
+    return 'something else is there that is no socket; remove it, or choose another path with --listen'
   }
+  const failure = await tryConnect(path)
+  if (failure === undefined) {
+    return 'another process listens there; stop it, or choose another path with --listen'
+  }
+  if (failure !== 'ECONNREFUSED') {
+    return `whether another process listens there cannot be told (${failure}); remove it, if none does`
+  }
+  await ifPresent(unlink(path))
+  return undefined
 }
 
 /** The error code; undefined if the connection is accepted. */

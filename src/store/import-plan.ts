@@ -15,6 +15,11 @@ export interface ImportPlan {
   readonly unchanged: number
 }
 
+/** How many records of each kind there are in a plan. */
+export function countsOf({ added, modified, removed, unchanged }: ImportPlan) {
+  return { added: added.length, modified: modified.length, removed: removed.length, unchanged }
+}
+
 /**
  * Compares records with those that are stored.
  *

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 async function setUp(t: TestContext, bytesMax = 10) {
   const path = await temporaryFolder(t)
   const [files, log] = [createFailingFiles(), createMemoryLog()]
-  const file = new AuditFile(dataPaths(path), bytesMax, log, files)
+  const file = new AuditFile(dataPaths(path, files), bytesMax, log)
   t.after(() => file.close())
   const read = (name = 'audit.jsonl') => readFile(join(path, name), 'utf8')
   return { path, files, log, file, read }

@@ -27,10 +27,7 @@ async function setUp(t: TestContext, bytesMax?: number) {
   const files = createFailingFiles()
   const log = createMemoryLog()
   const open = async () => {
-    const trail = await openAuditTrail(dataPaths(path), log, {
-      files,
-      ...(bytesMax === undefined ? {} : { bytesMax }),
-    })
+    const trail = await openAuditTrail(dataPaths(path, files), log, bytesMax)
     t.after(() => trail.close())
     return trail
   }

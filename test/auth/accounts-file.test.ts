@@ -7,7 +7,8 @@ import { addAccount, findAccount, noAccounts, scopeOf } from '../../src/auth/acc
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { DamagedFileError } from '../../src/errors.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
 import { createJsonDocument } from '../../src/files/json-document.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -17,7 +18,7 @@ const reading = addAccount(two, 'user', 'eve', digestSecret('3'), 'read')
 
 describe('accountsDocument', () => {
   it('gives back what it was given, and nothing where there is no file', async (t) => {
-    const document = accountsDocument(await temporaryFolder(t))
+    const document = accountsDocument(dataPaths(await temporaryFolder(t)))
     assert.equal(await document.read(), undefined)
     await document.write(two)
     assert.deepEqual(await document.read(), two)
@@ -25,13 +26,13 @@ describe('accountsDocument', () => {
 
   it('keeps the scope of an account; an older file, which has none, means read and write', async (t) => {
     const folder = await temporaryFolder(t)
-    const document = accountsDocument(folder)
+    const document = accountsDocument(dataPaths(folder))
     await document.write(reading)
     assert.deepEqual(await document.read(), reading)
     const old = { name: 'eve', secret: digestSecret('3'), generation: 1 }
     const path = join(folder, dataFiles.accounts)
     const content = { lastGeneration: 1, users: [old], clients: [] }
-    await createJsonDocument(path, 'connbook accounts', (input) => input, '').write(content)
+    await createJsonDocument(path, 'connbook accounts', (input) => input, '', realFileSystem).write(content)
     assert.equal(
       scopeOf(findAccount((await document.read()) ?? noAccounts, 'user', 'eve') ?? assert.fail('no eve')),
       'read write',
@@ -66,17 +67,17 @@ describe('accountsDocument', () => {
     it(`refuses ${what}`, async (t) => {
       const folder = await temporaryFolder(t)
       const path = join(folder, dataFiles.accounts)
-      await createJsonDocument(path, 'connbook accounts', (input) => input, '').write(content)
-      await assert.rejects(accountsDocument(folder).read(), DamagedFileError)
+      await createJsonDocument(path, 'connbook accounts', (input) => input, '', realFileSystem).write(content)
+      await assert.rejects(accountsDocument(dataPaths(folder)).read(), DamagedFileError)
     })
   }
 
   it('refuses a file that was changed by hand, without telling what is in it', async (t) => {
     const folder = await temporaryFolder(t)
-    await accountsDocument(folder).write(two)
+    await accountsDocument(dataPaths(folder)).write(two)
     const path = join(folder, dataFiles.accounts)
     await writeFile(path, (await readFile(path, 'utf8')).replace('"admin"', '"root"'))
-    await assert.rejects(accountsDocument(folder).read(), (error) => {
+    await assert.rejects(accountsDocument(dataPaths(folder)).read(), (error) => {
       assert.ok(error instanceof DamagedFileError)
       assert.match(error.message, /checksum differs at byte 0; put it back/)
       return !error.message.includes('sha256:')

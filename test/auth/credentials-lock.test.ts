@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { lockFile } from '../../src/files/file-lock.ts'
 import { createFailingFiles } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -19,7 +19,7 @@ describe('withCredentialsLock', () => {
       '.other.0123456789ab.tmp',
     ]
     for (const name of names) await writeFile(join(folder, name), '')
-    await withCredentialsLock(folder, async () => {})
+    await withCredentialsLock(dataPaths(folder), async () => {})
     for (const name of names.slice(0, 2))
       await assert.rejects(readFile(join(folder, name)), { code: 'ENOENT' })
     for (const name of names.slice(2)) await readFile(join(folder, name))
@@ -27,8 +27,10 @@ describe('withCredentialsLock', () => {
 
   it('gives the lock back when the action fails', async (t) => {
     const folder = await temporaryFolder(t)
-    await assert.rejects(withCredentialsLock(folder, () => Promise.reject(new Error('made by the test'))))
-    assert.equal(await withCredentialsLock(folder, async () => 'done'), 'done')
+    await assert.rejects(
+      withCredentialsLock(dataPaths(folder), () => Promise.reject(new Error('made by the test'))),
+    )
+    assert.equal(await withCredentialsLock(dataPaths(folder), async () => 'done'), 'done')
   })
 
   it('waits for another holder, and lets the process go on meanwhile', async (t) => {
@@ -41,7 +43,7 @@ describe('withCredentialsLock', () => {
       if (operation === 'access' && ++tries === 2) resolve()
     }
     const done: string[] = []
-    const waiting = withCredentialsLock(folder, async () => done.push('this'), files)
+    const waiting = withCredentialsLock(dataPaths(folder, files), async () => done.push('this'))
     await triedAgain
     done.push('other')
     other?.release()

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { forgetInitialCredentials } from '../../src/auth/initial-credentials.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { holdLaterFor } from '../support/properties/hold-property.ts'
 import { createMemoryFiles } from '../support/properties/memory-files.ts'
 import { odd } from '../support/properties/spoilt.ts'
@@ -35,7 +35,7 @@ describe('the initial credentials', () => {
         const files = createMemoryFiles()
         const before = Buffer.from(text)
         files.contents.set(dataFiles.initialCredentials, before)
-        await forgetInitialCredentials('/data', kind, changed, files)
+        await forgetInitialCredentials(dataPaths('/data', files), kind, changed)
         const after = files.contents.get(dataFiles.initialCredentials)
         let input: Record<string, unknown> | undefined
         try {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { AccountKind } from '../../src/auth/accounts.ts'
 import { forgetInitialCredentials, writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const user = { username: 'admin', password: 'p' }
@@ -23,16 +23,16 @@ describe('writeInitialCredentials', () => {
     const folder = await temporaryFolder(t)
     const umask = process.umask(0)
     t.after(() => void process.umask(umask))
-    await writeInitialCredentials(folder, all)
+    await writeInitialCredentials(dataPaths(folder), all)
     assert.deepEqual(await readIn(folder), all)
     assert.equal((await stat(pathIn(folder))).mode & 0o777, 0o600)
   })
 
   it('writes no file for nothing, and removes the one of an interrupted start', async (t) => {
     const folder = await temporaryFolder(t)
-    await writeInitialCredentials(folder, {})
-    await writeInitialCredentials(folder, all)
-    await writeInitialCredentials(folder, {})
+    await writeInitialCredentials(dataPaths(folder), {})
+    await writeInitialCredentials(dataPaths(folder), all)
+    await writeInitialCredentials(dataPaths(folder), {})
     await assert.rejects(stat(pathIn(folder)), { code: 'ENOENT' })
   })
 })
@@ -49,26 +49,26 @@ describe('forgetInitialCredentials', () => {
   for (const [kind, name, before, after] of rows) {
     it(`leaves ${JSON.stringify(after)} of ${JSON.stringify(before)} for ${kind} ${name}`, async (t) => {
       const folder = await temporaryFolder(t)
-      await writeInitialCredentials(folder, before)
-      await forgetInitialCredentials(folder, kind, name)
+      await writeInitialCredentials(dataPaths(folder), before)
+      await forgetInitialCredentials(dataPaths(folder), kind, name)
       assert.deepEqual(await readIn(folder), after)
     })
   }
 
   it('removes the file when nothing is left in it', async (t) => {
     const folder = await temporaryFolder(t)
-    await writeInitialCredentials(folder, all)
-    await forgetInitialCredentials(folder, 'user', 'admin')
-    await forgetInitialCredentials(folder, 'client', 'default')
+    await writeInitialCredentials(dataPaths(folder), all)
+    await forgetInitialCredentials(dataPaths(folder), 'user', 'admin')
+    await forgetInitialCredentials(dataPaths(folder), 'client', 'default')
     await assert.rejects(stat(pathIn(folder)), { code: 'ENOENT' })
-    await forgetInitialCredentials(folder, 'client', 'default')
+    await forgetInitialCredentials(dataPaths(folder), 'client', 'default')
   })
 
   it('leaves alone what it does not understand', async (t) => {
     const folder = await temporaryFolder(t)
     for (const text of ['', '{', '[]', 'null']) {
       await writeFile(pathIn(folder), text)
-      await forgetInitialCredentials(folder, 'user', 'admin')
+      await forgetInitialCredentials(dataPaths(folder), 'user', 'admin')
       assert.equal(await readFile(pathIn(folder), 'utf8'), text)
     }
   })

@@ -112,7 +112,7 @@ describe('prepareKeys', () => {
     const folder = await openedFolder(t)
     const made = await prepare(folder, HOUR, false)
     const files = createFailingFiles()
-    assert.deepEqual(await prepareKeys(folder, true, HOUR, NOW, files), made)
+    assert.deepEqual(await prepareKeys({ ...folder, files }, true, HOUR, NOW), made)
     assert.deepEqual(
       files.calls.filter((call) => /^(open|rename) /.test(call)),
       [],
@@ -150,7 +150,7 @@ describe('prepareKeys', () => {
     const before = await readFile(folder.file(dataFiles.keys), 'utf8')
     const files = createFailingFiles()
     failOn(files, 'write', dataFiles.keys, 'ENOSPC')
-    await assert.rejects(prepareKeys(folder, true, 2 * HOUR, NOW, files), { code: 'ENOSPC' })
+    await assert.rejects(prepareKeys({ ...folder, files }, true, 2 * HOUR, NOW), { code: 'ENOSPC' })
     assert.equal(await readFile(folder.file(dataFiles.keys), 'utf8'), before)
   })
 })
@@ -169,7 +169,7 @@ describe('changeKeys', () => {
   it('lets no other change accounts or keys meanwhile', async (t) => {
     const folder = await openedFolder(t)
     await prepareKeys(folder, false, HOUR, NOW)
-    const take = () => takeLock(folder.path, dataFiles.accountsLock)
+    const take = () => takeLock(folder, dataFiles.accountsLock)
     let taken: FileLock | undefined
     await changeKeys(folder, async (keys) => {
       taken = await take()

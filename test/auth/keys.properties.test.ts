@@ -79,7 +79,7 @@ describe('signing keys', () => {
         input.length <= KEYS_MAX &&
         input.every(isKey) &&
         (input.length === 0 || !Object.hasOwn(input[0], 'until'))
-      const reading = readKeys(folder, true, files)
+      const reading = readKeys({ ...folder, files }, true)
       if (!isGood) {
         await assert.rejects(reading, DamagedFileError)
         return

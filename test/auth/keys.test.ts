@@ -15,7 +15,8 @@ const claims = { iss: 'connbook', sub: 'a', aud: 'api', iat: 0, exp: 1, jti: 'j'
 const key = (id: string, byte: number) => ({ id, secret: Buffer.alloc(32, byte).toString('base64url') })
 
 function writeKeys(folder: DataFolder, content: unknown): Promise<void> {
-  return createJsonDocument(folder.file(dataFiles.keys), 'connbook keys', (input) => input, '').write(content)
+  const path = folder.file(dataFiles.keys)
+  return createJsonDocument(path, 'connbook keys', (input) => input, '', folder.files).write(content)
 }
 
 function sign(keys: readonly StoredKey[]): string {

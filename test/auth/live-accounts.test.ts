@@ -12,6 +12,7 @@ import { dummyHash } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { writeAtomicFile } from '../../src/files/atomic-file.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
 import { CREDENTIALS_POLL_MS } from '../../src/limits.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -24,11 +25,11 @@ const two = addAccount(one, 'client', 'two', digestSecret('2'))
 async function setUp(t: TestContext, known: Accounts = one) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const folder = await openedFolder(t)
-  const document = accountsDocument(folder.path)
+  const document = accountsDocument(folder)
   await document.write(one)
   const log = createMemoryLog()
   const files = createFailingFiles()
-  const live = followAccounts(folder, known, log, files)
+  const live = followAccounts({ ...folder, files }, known, log)
   t.after(() => live.close())
   let changes = 0
   live.onChange(() => (changes += 1))
@@ -89,7 +90,7 @@ describe('followAccounts', () => {
   })
 
   const breakages: Record<string, [action: (path: string) => Promise<void>, event: string]> = {
-    damaged: [(path) => writeAtomicFile(path, '{'), 'accounts_not_taken_up'],
+    damaged: [(path) => writeAtomicFile(path, '{', realFileSystem), 'accounts_not_taken_up'],
     'a pipe': [(path) => replaceBy(path, (at) => execFileSync('mkfifo', [at])), 'accounts_not_taken_up'],
     'a folder': [(path) => replaceBy(path, (at) => mkdirSync(at)), 'accounts_not_taken_up'],
     missing: [(path) => unlink(path), 'accounts_missing'],

@@ -23,7 +23,7 @@ async function setUp(t: TestContext) {
   const keys = await prepareKeys(folder, false, HOUR, secondsOf(held.wall))
   const log = createMemoryLog()
   const files = createFailingFiles()
-  const live = followKeys(folder, keys, clock, log, files)
+  const live = followKeys({ ...folder, files }, keys, clock, log)
   t.after(() => live.close())
   const looks = () => files.calls.filter((call) => call.startsWith('stat ')).length
   return {

@@ -18,9 +18,9 @@ import { start } from '../support/service.ts'
 const HOUR_S = 3600
 
 async function setUp(t: TestContext) {
-  const folder = await openedFolder(t)
-  const clock = holdClock()
   const files = createFailingFiles()
+  const folder = { ...(await openedFolder(t)), files }
+  const clock = holdClock()
   const log = createMemoryLog()
   const path = folder.file(dataFiles.revocations)
   return {
@@ -29,7 +29,7 @@ async function setUp(t: TestContext) {
     folder,
     log,
     path,
-    open: (mustExist = false) => openRevocations(folder, { mustExist, log, files, makeClock: clock.make }),
+    open: (mustExist = false) => openRevocations(folder, { mustExist, log, makeClock: clock.make }),
     read: () => readFile(path, 'utf8'),
     /** Seconds since 1970, so many from now. */
     inSeconds: (seconds: number) => Math.floor(clock.wall / 1000) + seconds,
@@ -136,11 +136,11 @@ describe('Revocations', () => {
   })
 
   it('refuses a line with a member more as one of a newer connbook, and changes nothing', async (t) => {
-    const { folder, files, path } = await setUp(t)
+    const { folder, path } = await setUp(t)
     const line = { jti: 'a', exp: 1, account: 'x' }
     await writeFile(path, encodeJournalStart({ store: 's', after: 0 }, [line]).bytes)
     const before = await readFile(path)
-    await assert.rejects(checkRevocations(folder, true, files), (error) => {
+    await assert.rejects(checkRevocations(folder, true), (error) => {
       assert.match(
         String(error),
         /newer connbook: the member "account" of an ended credential .* at byte \d+; use the/,

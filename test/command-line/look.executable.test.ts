@@ -5,6 +5,7 @@ import { addAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { hashPassword } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
+import { dataPaths } from '../../src/files/data-folder.ts'
 import { runCommand } from '../support/command.ts'
 import { hasTerminals, startAtTerminal } from '../support/pseudo-terminal.ts'
 import { start } from '../support/service.ts'
@@ -31,7 +32,7 @@ describe('a list at a terminal', { skip: !hasTerminals && 'there is no script co
     let accounts = addAccount(noAccounts, 'user', 'admin', password)
     accounts = addAccount(accounts, 'user', 'night watch', password, 'read')
     accounts = addAccount(accounts, 'client', 'ci', digestSecret('generated'))
-    await accountsDocument(folder).write(accounts)
+    await accountsDocument(dataPaths(folder)).write(accounts)
     const users = ['user', 'list', '--data', folder]
     const rows = ['admin        read and write', 'night watch  read-only']
     assert.deepEqual(await linesAtTerminal(t, users), [`${BOLD}USER         MAY${NOT_BOLD}`, ...rows])

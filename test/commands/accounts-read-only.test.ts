@@ -8,7 +8,7 @@ import { addAccount, findAccount, noAccounts, scopeOf } from '../../src/auth/acc
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { dummyHash } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { getToken, logIn } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
@@ -22,11 +22,13 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 async function makeFolder(t: TestContext) {
   const folder = await temporaryFolder(t)
   const withUser = addAccount(noAccounts, 'user', 'admin', dummyHash)
-  await accountsDocument(folder).write(addAccount(withUser, 'client', 'script', digestSecret('generated')))
+  await accountsDocument(dataPaths(folder)).write(
+    addAccount(withUser, 'client', 'script', digestSecret('generated')),
+  )
   const run = (words: readonly string[], input = '') =>
     runCommand(words, { input, environment: { CONNBOOK_DATA: folder, CONNBOOK_READ_ONLY: 'true' } })
   const scopeIn = async (kind: 'user' | 'client', name: string) => {
-    const accounts = (await accountsDocument(folder).read()) ?? assert.fail('no accounts')
+    const accounts = (await accountsDocument(dataPaths(folder)).read()) ?? assert.fail('no accounts')
     return scopeOf(findAccount(accounts, kind, name) ?? assert.fail(`no ${name}`))
   }
   return { folder, run, scopeIn, text: () => readFile(join(folder, dataFiles.accounts), 'utf8') }
@@ -181,7 +183,10 @@ describe('--read-only', () => {
     assert.equal((await runCommand(['check', backup])).code, 0)
     const target = join(other, 'data')
     assert.equal((await runCommand(['restore', backup, '--data', target])).code, 0)
-    assert.deepEqual(await accountsDocument(target).read(), await accountsDocument(folder).read())
+    assert.deepEqual(
+      await accountsDocument(dataPaths(target)).read(),
+      await accountsDocument(dataPaths(folder)).read(),
+    )
     const service = await start(t, { folder: target })
     assert.deepEqual(await tryOut(service.url, await logIn(service.url, readingUser)), mayRead)
     assert.deepEqual(await tryOut(service.url, await getToken(service.url, readingClient)), mayRead)

@@ -8,7 +8,7 @@ import { addAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { hashPassword } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { runCommand } from '../support/command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -18,7 +18,9 @@ const passwordHash = await hashPassword('secret')
 async function makeFolder(t: TestContext) {
   const folder = await temporaryFolder(t)
   const withUser = addAccount(noAccounts, 'user', 'admin', passwordHash)
-  await accountsDocument(folder).write(addAccount(withUser, 'client', 'script', digestSecret('generated')))
+  await accountsDocument(dataPaths(folder)).write(
+    addAccount(withUser, 'client', 'script', digestSecret('generated')),
+  )
   const run = (words: string, input = '') => runCommand([...words.split(' '), '--data', folder], { input })
   return { folder, run, accountsText: () => readFile(join(folder, dataFiles.accounts), 'utf8') }
 }

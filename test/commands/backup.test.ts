@@ -18,7 +18,7 @@ import {
 import { join } from 'node:path'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { LINE_BYTES_MAX } from '../../src/limits.ts'
 import { runCommand } from '../support/command.ts'
 import { admin, client, start } from '../support/service.ts'
@@ -182,7 +182,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     const place = await temporaryFolder(t)
     await (await start(t, { folder })).stop()
     const account = { name: 'x'.repeat(LINE_BYTES_MAX), secret: 'sha256:', generation: 1 }
-    await accountsDocument(folder).write({ lastGeneration: 1, users: [account], clients: [] })
+    await accountsDocument(dataPaths(folder)).write({ lastGeneration: 1, users: [account], clients: [] })
     const { code, stderr } = await backup(join(place, 'target'), folder)
     assert.equal(code, 1)
     assert.match(

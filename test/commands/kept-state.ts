@@ -76,12 +76,12 @@ export async function copyOf({ folder }: UsedFolder, t: Lifetime): Promise<strin
 }
 
 /** Reads what a folder holds, as any program could, and checks that keys and revocations are whole. */
-export async function stateIn(path: string, files: FileSystem = realFileSystem): Promise<KeptState> {
-  const folder = dataPaths(path)
-  const { index } = await readStoreBeside(folder, true, files)
-  const accounts = (await accountsDocument(path, files).read()) ?? assert.fail('no accounts')
-  assert.equal((await readKeys(folder, true, files)).length, 1)
-  const revocations = await openJournalFile(folder.file(dataFiles.revocations), files, 'r')
+export async function stateIn(path: string, files?: FileSystem): Promise<KeptState> {
+  const folder = dataPaths(path, files)
+  const { index } = await readStoreBeside(folder, true)
+  const accounts = (await accountsDocument(folder).read()) ?? assert.fail('no accounts')
+  assert.equal((await readKeys(folder, true)).length, 1)
+  const revocations = await openJournalFile(folder.file(dataFiles.revocations), folder.files, 'r')
   assert.ok(revocations !== undefined, 'no revocations')
   try {
     await readRevocations(revocations, folder)

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { verifyPassword } from '../../src/auth/password.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A folder for `user add eve`, which tells whether a password is the one of `eve`. */
 export async function makePasswordFolder(t: Lifetime) {
   const folder = await temporaryFolder(t)
-  const document = accountsDocument(folder)
+  const document = accountsDocument(dataPaths(folder))
   await document.write(addAccount(noAccounts, 'client', 'script', 'sha256:'))
   return {
     folder,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { prepareExport } from '../../src/exchange/export.ts'
-import { findExportFormat } from '../../src/exchange/export-formats.ts'
+import { type ExportFormatName, exportFormats } from '../../src/exchange/export-formats.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
 import { hasControlCharacter, recordName } from '../support/properties/texts.ts'
 import { draft } from '../support/store.ts'
@@ -25,10 +25,8 @@ export interface Exported {
 
 /** Exports records as a whole. */
 export async function exported(format: string, records: readonly Configuration[]): Promise<Exported> {
-  const found = findExportFormat(format)
-  if (found === undefined) throw new Error(`there is no format ${format}`)
   const { bytes, count, leftOut, obstacles, pieces } = await prepareExport(
-    found,
+    exportFormats[format as ExportFormatName],
     () => records,
     Number.POSITIVE_INFINITY,
   )

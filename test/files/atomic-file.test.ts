@@ -9,6 +9,7 @@ import {
   sweepTemporaryFiles,
   writeAtomicFile,
 } from '../../src/files/atomic-file.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
 import { createFailingFiles, failOn, type Operation, systemError } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -22,7 +23,7 @@ async function fileWith(t: TestContext, text: string) {
 describe('an atomic file', () => {
   it('is there as a whole, private, and nothing else is', async (t) => {
     const { folder, path } = await fileWith(t, 'old and longer')
-    await writeAtomicFile(path, 'nöw')
+    await writeAtomicFile(path, 'nöw', realFileSystem)
     assert.equal(await readFile(path, 'utf8'), 'nöw')
     assert.equal((await stat(path)).mode & 0o777, 0o600)
     assert.deepEqual(await readdir(folder), ['file.json'])
@@ -46,7 +47,7 @@ describe('an atomic file', () => {
 
   it('shows only once it is committed, and not at all when given up', async (t) => {
     const { folder, path } = await fileWith(t, 'old')
-    const file = await openAtomicFile(path)
+    const file = await openAtomicFile(path, realFileSystem)
     for (const part of ['ö', Buffer.from('new'), '']) await file.write(part)
     assert.equal(file.size, 5)
     assert.equal(await readFile(path, 'utf8'), 'old')
@@ -54,7 +55,7 @@ describe('an atomic file', () => {
     await file.abort()
     assert.equal(await readFile(path, 'utf8'), 'önew')
 
-    const other = await openAtomicFile(path)
+    const other = await openAtomicFile(path, realFileSystem)
     await other.write('other')
     await other.abort()
     assert.equal(await readFile(path, 'utf8'), 'önew')
@@ -103,7 +104,7 @@ describe('an atomic file', () => {
     }
     await assert.rejects(writeAtomicFile(path, 'new', files), { code: 'EIO' })
     assert.equal((await readdir(folder)).length, 2)
-    await sweepTemporaryFiles(folder, ['file.json'])
+    await sweepTemporaryFiles(folder, ['file.json'], realFileSystem)
     assert.deepEqual(await readdir(folder), ['file.json'])
   })
 
@@ -139,7 +140,7 @@ describe('sweeping a folder', () => {
       'keys.json.0123456789ab.tmp',
     ]
     for (const name of [...left, ...others]) await writeFile(join(folder, name), '')
-    await sweepTemporaryFiles(folder, ['keys.json', 'journal.jsonl'])
+    await sweepTemporaryFiles(folder, ['keys.json', 'journal.jsonl'], realFileSystem)
     assert.deepEqual((await readdir(folder)).sort(), others.sort())
   })
 })
@@ -147,8 +148,8 @@ describe('sweeping a folder', () => {
 describe('removing a file', () => {
   it('does not mind that it is absent, and tells any other failure', async (t) => {
     const { folder, path, files } = await fileWith(t, 'old')
-    await removeIfPresent(path)
-    await removeIfPresent(path)
+    await removeIfPresent(path, realFileSystem)
+    await removeIfPresent(path, realFileSystem)
     assert.deepEqual(await readdir(folder), [])
     failOn(files, 'unlink', '', 'EACCES')
     await assert.rejects(removeIfPresent(path, files), { code: 'EACCES' })

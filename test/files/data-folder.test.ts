@@ -5,7 +5,7 @@ import { chmod, chown, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { FolderInUseError, FolderRefusedError } from '../../src/errors.ts'
-import { checkDataFolder, dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
+import { checkDataFolder, dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -182,7 +182,7 @@ describe('a folder that is open to others', () => {
       [file, 'chmod 600'],
     ] as const) {
       await chmod(broken, 0o755)
-      const { message } = await checkDataFolder(path).then(
+      const { message } = await checkDataFolder(dataPaths(path)).then(
         () => assert.fail('taken'),
         (error: Error) => error,
       )
@@ -204,7 +204,7 @@ describe('a folder that is open to others', () => {
     const path = await temporaryFolder(t)
     const files = createFailingFiles()
     failOn(files, 'readdir', '', 'EACCES')
-    await assert.rejects(checkDataFolder(path, files), refusal(path, 'it cannot be read (EACCES)'))
+    await assert.rejects(checkDataFolder(dataPaths(path, files)), refusal(path, 'it cannot be read (EACCES)'))
   })
 
   it('cannot be made where there is a file, or no permission', async (t) => {
@@ -255,7 +255,7 @@ describe('a data file', () => {
       }
       for (const bits of [0o600, 0o400]) {
         await chmod(file, bits)
-        await checkDataFolder(path)
+        await checkDataFolder(dataPaths(path))
       }
     }
   })

@@ -6,6 +6,7 @@ import { basename, join, relative } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { FolderRefusedError, systemCode } from '../../src/errors.ts'
 import { openDataFolder } from '../../src/files/data-folder.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
 import { finishReplacement, prepareReplacement } from '../../src/files/folder-replacement.ts'
 import { extent } from '../support/extent.ts'
 import { createFailingFiles, type FailingFiles, systemError } from '../support/failing-files.ts'
@@ -152,11 +153,11 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
 
   it('can be given up before it counts', async (t) => {
     const folder = await makeFolder(t)
-    const replacement = await prepareReplacement(folder)
+    const replacement = await prepareReplacement(folder, realFileSystem)
     await fill(replacement.path, fresh)
     await replacement.abort()
     assert.deepEqual(read(folder), { ...old, ...foreign })
-    assert.equal(await finishReplacement(folder, names), undefined)
+    assert.equal(await finishReplacement(folder, names, realFileSystem), undefined)
   })
 
   it('that root began and never gave to the owner of the folder stops nobody', async (t) => {
@@ -258,7 +259,7 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
   it('is completed later when the completion itself fails, whichever call it is', async (t) => {
     const prepared = await makeFolder(t)
     const before = read(prepared)
-    const replacement = await prepareReplacement(prepared)
+    const replacement = await prepareReplacement(prepared, realFileSystem)
     await fill(replacement.path, fresh)
     await replacement.commit()
     const committed = read(prepared)

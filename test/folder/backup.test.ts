@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
 import { checkTarget, takeBackup, writeToFile } from '../../src/folder/backup.ts'
 import { BACKUP_START } from '../../src/folder/backup-document.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
@@ -14,7 +15,9 @@ const never = new AbortController().signal
 
 describe('takeBackup', () => {
   it('takes all but the moment from the folder', async (t) => {
-    const { createdAt, store, revision, records, ...taken } = await takeBackup(await smallFolder(t))
+    const { createdAt, store, revision, records, ...taken } = await takeBackup(
+      dataPaths(await smallFolder(t)),
+    )
     const { lastId, count, accounts } = smallBackup
     assert.deepEqual(taken, { lastId, count, accounts })
     assert.deepEqual([...records], smallBackup.records)
@@ -24,9 +27,9 @@ describe('takeBackup', () => {
   it('refuses a folder whose accounts are damaged, and one that has none', async (t) => {
     const folder = await smallFolder(t)
     await writeFile(join(folder, dataFiles.accounts), '{}')
-    await assert.rejects(takeBackup(folder), { code: 'damaged_data' })
+    await assert.rejects(takeBackup(dataPaths(folder)), { code: 'damaged_data' })
     await rm(join(folder, dataFiles.accounts))
-    await assert.rejects(takeBackup(folder), { code: 'folder_refused' })
+    await assert.rejects(takeBackup(dataPaths(folder)), { code: 'folder_refused' })
   })
 })
 
@@ -35,7 +38,7 @@ describe('checkTarget', () => {
     const [place, folder] = [await temporaryFolder(t), await temporaryFolder(t)]
     await writeFile(join(place, 'empty'), '')
     await writeFile(join(place, 'old'), `${BACKUP_START}whatever`)
-    for (const name of ['new', 'empty', 'old']) await checkTarget(join(place, name), folder)
+    for (const name of ['new', 'empty', 'old']) await checkTarget(join(place, name), dataPaths(folder))
   })
 
   it('refuses a file that is no backup, a folder, a link, and any place in the data folder', async (t) => {
@@ -54,7 +57,7 @@ describe('checkTarget', () => {
       [join(folder, '..inner', 'new'), /it is in the data folder itself/],
     ] as const
     for (const [path, reason] of rows) {
-      await assert.rejects(checkTarget(path, folder), (error) => {
+      await assert.rejects(checkTarget(path, dataPaths(folder)), (error) => {
         assert.match(String(error), reason)
         return error instanceof Error && 'code' in error && error.code === 'backup_failed'
       })
@@ -64,7 +67,7 @@ describe('checkTarget', () => {
   it('takes a place beside the data folder, whatever its name begins with', async (t) => {
     const place = await temporaryFolder(t)
     await mkdir(join(place, 'data'))
-    await checkTarget(join(place, 'data.json'), join(place, 'data'))
+    await checkTarget(join(place, 'data.json'), dataPaths(join(place, 'data')))
   })
 })
 
@@ -92,7 +95,7 @@ describe('writeToFile', () => {
     const place = await temporaryFolder(t)
     const interruption = AbortSignal.abort('SIGINT')
     await assert.rejects(
-      writeToFile(join(place, 'a'), smallBackup, interruption),
+      writeToFile(join(place, 'a'), smallBackup, interruption, realFileSystem),
       /\(SIGINT\); what was there/,
     )
     assert.deepEqual(await readdir(place), [])
@@ -110,7 +113,7 @@ describe('writeToFile', () => {
       const moment = Date.now() / 1000 - minutes * 60
       await utimes(join(place, name), moment, moment)
     }
-    await writeToFile(join(place, 'a'), smallBackup, never)
+    await writeToFile(join(place, 'a'), smallBackup, never, realFileSystem)
     assert.deepEqual((await readdir(place)).sort(), [young, other, 'a'].sort())
   })
 
@@ -118,7 +121,7 @@ describe('writeToFile', () => {
     const folder = await temporaryFolder(t)
     await rm(folder, { recursive: true })
     await assert.rejects(
-      writeToFile(join(folder, 'a'), smallBackup, never),
+      writeToFile(join(folder, 'a'), smallBackup, never, realFileSystem),
       /\(ENOENT\).*; make its folder first$/,
     )
   })

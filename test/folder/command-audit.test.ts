@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { dataPaths } from '../../src/files/data-folder.ts'
 import { recordCommand, withCommandTrail } from '../../src/folder/command-audit.ts'
 import { AUDIT_FILE_BYTES_MAX } from '../../src/limits.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -18,7 +19,7 @@ async function setUp(t: TestContext) {
 describe('recordCommand', () => {
   it('adds what a command did, and the account of the machine that ran it', async (t) => {
     const { folder, path, shown, context } = await setUp(t)
-    await recordCommand(context, folder, 'user_added', 'user add', { account: 'x' })
+    await recordCommand(context, dataPaths(folder), 'user_added', 'user add', { account: 'x' })
     const { time, ...line } = JSON.parse(await readFile(path, 'utf8'))
     assert.deepEqual(line, {
       event: 'user_added',
@@ -32,7 +33,7 @@ describe('recordCommand', () => {
   it('says what keeps the line out, and does not fail', async (t) => {
     const { folder, path, shown, context } = await setUp(t)
     await mkdir(path)
-    await recordCommand(context, folder, 'user_added', 'user add')
+    await recordCommand(context, dataPaths(folder), 'user_added', 'user add')
     assert.equal(shown.length, 1)
     assert.match(shown[0] ?? '', / error audit_not_written reason=/)
   })
@@ -41,7 +42,7 @@ describe('recordCommand', () => {
     const { folder, path, context } = await setUp(t)
     await writeFile(path, '')
     await truncate(path, AUDIT_FILE_BYTES_MAX + 1)
-    await recordCommand(context, folder, 'user_added', 'user add')
+    await recordCommand(context, dataPaths(folder), 'user_added', 'user add')
     assert.deepEqual(await readdir(folder), ['audit.jsonl'])
   })
 })
@@ -49,7 +50,9 @@ describe('recordCommand', () => {
 describe('withCommandTrail', () => {
   it('says what goes wrong within, and does not fail', async (t) => {
     const { folder, shown, context } = await setUp(t)
-    await withCommandTrail(context, folder, 'import', () => Promise.reject(new Error('made by the test')))
+    await withCommandTrail(context, dataPaths(folder), 'import', () =>
+      Promise.reject(new Error('made by the test')),
+    )
     assert.match(shown.join(''), /made by the test/)
   })
 })

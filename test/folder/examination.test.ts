@@ -4,7 +4,6 @@ import { appendFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
-import { realFileSystem } from '../../src/files/file-system.ts'
 import { examineFolder } from '../../src/folder/examination.ts'
 import { replaceState } from '../../src/folder/restore.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -12,7 +11,7 @@ import { smallBackup, smallFolder } from './small-backup.ts'
 
 /** What is said of each file, and which are damaged. */
 async function examined(folder: string) {
-  const { findings } = await examineFolder(dataPaths(folder), realFileSystem)
+  const { findings } = await examineFolder(dataPaths(folder))
   return {
     said: Object.fromEntries(findings.map(({ name, words }) => [name, words])),
     damaged: findings.filter(({ isDamage }) => isDamage).map(({ name }) => name),
@@ -42,7 +41,7 @@ describe('examineFolder', () => {
 
   it('looks at the secrets of a folder without records, too', async (t) => {
     const folder = await temporaryFolder(t)
-    await replaceState(folder, { ...smallBackup, revision: 0, lastId: 0, count: 0, records: [] })
+    await replaceState(dataPaths(folder), { ...smallBackup, revision: 0, lastId: 0, count: 0, records: [] })
     await rm(join(folder, dataFiles.keys))
     assert.deepEqual((await examined(folder)).damaged, [dataFiles.keys])
   })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
 import { takeBackup } from '../../src/folder/backup.ts'
 import { replaceState } from '../../src/folder/restore.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
@@ -17,8 +17,8 @@ const keysOf = (folder: string) => readFile(join(folder, dataFiles.keys), 'utf8'
 describe('replaceState', () => {
   it('fills an empty folder, and keeps nothing aside', async (t) => {
     const folder = await temporaryFolder(t)
-    assert.equal(await replaceState(folder, smallBackup), undefined)
-    assert.deepEqual((await takeBackup(folder)).accounts, smallBackup.accounts)
+    assert.equal(await replaceState(dataPaths(folder), smallBackup), undefined)
+    assert.deepEqual((await takeBackup(dataPaths(folder))).accounts, smallBackup.accounts)
     const { store } = await openStore(t, folder, { mustExist: true })
     assert.deepEqual(names(store), ['c', 'e'])
   })
@@ -27,8 +27,8 @@ describe('replaceState', () => {
     const folder = await smallFolder(t)
     const keys = await keysOf(folder)
     await writeFile(join(folder, 'notes'), 'mine')
-    const aside = (await replaceState(folder, other)) ?? assert.fail('nothing is aside')
-    assert.equal((await takeBackup(folder)).count, 1)
+    const aside = (await replaceState(dataPaths(folder), other)) ?? assert.fail('nothing is aside')
+    assert.equal((await takeBackup(dataPaths(folder))).count, 1)
     assert.notEqual(await keysOf(folder), keys)
     assert.equal(await keysOf(aside), keys)
     assert.equal(await readFile(join(folder, 'notes'), 'utf8'), 'mine')
@@ -40,7 +40,7 @@ describe('replaceState', () => {
     for (const name of [dataFiles.journal, dataFiles.revocations, dataFiles.keys, dataFiles.accounts]) {
       const files = createFailingFiles()
       failOn(files, 'write', name.slice(0, 7), 'ENOSPC', Number.POSITIVE_INFINITY)
-      await assert.rejects(replaceState(folder, other, files), (error) => {
+      await assert.rejects(replaceState(dataPaths(folder, files), other), (error) => {
         assert.match(
           String(error),
           /\(ENOSPC\); nothing has changed; see whether the disk works and has room$/,
@@ -56,13 +56,13 @@ describe('replaceState', () => {
     const folder = await smallFolder(t)
     const files = createFailingFiles()
     failOn(files, 'rename', join(folder, dataFiles.accounts), 'EIO')
-    await assert.rejects(replaceState(folder, other, files), {
+    await assert.rejects(replaceState(dataPaths(folder, files), other), {
       code: 'restore_incomplete',
       message: `The restore to "${folder}" is not complete (EIO); start connbook, which completes it`,
     })
     const opened = await openDataFolder(folder)
     await opened.release()
     assert.notEqual(opened.completedRestore, undefined)
-    assert.equal((await takeBackup(folder)).count, 1)
+    assert.equal((await takeBackup(dataPaths(folder))).count, 1)
   })
 })

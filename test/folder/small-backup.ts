@@ -1,5 +1,6 @@
 import { addAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
+import { dataPaths } from '../../src/files/data-folder.ts'
 import type { Backup } from '../../src/folder/backup-document.ts'
 import { replaceState } from '../../src/folder/restore.ts'
 import { Configuration } from '../../src/store/configuration.ts'
@@ -22,6 +23,6 @@ export const smallBackup: Backup & { readonly records: readonly Configuration[] 
 /** A data folder with the state of `smallBackup`. */
 export async function smallFolder(t: Lifetime): Promise<string> {
   const folder = await temporaryFolder(t)
-  await replaceState(folder, smallBackup)
+  await replaceState(dataPaths(folder), smallBackup)
   return folder
 }

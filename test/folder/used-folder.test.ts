@@ -4,7 +4,7 @@ import { mkdir, rmdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { FolderRefusedError } from '../../src/errors.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { readBetweenRestores } from '../../src/folder/used-folder.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -19,8 +19,8 @@ describe('readBetweenRestores', () => {
       if (reads === 1) await utimes(keys, 1, 1)
       return reads
     }
-    assert.equal(await readBetweenRestores(folder, read), 2)
-    assert.equal(await readBetweenRestores(folder, read), 3)
+    assert.equal(await readBetweenRestores(dataPaths(folder), read), 2)
+    assert.equal(await readBetweenRestores(dataPaths(folder), read), 3)
   })
 
   it('gives up when that never ends, and while a restore is going on', async (t) => {
@@ -32,11 +32,11 @@ describe('readBetweenRestores', () => {
       reads += 1
       await utimes(keys, reads, reads)
     }
-    await assert.rejects(readBetweenRestores(folder, read), FolderRefusedError)
+    await assert.rejects(readBetweenRestores(dataPaths(folder), read), FolderRefusedError)
     const restore = join(folder, 'restore-20260101T000000Z-012345.begun')
     const before = reads
     await mkdir(restore)
-    await assert.rejects(readBetweenRestores(folder, read), FolderRefusedError)
+    await assert.rejects(readBetweenRestores(dataPaths(folder), read), FolderRefusedError)
     assert.equal(reads, before)
     await rmdir(restore)
   })

@@ -23,12 +23,14 @@ async function measuredStore(t: TestContext, snapshotBytesMin?: number) {
   t.after(() => folder.release())
   const files = createFailingFiles()
   const log = createMemoryLog()
-  const store = await openConfigurationStore(folder, {
-    mustExist: false,
-    log,
-    files,
-    ...(snapshotBytesMin === undefined ? {} : { snapshotBytesMin }),
-  })
+  const store = await openConfigurationStore(
+    { ...folder, files },
+    {
+      mustExist: false,
+      log,
+      ...(snapshotBytesMin === undefined ? {} : { snapshotBytesMin }),
+    },
+  )
   t.after(() => store.close())
   const read = () => new Samples(formatMetrics(storeMetrics(store, () => store.isWritable)))
   return { path, files, log, store, read }

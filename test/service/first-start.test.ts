@@ -8,7 +8,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
 import { newKeysCommand } from '../../src/auth/keys.ts'
 import { DamagedFileError, InvalidInputError, UsageError } from '../../src/errors.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { createFirstAccounts, givenVariables, welcome } from '../../src/service/first-start.ts'
 import { logIn } from '../support/api.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
@@ -237,7 +237,7 @@ describe('a first start that was interrupted', () => {
 
   it('leaves no credentials behind that do not work', async (t) => {
     const folder = await temporaryFolder(t)
-    await writeInitialCredentials(folder, { username: 'admin', password: 'never stored' })
+    await writeInitialCredentials(dataPaths(folder), { username: 'admin', password: 'never stored' })
     await start(t, { folder, environment: firstStartEnvironment })
     await assert.rejects(access(join(folder, dataFiles.initialCredentials)), { code: 'ENOENT' })
   })

@@ -102,7 +102,11 @@ describe('a start that fails', () => {
 describe('a service that stops', () => {
   it('gives the folder back also when something cannot be put away, and says what', async (t) => {
     const folder = await temporaryFolder(t)
-    const { options } = parseCommandLine(['--host', '127.0.0.1', '--port', '0', '--data', folder], {}, serverFlags)
+    const { options } = parseCommandLine(
+      ['--host', '127.0.0.1', '--port', '0', '--data', folder],
+      {},
+      serverFlags,
+    )
     const environment = firstStartEnvironment
     const real = createFailingFiles()
     const files = {

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { changesBetween } from '../../src/audit/changed-records.ts'
-import { findExportFormat } from '../../src/exchange/export-formats.ts'
+import { exportFormats } from '../../src/exchange/export-formats.ts'
 import { createImportReader } from '../../src/exchange/import-reader.ts'
 import { encodeChange, parseChange } from '../../src/store/change.ts'
 import {
@@ -42,7 +42,7 @@ describe('the table of fields', () => {
 
   it('has no field that a CSV or a JSON file loses on its way out and back', () => {
     for (const format of ['csv', 'json'] as const) {
-      const { start = '', encode, end = '' } = findExportFormat(format) ?? assert.fail(format)
+      const { start = '', encode, end = '' } = exportFormats[format]
       const reader = createImportReader(format, 1)
       reader.read(Buffer.from(start + encode(record) + end))
       assert.deepEqual(reader.end(), { drafts: [sample(0)], faults: [], faultCount: 0 })

@@ -1,5 +1,6 @@
 import { cp } from 'node:fs/promises'
 import { writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
+import { dataPaths } from '../../src/files/data-folder.ts'
 import { startedFolder } from './started-folder.ts'
 import type { Lifetime } from './temporary-folder.ts'
 
@@ -16,5 +17,5 @@ export async function makeInitialFolder(t: Lifetime, path: string): Promise<void
   const user = { name: initial.username, secret: initial.password }
   const client = { name: initial.client_id, secret: initial.client_secret }
   await cp(await startedFolder(t, user, client), path, { recursive: true })
-  await writeInitialCredentials(path, initial)
+  await writeInitialCredentials(dataPaths(path), initial)
 }

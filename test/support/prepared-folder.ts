@@ -6,7 +6,7 @@ import { addAccount } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
-import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
 import { isObject } from '../../src/json.ts'
 import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
@@ -241,7 +241,10 @@ async function compact(
 ): Promise<void> {
   const opened = await openDataFolder(folder)
   const log = createMemoryLog()
-  const store = await openConfigurationStore(opened, { mustExist: true, log, files, snapshotBytesMin: 1 })
+  const store = await openConfigurationStore(
+    { ...opened, files },
+    { mustExist: true, log, snapshotBytesMin: 1 },
+  )
   await meanwhile(store)
   await store.close()
   opened.release()
@@ -249,8 +252,9 @@ async function compact(
 }
 
 async function addClient(folder: string): Promise<void> {
-  const document = accountsDocument(folder)
-  await withCredentialsLock(folder, async () => {
+  const paths = dataPaths(folder)
+  const document = accountsDocument(paths)
+  await withCredentialsLock(paths, async () => {
     const accounts = (await document.read()) ?? assert.fail('no accounts')
     await document.write(addAccount(accounts, 'client', 'second', digestSecret(generateSecret())))
   })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { addAccount } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
+import { dataPaths } from '../../src/files/data-folder.ts'
 import { usedFolder } from './service.ts'
 import { cheapHashOf } from './started-folder.ts'
 import type { Lifetime } from './temporary-folder.ts'
@@ -13,7 +14,7 @@ export const readingClient = { client_id: 'viewer', client_secret: generateSecre
 /** A data folder as a first start leaves it, with the read-only accounts beside the first ones. */
 export async function folderWithReaders(t: Lifetime): Promise<string> {
   const folder = await usedFolder(t)
-  const document = accountsDocument(folder)
+  const document = accountsDocument(dataPaths(folder))
   const first = (await document.read()) ?? assert.fail('no accounts')
   const { username, password } = readingUser
   const { client_id, client_secret } = readingClient

@@ -29,7 +29,7 @@ export async function startedFolder(
     await prepareKeys(folder, false, 1, Math.floor(Date.now() / 1000))
     await (await openConfigurationStore(folder, { mustExist: false, log })).close()
     const withUser = addAccount(noAccounts, 'user', user.name, await cheapHashOf(user.secret))
-    await accountsDocument(path).write(
+    await accountsDocument(folder).write(
       addAccount(withUser, 'client', client.name, await cheapHashOf(client.secret)),
     )
   } finally {

@@ -26,10 +26,9 @@ export async function openStore(
   const folder = await openDataFolder(path)
   const log = createMemoryLog()
   try {
-    const store = await openConfigurationStore(folder, {
+    const store = await openConfigurationStore(files ? { ...folder, files } : folder, {
       mustExist,
       log,
-      ...(files ? { files } : {}),
       ...(snapshotBytesMin === undefined ? {} : { snapshotBytesMin }),
     })
     const close = async () => {

@@ -1,6 +1,5 @@
 import { removeIfPresent } from '../../files/atomic-file.ts'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
-import type { FileSystem } from '../../files/file-system.ts'
 import { Journal } from '../../journal/journal.ts'
 import type { JournalPosition } from '../../journal/journal-file.ts'
 import type { Log } from '../../log.ts'
@@ -25,7 +24,6 @@ export function createFileChangeLog(
   { index, store, position, snapshot, oldJournal }: Recovered,
   folder: DataPaths,
   log: Log,
-  files: FileSystem,
   snapshotBytesMin: number,
   owner: ChangeLogOwner,
 ): ChangeLog {
@@ -48,7 +46,7 @@ export function createFileChangeLog(
       recover,
     },
     log,
-    files,
+    folder.files,
   )
   compactIfDue()
   return {
@@ -103,7 +101,7 @@ export function createFileChangeLog(
     const beganMs = performance.now()
     const { revision, lastId, count } = index
     const path = folder.file(dataFiles.snapshot)
-    const bytes = await writeSnapshot(path, { store, revision, lastId, count }, index.freeze(), files)
+    const bytes = await writeSnapshot(path, { store, revision, lastId, count }, index.freeze(), folder.files)
     snapshotDueBytes = Math.max(snapshotBytesMin, bytes)
     snapshots.written += 1
     snapshots.last = { atMs: Date.now(), seconds: (performance.now() - beganMs) / 1000 }
@@ -111,7 +109,7 @@ export function createFileChangeLog(
   }
 
   async function dropOldJournal() {
-    await removeIfPresent(folder.file(dataFiles.journalOld), files)
+    await removeIfPresent(folder.file(dataFiles.journalOld), folder.files)
     hasOldJournal = false
   }
 }

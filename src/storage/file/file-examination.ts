@@ -1,6 +1,5 @@
 import { basename } from 'node:path'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
-import type { FileSystem } from '../../files/file-system.ts'
 import { openJournalFile } from '../../journal/journal-file.ts'
 import { parseChange } from '../../store/change.ts'
 import { counted } from '../../text.ts'
@@ -10,18 +9,14 @@ import { openSnapshot } from './snapshot.ts'
 import { type ReadJournal, readStoreBeside, type StoredState } from './store-files.ts'
 
 /** See `RecordStorage.examine`. */
-export async function examineStoreFiles(
-  folder: DataPaths,
-  mustExist: boolean,
-  files: FileSystem,
-): Promise<RecordsExamination> {
+export async function examineStoreFiles(folder: DataPaths, mustExist: boolean): Promise<RecordsExamination> {
   try {
-    const stored = await readStoreBeside(folder, mustExist, files)
+    const stored = await readStoreBeside(folder, mustExist)
     return { findings: describeState(stored), stored }
   } catch (error) {
     const { path, words, isNewer } = asDamage(error)
     const name = basename(path)
-    const others = await examineAlone(folder, name, files)
+    const others = await examineAlone(folder, name)
     return { findings: [{ name, words, isDamage: true, isNewer }, ...others], stored: undefined }
   }
 }
@@ -43,14 +38,14 @@ function describeJournal({ file, end }: ReadJournal): string {
 }
 
 /** Reads every file but `damaged` by itself, because the files cannot be read together. */
-async function examineAlone(folder: DataPaths, damaged: string, files: FileSystem): Promise<Finding[]> {
+async function examineAlone(folder: DataPaths, damaged: string): Promise<Finding[]> {
   const readAlone = (name: typeof dataFiles.journal | typeof dataFiles.journalOld) =>
     examine(name, async () => {
-      const file = await openJournalFile(folder.file(name), files, 'r')
+      const file = await openJournalFile(folder.file(name), folder.files, 'r')
       return file && wordsFor(file, () => file.read(parseChange))
     })
   const snapshot = await examine(dataFiles.snapshot, async () => {
-    const file = await openSnapshot(folder.file(dataFiles.snapshot), files)
+    const file = await openSnapshot(folder.file(dataFiles.snapshot), folder.files)
     return file && wordsFor(file, () => file.read(() => {}))
   })
   const journals = [...(await readAlone(dataFiles.journalOld)), ...(await readAlone(dataFiles.journal))]

@@ -1,5 +1,5 @@
 import type { Journal } from '../../journal/journal.ts'
-import type { Family } from '../../metrics/family.ts'
+import { counter, type Family, gauge } from '../../metrics/family.ts'
 import type { Change } from '../../store/change.ts'
 
 /** Counted since the start. */
@@ -13,24 +13,21 @@ export interface SnapshotActivity {
 export function fileMetrics(journal: Journal<Change>, snapshots: Readonly<SnapshotActivity>): Family[] {
   const { activity } = journal
   return [
-    {
-      name: 'connbook_journal_bytes',
-      help: 'Size of the journal of changes, which begins anew with each snapshot.',
-      type: 'gauge',
-      samples: () => [{ value: journal.size }],
-    },
-    {
-      name: 'connbook_journal_changes_total',
-      help: 'Changes of records that were written to the journal and synced.',
-      type: 'counter',
-      samples: () => [{ value: activity.changes.value }],
-    },
-    {
-      name: 'connbook_journal_frames_total',
-      help: 'Groups of changes that went to disk together.',
-      type: 'counter',
-      samples: () => [{ value: activity.frames.value }],
-    },
+    gauge(
+      'connbook_journal_bytes',
+      'Size of the journal of changes, which begins anew with each snapshot.',
+      () => journal.size,
+    ),
+    counter(
+      'connbook_journal_changes_total',
+      'Changes of records that were written to the journal and synced.',
+      () => activity.changes.value,
+    ),
+    counter(
+      'connbook_journal_frames_total',
+      'Groups of changes that went to disk together.',
+      () => activity.frames.value,
+    ),
     {
       name: 'connbook_journal_fsync_duration_seconds',
       help: 'How long the disk took to sync such a group.',
@@ -46,17 +43,15 @@ export function fileMetrics(journal: Journal<Change>, snapshots: Readonly<Snapsh
         { labels: { outcome: 'failed' }, value: snapshots.failed },
       ],
     },
-    {
-      name: 'connbook_snapshot_last_timestamp_seconds',
-      help: 'When the last snapshot of this process was complete, in seconds since 1970.',
-      type: 'gauge',
-      samples: () => (snapshots.last === undefined ? [] : [{ value: snapshots.last.atMs / 1000 }]),
-    },
-    {
-      name: 'connbook_snapshot_last_duration_seconds',
-      help: 'How long the last snapshot of this process took.',
-      type: 'gauge',
-      samples: () => (snapshots.last === undefined ? [] : [{ value: snapshots.last.seconds }]),
-    },
+    gauge(
+      'connbook_snapshot_last_timestamp_seconds',
+      'When the last snapshot of this process was complete, in seconds since 1970.',
+      () => snapshots.last && snapshots.last.atMs / 1000,
+    ),
+    gauge(
+      'connbook_snapshot_last_duration_seconds',
+      'How long the last snapshot of this process took.',
+      () => snapshots.last?.seconds,
+    ),
   ]
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DamagedFileError } from '../../errors.ts'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
-import { type FileSystem, realFileSystem } from '../../files/file-system.ts'
 import { createJournalFile, openJournalFile } from '../../journal/journal-file.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../limits.ts'
 import type { Log } from '../../log.ts'
@@ -12,15 +11,15 @@ import { examineStoreFiles } from './file-examination.ts'
 import { writeSnapshot } from './snapshot.ts'
 import { openStoreFiles, readStoreBeside, readStoreFiles } from './store-files.ts'
 
-export function fileStorage(folder: DataPaths, files = realFileSystem): RecordStorage {
+export function fileStorage(folder: DataPaths): RecordStorage {
   return {
-    read: (mustExist) => readStoreBeside(folder, mustExist, files),
-    examine: (mustExist) => examineStoreFiles(folder, mustExist, files),
+    read: (mustExist) => readStoreBeside(folder, mustExist),
+    examine: (mustExist) => examineStoreFiles(folder, mustExist),
     async create({ records, revision, lastId, count }) {
       const store = createStoreId()
       const header = { store, revision, lastId, count }
-      await writeSnapshot(folder.file(dataFiles.snapshot), header, records, files)
-      await createJournalFile(folder.file(dataFiles.journal), { store, after: revision }, files)
+      await writeSnapshot(folder.file(dataFiles.snapshot), header, records, folder.files)
+      await createJournalFile(folder.file(dataFiles.journal), { store, after: revision }, folder.files)
     },
   }
 }
@@ -39,22 +38,21 @@ export async function openConfigurationStore(
   {
     mustExist,
     log,
-    files = realFileSystem,
     snapshotBytesMin = SNAPSHOT_JOURNAL_BYTES_MIN,
-  }: { mustExist: boolean; log: Log; files?: FileSystem; snapshotBytesMin?: number },
+  }: { mustExist: boolean; log: Log; snapshotBytesMin?: number },
 ): Promise<ConfigurationStore> {
-  const opened = await openStoreFiles(folder, files, 'r+')
+  const opened = await openStoreFiles(folder, 'r+')
   try {
     const state = await readStoreFiles(opened, folder, mustExist)
     const { store = createStoreId(), index, oldJournal } = state
     await oldJournal?.file.cut(oldJournal.end, log)
-    const journal = state.journal ?? (await createJournal(folder, store, index.revision, files))
+    const journal = state.journal ?? (await createJournal(folder, store, index.revision))
     const position = await journal.file.cut(journal.end, log)
     await opened.snapshot?.close()
     await opened.oldJournal?.close()
     const recovered = { ...state, store, position }
     return new ConfigurationStore(index, (owner) =>
-      createFileChangeLog(recovered, folder, log, files, snapshotBytesMin, owner),
+      createFileChangeLog(recovered, folder, log, snapshotBytesMin, owner),
     )
   } catch (error) {
     await opened.close()
@@ -62,10 +60,10 @@ export async function openConfigurationStore(
   }
 }
 
-async function createJournal(folder: DataPaths, store: string, after: number, files: FileSystem) {
+async function createJournal(folder: DataPaths, store: string, after: number) {
   const path = folder.file(dataFiles.journal)
-  await createJournalFile(path, { store, after }, files)
-  const file = await openJournalFile(path, files)
+  await createJournalFile(path, { store, after }, folder.files)
+  const file = await openJournalFile(path, folder.files)
   if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
   return { file, end: await file.read(() => {}) }
 }

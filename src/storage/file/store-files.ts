@@ -1,6 +1,6 @@
 import { ConnbookError, DamagedFileError, ifPresent, RESTORE_ADVICE } from '../../errors.ts'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
-import type { FileSystem, OpenFile } from '../../files/file-system.ts'
+import type { OpenFile } from '../../files/file-system.ts'
 import { checkStore, type JournalFile, openJournalFile } from '../../journal/journal-file.ts'
 import type { JournalEnd } from '../../journal/journal-reader.ts'
 import { parseChange } from '../../store/change.ts'
@@ -40,17 +40,13 @@ export class StoreChangingError extends ConnbookError {
 }
 
 /** @param flags For the journals: `r` when another process may be writing. */
-export async function openStoreFiles(
-  folder: DataPaths,
-  files: FileSystem,
-  flags: 'r' | 'r+',
-): Promise<StoreFiles> {
+export async function openStoreFiles(folder: DataPaths, flags: 'r' | 'r+'): Promise<StoreFiles> {
   await using opened = new AsyncDisposableStack()
   const closing = <File extends SnapshotFile | JournalFile>(file: File | undefined) =>
     opened.adopt(file, (file) => file?.close())
-  const snapshot = closing(await openSnapshot(folder.file(dataFiles.snapshot), files))
-  const oldJournal = closing(await openJournalFile(folder.file(dataFiles.journalOld), files, flags))
-  const journal = closing(await openJournalFile(folder.file(dataFiles.journal), files, flags))
+  const snapshot = closing(await openSnapshot(folder.file(dataFiles.snapshot), folder.files))
+  const oldJournal = closing(await openJournalFile(folder.file(dataFiles.journalOld), folder.files, flags))
+  const journal = closing(await openJournalFile(folder.file(dataFiles.journal), folder.files, flags))
   const kept = opened.move()
   return { snapshot, oldJournal, journal, close: () => kept.disposeAsync() }
 }
@@ -110,18 +106,14 @@ export async function readStoreFiles(
 }
 
 /** See `RecordStorage.read`. */
-export async function readStoreBeside(
-  folder: DataPaths,
-  mustExist: boolean,
-  files: FileSystem,
-): Promise<StoredState> {
+export async function readStoreBeside(folder: DataPaths, mustExist: boolean): Promise<StoredState> {
   let readings = 0
   for (let opening = 1; opening <= OPENINGS_MAX; opening++) {
-    const opened = await openStoreFiles(folder, files, 'r')
+    const opened = await openStoreFiles(folder, 'r')
     try {
       const before = await sizeAndTimeOf(opened.journal?.file)
       // All these files were in place at one moment, so together they are a state that a crash could leave.
-      if (!(await areInPlace(opened, folder, files))) continue
+      if (!(await areInPlace(opened, folder))) continue
       readings++
       try {
         return await readStoreFiles(opened, folder, mustExist)
@@ -143,7 +135,7 @@ export async function readStoreBeside(
  * Whether the paths still name the opened files. Checks the snapshot last, although it was opened first: while it is
  * the same, no old journal can have come and gone.
  */
-async function areInPlace(opened: StoreFiles, folder: DataPaths, files: FileSystem): Promise<boolean> {
+async function areInPlace(opened: StoreFiles, folder: DataPaths) {
   const places = [
     [folder.file(dataFiles.journalOld), opened.oldJournal?.file],
     [folder.file(dataFiles.journal), opened.journal?.file],
@@ -151,7 +143,7 @@ async function areInPlace(opened: StoreFiles, folder: DataPaths, files: FileSyst
   ] as const
   for (const [path, file] of places) {
     const held = await file?.stat()
-    const named = await ifPresent(files.stat(path))
+    const named = await ifPresent(folder.files.stat(path))
     if (held?.ino !== named?.ino || held?.dev !== named?.dev) return false
   }
   return true

@@ -6,7 +6,7 @@ import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
-import { checkDataFolder, dataFiles, openDataFolder } from '../../../src/files/data-folder.ts'
+import { checkDataFolder, dataFiles, dataPaths, openDataFolder } from '../../../src/files/data-folder.ts'
 import { realFileSystem } from '../../../src/files/file-system.ts'
 import { readBackup } from '../../../src/folder/backup-document.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
@@ -118,7 +118,7 @@ describe('connbook backup beside a server that is written to', () => {
     files.before = async (operation, path) => {
       if (operation === 'lstat' && path.endsWith(dataFiles.journalOld)) await rm(path)
     }
-    await checkDataFolder(folder, files)
+    await checkDataFolder(dataPaths(folder, files))
     assert.ok(!(await readdir(folder)).includes(dataFiles.journalOld))
   })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { cp, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
-import { openDataFolder } from '../../../src/files/data-folder.ts'
+import { dataPaths, openDataFolder } from '../../../src/files/data-folder.ts'
 import { realFileSystem } from '../../../src/files/file-system.ts'
 import { readBackup } from '../../../src/folder/backup-document.ts'
 import { RestoreFailedError, RestoreIncompleteError, replaceState } from '../../../src/folder/restore.ts'
@@ -176,7 +176,7 @@ describe('connbook restore on a disk that is full or fails', () => {
         at = `${failing}: ${operation} ${relative(folder, path)}`
         throw systemError('EIO', path)
       }
-      const isDone = await replaceState(folder, backup, files).then(
+      const isDone = await replaceState(dataPaths(folder, files), backup).then(
         () => true,
         (error: unknown) => {
           assert.ok(

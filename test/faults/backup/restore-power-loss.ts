@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { stateFiles } from '../../../src/files/data-folder.ts'
+import { dataPaths, stateFiles } from '../../../src/files/data-folder.ts'
 import { realFileSystem } from '../../../src/files/file-system.ts'
 import { finishReplacement, sweepReplacements } from '../../../src/files/folder-replacement.ts'
 import { type Backup, readBackup } from '../../../src/folder/backup-document.ts'
@@ -78,7 +78,7 @@ export async function losePowerAt(
 
 async function restoreOn(disk: VolatileDisk, { backup }: RestoreScene, options: VolatileFilesOptions) {
   const files = createVolatileFiles(disk, options)
-  return { isDone: await untilDeath(files, () => replaceState(FOLDER, backup, files)) }
+  return { isDone: await untilDeath(files, () => replaceState(dataPaths(FOLDER, files), backup)) }
 }
 
 /** What every opening of the folder does. */

@@ -35,7 +35,7 @@ export const revocationsSubject: Subject<RevocationRequest, RevocationsState> = 
 
     /** Each start finds the clock of the machine set back. */
     const open = (files: FileSystem, clock: HeldClock) =>
-      openRevocations(lifeFolder, { mustExist: wasOpen, log: silentLog, files, makeClock: clock.make })
+      openRevocations({ ...lifeFolder, files }, { mustExist: wasOpen, log: silentLog, makeClock: clock.make })
     return {
       async open(files, seen) {
         const clock = holdClock()

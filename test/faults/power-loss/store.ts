@@ -57,8 +57,8 @@ export const storeSubject: Subject<ChangeRequest, StoreState> = {
     let { id } = state
 
     async function open(files: FileSystem, snapshotBytesMin: number) {
-      const options = { mustExist: id !== undefined, log: silentLog, files, snapshotBytesMin }
-      const store = await openConfigurationStore(lifeFolder, options)
+      const options = { mustExist: id !== undefined, log: silentLog, snapshotBytesMin }
+      const store = await openConfigurationStore({ ...lifeFolder, files }, options)
       if (id !== undefined) assert.equal(store.id, id)
       return store
     }

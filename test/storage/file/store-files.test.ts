@@ -22,7 +22,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 const CALLS_APART_MAX = extent({ quick: 5, full: Number.POSITIVE_INFINITY })
 
 async function recordsBeside(folder: string, files = realFileSystem) {
-  const { index } = await readStoreBeside(dataPaths(folder), true, files)
+  const { index } = await readStoreBeside(dataPaths(folder, files), true)
   return index.slice(0, index.count)
 }
 
@@ -42,7 +42,10 @@ async function openCounting(t: TestContext, path: string) {
   const folder = await openDataFolder(path)
   const files = createFailingFiles()
   const log = createMemoryLog()
-  const store = await openConfigurationStore(folder, { mustExist: false, log, files, snapshotBytesMin: 1 })
+  const store = await openConfigurationStore(
+    { ...folder, files },
+    { mustExist: false, log, snapshotBytesMin: 1 },
+  )
   t.after(async () => {
     await store.close()
     folder.release()
@@ -223,7 +226,7 @@ describe('reading a store beside its server', { timeout: 60_000 }, () => {
   it('finds missing files where a server has been, and an empty store where none has', async (t) => {
     const folder = await temporaryFolder(t)
     await assert.rejects(namesBeside(folder), isDamage('journal.jsonl'))
-    const { store, index } = await readStoreBeside(dataPaths(folder), false, realFileSystem)
+    const { store, index } = await readStoreBeside(dataPaths(folder), false)
     assert.deepEqual([store, index.count, index.lastId], [undefined, 0, 0])
   })
 
