@@ -46,6 +46,13 @@ describe('the input of an import', () => {
     )
   })
 
+  it('is read whole when the disk gives few bytes at a time', async (t) => {
+    const files = createFailingFiles()
+    files.readBytesMax = 2
+    const { bytes, shares } = await read(await fileWith(t, Buffer.from('abcde')), closed, files)
+    assert.deepEqual([bytes.toString(), shares], ['abcde', [0.4, 0.8, 1]])
+  })
+
   it('may be empty', async (t) => {
     assert.deepEqual((await read(await fileWith(t, Buffer.alloc(0)))).shares, [])
   })
