@@ -6,12 +6,14 @@ import { runCommand } from '../support/command.ts'
 describe('connbook systemd', () => {
   it('prints a unit of the socket, with the flags and without the variables', async () => {
     const environment = { CONNBOOK_PORT: '81' }
-    const { code, stdout, stderr } = await runCommand(['systemd', '--socket', '--port', '82'], {
-      environment,
-    })
-    assert.deepEqual([code, stderr], [0, ''])
-    assert.match(stdout, /^ListenStream=.*\b82$/m)
-    assert.doesNotMatch(stdout, /81/)
+    for (const [flags, port] of [
+      [['--port', '82'], 82],
+      [[], 8080],
+    ] as const) {
+      const { code, stdout, stderr } = await runCommand(['systemd', '--socket', ...flags], { environment })
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, new RegExp(`^ListenStream=(.*:)?${port}$`, 'm'))
+    }
   })
 
   it('knows no executable to start when it runs from source', async () => {
