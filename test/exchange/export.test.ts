@@ -108,9 +108,4 @@ describe('an export', () => {
       for (const reason of Object.values(obstacles)) assert.match(reason, /^has a username /)
     })
   }
-
-  it('knows no format but those, and no member of an object', () => {
-    for (const name of ['', 'xml', 'JSON', '__proto__', 'constructor', 'toString'])
-      assert.equal(findExportFormat(name), undefined)
-  })
 })
