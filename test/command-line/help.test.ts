@@ -6,7 +6,6 @@ import { helpFor } from '../../src/command-line/help.ts'
 import { describeFlags, optionNames } from '../../src/command-line/options.ts'
 import { commands } from '../../src/commands/commands.ts'
 import { UsageError } from '../../src/errors.ts'
-import { runCommand } from '../support/command.ts'
 import { plainLook } from '../support/plain-look.ts'
 
 const help = (...words: string[]) => helpFor(commands, words, plainLook)
@@ -131,20 +130,4 @@ describe('help', () => {
       assert.equal(bold.replaceAll('\u001b[1m', '').replaceAll('\u001b[22m', ''), pages[name])
     }
   })
-})
-
-describe('the table of commands', () => {
-  for (const { name, flags } of commands) {
-    it(`${name}: takes the flags that its help tells, and no other`, async () => {
-      for (const option of optionNames) {
-        const [{ usage = '' } = {}] = describeFlags([option])
-        const isKnown = flags.includes(option)
-        // Nothing is no value of any flag; of a flag that is not taken, the value may be good.
-        const args = [...name.split(' '), `${usage.split(' ')[0]}=${isKnown ? '' : 'yes'}`]
-        const { code, stdout, stderr } = await runCommand(args)
-        assert.deepEqual([code, stdout], [2, ''])
-        assert.match(stderr, isKnown ? /^connbook: Cannot use --/ : /^connbook: Unknown flag "--/)
-      }
-    })
-  }
 })

@@ -1,42 +1,13 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { readFile } from 'node:fs/promises'
+import { describe, it } from 'node:test'
 import { DamagedFileError, NewerFormError } from '../../src/errors.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { encodeFrame } from '../../src/journal/frame.ts'
-import { checkStore, openJournalFile } from '../../src/journal/journal-file.ts'
-import { LINE_BYTES_MAX } from '../../src/limits.ts'
+import { openJournalFile } from '../../src/journal/journal-file.ts'
 import { encodeJournal } from '../support/encoded-journal.ts'
-import { createMemoryLog } from '../support/memory-log.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const batches = [['a'], ['b', 'ö "0badc0de 4 9 [1]"'], ['c'], ['d', 'e', 'f'], ['g']]
-const { header, frames } = encodeJournal('this store', batches)
-const last = frames.at(-1) ?? Buffer.alloc(0)
-const before = Buffer.concat([header, ...frames.slice(0, -1)])
-
-async function journalFile(t: TestContext) {
-  const folder = await temporaryFolder(t)
-  const path = join(folder, 'journal.jsonl')
-  return {
-    path,
-    write: (...parts: Uint8Array[]) => writeFile(path, parts),
-    tornFiles: async () => (await readdir(folder)).filter((entry) => entry.startsWith('journal.torn-')),
-    async replay() {
-      const journal = await openJournalFile(path, realFileSystem)
-      const found: unknown[] = []
-      try {
-        const end = await journal?.read((change) => found.push(change))
-        if (end !== undefined) await journal?.cut(end, createMemoryLog())
-      } finally {
-        await journal?.close()
-      }
-      return found
-    },
-  }
-}
+import { batches, before, frames, header, journalFile, last } from './journal-place.ts'
 
 function damagedAt(offset: number) {
   return (error: unknown) => {
@@ -99,56 +70,6 @@ describe('a journal of a newer connbook', () => {
     })
     assert.deepEqual(await readFile(path), bytes)
     assert.deepEqual(await tornFiles(), [])
-  })
-})
-
-describe('a torn tail', () => {
-  const tails = {
-    'nothing behind': '',
-    NULs: '\0'.repeat(600),
-    garbage: 'garbage \xff {"',
-    'garbage with newlines': 'gar\n\nbage 1 2\n[]\n',
-    'an old frame': frames[1] ?? '',
-    'the last frame once more': last,
-    'more than a line may hold': Buffer.alloc(LINE_BYTES_MAX + 1),
-  }
-  for (const [name, tail] of Object.entries(tails)) {
-    it(`is cut off and kept at every length of the last frame, with ${name}`, async (t) => {
-      const behind = typeof tail === 'string' ? Buffer.from(tail) : tail
-      const step = tail.length > LINE_BYTES_MAX ? last.length : 1
-      // Behind nothing at all the last frame stands for itself.
-      for (let length = tail === last ? 1 : 0; length <= last.length; length += step) {
-        const journal = await journalFile(t)
-        const isWhole = length === last.length
-        const good = Buffer.concat([before, isWhole ? last : ''].map((part) => Buffer.from(part)))
-        const torn = isWhole ? behind : Buffer.concat([last.subarray(0, length), behind])
-        await journal.write(good, torn)
-
-        const kept = isWhole ? batches.flat() : batches.slice(0, -1).flat()
-        assert.deepEqual(await journal.replay(), kept, `length ${length}`)
-        assert.ok((await readFile(journal.path)).equals(good), `length ${length}`)
-        const [aside, ...others] = await journal.tornFiles()
-        assert.equal(aside !== undefined, torn.length > 0)
-        assert.deepEqual(others, [])
-        if (aside === undefined) continue
-        assert.match(aside, new RegExp(`^journal\\.torn-${good.length}-[0-9a-f]{6}$`))
-        assert.ok((await readFile(join(journal.path, '..', aside))).equals(torn))
-
-        assert.deepEqual(await journal.replay(), kept)
-        assert.deepEqual(await journal.tornFiles(), [aside])
-      }
-    })
-  }
-
-  it('is said in the log with file, offset and length', async (t) => {
-    const { path, write } = await journalFile(t)
-    await write(before, last.subarray(0, 9))
-    const log = createMemoryLog()
-    const journal = (await openJournalFile(path, realFileSystem)) ?? assert.fail('it is missing')
-    await journal.cut(await journal.read(() => {}), log)
-    await journal.close()
-    assert.deepEqual(log.events, ['torn_tail_set_aside'])
-    assert.match(log.lines.join(), new RegExp(`"file":"${path}","offset":${before.length},"bytes":9,`))
   })
 })
 
@@ -244,16 +165,5 @@ describe('a journal header', () => {
     const journal = await journalFile(t)
     await journal.write(newer)
     await assert.rejects(journal.replay(), /version 2 is unknown .* which reads 1.*connbook that wrote it/)
-  })
-
-  it('of another store is refused', () => {
-    const found = { store: 'another store', after: 0 }
-    assert.throws(() => checkStore('/data/journal.jsonl', found, 'this store'), DamagedFileError)
-    checkStore('/data/journal.jsonl', found, 'another store')
-  })
-
-  it('is all that an absent journal lacks: it is a value, not an error', async (t) => {
-    const { path } = await journalFile(t)
-    assert.equal(await openJournalFile(path, realFileSystem), undefined)
   })
 })

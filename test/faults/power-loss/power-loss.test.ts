@@ -1,10 +1,10 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { syncBuiltinESMExports } from 'node:module'
 import { describe, it, type TestContext } from 'node:test'
 import * as fc from 'fast-check'
 import type { FileSystem } from '../../../src/files/file-system.ts'
 import { extent } from '../../support/extent.ts'
+import { holdTimers } from '../../support/held-timers.ts'
 import { createRandom } from '../../support/random.ts'
 import { livesWith } from './arbitraries.ts'
 import { type DocumentRequest, documentSubject } from './document.ts'
@@ -39,18 +39,6 @@ const replacement: fc.Arbitrary<DocumentRequest> = fc.record({ size: sizes })
 
 /** Far more than it takes to see what a control breaks. */
 const CONTROL_RUNS_MAX = 2_000
-
-/** Makes the pauses of the program wait for the function that is returned. */
-function holdTimers(t: TestContext): (ms: number) => void {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  // Only so do modules get it that have imported it by name.
-  syncBuiltinESMExports()
-  t.after(() => {
-    t.mock.timers.reset()
-    syncBuiltinESMExports()
-  })
-  return (ms) => t.mock.timers.tick(ms)
-}
 
 /** The property that lives of such requests are found as they were answered, and how often to try it. */
 function prepare<Request, State>(

@@ -4,41 +4,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { DamagedFileError } from '../../../src/errors.ts'
-import { realFileSystem } from '../../../src/files/file-system.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
-import { writeSnapshot } from '../../../src/storage/file/snapshot.ts'
-import { Configuration } from '../../../src/store/configuration.ts'
 import { draft, names, openStore } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-
-/** A journal: the revision before it, and the names that its changes add. */
-interface JournalState {
-  after: number
-  adds: string
-  store?: string
-}
-
-/** What lies in a folder; the n-th letter of the alphabet is added by revision n, with id n. */
-interface FolderState {
-  snapshot?: { adds: string; store?: string }
-  old?: JournalState
-  journal?: JournalState
-}
-
-async function writeState(folder: string, { snapshot, old, journal }: FolderState): Promise<void> {
-  const record = (name: string, index: number) => new Configuration(index + 1, draft(name))
-  if (snapshot !== undefined) {
-    const { adds, store = 's' } = snapshot
-    const header = { store, revision: adds.length, lastId: adds.length, count: adds.length }
-    await writeSnapshot(join(folder, 'snapshot.json'), header, [...adds].map(record), realFileSystem)
-  }
-  for (const [name, state] of Object.entries({ 'journal.old.jsonl': old, 'journal.jsonl': journal })) {
-    if (state === undefined) continue
-    const { after, adds, store = 's' } = state
-    const changes = [...adds].map((letter, index) => ({ add: record(letter, after + index) }))
-    await writeFile(join(folder, name), encodeJournalStart({ store, after }, changes).bytes)
-  }
-}
+import { type FolderState, writeState } from './folder-state.ts'
 
 describe('opening a folder', () => {
   const wholeStates: [string, string, FolderState][] = [

@@ -1,0 +1,54 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { inform, OutputError, shown } from '../../src/command-line/output.ts'
+import { systemError } from '../support/failing-files.ts'
+
+const failing = (code: string) => () => Promise.reject(systemError(code))
+
+function outputError(message: string) {
+  return (error: unknown) => {
+    assert.ok(error instanceof OutputError)
+    assert.equal(error.message, message)
+    assert.ok(error.cause instanceof Error)
+    return true
+  }
+}
+
+describe('what is only told', () => {
+  it('is printed', async () => {
+    const printed: string[] = []
+    await inform(async (text) => void printed.push(text), 'some text\n')
+    assert.deepEqual(printed, ['some text\n'])
+  })
+
+  it('is not missed by a reader who has gone', async () => {
+    await inform(failing('EPIPE'), 'some text\n')
+  })
+
+  it('is an error when standard output fails otherwise', async () => {
+    const expected = outputError('Cannot write to standard output (ENOSPC)')
+    await assert.rejects(inform(failing('ENOSPC'), 'some text\n'), expected)
+  })
+})
+
+describe('what must be shown', () => {
+  it('is waited for', async () => {
+    let isPrinted = false
+    const printing = new Promise<void>((resolve) =>
+      setImmediate(() => {
+        isPrinted = true
+        resolve()
+      }),
+    )
+    await shown(printing, 'show the keys')
+    assert.equal(isPrinted, true)
+  })
+
+  it('is an error when it was not shown, also when the reader has gone', async () => {
+    for (const code of ['ENOSPC', 'EPIPE']) {
+      const expected = outputError(`Cannot show the keys (${code}); they are as they were`)
+      await assert.rejects(shown(failing(code)(), 'show the keys', '; they are as they were'), expected)
+    }
+  })
+})

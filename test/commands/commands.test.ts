@@ -1,0 +1,22 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { describeFlags, optionNames } from '../../src/command-line/options.ts'
+import { commands } from '../../src/commands/commands.ts'
+import { runCommand } from '../support/command.ts'
+
+describe('the table of commands', () => {
+  for (const { name, flags } of commands) {
+    it(`${name}: takes the flags that its help tells, and no other`, async () => {
+      for (const option of optionNames) {
+        const [{ usage = '' } = {}] = describeFlags([option])
+        const isKnown = flags.includes(option)
+        // Nothing is no value of any flag; of a flag that is not taken, the value may be good.
+        const args = [...name.split(' '), `${usage.split(' ')[0]}=${isKnown ? '' : 'yes'}`]
+        const { code, stdout, stderr } = await runCommand(args)
+        assert.deepEqual([code, stdout], [2, ''])
+        assert.match(stderr, isKnown ? /^connbook: Cannot use --/ : /^connbook: Unknown flag "--/)
+      }
+    })
+  }
+})

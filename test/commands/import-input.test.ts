@@ -1,0 +1,105 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { describe, it, type TestContext } from 'node:test'
+import { InputUnreadableError, readInput } from '../../src/commands/import-input.ts'
+import { UsageError } from '../../src/errors.ts'
+import type { FileSystem } from '../../src/files/file-system.ts'
+import { createFailingFiles, failOn } from '../support/failing-files.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const closed = {
+  get input(): Readable {
+    return assert.fail('standard input is opened')
+  },
+}
+
+/** What is read of a source, and the shares that were told meanwhile. */
+async function read(source: string, context: { readonly input: Readable } = closed, files?: FileSystem) {
+  const pieces: Buffer[] = []
+  const shares: (number | undefined)[] = []
+  const take = (piece: Buffer, share: number | undefined) => {
+    // A piece is only valid now.
+    pieces.push(Buffer.from(piece))
+    shares.push(share)
+  }
+  await readInput(source, context, take, files)
+  return { bytes: Buffer.concat(pieces), shares }
+}
+
+async function fileWith(t: TestContext, content: Uint8Array): Promise<string> {
+  const path = join(await temporaryFolder(t), 'records.csv')
+  await writeFile(path, content)
+  return path
+}
+
+describe('the input of an import', () => {
+  it('is a file, whole, piece by piece, with the share that is read', async (t) => {
+    const content = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251))
+    const { bytes, shares } = await read(await fileWith(t, content))
+    assert.ok(bytes.equals(content))
+    assert.deepEqual(
+      shares,
+      [65_536, 131_072, 196_608, 200_000].map((end) => end / 200_000),
+    )
+  })
+
+  it('is read whole when the disk gives few bytes at a time', async (t) => {
+    const files = createFailingFiles()
+    files.readBytesMax = 2
+    const { bytes, shares } = await read(await fileWith(t, Buffer.from('abcde')), closed, files)
+    assert.deepEqual([bytes.toString(), shares], ['abcde', [0.4, 0.8, 1]])
+  })
+
+  it('may be empty', async (t) => {
+    assert.deepEqual((await read(await fileWith(t, Buffer.alloc(0)))).shares, [])
+  })
+
+  it('is never more than the whole, though the file grows meanwhile', async (t) => {
+    const path = await fileWith(t, Buffer.from('abc'))
+    const files = createFailingFiles()
+    files.before = async (operation) => {
+      if (operation === 'read') files.before = () => {}
+      if (operation === 'read') await writeFile(path, 'abcdef')
+    }
+    const { bytes, shares } = await read(path, closed, files)
+    assert.deepEqual([bytes.toString(), shares], ['abcdef', [1]])
+  })
+
+  it('is standard input for -, of which nobody knows how long it is', async () => {
+    const { bytes, shares } = await read('-', { input: Readable.from([Buffer.from('a'), Buffer.from('b')]) })
+    assert.deepEqual([bytes.toString(), shares], ['ab', [undefined, undefined]])
+  })
+
+  it('is no folder', async (t) => {
+    const folder = await temporaryFolder(t)
+    await assert.rejects(read(folder), (error) => {
+      assert.ok(error instanceof UsageError)
+      assert.equal(error.message, `Cannot read "${folder}": it is a folder; name a file`)
+      return true
+    })
+  })
+
+  it('is unreadable when it is missing, or when the disk fails in the middle', async (t) => {
+    const missing = join(await temporaryFolder(t), 'none')
+    await assert.rejects(read(missing), (error) => {
+      assert.ok(error instanceof InputUnreadableError)
+      assert.match(error.message, /none" \(ENOENT\); name a file that this account can read$/)
+      return true
+    })
+    const files = createFailingFiles()
+    failOn(files, 'read', 'records', 'EIO')
+    await assert.rejects(read(await fileWith(t, Buffer.from('a')), closed, files), InputUnreadableError)
+  })
+
+  it('ends with what is thrown where it is taken', async (t) => {
+    const path = await fileWith(t, Buffer.from('a'))
+    const error = new Error('no record')
+    const take = () => {
+      throw error
+    }
+    await assert.rejects(readInput(path, closed, take), (thrown) => thrown === error)
+  })
+})

@@ -1,0 +1,101 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { describe, it } from 'node:test'
+import type { CommandContext } from '../../src/command-line/command.ts'
+import { DamageFoundError } from '../../src/commands/check.ts'
+import { runProgram } from '../../src/commands/program.ts'
+import {
+  DamagedFileError,
+  FolderInUseError,
+  FolderRefusedError,
+  InvalidInputError,
+  UsageError,
+} from '../../src/errors.ts'
+import { version } from '../../src/version.ts'
+import { systemError } from '../support/failing-files.ts'
+import { plainLook } from '../support/plain-look.ts'
+
+/** Runs a command line, which finds these variables. */
+async function run(words: readonly string[], environment: () => NodeJS.ProcessEnv = () => ({})) {
+  const told = { code: Number.NaN, stdout: '', stderr: '' }
+  const context: CommandContext = {
+    get environment() {
+      return environment()
+    },
+    input: Readable.from([]),
+    print: async (text) => {
+      told.stdout += text
+    },
+    look: plainLook,
+    screen: { write: (text) => (told.stderr += text) },
+  }
+  told.code = await runProgram(words, context)
+  return told
+}
+
+/** What the program makes of an error with which a command ends. */
+function fail(error: unknown) {
+  return run(['check'], () => {
+    throw error
+  })
+}
+
+describe('the program', () => {
+  it('tells its version, and takes nothing behind that', async () => {
+    assert.deepEqual(await run(['--version']), { code: 0, stdout: `connbook ${version}\n`, stderr: '' })
+    const refused = await run(['--version', 'now'])
+    assert.deepEqual([refused.code, refused.stderr], [2, 'connbook: Write it as: connbook --version\n'])
+  })
+
+  it('gives help wherever a word asks for it, but not behind --', async () => {
+    const help = await run(['help', 'user', 'add'])
+    assert.equal(help.code, 0)
+    for (const words of [
+      ['user', 'add', '--help'],
+      ['-h', 'user', 'add'],
+      ['user', '--help', 'add', '--', '--help'],
+    ])
+      assert.deepEqual(await run(words), help)
+    assert.equal((await run(['check', '--', '--help'])).stdout, '')
+  })
+
+  it('serves when the first word is a flag, so that a flag of no server is unknown', async () => {
+    const { code, stderr } = await run(['--skip'])
+    assert.deepEqual([code, stderr], [2, 'connbook: Unknown flag "--skip"; see connbook help\n'])
+  })
+
+  const exits: Record<string, [error: unknown, code: number]> = {
+    'wrong usage': [new UsageError('Wrong'), 2],
+    'wrong input': [new InvalidInputError('Wrong'), 2],
+    'a damaged file': [new DamagedFileError('/d/keys.json', 0, 'it was cut', 'do this'), 65],
+    'damage that was told': [new DamageFoundError('Damaged'), 65],
+    'a folder in use': [new FolderInUseError('In use'), 75],
+    'anything else that was foreseen': [new FolderRefusedError('Refused'), 1],
+  }
+  for (const [what, [error, code]] of Object.entries(exits)) {
+    it(`ends with ${code} for ${what}, in one line`, async () => {
+      const { message } = error as Error
+      assert.deepEqual(await fail(error), { code, stdout: '', stderr: `connbook: ${message}\n` })
+    })
+  }
+
+  it('tells in one line what the system says of a disk or a file', async () => {
+    const { code, stderr } = await fail(systemError('EIO'))
+    assert.deepEqual([code, stderr], [1, 'connbook: Cannot go on: EIO: made by the test\n'])
+  })
+
+  it('says what to do about a path that the system has denied', async () => {
+    const { code, stderr } = await fail(systemError('EACCES', import.meta.filename))
+    assert.equal(code, 1)
+    assert.match(stderr, /this account has no permission \(EACCES\)/)
+  })
+
+  it('shows where a fault of its own is', async () => {
+    for (const error of [new TypeError('no function'), systemError('ERR_INVALID_ARG_TYPE')]) {
+      const { code, stderr } = await fail(error)
+      assert.deepEqual([code, stderr], [1, `connbook: ${error.stack}\n`])
+    }
+    assert.equal((await fail('a text')).stderr, 'connbook: a text\n')
+  })
+})

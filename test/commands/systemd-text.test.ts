@@ -1,0 +1,28 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { escapeSpecifiers, quoteCommandLine, quoteWord } from '../../src/commands/systemd-text.ts'
+
+describe('text in a unit', () => {
+  it('has no specifier that systemd would replace', () => {
+    assert.equal(escapeSpecifiers('100%n of %'), '100%%n of %%')
+  })
+
+  it('stands in quotes when it has more than plain characters, with its own quotes escaped', () => {
+    const words: Record<string, string> = {
+      '/srv/a-b_c.d': '/srv/a-b_c.d',
+      '50%': '50%%',
+      'a b': '"a b"',
+      '': '""',
+      'a"b\\c': '"a\\"b\\\\c"',
+      "it's": '"it\'s"',
+      'a;b': '"a;b"',
+      é: '"é"',
+    }
+    for (const [word, quoted] of Object.entries(words)) assert.equal(quoteWord(word), quoted)
+  })
+
+  it('has no variable in the arguments of a command line, and may have a dollar in the program', () => {
+    assert.equal(quoteCommandLine(['/a$b', '--data=$HOME', 'a b$']), '/a$b --data=$$HOME "a b$$"')
+  })
+})

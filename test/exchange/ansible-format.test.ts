@@ -1,0 +1,37 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ansibleFormat } from '../../src/exchange/ansible-format.ts'
+import { Configuration } from '../../src/store/configuration.ts'
+import { draft } from '../support/store.ts'
+
+const record = (name: string, fields = {}) => new Configuration(1, draft(name, fields))
+
+describe('a record in an inventory', () => {
+  it('is a key with its variables, every text in quotes and the address without brackets', () => {
+    assert.equal(
+      ansibleFormat.encode(record('a "b"', { hostname: '[::1]', username: 'no' })),
+      '    "a \\"b\\"":\n      ansible_host: "::1"\n      ansible_port: 22\n      ansible_user: "no"\n',
+    )
+  })
+
+  it('has escapes for what YAML folds or does not allow', () => {
+    const text = ansibleFormat.encode(record('a\u2028b\u2029c\ufeffd\uffffe'))
+    assert.match(text, /^ {4}"a\\u2028b\\u2029c\\ufeffd\\uffffe":\n/)
+  })
+
+  it('has a long key marked as one', () => {
+    assert.match(ansibleFormat.encode(record('"'.repeat(499))), /^ {4}"[^\n]+":\n {6}ansible_host/)
+    assert.match(ansibleFormat.encode(record('"'.repeat(500))), /^ {4}\? "[^\n]+"\n {4}:\n {6}ansible_host/)
+  })
+
+  it('is none with a name or a username that Ansible takes for something else', () => {
+    const reasonOf = (name: string, username = 'ops') => ansibleFormat.obstacle?.(record(name, { username }))
+    for (const name of ['a[1:3]', 'a:22', 'all', 'ungrouped', '{{ x }}', '{% x %}', '{# x #}'])
+      assert.match(reasonOf(name) ?? '', /^has a name /, name)
+    for (const username of ['{{ x }}', 'a{%b', '{#'])
+      assert.match(reasonOf('a', username) ?? '', /^has a username /, username)
+    for (const name of ['a:b', ':22a', 'All', '{ {', 'a]'])
+      assert.equal(reasonOf(name, '[1:3]'), undefined, name)
+  })
+})

@@ -1,0 +1,71 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
+import { draft } from '../support/store.ts'
+import { draftsOf, faultsOf, HEADER } from './read-text.ts'
+
+describe('a CSV import', () => {
+  it('takes columns in any order, an id, quotes, a byte order mark, and any line ends', () => {
+    const wanted = [draft('a,"b', { port: 1 }), draft('c')]
+    const rows = [
+      '\ufeffport,id,"name",username,hostname',
+      '1,9,"a,""b",ops,host.example',
+      '22,,c,"ops",host.example',
+    ]
+    for (const end of ['\r\n', '\n', '\r'])
+      for (const last of ['', end, end + end])
+        assert.deepEqual(draftsOf('csv', rows.join(end) + last), wanted, JSON.stringify(end + last))
+  })
+
+  it('names every faulty row with its line, and reads on behind it', () => {
+    const text = `${HEADER}\r\na,b,22\r\n\r\nb,,99999,x\r\n"c\nd",h,22,x\r\ne"e,h,22,x\r\n"f"f,h,22,x\r\nok,h,0x16,x\r\nok2,h,22,x\r\nok2,h,23,x\r\n"open,h,22,x\r\n`
+    assert.deepEqual(faultsOf('csv', text), [
+      '2 row has 3 fields, and the header has 4',
+      '4 hostname must not be empty',
+      '4 port must be an integer from 1 to 65535',
+      '5 name must not hold control characters',
+      '7 row has a quote inside a field without quotes',
+      '8 row has something behind a quoted field',
+      '9 port must be an integer, not a string',
+      '11 name is the same as on line 10',
+      '12 row has a quote without an end',
+    ])
+  })
+
+  it('counts blank lines, whatever ends them', () => {
+    for (const end of ['\r\n', '\n', '\r']) {
+      const text = `${end}${HEADER}${end.repeat(4)}"c\nd",h,22,x${end.repeat(3)}a,b,22`
+      for (const pieceBytes of [1, 1_000]) {
+        assert.deepEqual(
+          faultsOf('csv', text, pieceBytes),
+          ['6 name must not hold control characters', '10 row has 3 fields, and the header has 4'],
+          JSON.stringify(end),
+        )
+      }
+    }
+  })
+
+  const headers: Record<string, string> = {
+    '': '1 header is missing; write it as: name,hostname,port,username',
+    'name;hostname;port;username\n':
+      '1 header names "name;hostname;port;username", which is no field; write it as: name,hostname,port,username',
+    'a,b,22,x\n': '1 header names "a", which is no field; write it as: name,hostname,port,username',
+    'name,hostname,port\n': '1 header does not name username; write it as: name,hostname,port,username',
+    'name,hostname,port,username,name\n':
+      '1 header names a field twice; write it as: name,hostname,port,username',
+    'Name,hostname,port,username\n':
+      '1 header names "Name", which is no field; write it as: name,hostname,port,username',
+  }
+  for (const [text, fault] of Object.entries(headers)) {
+    it(`refuses the header ${JSON.stringify(text)}, and says nothing of what is behind it`, () =>
+      assert.deepEqual(faultsOf('csv', `${text}${text === '' ? '' : 'x,y\n'}`), [fault]))
+  }
+
+  it('stops at a row that is too long to be one', () => {
+    const text = `${HEADER}\n"${'x\n'.repeat(IMPORT_ROW_CHARACTERS_MAX)}`
+    assert.deepEqual(faultsOf('csv', text, 1000), [
+      `2 row is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters; nothing behind it was read`,
+    ])
+  })
+})

@@ -1,0 +1,75 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { extent } from '../support/extent.ts'
+import { holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
+import { anyText } from '../support/properties/texts.ts'
+import { draftsOf, HEADER, read, web } from './read-text.ts'
+import { anyRecords, bare, exported, hostnames } from './records.ts'
+
+describe('what was exported', () => {
+  for (const format of ['json', 'csv', 'ssh-config'] as const) {
+    it(`comes back from ${format} as it was, in pieces of any length`, async (t) => {
+      const cases = extent({ quick: 200, full: 5_000 })
+      const input = fc.tuple(anyRecords(12, hostnames), fc.integer({ min: 1, max: 200 }))
+      await holdLaterFor(
+        t,
+        input,
+        async ([records, pieceBytes]) => {
+          const { text, names } = await exported(format, records)
+          const wanted = records
+            .filter(({ name }) => names.includes(name))
+            .map(({ name, hostname, port, username }) => {
+              return { name, hostname: format === 'ssh-config' ? bare(hostname) : hostname, port, username }
+            })
+          // No record at all is no ssh-config.
+          if (format !== 'ssh-config' || wanted.length > 0)
+            assert.deepEqual(draftsOf(format, text, pieceBytes), wanted)
+        },
+        cases,
+      )
+    })
+  }
+})
+
+describe('any text', () => {
+  const pieces = [
+    HEADER,
+    '\r\n',
+    '\n',
+    '\r',
+    ',',
+    '"',
+    '""',
+    'a',
+    '22',
+    '{',
+    '}',
+    '[',
+    ']',
+    ':',
+    web,
+    '\\',
+    'Host ',
+    'User x',
+    ' ',
+    '#',
+    '\ufeff',
+  ]
+  const text = fc
+    .array(
+      fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...pieces) }, { weight: 1, arbitrary: anyText }),
+      {
+        maxLength: 30,
+      },
+    )
+    .map((some) => some.join('').toWellFormed())
+  for (const format of ['json', 'csv', 'ssh-config'] as const) {
+    it(`is read as ${format} alike, however it comes in pieces`, (t) => {
+      holdFor(t, fc.tuple(text, fc.integer({ min: 1, max: 20 })), ([input, pieceBytes]) => {
+        assert.deepEqual(read(format, input, pieceBytes), read(format, input, 1_000_000))
+      })
+    })
+  }
+})

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import type { ImportFormatName } from '../../src/exchange/import-formats.ts'
+import { createImportReader } from '../../src/exchange/import-reader.ts'
+
+/** Reads bytes in pieces of a length. */
+export function read(format: ImportFormatName, input: string | Uint8Array, pieceBytes = 7, faultsMax = 100) {
+  const bytes = Buffer.from(input)
+  const reader = createImportReader(format, faultsMax)
+  for (let at = 0; at < bytes.length; at += pieceBytes) reader.read(bytes.subarray(at, at + pieceBytes))
+  return reader.end()
+}
+
+/** `line field detail` of each fault. */
+export function faultsOf(format: ImportFormatName, input: string, pieceBytes = 7): string[] {
+  return read(format, input, pieceBytes).faults.map(({ line, field, detail }) => `${line} ${field} ${detail}`)
+}
+
+export function draftsOf(format: ImportFormatName, input: string, pieceBytes = 7) {
+  const { drafts, faults } = read(format, input, pieceBytes)
+  assert.deepEqual(faults, [])
+  return drafts
+}
+
+export const HEADER = 'name,hostname,port,username'
+export const web = '{"name":"web","hostname":"web.example","port":22,"username":"ops"}'

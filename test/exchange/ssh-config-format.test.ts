@@ -1,0 +1,59 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { sshConfigFormat } from '../../src/exchange/ssh-config-format.ts'
+import { Configuration } from '../../src/store/configuration.ts'
+import { draft } from '../support/store.ts'
+
+const record = (name: string, fields = {}) => new Configuration(1, draft(name, fields))
+const reasonOf = (name: string, username = 'ops') => sshConfigFormat.obstacle?.(record(name, { username }))
+
+describe('a record in an ssh-config', () => {
+  it('is a section, with the address without brackets and no token in it', () => {
+    assert.equal(
+      sshConfigFormat.encode(record('db/main', { hostname: '[fe80::1%eth0]', port: 2222 })),
+      'Host db/main\n  HostName fe80::1%%eth0\n  Port 2222\n  User ops\n',
+    )
+  })
+
+  it('has quotes around what ssh would take apart', () => {
+    const lines: Record<string, string> = {
+      'a b': '"a b"',
+      'a#b': '"a#b"',
+      'a"b\\c': '"a\\"b\\\\c"',
+      é: '"é"',
+    }
+    for (const [username, word] of Object.entries(lines))
+      assert.match(
+        sshConfigFormat.encode(record('a', { username })),
+        new RegExp(`User ${RegExp.escape(word)}\\n$`),
+      )
+  })
+
+  it('is none under a name by which ssh would not find it', () => {
+    for (const name of [
+      '-x',
+      'a*',
+      'a?',
+      '!a',
+      'a@b',
+      'ssh://a',
+      'SSH://a',
+      'a b',
+      'a,b',
+      "a'b",
+      'a$b',
+      'a\\b',
+      'a{b',
+    ])
+      assert.match(reasonOf(name) ?? '', /^has a name /, name)
+    for (const name of ['a-x', 'a!b', 'xssh://a', 'a:b', 'a%b', '日本', '#a'])
+      assert.equal(reasonOf(name), undefined, name)
+  })
+
+  it('is none with a username that ssh may expand', () => {
+    for (const username of ['50%', '$' + '{USER}'])
+      assert.match(reasonOf('a', username) ?? '', /^has a username /)
+    assert.equal(reasonOf('a', '$USER'), undefined)
+  })
+})

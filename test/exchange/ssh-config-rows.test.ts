@@ -1,0 +1,93 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
+import { draftsOf, faultsOf } from './read-text.ts'
+
+describe('an ssh-config import', () => {
+  it('takes each literal name of a Host line, with the defaults of ssh', () => {
+    const text = `\ufeff# a comment
+Host web1 web2 # both
+  HostName=%h.example.net
+\tPORT 2222
+  user "ops \\"night\\""
+
+host 'db/main'
+  HostName 192.0.2.7
+  User = 'DOMAIN\\joe'
+Host v6
+  HostName fe80::1%%eth0
+  User x`
+    assert.deepEqual(draftsOf('ssh-config', text.replaceAll('\n', '\r\n')), draftsOf('ssh-config', text))
+    assert.deepEqual(draftsOf('ssh-config', text), [
+      { name: 'web1', hostname: 'web1.example.net', port: 2222, username: 'ops "night"' },
+      { name: 'web2', hostname: 'web2.example.net', port: 2222, username: 'ops "night"' },
+      { name: 'db/main', hostname: '192.0.2.7', port: 22, username: 'DOMAIN\\joe' },
+      { name: 'v6', hostname: 'fe80::1%eth0', port: 22, username: 'x' },
+    ])
+  })
+  it('names every line that a record cannot keep, and passes none over', () => {
+    const text = `Compression yes
+User early
+Host *
+  User x
+  ForwardAgent yes
+Host a !b c?
+  User x
+Match host a
+  User x
+Include other
+Host ok ok2
+  HostName a b
+  IdentityFile ~/.ssh/id
+  Port 22
+  Port 23
+Host "open
+Host tok
+  HostName %n.example
+  User x
+Host percent
+  User %u
+Host far
+  HostName far.example
+  Port 70000
+  User x
+Host
+Host far
+  User x
+`
+    assert.deepEqual(faultsOf('ssh-config', text), [
+      '1 Compression cannot be kept: only HostName, Port and User can',
+      '2 User stands before the first Host',
+      '3 Host "*" is a pattern; only literal names can be taken',
+      '5 ForwardAgent cannot be kept: only HostName, Port and User can',
+      '6 Host "!b" is a pattern; only literal names can be taken',
+      '6 Host "c?" is a pattern; only literal names can be taken',
+      '8 Match cannot be taken: only sections for literal names can',
+      '10 Include cannot be taken: only sections for literal names can',
+      '11 User is missing; a configuration has a username',
+      '11 User is missing; a configuration has a username',
+      '12 HostName must have one value',
+      '13 IdentityFile cannot be kept: only HostName, Port and User can',
+      '15 Port is given twice for the same Host',
+      '16 row has a quote without an end',
+      '17 HostName holds a token that only ssh can expand; of those, %h and %% are known',
+      '20 User holds "%" or "${", which ssh may expand',
+      '22 port must be an integer from 1 to 65535',
+      '26 Host names nothing',
+      '27 name is the same as on line 22',
+    ])
+  })
+
+  it('takes what names no host for a mistake, and not for no records', () => {
+    for (const text of ['', '\n', '# nothing\n'])
+      assert.deepEqual(faultsOf('ssh-config', text), ['1 document has no Host'])
+  })
+
+  it('stops at a line that is too long to be one', () => {
+    const text = `Host a\n  User x\n#${'x'.repeat(3 * IMPORT_ROW_CHARACTERS_MAX)}\nHost b\n`
+    assert.deepEqual(faultsOf('ssh-config', text, 1000), [
+      `3 row is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters; nothing behind it was read`,
+    ])
+  })
+})

@@ -1,0 +1,157 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { DamagedFileError } from '../../src/errors.ts'
+import { followDocument } from '../../src/files/followed-document.ts'
+import { CREDENTIALS_POLL_MS } from '../../src/limits.ts'
+import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** Follows a file, while time stands still, through a document that the test gives its contents. */
+async function follow(t: TestContext, known: readonly string[] = ['a']) {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const folder = await temporaryFolder(t)
+  const path = join(folder, 'things.json')
+  await writeFile(path, '')
+  const files = createFailingFiles()
+  const log = createMemoryLog()
+  let found: () => readonly string[] | undefined = () => known
+  let size = 0
+  let reads = 0
+  const takenUp: unknown[] = []
+  const document = {
+    async read() {
+      reads += 1
+      return found()
+    },
+  }
+  const takeUp = (content: unknown) => takenUp.push(content)
+  const stop = followDocument({ path, document, content: known, name: 'things', takeUp, log, files })
+  t.after(stop)
+  const looks = () => files.calls.filter((call) => call === `stat ${path}`).length
+  const tick = () => t.mock.timers.tick(CREDENTIALS_POLL_MS)
+  return {
+    folder,
+    files,
+    log,
+    reads: () => reads,
+    takenUp,
+    stop,
+    tick,
+    /** Puts something else in the place of the content. */
+    async change(content: typeof found) {
+      found = content
+      size += 1
+      await writeFile(path, 'x'.repeat(size))
+    },
+    /** Lets time pass until a look has begun and ended: only then the next begins. */
+    async look() {
+      for (const before = looks(); looks() < before + 2; await nextTurn()) tick()
+    },
+  }
+}
+
+const damage = () => {
+  throw new DamagedFileError('things.json', 0, 'the checksum differs', 'do this')
+}
+
+describe('a followed document', { timeout: 15_000 }, () => {
+  it('is taken up once when it has changed, also when it had changed before the first look', async (t) => {
+    const { look, change, takenUp } = await follow(t)
+    await change(() => ['a', 'b'])
+    await look()
+    await look()
+    assert.deepEqual(takenUp, [['a', 'b']])
+    await change(() => ['a'])
+    await look()
+    assert.deepEqual(takenUp, [['a', 'b'], ['a']])
+  })
+
+  it('is read again only when the file is another one', async (t) => {
+    const { look, change, reads } = await follow(t)
+    for (let i = 0; i < 3; i += 1) await look()
+    assert.equal(reads(), 1)
+    await change(() => ['a'])
+    for (let i = 0; i < 3; i += 1) await look()
+    assert.equal(reads(), 2)
+  })
+
+  it('is not taken up when it says the same in a new file', async (t) => {
+    const { look, change, takenUp, log } = await follow(t)
+    await change(() => ['a'])
+    await look()
+    assert.deepEqual([takenUp, log.events], [[], []])
+  })
+
+  it('is taken up only once its name is durable', async (t) => {
+    const { look, tick, change, takenUp, log, files, folder } = await follow(t)
+    await change(() => ['b'])
+    const sync = holdUp(files, 'sync', folder)
+    tick()
+    await sync.begun
+    assert.deepEqual(takenUp, [])
+    sync.fail(systemError('EIO'))
+    await look()
+    assert.deepEqual([takenUp, log.events], [[['b']], ['things_not_taken_up']])
+  })
+
+  it('is not taken up any more when the following ends meanwhile', async (t) => {
+    const { change, takenUp, files, folder, stop, tick } = await follow(t)
+    const sync = holdUp(files, 'sync', folder)
+    await change(() => ['b'])
+    tick()
+    await sync.begun
+    stop()
+    sync.release()
+    // Time enough for one that does not look whether it has ended.
+    for (let turn = 0; turn < 5_000; turn++) await nextTurn()
+    assert.deepEqual(takenUp, [])
+  })
+
+  it('that is damaged is told and read once, and taken up when it is mended', async (t) => {
+    const { look, change, takenUp, reads, log } = await follow(t)
+    await change(damage)
+    for (let i = 0; i < 3; i += 1) await look()
+    assert.deepEqual([takenUp, log.events], [[], ['things_not_taken_up']])
+    assert.match(log.lines[0] ?? '', /the checksum differs.*"in_force":"the things from before"/)
+    assert.equal(reads(), 1)
+    await change(() => ['b'])
+    await look()
+    assert.deepEqual([takenUp, reads()], [[['b']], 2])
+  })
+
+  it('that is missing is told, and nothing is taken up', async (t) => {
+    const { look, change, takenUp, log } = await follow(t)
+    await change(() => undefined)
+    await look()
+    await look()
+    assert.deepEqual([takenUp, log.events], [[], ['things_missing']])
+  })
+
+  it('that cannot be read is tried again, though the file is the same, and told once', async (t) => {
+    const { look, change, takenUp, log } = await follow(t)
+    let failures = 3
+    await change(() => {
+      if (failures-- > 0) throw new Error('no memory')
+      return ['b']
+    })
+    for (let i = 0; i < 4; i += 1) await look()
+    assert.deepEqual([takenUp, log.events], [[['b']], ['things_not_taken_up']])
+  })
+
+  it('is looked at by one look at a time', async (t) => {
+    const { files, tick } = await follow(t)
+    const stat = holdUp(files, 'stat')
+    tick()
+    await stat.begun
+    const before = files.calls.length
+    for (let i = 0; i < 5; i += 1) tick()
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn()
+    assert.equal(files.calls.length, before)
+    stat.release()
+  })
+})

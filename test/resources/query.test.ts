@@ -1,0 +1,81 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { InvalidInputError } from '../../src/errors.ts'
+import { checkQuery, parseChoices, parseQuery } from '../../src/resources/query.ts'
+
+const names = ['sort', 'page'] as const
+
+describe('a query', () => {
+  it('gives the parameters, decoded', () => {
+    assert.deepEqual(parseQuery('sort=%2Dname&page=a+b', names), {
+      values: { sort: '-name', page: 'a b' },
+      faults: [],
+    })
+    assert.deepEqual(parseQuery('', names), { values: {}, faults: [] })
+  })
+
+  it('has a fault for each parameter that is unknown or given twice, and keeps the last', () => {
+    const { values, faults } = parseQuery('sort=a&order=x&sort=b&Page=1&page=', names)
+    assert.deepEqual(values, { sort: 'b', page: '' })
+    assert.deepEqual(faults, [
+      { field: 'order', detail: 'is not a parameter here: sort or page' },
+      { field: 'sort', detail: 'is given twice' },
+      { field: 'Page', detail: 'is not a parameter here: sort or page' },
+    ])
+  })
+
+  it('takes an empty value for given', () => {
+    assert.deepEqual(parseQuery('page=&page=', names).faults, [{ field: 'page', detail: 'is given twice' }])
+  })
+
+  it('knows no member of an object', () => {
+    const { values, faults } = parseQuery('__proto__=1&constructor=2', names)
+    assert.deepEqual(Object.keys(values), [])
+    assert.deepEqual(
+      faults.map(({ field }) => field),
+      ['__proto__', 'constructor'],
+    )
+  })
+
+  it('is refused when it is no percent-encoded UTF-8', () => {
+    for (const text of ['page=%', 'page=%zz', 'page=%ff'])
+      assert.throws(() => parseQuery(text, names), InvalidInputError, text)
+  })
+
+  it('is refused with every fault, and only when there is one', () => {
+    checkQuery({ values: {}, faults: [] })
+    const faults = [
+      { field: 'a', detail: 'x' },
+      { field: 'b', detail: 'y' },
+    ]
+    assert.throws(
+      () => checkQuery({ values: {}, faults }),
+      (error) => error instanceof InvalidInputError && error.faults.length === 2,
+    )
+  })
+})
+
+describe('a query of choices', () => {
+  const choices = { format: ['json', 'csv', 'env'], skip: ['0', '1'] }
+
+  it('gives the values that are given', () => {
+    assert.deepEqual(parseChoices('skip=1&format=csv', choices), { skip: '1', format: 'csv' })
+    assert.deepEqual(parseChoices('', choices), {})
+  })
+
+  it('is refused with every parameter at fault', () => {
+    assert.throws(
+      () => parseChoices('format=JSON&skip=&x=1', choices),
+      (error) => {
+        assert.ok(error instanceof InvalidInputError)
+        assert.deepEqual(error.faults, [
+          { field: 'x', detail: 'is not a parameter here: format or skip' },
+          { field: 'format', detail: 'must be json, csv or env' },
+          { field: 'skip', detail: 'must be 0 or 1' },
+        ])
+        return true
+      },
+    )
+  })
+})

@@ -1,0 +1,55 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
+import { changesOf, type ImportMode, planImport } from '../../src/store/import-plan.ts'
+import { draft } from '../support/store.ts'
+
+const stored = ['same', 'other', 'left'].map((name, i) => new Configuration(i + 1, draft(name)))
+const [same, other, left] = stored
+
+function plan(drafts: readonly NewConfiguration[], mode: ImportMode, lastId = 7) {
+  return planImport(drafts, mode, stored, (name) => stored.find((record) => record.name === name), lastId)
+}
+
+describe('the plan of an import', () => {
+  const drafts = [draft('new'), draft('other', { port: 2 }), draft('same'), draft('also new')]
+
+  it('adds what is new in the order of the file, with ids behind the last one ever given', () => {
+    assert.deepEqual(plan(drafts, 'merge').added, [
+      new Configuration(8, draft('new')),
+      new Configuration(9, draft('also new')),
+    ])
+  })
+
+  it('modifies what differs, keeps its id, and counts what does not', () => {
+    const { modified, unchanged } = plan(drafts, 'merge')
+    assert.deepEqual(modified, [{ before: other, after: new Configuration(2, draft('other', { port: 2 })) }])
+    assert.equal(unchanged, 1)
+  })
+
+  it('leaves what is not in the file when it merges, without a look at what is stored', () => {
+    const unread = new Proxy(stored, { get: () => assert.fail('the records are read') })
+    assert.deepEqual(planImport([draft('same')], 'merge', unread, () => same, 3).removed, [])
+  })
+
+  it('removes what is not in the file when it replaces', () => {
+    assert.deepEqual(plan(drafts, 'replace').removed, [left])
+    assert.deepEqual(plan([], 'replace'), { added: [], modified: [], removed: stored, unchanged: 0 })
+  })
+})
+
+describe('the changes of an import', () => {
+  it('are removals, then modifications, then additions, each complete', () => {
+    const drafts = [draft('new'), draft('other', { port: 2 }), draft('same')]
+    assert.deepEqual(changesOf(plan(drafts, 'replace')), [
+      { remove: 'left' },
+      { modify: new Configuration(2, draft('other', { port: 2 })), name: 'other' },
+      { add: new Configuration(8, draft('new')) },
+    ])
+  })
+
+  it('are none when nothing differs', () => {
+    assert.deepEqual(changesOf(plan(stored, 'replace')), [])
+  })
+})

@@ -1,0 +1,23 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Configuration } from '../../src/store/configuration.ts'
+import { NameTakenError, StaleRecordError, UnknownNameError } from '../../src/store/refusals.ts'
+import { draft } from '../support/store.ts'
+
+describe('a refused change', () => {
+  it('has a code for callers, and words that name the record', () => {
+    const holder = new Configuration(7, draft('web'))
+    const taken = new NameTakenError(holder)
+    const said = [taken, new UnknownNameError('web'), new StaleRecordError('web')]
+    assert.deepEqual(
+      said.map(({ code, message }) => [code, message]),
+      [
+        ['name_taken', 'Cannot take the name "web": the record with id 7 has it'],
+        ['unknown_name', 'There is no configuration named "web"'],
+        ['stale_record', 'The configuration "web" has changed since it was read; read it again'],
+      ],
+    )
+    assert.equal(taken.holder, holder)
+  })
+})

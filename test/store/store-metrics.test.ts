@@ -1,0 +1,21 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { storeMetrics } from '../../src/store/store-metrics.ts'
+import { draft, openStore } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+describe('the figures of a store', () => {
+  it('are those of the moment of the scrape, and behind them stand those of the storage', async (t) => {
+    const { store } = await openStore(t, await temporaryFolder(t))
+    let isWritable = true
+    const [records, writable, ...others] = storeMetrics(store, () => isWritable)
+    assert.deepEqual([records?.name, writable?.name], ['connbook_records', 'connbook_writable'])
+    assert.deepEqual([records?.samples(), writable?.samples()], [[{ value: 0 }], [{ value: 1 }]])
+    await store.add(draft('a'))
+    isWritable = false
+    assert.deepEqual([records?.samples(), writable?.samples()], [[{ value: 1 }], [{ value: 0 }]])
+    assert.ok(others.length > 0)
+    assert.deepEqual(others, store.storageMetrics)
+  })
+})

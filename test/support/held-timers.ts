@@ -1,0 +1,14 @@
+import { syncBuiltinESMExports } from 'node:module'
+import type { TestContext } from 'node:test'
+
+/** Makes the pauses of the program wait for the function that is returned. */
+export function holdTimers(t: TestContext): (ms: number) => void {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  // Only so do modules get it that have imported it by name.
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.timers.reset()
+    syncBuiltinESMExports()
+  })
+  return (ms) => t.mock.timers.tick(ms)
+}
