@@ -64,11 +64,16 @@ export async function readBackup(path: string, files: FileSystem): Promise<Backu
       throw new UsageError(`Cannot read backup "${path}": it is compressed; ${advice}`)
     }
     const index = new ConfigurationIndex()
-    const { members, ...header } = await loadRecordDocument(backupKind, path, file, index)
+    const { members, store, revision, lastId, count } = await loadRecordDocument(
+      backupKind,
+      path,
+      file,
+      index,
+    )
     try {
       const accounts = parseAccounts(members.accounts)
       const createdAt = String(members.createdAt)
-      return { ...header, createdAt, accounts, records: index.slice(0, header.count) }
+      return { store, revision, lastId, count, createdAt, accounts, records: index.slice(0, count) }
     } catch (error) {
       throw inFile(path, 0, error, backupKind.advice)
     }
