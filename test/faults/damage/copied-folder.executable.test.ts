@@ -135,8 +135,8 @@ async function recordMoments(t: Lifetime): Promise<Moment[]> {
   const folder = await openDataFolder(path)
   const files = createFailingFiles()
   const log = createMemoryLog()
-  const options = { mustExist: false, log, files, snapshotBytesMin: SNAPSHOT_BYTES_MIN }
-  const store = await openConfigurationStore(folder, options)
+  const options = { mustExist: false, log, snapshotBytesMin: SNAPSHOT_BYTES_MIN }
+  const store = await openConfigurationStore({ ...folder, files }, options)
   for (const name of ['counter', 'b', 'c']) await store.add(draft(name, { port: 1 }))
   const moments: Moment[] = []
   let acknowledged = 1
