@@ -125,7 +125,7 @@ export class TooManyAttemptsError extends ConnbookError {
   }
 }
 
-/** The result of a call for a file; undefined if there is no such file. */
+/** The result of a call for a file; undefined if it fails with one of the codes `absent`, by default that of no such file. */
 export async function ifPresent<T>(call: Promise<T>, absent = ['ENOENT']): Promise<T | undefined> {
   return call.catch((error: unknown) => {
     if (absent.includes(systemCode(error) ?? '')) return undefined
@@ -133,12 +133,12 @@ export async function ifPresent<T>(call: Promise<T>, absent = ['ENOENT']): Promi
   })
 }
 
-/** The code of a failed system call, such as `ENOENT`; undefined for any other error. */
+/** As `ifPresent`; undefined also when a parent in its path is a file. */
 export function ifReachable<T>(call: Promise<T>): Promise<T | undefined> {
   return ifPresent(call, ['ENOENT', 'ENOTDIR'])
 }
 
-/** The system's code of a failed call, such as `ENOENT`; undefined for anything else. */
+/** The code of a failed system call, such as `ENOENT`; undefined for any other error. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -29,7 +29,7 @@ export async function checkNeverStarted(folder: DataPaths): Promise<void> {
 }
 
 /**
- * Checks that a server has used a folder: a command with a mistyped path must not make a new one.
+ * A folder that a server has used: a command with a mistyped path must not make a new one.
  *
  * @throws {FolderRefusedError} if not, or as `checkDataFolder` does.
  * @throws {DamagedFileError} if the accounts are missing.

@@ -125,7 +125,7 @@ function bodyOf(records: readonly Configuration[]): string {
   return pieces.join(',')
 }
 
-/** The envelope in pieces; unlike `bodyOf`, keeps no JSON of the records in memory. */
+/** @throws {Problem} 412; conditions apply to reads as to changes (RFC 9110 section 13.1.1). */
 function checkIfMatch(request: Request, etag: string) {
   if (isExpected(request.headers['if-match'], etag)) return
   throw new Problem(412, 'stale_record', 'This is not what If-Match names; read it without that')

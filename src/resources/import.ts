@@ -82,6 +82,7 @@ const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
   ['text/plain', 'ssh-config'],
 ])
 
+/** Reply to a dry run, with the first names of each kind. */
 function tried(plan: ImportPlan) {
   const first = (records: readonly { readonly name: string }[]) =>
     records.slice(0, IMPORT_NAMES_LISTED_MAX).map(({ name }) => name)

@@ -31,17 +31,11 @@ export function checkQuery({ faults }: Query<string>): void {
   if (faults.length > 0) throw new InvalidInputError('The query is not valid', faults)
 }
 
-/** @throws {InvalidInputError} naming every parameter that is unknown, repeated, or not one of its choices. */
 type Chosen<Choice extends Readonly<Record<string, readonly string[]>>> = {
   readonly [Name in keyof Choice]?: Choice[Name][number]
 }
 
-/**
- * Reads a query whose parameters each take one of a few values.
- *
- * @param choices The values of each parameter.
- * @throws {InvalidInputError} that names every parameter at fault: unknown, given twice, or with another value.
- */
+/** @throws {InvalidInputError} naming every parameter that is unknown, repeated, or not one of its choices. */
 export function parseChoices<const Choice extends Readonly<Record<string, readonly string[]>>>(
   text: string,
   choices: Choice,

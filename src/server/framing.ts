@@ -20,7 +20,7 @@ const AUTHORITY = /^(?:\[[\da-fA-F:.]{2,}\]|(?:[\w.~!$&'()*+,;=-]|%[\da-fA-F]{2}
 /** Counted as names and values. */
 const MANY_HEADERS = 200
 
-/** The last valid Host: nearly every request has the same. */
+/** Finds what Node's parser accepts, but a server must reject (RFC 9112). */
 export function findFramingFault(incoming: IncomingMessage): Problem | undefined {
   const { httpVersion } = incoming
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
