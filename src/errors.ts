@@ -125,7 +125,7 @@ export class TooManyAttemptsError extends ConnbookError {
   }
 }
 
-/** The result of a call for a file; undefined if it fails with one of the codes `absent`, by default that of no such file. */
+/** The result of a call; undefined if it fails with one of the codes `absent`. */
 export async function ifPresent<T>(call: Promise<T>, absent = ['ENOENT']): Promise<T | undefined> {
   return call.catch((error: unknown) => {
     if (absent.includes(systemCode(error) ?? '')) return undefined

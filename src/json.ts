@@ -26,7 +26,7 @@ export function checkMembers(stored: object, known: readonly string[], what: str
   }
 }
 
-/** Whether a stored version is above the known one. Believe it only where the checksum holds: damage can look like it. */
+/** Whether a stored version is above the known one. Damage can look like it: check what a checksum covers first. */
 export function isNewerVersion(version: unknown, known: number): boolean {
   return Number.isSafeInteger(version) && (version as number) > known
 }

@@ -20,7 +20,7 @@ export const IMPORT_AUDITED_RECORDS_MAX = 1_000
 export const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
 /** Pieces of a body are joined beyond this number, while more come. */
 export const BODY_PIECES_HELD_MAX = 64
-/** Of a body that is read as a whole: Node's parser takes microseconds for a piece, and a read may bring 10,000. */
+/** For bodies but imports. A piece, a chunk or a part of one, costs microseconds, and a read may bring 10,000. */
 export const BODY_PIECES_MAX = 4_096
 /** Estimated memory of a request that waits for the answer to an earlier one on its connection. */
 export const WAITING_REQUEST_BYTES = 8 * 1024
@@ -117,7 +117,7 @@ export const THROTTLE_PAUSE_MS_MIN = 30_000
 export const THROTTLE_PAUSE_MS_MAX = 15 * 60_000
 /** After this time without an attempt, failures are forgotten. */
 export const THROTTLE_MEMORY_MS = 60 * 60_000
-/** Pairs of address and account that are watched; beyond it the least recent is forgotten. */
+/** Pairs of address and account that are watched; beyond it the oldest that is not blocked is forgotten. */
 export const THROTTLE_PAIRS_MAX = 10_000
 
 /** Beyond it a new file of the audit trail begins, and the oldest of five is deleted. */

@@ -3,8 +3,8 @@ import { promisify } from 'node:util'
 import { OverloadedError } from '../errors.ts'
 import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../limits.ts'
 
-// From the default import. On an older Node without argon2 a named import would fail before a test can report the wrong
-// version; and tests could not replace it.
+// From the default import: tests can replace it, and on an older Node, where it is missing, they can still report the
+// wrong version.
 const computeArgon2 = promisify(crypto.argon2)
 
 // OWASP's second choice for argon2id: 19 MiB, two passes, one lane.

@@ -123,7 +123,7 @@ export function getFamily(commands: readonly Command[], word: string): [Command,
 /**
  * For a line that begins with a flag.
  *
- * @throws {UsageError} with the line in its right order, when a command stands behind the flags.
+ * @throws {UsageError} with the line in its right order, when a command that takes flags follows them.
  */
 export function checkOrder(commands: readonly Command[], args: readonly string[]): void {
   const end = args.indexOf('--')

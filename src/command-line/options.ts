@@ -72,7 +72,7 @@ export const serverFlags: readonly (keyof Options)[] = specEntries
   .filter(([, spec]) => !spec.isOfCommand)
   .map(([name]) => name)
 
-/** Whether the word behind this one is its value. */
+/** Whether the word after this one is its value. */
 export function takesValue(word: string | undefined): boolean {
   return specEntries.some(([, { flag, placeholder }]) => flag === word && placeholder !== undefined)
 }

@@ -29,8 +29,8 @@ import { FULL_SCOPE } from '../http/scope.ts'
 
 const SECRET_LOST = ': the secret is lost; rotate it again'
 
-// These work whether or not a server runs on the folder. After an {OutputError} the change is complete; after any other
-// error nothing has changed.
+// These work whether or not a server runs on the folder. After an {OutputError} the change is complete; after an error
+// of the disk it may be; after any other error nothing has changed.
 
 /** Runs `user add` or `client add`. @throws {AccountExistsError} {UsageError} {FolderRefusedError} */
 export async function addToFolder(

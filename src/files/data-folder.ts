@@ -83,9 +83,8 @@ export function dataPaths(path: string, files = realFileSystem): DataPaths {
  * @throws {FolderInUseError} if another process owns it.
  * @throws {FolderRefusedError} if it cannot be written; also as `checkDataFolder` does.
  */
-export async function openDataFolder(path: string, given?: FileSystem): Promise<DataFolder> {
-  const paths = dataPaths(path, given)
-  const { files } = paths
+export async function openDataFolder(path: string, files = realFileSystem): Promise<DataFolder> {
+  const paths = dataPaths(path, files)
   await makeFolder(path, files)
   await closeIfEmpty(path, files)
   await checkDataFolder(paths)

@@ -49,6 +49,7 @@ export function createJsonDocument<Content>(
     const envelope = parseJson(text)
     if (!isObject(envelope) || envelope.format !== format) throw new SyntaxError(`it is no "${format}" file`)
     const { format: _, version, checksum: sum, content, ...others } = envelope
+    // It covers the content only: a version that damage made higher looks newer. Either way the file is refused.
     if (sum !== checksum(content)) throw new SyntaxError('checksum differs')
     if (isNewerVersion(version, VERSION)) throw new NewerFormError(`version ${version}`, VERSION)
     if (version !== VERSION) throw new SyntaxError(`it is no "${format}" file`)

@@ -3,7 +3,7 @@ import { trimBlanks } from './white-space.ts'
 /** Whether `If-None-Match` names the tag: a read is 304, a change 412 (RFC 9110 section 13.1.2, weak comparison). */
 export function isUnchanged(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
-  // The comparison is a fast path for the usual spelling.
+  // The first comparison is a fast path for the usual spelling.
   if (ifNoneMatch === etag || trimBlanks(ifNoneMatch) === '*') return true
   return parseTags(ifNoneMatch).some((tag) => tag.replace(/^W\//, '') === etag)
 }

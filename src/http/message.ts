@@ -39,7 +39,10 @@ export interface Request extends Caller {
    * @returns A promise that rejects if the credential has ended since; undefined if it has not.
    */
   checkAgain?: () => Promise<never> | undefined
-  /** @throws {Problem} 413 if the body exceeds BODY_BYTES_MAX; at once if Content-Length says so. */
+  /**
+   * @throws {Problem} 413 if the body exceeds BODY_BYTES_MAX; at once if Content-Length says so. Also if it comes in more
+   *   than BODY_PIECES_MAX pieces; then the connection has ended, and nothing can be answered.
+   */
   readBody(): Promise<Buffer>
   /**
    * Reads a long body piece by piece, in turns with other requests.

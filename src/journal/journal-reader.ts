@@ -2,7 +2,7 @@ import { DamagedFileError, inFile, NewerFormError, RESTORE_ADVICE } from '../err
 import { readStart } from '../files/atomic-file.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
-import { checkMembers, isObject, parseJson } from '../json.ts'
+import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
 import { quoteForShell } from '../shell.ts'
 import { type Frame, parseFrame, parseLastFrame } from './frame.ts'
 
@@ -47,7 +47,9 @@ export async function readJournalHeader(path: string, file: OpenFile): Promise<J
 function parseHeader(input: unknown): string {
   if (!isObject(input)) throw new SyntaxError('the header names no store')
   const { journal, store, ...others } = input
-  if (journal !== JOURNAL_VERSION) throw new NewerFormError(`journal version ${journal}`, JOURNAL_VERSION)
+  if (isNewerVersion(journal, JOURNAL_VERSION))
+    throw new NewerFormError(`journal version ${journal}`, JOURNAL_VERSION)
+  if (journal !== JOURNAL_VERSION) throw new SyntaxError('the header has no valid version')
   checkMembers(others, [], 'the header')
   if (typeof store !== 'string') throw new SyntaxError('the header names no store')
   return store

@@ -1,20 +1,20 @@
 /** One line of the table from which flags, environment, defaults and help are made. */
 export interface OptionSpec {
   readonly flag: string
-  /** What stands for the value in the help; undefined for a switch. */
+  /** Placeholder of the value in the help; undefined for a switch. */
   readonly placeholder?: string
   readonly help: string
-  /** The default as one would type it; undefined when there is none. */
+  /** The default, as typed; undefined when there is none. */
   readonly default?: string
   /** What happens when there is no default and nothing is given. */
   readonly otherwise?: string
-  /** The words that can be its value, when they are few. */
+  /** The allowed values, where they are few. */
   readonly choices?: readonly string[]
-  /** Whether the flag may stand there more than once; its values come with commas between them. */
+  /** Whether the flag may be repeated; its values are joined by commas. */
   readonly isRepeatable?: boolean
-  /** Whether it belongs to a command that names it, and not to the server; then it has no variable but a `lastVariable`. */
+  /** Only for commands that name it, not for the server; its only variable is then `lastVariable`. */
   readonly isOfCommand?: boolean
-  /** Another variable of the environment that is looked at last. */
+  /** Another environment variable, read last. */
   readonly lastVariable?: string
   /** Throws a RangeError that ends the sentence "…, because it must be". */
   parse(text: string): unknown

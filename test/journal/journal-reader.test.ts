@@ -49,6 +49,14 @@ describe('a journal of a newer connbook', () => {
     })
   }
 
+  for (const journal of [0, 1.5, '2', null, undefined]) {
+    it(`is not one whose header has version ${JSON.stringify(journal)}: that is damage`, async (t) => {
+      const file = await journalFile(t)
+      await file.write(headed({ journal, store: 'this store' }))
+      await assert.rejects(file.replay(), /the header has no valid version at byte 0/)
+    })
+  }
+
   it('is refused for a last frame that nobody knows, and nothing of it is cut off', async (t) => {
     const { path, write, tornFiles } = await journalFile(t)
     await write(newer.header, ...newer.frames)

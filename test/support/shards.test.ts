@@ -24,6 +24,15 @@ describe('test files run in shards', () => {
     assert.match(stdout, /as it must/)
   })
 
+  it('fail together when one of them ends its process', async (t) => {
+    const { status, stdout } = await run(t, [good, 'process.exit(0)', good, good])
+    assert.equal(status, 1, stdout)
+  })
+
+  it('fail when there are none', async (t) => {
+    assert.equal((await run(t, [])).status, 1)
+  })
+
   it('fail together when one of them cannot be loaded', async (t) => {
     assert.equal((await run(t, [good, broken, good, good])).status, 1)
   })
