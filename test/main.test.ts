@@ -72,10 +72,16 @@ describe('connbook', () => {
       'Flags come after the command: connbook serve --port 0',
     ],
     'flags before the name of a command that is the value of one': [
+      ['--data', 'export', 'user', 'list'],
+      {},
+      'Flags come after the command: connbook user list --data export',
+    ],
+    'flags before a command that does not take them': [
       ['--host', 'user', '--data', 'export', 'user', 'list'],
       {},
-      'Flags come after the command: connbook user list --host user --data export',
+      'Unknown command "user list"; see connbook help',
     ],
+    'flags before half a command': [['--data', 'd', 'user'], {}, 'Unknown command "user"; see connbook help'],
     'flags before a command that has none': [
       ['--port', '0', 'help'],
       {},

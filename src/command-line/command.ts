@@ -123,14 +123,17 @@ export function getFamily(commands: readonly Command[], word: string): [Command,
 /**
  * For a line that begins with a flag.
  *
- * @throws {UsageError} with the line in its right order, when a command that takes flags follows them.
+ * @throws {UsageError} with the line in its right order, when a command follows that takes these flags.
  */
 export function checkOrder(commands: readonly Command[], args: readonly string[]): void {
   const end = args.indexOf('--')
   const ordered = end === -1 ? args : args.slice(0, end)
   const at = ordered.findIndex((arg, i) => !arg.startsWith('-') && !takesValue(args[i - 1]))
-  const takesFlags = commands.some(({ name, flags }) => firstWordOf(name) === args[at] && flags.length > 0)
-  if (!takesFlags) return
+  const isFollowedBy = ({ name }: Command) => name.split(' ').every((word, i) => word === ordered[at + i])
+  const command = commands.find(isFollowedBy)
+  const known = describeFlags(command?.flags ?? []).map(({ usage }) => firstWordOf(usage))
+  const given = ordered.slice(0, at).filter((_, i) => !takesValue(args[i - 1]))
+  if (command === undefined || !given.every((arg) => known.includes(arg.replace(/=.*/s, '')))) return
   const line = [...ordered.slice(at), ...args.slice(0, at), ...args.slice(ordered.length)]
   throw new UsageError(`Flags come after the command: connbook ${line.map(wordForShell).join(' ')}`)
 }
