@@ -8,7 +8,7 @@ import { build } from 'esbuild'
 
 const root = join(import.meta.dirname, '..')
 
-/** From the ground up: a folder, or single files. */
+/** The layers, lowest first: a folder, or single files. */
 const floors = [
   [
     'src/errors.ts',
@@ -42,9 +42,9 @@ const floors = [
 interface Source {
   path: string
   text: string
-  /** As they are written. */
+  /** As written in the import statements. */
   specifiers: string[]
-  /** Files of the house. */
+  /** Paths of the imported files of this repository. */
   imports: string[]
 }
 
@@ -55,7 +55,7 @@ async function readSources(): Promise<Source[]> {
     const text = await readFile(join(root, path), 'utf8')
     const specifiers = path.endsWith('.ts') ? specifiersOf(text) : []
     const imports = specifiers.filter(isRelative).map((specifier) => join(dirname(path), specifier))
-    // The bundler does not see what is imported for its type alone.
+    // The bundler does not see type-only imports.
     for (const imported of imports) paths.add(imported)
     sources.push({ path, text, specifiers, imports })
   }
@@ -81,12 +81,12 @@ function specifiersOf(text: string): string[] {
   return [...found].map(([, from, plain, required]) => from ?? plain ?? required ?? '')
 }
 
-/** Leaves out what is imported for its type alone, and so does not run. */
+/** Leaves out type-only imports, which load nothing. */
 function valueSpecifiersOf(text: string): string[] {
   return specifiersOf(text.replace(/^(?:import|export) type\b[^'"`;]*?from\s*['"][^'"]+['"]/gm, ''))
 }
 
-/** The modules below `test`, with what runs because they run. */
+/** The modules below `test`, with the modules that they load. */
 async function readTestModules(): Promise<Map<string, Source>> {
   const names = await readdir(join(root, 'test'), { recursive: true })
   const paths = names.filter((name) => name.endsWith('.ts')).map((name) => join('test', name))
@@ -109,11 +109,11 @@ function floorOf(path: string): number {
   )
 }
 
-describe('the house', async () => {
+describe('the source tree', async () => {
   const sources = await readSources()
   const modules = sources.filter(({ path }) => path.endsWith('.ts'))
 
-  /** Nothing of the kind is found in any file. */
+  /** Asserts that `of` finds nothing in any file. */
   const assertNone = (of: (source: Source) => unknown[]) => {
     assert.deepEqual(
       modules.flatMap((source) => of(source).map((found) => `${source.path}: ${found}`)),
@@ -121,27 +121,27 @@ describe('the house', async () => {
     )
   }
 
-  it('has no file that nothing leads to', async () => {
+  it('has no file that is never imported', async () => {
     const files = await readdir(join(root, 'src'), { recursive: true })
     const written = files.filter((name) => name.endsWith('.ts')).map((name) => join('src', name))
     assert.deepEqual(modules.map(({ path }) => path).sort(), written.sort())
   })
 
-  it('has every file on a floor', () => {
+  it('has every file in a layer', () => {
     assertNone(({ path }) => (floorOf(path) === -1 ? ['is on no floor'] : []))
   })
 
-  it('imports from floors below or the same folder', () => {
+  it('imports only from lower layers or the same folder', () => {
     assertNone(({ path, imports }) => imports.filter((imported) => floorOf(imported) > floorOf(path)))
   })
 
-  it('reaches what keeps the records at one place', () => {
+  it('imports the file storage through one module only', () => {
     const place = 'src/storage/file/'
     const isInside = (path: string) => path.startsWith(place) && path !== `${place}file-storage.ts`
     assertNone(({ path, imports }) => (path.startsWith(place) ? [] : imports.filter(isInside)))
   })
 
-  it('has no two files that import each other, by whatever way round', () => {
+  it('has no import cycle', () => {
     const byPath = new Map(sources.map((source) => [source.path, source]))
     const finished = new Set<string>()
     const visit = (path: string, way: readonly string[]): void => {
@@ -153,14 +153,14 @@ describe('the house', async () => {
     for (const { path } of modules) visit(path, [])
   })
 
-  it('stands on Node alone', () => {
+  it('depends on nothing but Node', () => {
     const builtIns = new Set(builtinModules.map((name) => `node:${name.replace(/^node:/, '')}`))
     assertNone(({ specifiers }) =>
       specifiers.filter((specifier) => !isRelative(specifier) && !builtIns.has(specifier)),
     )
   })
 
-  it('writes paths in full, and reads its manifest in one place', () => {
+  it('imports by full file name, and package.json in one place only', () => {
     assertNone(({ path, specifiers }) => {
       const isFull = (specifier: string) =>
         specifier.endsWith('.ts') || (path === 'src/version.ts' && specifier === '../package.json')
@@ -168,7 +168,7 @@ describe('the house', async () => {
     })
   })
 
-  it('reads the environment only where the process begins, and makes servers in one place', () => {
+  it('reads the environment and creates servers in one place each', () => {
     const only = (word: string, place: string) =>
       assertNone(({ path, text }) => (path !== place && text.includes(word) ? [word] : []))
     only('process.env', 'src/main.ts')
@@ -187,14 +187,14 @@ describe('the tests', async () => {
     return modules.get(path)?.imports.some((imported) => reaches(imported, target, seen)) ?? false
   }
 
-  it('are named x.executable.test.ts if they need the executable, and only then', () => {
+  it('are named x.executable.test.ts if and only if they need the executable', () => {
     assert.deepEqual(
       files.map(({ path }) => path).filter((path) => path.endsWith('.executable.test.ts')),
       files.map(({ path }) => path).filter((path) => reaches(path, 'test/support/executable.ts')),
     )
   })
 
-  it('run at full length in npm run test:faults if they have a full length', async () => {
+  it('are part of npm run test:faults if they have a full-length run', async () => {
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
     const globs = [...scripts['test:faults'].matchAll(/"(test\/[^"]+)"/g)].map(([, glob]) => glob)
     const isRun = (path: string) => globs.some((glob) => matchesGlob(path, glob))
@@ -204,7 +204,7 @@ describe('the tests', async () => {
     )
   })
 
-  it('find out before anything else whether they run on the right Node', () => {
+  it('check the version of Node before anything else', () => {
     const late = files.filter(({ text, imports }) => {
       return !text.startsWith("import '.") || imports[0] !== 'test/support/node-version.ts'
     })

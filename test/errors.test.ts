@@ -16,7 +16,7 @@ describe('ConnbookError', () => {
 })
 
 describe('inFile', () => {
-  it('tells file, place, reason and advice, and keeps the cause', () => {
+  it('names file, place, reason and advice, and keeps the cause', () => {
     const cause = new SyntaxError('it is no record')
     const error = inFile('/data/a', 7, cause, 'do that')
     assert.equal(error.message, 'Cannot read "/data/a": it is no record at byte 7; do that')
@@ -26,7 +26,7 @@ describe('inFile', () => {
     )
   })
 
-  it('never advises to give up what a newer connbook wrote', () => {
+  it('never advises to discard a file of a newer connbook', () => {
     const { message } = inFile('/data/a', 0, new NewerFormError('version 2', 1), 'remove it')
     assert.match(
       message,
@@ -35,14 +35,14 @@ describe('inFile', () => {
     assert.doesNotMatch(message, /remove it/)
   })
 
-  it('leaves an error alone that tells its file already', () => {
+  it('returns an error unchanged if it already names its file', () => {
     const error = new DamagedFileError('/data/b', 1, 'reason', 'advice')
     assert.equal(inFile('/data/a', 7, error, 'other'), error)
   })
 })
 
 describe('ifPresent', () => {
-  it('gives what the call gives, nothing where the file is not there, and throws the rest', async () => {
+  it('returns the result, undefined for a missing file, and throws any other error', async () => {
     assert.equal(await ifPresent(Promise.resolve('a')), 'a')
     assert.equal(await ifPresent(Promise.reject(systemError('ENOENT'))), undefined)
     await assert.rejects(ifPresent(Promise.reject(systemError('EACCES'))), { code: 'EACCES' })
@@ -51,7 +51,7 @@ describe('ifPresent', () => {
 })
 
 describe('systemCode', () => {
-  it('gives the code of an error, where that is a text', () => {
+  it('returns the code of an error if it is a string', () => {
     const errors = [
       systemError('EIO'),
       new Error('a'),

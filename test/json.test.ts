@@ -5,7 +5,7 @@ import { NewerFormError } from '../src/errors.ts'
 import { checkMembers, isObject, parseJson, printableJson } from '../src/json.ts'
 
 describe('isObject', () => {
-  it('is true of an object alone, not of null or an array', () => {
+  it('is true for objects only, not for null or arrays', () => {
     assert.deepEqual([{}, { a: 1 }, null, [], 'a', 1, undefined].map(isObject), [
       true,
       true,
@@ -15,7 +15,7 @@ describe('isObject', () => {
 })
 
 describe('printableJson', () => {
-  it('escapes what steers a terminal, breaks a line or turns text around, and nothing else', () => {
+  it('escapes only control characters, line breaks and characters that reverse or hide text', () => {
     const harmless = 'a "b" \\ ä 漢 🗄'
     assert.equal(printableJson(harmless), JSON.stringify(harmless))
     const harmful = '\u001b\u007f\u0085\u009b\u2028\u202e\u200b\ufeff\u{e0041}'
@@ -26,7 +26,7 @@ describe('printableJson', () => {
 })
 
 describe('checkMembers', () => {
-  it('names a member that it does not know, so that nothing of a newer connbook is lost', () => {
+  it('names an unknown member, so that no data of a newer connbook is lost', () => {
     checkMembers({ a: 1 }, ['a', 'b'], 'the thing')
     assert.throws(
       () => checkMembers({ a: 1, 'x\u001b': 2 }, ['a', 'b'], 'the thing'),
@@ -39,7 +39,7 @@ describe('checkMembers', () => {
 })
 
 describe('parseJson', () => {
-  it('gives undefined for what is no JSON, and only for that', () => {
+  it('returns undefined for invalid JSON only', () => {
     assert.deepEqual(['null', '0', '{"a":[1]}'].map(parseJson), [null, 0, { a: [1] }])
     for (const text of ['', '{', 'undefined', '01']) assert.equal(parseJson(text), undefined)
   })

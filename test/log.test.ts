@@ -13,11 +13,11 @@ function write(format: LogFormat, fields?: LogFields): string {
   return written
 }
 
-/** What stands behind time, level and event. */
+/** The line after time, level and event. */
 const fieldsOf = (line: string) => line.replace(/^\S+ info {2}event ?/, '').trimEnd()
 
 describe('createLog', () => {
-  it('writes one line of JSON an event', () => {
+  it('writes one line of JSON for each event', () => {
     const { time, ...rest } = JSON.parse(
       write('json', { port: 8080, isOn: true, name: 'a b', nothing: undefined }),
     )
@@ -25,7 +25,7 @@ describe('createLog', () => {
     assert.deepEqual(rest, { level: 'info', event: 'event', port: 8080, isOn: true, name: 'a b' })
   })
 
-  it('writes one line of text an event', () => {
+  it('writes one line of text for each event', () => {
     const line = write('text', { port: 8080, isOn: true, name: 'a b', nothing: undefined })
     assert.match(line.split(' ')[0] ?? '', TIME)
     assert.equal(fieldsOf(line), 'port=8080 isOn=true name="a b"')
@@ -70,7 +70,7 @@ describe('createLog', () => {
     'a lone surrogate': '\ud800',
   }
   for (const [what, character] of Object.entries(invisible)) {
-    it(`escapes ${what}, so that a line is one line and shows what it holds`, () => {
+    it(`escapes ${what}, so that an event stays on one line and nothing is hidden`, () => {
       for (const format of ['json', 'text'] as const) {
         const line = write(format, { value: `a${character}b` })
         assert.equal(line.indexOf('\n'), line.length - 1)
@@ -83,7 +83,7 @@ describe('createLog', () => {
 })
 
 describe('the level of a log', () => {
-  it('leaves out what stands before it; info is what is not said', () => {
+  it('drops events of lower levels; the default is info', () => {
     const levels = ['debug', 'info', 'warn', 'error'] as const
     const shown = (level?: (typeof levels)[number]) => {
       const lines: string[] = []
@@ -100,7 +100,7 @@ describe('the level of a log', () => {
     ])
   })
 
-  it('is a priority before each line where the journal reads', () => {
+  it('is written as a priority before each line for the systemd journal', () => {
     for (const format of ['json', 'text'] as const) {
       const lines: string[] = []
       const log = createLog(format, (line) => lines.push(line), { level: 'debug', hasPriorities: true })
@@ -129,7 +129,7 @@ describe('the README', () => {
         ([, event = '']) => event,
       ),
     )
-    // Those of attempts are chosen by how they went.
+    // The event of an attempt depends on its outcome.
     const attempts = sources.flatMap((text) =>
       Array.from(
         text.matchAll(/^ +(?:ok|failed|throttled|not_checked): '(\w+)'/gm),
@@ -137,7 +137,7 @@ describe('the README', () => {
       ),
     )
     assert.ok(logged.length > 30 && attempts.length > 5, `${logged.length} ${attempts.length}`)
-    // Two names begin with what is concerned.
+    // Two names begin with the kind of credential.
     const named = (event: string) => table.includes(`\`${event.replace(/^\$\{name\}/, '…')}\``)
     assert.deepEqual(
       [...logged, ...attempts].filter((event) => !named(event)),

@@ -34,7 +34,7 @@ describe('connbook', () => {
     })
   })
 
-  it('has nothing to say to a reader that has gone', async () => {
+  it('ends silently when the reader of its output has gone', async () => {
     const child = spawn(executable, ['help'], { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.destroy()
     let stderr = ''
@@ -43,7 +43,7 @@ describe('connbook', () => {
   })
 
   for (const word of ['help', '--version']) {
-    it(`${word} tells a disk that takes nothing`, async () => {
+    it(`${word} reports a full disk`, async () => {
       const stderr = 'connbook: Cannot write to standard output (ENOSPC)\n'
       assert.deepEqual(await runExecutable([word], { through: toFullDevice }), {
         code: 1,
@@ -53,7 +53,7 @@ describe('connbook', () => {
     })
   }
 
-  it('is exit 2 with one line for a certificate that cannot be used', async (t) => {
+  it('exits with code 2 and one line for an unusable certificate', async (t) => {
     const folder = await temporaryFolder(t)
     await writeFile(join(folder, 'bad.pem'), 'no PEM')
     for (const [file, reason] of [
@@ -78,7 +78,7 @@ describe('connbook', () => {
   })
 
   const damages: Record<string, (path: string) => Promise<void>> = {
-    'is not what was written': async (path) =>
+    'is corrupt': async (path) =>
       writeFile(path, (await readFile(path, 'latin1')).replace(/[a-z]/, 'X'), 'latin1'),
     'is missing': (path) => rm(path),
   }
@@ -86,7 +86,7 @@ describe('connbook', () => {
   for (const file of [dataFiles.accounts, dataFiles.keys, dataFiles.revocations, dataFiles.journal]) {
     for (const [what, damage] of Object.entries(damages)) {
       if (file === dataFiles.accounts && what === 'is missing') continue
-      it(`is exit 65 with file, offset and advice when ${file} ${what}`, async (t) => {
+      it(`exits with code 65, naming file, offset and advice, when ${file} ${what}`, async (t) => {
         const folder = await usedFolder(t)
         await damage(join(folder, file))
         const { code, stdout, stderr } = await runExecutable(['--port', '0', '--data', folder])
@@ -116,7 +116,7 @@ describe('connbook', () => {
   }
 
   for (const [what, [prepare, message]] of Object.entries(unfit)) {
-    it(`is exit 1 with one line when the data folder ${what}`, async (t) => {
+    it(`exits with code 1 and one line when the data folder ${what}`, async (t) => {
       const path = join(await temporaryFolder(t), 'data')
       await prepare(path)
       const { code, stdout, stderr } = await runExecutable(['--port', '0', '--data', path])
@@ -150,7 +150,7 @@ describe('connbook', () => {
         `"${join(folder, dataFiles.journal)}": this account has no permission (EACCES) (owner ${plainAccount}, mode 0400); run: chmod 600 '${join(folder, dataFiles.journal)}'`,
       false,
     ],
-    'with locks that are none': [
+    'with a lock file that is no database': [
       async (folder) => {
         for (const name of [dataFiles.lock, dataFiles.accountsLock])
           await writeFile(join(folder, name), 'garbage '.repeat(200))
@@ -158,7 +158,7 @@ describe('connbook', () => {
       () =>
         `lock": file is not a database (owner ${plainAccount}, mode 0600); make sure that no connbook uses the folder, and remove the file`,
     ],
-    'with locks that it cannot open': [
+    'with a lock file that it cannot open': [
       async (folder) => {
         for (const name of [dataFiles.lock, dataFiles.accountsLock]) await chmod(join(folder, name), 0)
       },
@@ -168,7 +168,7 @@ describe('connbook', () => {
   }
 
   for (const [what, [prepare, message, isForCommands = true]] of Object.entries(denied)) {
-    it(`is exit 1 with one line for a folder ${what}`, async (t) => {
+    it(`exits with code 1 and one line for a folder ${what}`, async (t) => {
       const folder = await usedFolder(t)
       await giveToPlainAccount(folder)
       await prepare(folder)
@@ -182,7 +182,7 @@ describe('connbook', () => {
     })
   }
 
-  it('names the folder of another account', { skip: process.getuid?.() !== 0 }, async (t) => {
+  it('names a folder that belongs to another account', { skip: process.getuid?.() !== 0 }, async (t) => {
     const folder = await usedFolder(t)
     for (const words of [
       ['--port', '0'],

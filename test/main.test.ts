@@ -22,7 +22,7 @@ describe('connbook', () => {
     'help keys rotate': help('keys', 'rotate'),
   }
   for (const [words, stdout] of Object.entries(helps)) {
-    it(`${words} shows the help of the command, and does nothing else`, async (t) => {
+    it(`${words} only shows the help of the command`, async (t) => {
       const place = await temporaryFolder(t)
       const environment = { CONNBOOK_DATA: join(place, 'data') }
       const shown = await runCommand(words.split(' '), { environment })
@@ -31,7 +31,7 @@ describe('connbook', () => {
     })
   }
 
-  it('takes --help behind -- for a name', async (t) => {
+  it('takes --help after -- as a name', async (t) => {
     const environment = { CONNBOOK_DATA: join(await temporaryFolder(t), 'data') }
     assert.equal((await runCommand(['user', 'remove', '--', '--help'], { environment })).code, 1)
   })
@@ -41,21 +41,21 @@ describe('connbook', () => {
     readonly [args: readonly string[], environment: NodeJS.ProcessEnv, message: string]
   > = {
     'an unknown command': [['start'], {}, 'Unknown command "start"; see connbook help'],
-    'an almost known command': [['resotre', 'x'], {}, 'Unknown command "resotre"; did you mean restore?'],
+    'a misspelt command': [['resotre', 'x'], {}, 'Unknown command "resotre"; did you mean restore?'],
     'a command that is a flag': [['version'], {}, 'Unknown command "version"; did you mean --version?'],
-    'an unknown command behind help': [['help', 'xx'], {}, 'Unknown command "xx"; see connbook help'],
+    'an unknown command after help': [['help', 'xx'], {}, 'Unknown command "xx"; see connbook help'],
     'an unknown command with --help': [
       ['user', 'ad', '--help'],
       {},
       'Unknown command "user ad"; did you mean user add?',
     ],
-    'a flag behind help': [['help', '--port'], {}, 'Unknown flag "--port"; see connbook help'],
-    'a dash behind help': [['help', '-'], {}, 'Unknown flag "-"; see connbook help'],
-    'a flag behind help and --': [['help', '--', '-x'], {}, 'Unknown flag "-x"; see connbook help'],
-    'a word behind --version': [['--version', 'foo'], {}, 'Write it as: connbook --version'],
+    'a flag after help': [['help', '--port'], {}, 'Unknown flag "--port"; see connbook help'],
+    'a dash after help': [['help', '-'], {}, 'Unknown flag "-"; see connbook help'],
+    'a flag after help and --': [['help', '--', '-x'], {}, 'Unknown flag "-x"; see connbook help'],
+    'a word after --version': [['--version', 'foo'], {}, 'Write it as: connbook --version'],
     'an empty command': [[''], {}, 'Unknown command ""; see connbook help'],
-    'a word behind serve': [['serve', 'now'], {}, 'Unknown command "now"; see connbook help'],
-    'a word behind the flags': [['--port', '0', 'now'], {}, 'Unknown command "now"; see connbook help'],
+    'a word after serve': [['serve', 'now'], {}, 'Unknown command "now"; see connbook help'],
+    'a word after the flags': [['--port', '0', 'now'], {}, 'Unknown command "now"; see connbook help'],
     'flags before the command': [
       ['--data', 'my data', '--read-only', 'user', 'add', '--', '-eve'],
       {},
@@ -87,16 +87,16 @@ describe('connbook', () => {
       {},
       'Unknown command "help"; see connbook help',
     ],
-    'a command behind --': [['--', 'user', 'list'], {}, 'Unknown command "user list"; see connbook help'],
+    'a command after --': [['--', 'user', 'list'], {}, 'Unknown command "user list"; see connbook help'],
     'an unknown flag': [['--prot', '1'], {}, 'Unknown flag "--prot"; did you mean --port?'],
-    'an unknown flag behind serve': [['serve', '-x'], {}, 'Unknown flag "-x"; see connbook help'],
+    'an unknown flag after serve': [['serve', '-x'], {}, 'Unknown flag "-x"; see connbook help'],
     'a bad value': [['--port', 'x'], {}, 'Cannot use --port "x": it must be a number from 0 to 65535'],
     'a bad variable': [
       [],
       { CONNBOOK_PORT: 'x' },
       'Cannot use CONNBOOK_PORT "x": it must be a number from 0 to 65535',
     ],
-    'a bad variable looked at last': [
+    'a bad variable that is checked last': [
       [],
       { PORT: 'x' },
       'Cannot use PORT "x": it must be a number from 0 to 65535',
@@ -110,7 +110,7 @@ describe('connbook', () => {
     ],
   }
   for (const [what, [args, environment, message]] of Object.entries(misunderstood)) {
-    it(`is exit 2 with one line for ${what}, and makes no folder`, async (t) => {
+    it(`exits with code 2 and one line for ${what}, and creates no folder`, async (t) => {
       const place = await temporaryFolder(t)
       const given = { CONNBOOK_DATA: join(place, 'data'), ...environment }
       const stderr = `connbook: ${message}\n`

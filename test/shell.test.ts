@@ -6,7 +6,7 @@ import { quoteForShell, wordForShell } from '../src/shell.ts'
 
 describe('quoteForShell', () => {
   for (const text of ['', 'plain', "o'neil", "'", "''", '$HOME `id` "x" \\ !', 'a\nb', '*', '-n']) {
-    it(`hands ${JSON.stringify(text)} over as it is`, () => {
+    it(`passes ${JSON.stringify(text)} unchanged to a shell`, () => {
       assert.equal(execFileSync('sh', ['-c', `printf %s ${quoteForShell(text)}`], { encoding: 'utf8' }), text)
     })
   }
@@ -21,7 +21,6 @@ describe('wordForShell', () => {
   }
 
   for (const text of ['', 'two words', '~', '$HOME', '*', '#', 'a\nb', 'ö', '&', '{a,b}']) {
-    it(`puts ${JSON.stringify(text)} into quotes`, () =>
-      assert.equal(wordForShell(text), quoteForShell(text)))
+    it(`quotes ${JSON.stringify(text)}`, () => assert.equal(wordForShell(text), quoteForShell(text)))
   }
 })

@@ -40,7 +40,7 @@ describe('words of messages', () => {
     assert.deepEqual([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(eitherOf), ['', 'a', 'a or b', 'a, b or c'])
   })
 
-  it('count', () =>
+  it('use the singular for exactly one', () =>
     assert.deepEqual(
       [0, 1, 2].map((count) => counted(count, 'record')),
       ['0 records', '1 record', '2 records'],

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { timestamp } from '../src/timestamp.ts'
 
 describe('timestamp', () => {
-  it('tells each millisecond in UTC, also when the clock is set back', (t) => {
+  it('formats each millisecond in UTC, also when the clock is set back', (t) => {
     let now = 0
     t.mock.method(Date, 'now', () => now)
     const at = (ms: number) => {

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { addedBy } from './trail.ts'
 
 describe('a command', () => {
-  it('that cannot write its line has done its work all the same, and says so', async (t) => {
+  it('does its work although its audit line cannot be written, and reports that', async (t) => {
     const folder = await temporaryFolder(t)
     await (await start(t, { folder })).stop()
     await appendFile(join(folder, 'audit.jsonl'), `${'x'.repeat(64 * 1024)}\n`)
@@ -29,7 +29,7 @@ describe('a command', () => {
 })
 
 describe('a server', () => {
-  it('keeps that it completed a restore which was interrupted', { skip: missing('strace') }, async (t) => {
+  it('records the completion of an interrupted restore', { skip: missing('strace') }, async (t) => {
     const folder = await temporaryFolder(t)
     await (await start(t, { folder })).stop()
     const backup = join(await temporaryFolder(t), 'backup.json')

@@ -15,7 +15,7 @@ import { addedBy, trailIn } from './trail.ts'
 
 const record = { name: 'db main', hostname: 'db.example.net', port: 5432, username: 'u' }
 
-/** @param given A folder; one that has its accounts already when not given. */
+/** @param given A folder; by default one that already has accounts. */
 async function setUp(t: TestContext, given?: string) {
   const folder = given ?? (await usedFolder(t))
   const service = await start(t, { folder })
@@ -33,7 +33,7 @@ async function setUp(t: TestContext, given?: string) {
 }
 
 describe('a change of the records', () => {
-  it('is kept with who made it and what it changed, and nothing is kept where nothing changed', async (t) => {
+  it('is recorded with its author and the changed fields, and not at all if nothing changed', async (t) => {
     const { ask, by, added } = await setUp(t)
     const path = '/configurations/db%20main'
     assert.deepEqual(await added(() => ask('POST', '/configurations/', { body: record })), [
@@ -77,7 +77,7 @@ describe('a change of the records', () => {
     ])
   })
 
-  it('is kept once, and in the order in which it came about, whoever else changes at the same time', async (t) => {
+  it('is recorded once, in the order of the changes, when several callers write at once', async (t) => {
     const { ask, added } = await setUp(t)
     await ask('POST', '/configurations/', { body: record })
     const lines = await added(() =>
@@ -98,10 +98,10 @@ describe('a change of the records', () => {
   })
 })
 
-describe('an attempt to get in', () => {
+describe('an attempt to authenticate', () => {
   const from = { address: '127.0.0.1', request_id: 'r1' }
 
-  it('is kept, whether it succeeds, fails or has to wait', async (t) => {
+  it('is recorded, whether it succeeds, fails or is throttled', async (t) => {
     const { ask, added, service } = await setUp(t)
     const login = (body: object) => () => ask('POST', '/login', { body })
     const token = (body: object) => () => ask('POST', '/v1/auth/token', { body })
@@ -135,7 +135,7 @@ describe('an attempt to get in', () => {
 })
 
 describe('a command', () => {
-  it('is kept with the account of the machine that ran it, beside a server or without', async (t) => {
+  it('is recorded with the system account that ran it, with or without a running server', async (t) => {
     const { folder, service } = await setUp(t)
     const { username } = userInfo()
     const run =
@@ -186,7 +186,7 @@ describe('a command', () => {
 })
 
 describe('a server', () => {
-  it('keeps when it starts and stops', async (t) => {
+  it('records when it starts and stops', async (t) => {
     const { folder, service } = await setUp(t, await temporaryFolder(t))
     await service.stop()
     const lines = await trailIn(folder)
@@ -196,7 +196,7 @@ describe('a server', () => {
     assert.equal(lines.at(-1)?.event, 'stopped')
   })
 
-  it('keeps how many attempts it did not list, at its stop at the latest', async (t) => {
+  it('records how many attempts it did not list, at the latest when it stops', async (t) => {
     const { folder, service } = await setUp(t)
     const attempts = ATTEMPTS_LISTED_MAX + 15
     const agent = new Agent({ keepAlive: true, maxSockets: 8 })
@@ -205,7 +205,7 @@ describe('a server', () => {
     const guess = (_: unknown, i: number) =>
       ask('POST', '/v1/auth/token', { body: { client_id: 'script', client_secret: `guess ${i}` } })
     const added = await addedBy(folder, async () => {
-      // More than the free ones at once would not be checked.
+      // Of more at once, those beyond the free failures would not be checked.
       await Promise.all(Array.from({ length: FREE_FAILURES }, guess))
       await Promise.all(Array.from({ length: attempts - FREE_FAILURES }, guess))
       await service.stop()

@@ -19,7 +19,7 @@ async function setUp(t: TestContext, bytesMax = 10) {
 }
 
 describe('AuditFile', () => {
-  it('makes no file before there is a line, and then a private one', async (t) => {
+  it('creates no file before the first line, and then a private one', async (t) => {
     const { path, file, read } = await setUp(t)
     await file.open()
     assert.deepEqual(await readdir(path), [])
@@ -28,7 +28,7 @@ describe('AuditFile', () => {
     assert.equal((await stat(join(path, 'audit.jsonl'))).mode & 0o777, 0o600)
   })
 
-  it('fills a file to the last byte, then moves on by one name', async (t) => {
+  it('fills a file to the last byte, then rotates', async (t) => {
     const { path, file, read } = await setUp(t)
     for (const line of ['1234\n', '5678\n', '9\n']) await file.append(line)
     assert.deepEqual([await read('audit.1.jsonl'), await read()], ['1234\n5678\n', '9\n'])
@@ -37,7 +37,7 @@ describe('AuditFile', () => {
     assert.equal(await read('audit.1.jsonl'), '9\n')
   })
 
-  it('counts what is in the file already, and bytes, not characters', async (t) => {
+  it('counts the bytes, not characters, and those already in the file', async (t) => {
     const { path, file, read } = await setUp(t)
     await writeFile(join(path, 'audit.jsonl'), 'ääää\n')
     await file.open()
@@ -45,7 +45,7 @@ describe('AuditFile', () => {
     assert.deepEqual([await read('audit.1.jsonl'), await read()], ['ääää\n', '1\n'])
   })
 
-  it('appends to a file that another process makes at the same moment', async (t) => {
+  it('appends to a file that another process creates at the same moment', async (t) => {
     const { path, files, file, read } = await setUp(t)
     files.before = async (operation) => {
       if (operation !== 'open') return
@@ -56,7 +56,7 @@ describe('AuditFile', () => {
     assert.equal(await read(), '1\n2\n')
   })
 
-  it('throws when only a part was written, and begins a new line behind that', async (t) => {
+  it('throws after a partial write, and begins a new line after it', async (t) => {
     const { files, file, read } = await setUp(t, 100)
     files.writeBytesMax = 2
     await assert.rejects(file.append('1234\n'), /only 2 of 5 bytes were written/)
@@ -66,7 +66,7 @@ describe('AuditFile', () => {
     assert.equal(await read(), '12\n5\n6\n')
   })
 
-  it('goes on in the same file when it cannot be renamed, and says so', async (t) => {
+  it('goes on in the same file when it cannot be renamed, and reports that', async (t) => {
     const { files, log, file, read } = await setUp(t)
     await file.append('12345678\n')
     failOn(files, 'rename', 'audit', 'EIO')
@@ -76,9 +76,9 @@ describe('AuditFile', () => {
 
   for (const [what, lead] of [
     ['a symbolic link', symlink],
-    ['a second name', link],
+    ['a hard link', link],
   ] as const) {
-    it(`writes nothing through ${what} of another file`, async (t) => {
+    it(`writes nothing through ${what} to another file`, async (t) => {
       const { path, file } = await setUp(t)
       const elsewhere = join(await temporaryFolder(t), 'other')
       await writeFile(elsewhere, '')

@@ -44,7 +44,7 @@ async function setUp(t: TestContext, bytesMax?: number) {
 const add = (trail: AuditTrail, n: number) => trail.record('configuration_added', caller, { n })
 
 describe('the audit trail', () => {
-  it('keeps who, what and when in one private file, a line an event, in order', async (t) => {
+  it('keeps who, what and when in one private file, one line for each event, in order', async (t) => {
     const { path, open, linesOf } = await setUp(t)
     const trail = await open()
     const before = Date.now()
@@ -72,7 +72,7 @@ describe('the audit trail', () => {
     assert.equal((await stat(join(path, 'audit.jsonl'))).mode & 0o7777, 0o600)
   })
 
-  it('begins each line with what no caller can choose, and keeps it one line', async (t) => {
+  it('puts text that callers choose last, escaped, so that an event stays on one line', async (t) => {
     const { path, open } = await setUp(t)
     const name = '"}\n{"event":"logged_in\u2028\u202e\u0085'
     await (await open()).record('login_failed', caller, { account: name })
@@ -81,7 +81,7 @@ describe('the audit trail', () => {
     assert.equal(JSON.parse(text).account, name)
   })
 
-  it('has the line in the file when record resolves, and writes in one go what comes meanwhile', async (t) => {
+  it('writes a line before record resolves, and batches lines that arrive during a write', async (t) => {
     const { files, open, linesOf } = await setUp(t)
     const trail = await open()
     const held = holdUp(files, 'write', 'audit.jsonl')
@@ -98,7 +98,7 @@ describe('the audit trail', () => {
     assert.equal(files.calls.filter((call) => call.startsWith('write')).length, 1)
   })
 
-  it('goes on behind what is there, also behind half a line', async (t) => {
+  it('appends to an existing file, also after a torn line', async (t) => {
     const { path, open } = await setUp(t)
     await add(await open(), 1)
     await appendFile(join(path, 'audit.jsonl'), '{"time":"20')
@@ -109,7 +109,7 @@ describe('the audit trail', () => {
     assert.equal(JSON.parse(lines[2] ?? '').n, 2)
   })
 
-  it('keeps what several processes append at the same time', async (t) => {
+  it('keeps all lines that several processes append at the same time', async (t) => {
     const { open, linesOf } = await setUp(t)
     const trails = await Promise.all([open(), open(), open()])
     await Promise.all(Array.from({ length: 300 }, (_, n) => add(trails[n % 3] ?? assert.fail(), n)))
@@ -139,7 +139,7 @@ describe('the audit trail', () => {
     )
   })
 
-  it('keeps lines larger than a file whole', async (t) => {
+  it('keeps a line whole that is larger than a file may be', async (t) => {
     const { open, linesOf } = await setUp(t, 10)
     const trail = await open()
     await add(trail, 1)
@@ -159,7 +159,7 @@ describe('the audit trail', () => {
     ['write', 'EIO'],
     ['open', 'EMFILE'],
   ] as const) {
-    it(`counts what it cannot write (${operation} ${code}), says so once, and holds nobody up`, async (t) => {
+    it(`counts lines that it cannot write (${operation} ${code}), reports that once, and delays nobody`, async (t) => {
       const { files, log, open, linesOf } = await setUp(t, operation === 'write' ? undefined : 150)
       const trail = await open()
       await add(trail, 1)
@@ -178,7 +178,7 @@ describe('the audit trail', () => {
     })
   }
 
-  it('goes on in the same file when the system will not rename it, and says so', async (t) => {
+  it('goes on in the same file when the system does not rename it, and reports that', async (t) => {
     const { files, log, open, linesOf } = await setUp(t, 150)
     const trail = await open()
     await add(trail, 1)
@@ -196,7 +196,7 @@ describe('the audit trail', () => {
     )
   })
 
-  it('ends half a line that a full disk left before it goes on', async (t) => {
+  it('ends a torn line that a full disk left before it goes on', async (t) => {
     const { path, files, open } = await setUp(t)
     const trail = await open()
     files.writeBytesMax = 20
@@ -210,7 +210,7 @@ describe('the audit trail', () => {
     assert.deepEqual([JSON.parse(gap).count, JSON.parse(line).n, end], [1, 2, ''])
   })
 
-  it('is not begun before there is a line, and waits out a full disk then', async (t) => {
+  it('has no file before the first line, and recovers from a disk that was full then', async (t) => {
     const { files, path, open, linesOf } = await setUp(t)
     const trail = await open()
     assert.deepEqual(await readdir(path), [])
@@ -223,7 +223,7 @@ describe('the audit trail', () => {
     )
   })
 
-  it('is refused when this account may not write it', async (t) => {
+  it('is refused when this account may not write to it', async (t) => {
     const { files, open } = await setUp(t)
     await add(await open(), 1)
     failOn(files, 'open', 'audit', 'EACCES', 1)
@@ -232,9 +232,9 @@ describe('the audit trail', () => {
 
   for (const [what, lead] of [
     ['a symbolic link', symlink],
-    ['a second name of it', link],
+    ['a hard link', link],
   ] as const) {
-    it(`never goes where ${what} leads`, async (t) => {
+    it(`never writes to the file that ${what} leads to`, async (t) => {
       const { path, log, open } = await setUp(t)
       const elsewhere = join(await temporaryFolder(t), 'other')
       await writeFile(elsewhere, '')
@@ -245,7 +245,7 @@ describe('the audit trail', () => {
     })
   }
 
-  it('counts what comes while too much is waiting for a disk that hangs', async (t) => {
+  it('counts the lines that it drops while a hanging disk fills the queue', async (t) => {
     const { files, open, linesOf } = await setUp(t)
     const trail = await open()
     await add(trail, 0)
@@ -262,7 +262,7 @@ describe('the audit trail', () => {
     assert.equal(lines.find(({ event }) => event === 'lines_lost')?.count, 5)
   })
 
-  it('takes nothing once it is closed', async (t) => {
+  it('accepts no line once it is closed', async (t) => {
     const { open, linesOf } = await setUp(t)
     const trail = await open()
     await add(trail, 1)
@@ -271,7 +271,7 @@ describe('the audit trail', () => {
     assert.equal((await linesOf()).length, 1)
   })
 
-  it('writes what was lost to the last when it is closed', async (t) => {
+  it('writes the final count of lost lines when it is closed', async (t) => {
     const { files, open, linesOf } = await setUp(t)
     const trail = await open()
     await add(trail, 1)

@@ -9,14 +9,14 @@ import { draft } from '../support/store.ts'
 const record = (id: number, fields = {}) => new Configuration(id, draft(`record-${id}`, fields))
 const actor = { command: 'import', by: 'root' }
 
-/** A trail that keeps what it is told. */
+/** A trail that keeps its events in memory. */
 function createTrail() {
   const lines: unknown[][] = []
   return { lines, record: async (...line: unknown[]) => void lines.push(line), close: async () => {} }
 }
 
 describe('changesBetween', () => {
-  it('gives the fields that differ, with both values, under the name from before', () => {
+  it('returns the fields that differ, with both values, under the old name', () => {
     const after = new Configuration(7, draft('new', { port: 23 }))
     assert.deepEqual(changesBetween(record(7), after), {
       id: 7,
@@ -27,7 +27,7 @@ describe('changesBetween', () => {
 })
 
 describe('recordImport', () => {
-  it('adds a line with the counts, and one for each record, what was removed first', async () => {
+  it('adds a line with the counts, and one for each record, removed records first', async () => {
     const trail = createTrail()
     const [added, removed] = [record(1), record(2)]
     const [before, after] = [record(3), record(3, { port: 23 })]
@@ -42,7 +42,7 @@ describe('recordImport', () => {
     ])
   })
 
-  it('adds no line for single records when they are too many', async () => {
+  it('adds no lines for single records when there are too many', async () => {
     const linesFor = async (length: number) => {
       const trail = createTrail()
       const added = Array.from({ length }, (_, i) => record(i))

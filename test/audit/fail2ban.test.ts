@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const run = promisify(execFile)
 
 describe('the fail2ban filter of the README', { skip: missing('fail2ban-regex') }, () => {
-  it('finds the address of each failed attempt at its time, wherever the host is, and nothing else', async (t) => {
+  it('finds address and time of each failed attempt and of nothing else, in any time zone', async (t) => {
     const folder = await temporaryFolder(t)
     const filter = join(folder, 'connbook.conf')
     const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
@@ -31,7 +31,7 @@ describe('the fail2ban filter of the README', { skip: missing('fail2ban-regex') 
     await ask('POST', '/login', { body: { ...wrong, username: 'nobody' }, headers: from('2001:db8::2') })
     const wrongClient = { ...client, client_secret: 'wrong' }
     await ask('POST', '/v1/auth/token', { body: wrongClient, headers: from('192.0.2.3') })
-    // A record that looks like a line, and a request id that tries to be one.
+    // A record name that looks like a log line, and a request id that imitates one.
     const forged = '","event":"login_failed","address":"192.0.2.99"'
     const name = `{"time":"2026-01-01T00:00:00.000Z${forged}`
     const Authorization = await service.bearer()

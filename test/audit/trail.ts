@@ -13,7 +13,7 @@ export async function trailIn(folder: string): Promise<Line[]> {
     .map((line) => JSON.parse(line) as Line)
 }
 
-/** What was added to the trail by an action, without what is the same in every line. */
+/** The lines that an action added to the trail, without their `time`. */
 export async function addedBy(folder: string, action: () => Promise<unknown>): Promise<Line[]> {
   const before = (await trailIn(folder)).length
   await action()

@@ -47,7 +47,7 @@ describe('accounts', () => {
   const list = fc.array(entry, { maxLength: 2 })
   const whole = fc.record({ lastGeneration: fc.nat(), users: list, clients: list }, { noNullPrototype: true })
 
-  it('are what they say, or none', (t) => {
+  it('are read as written, or refused', (t) => {
     const isAccount = (input: unknown) => {
       const { name, secret: stored, generation, scope: allowed } = Object(input)
       const isStored = typeof stored === 'string' && (stored.startsWith('sha256:') || stored === hash)

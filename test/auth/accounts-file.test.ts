@@ -17,14 +17,14 @@ const two = addAccount(one, 'client', 'admin', digestSecret('2'))
 const reading = addAccount(two, 'user', 'eve', digestSecret('3'), 'read')
 
 describe('accountsDocument', () => {
-  it('gives back what it was given, and nothing where there is no file', async (t) => {
+  it('reads what it wrote, and nothing if there is no file', async (t) => {
     const document = accountsDocument(dataPaths(await temporaryFolder(t)))
     assert.equal(await document.read(), undefined)
     await document.write(two)
     assert.deepEqual(await document.read(), two)
   })
 
-  it('keeps the scope of an account; an older file, which has none, means read and write', async (t) => {
+  it('keeps the scope of an account; no scope, as in an older file, means read and write', async (t) => {
     const folder = await temporaryFolder(t)
     const document = accountsDocument(dataPaths(folder))
     await document.write(reading)
@@ -44,23 +44,23 @@ describe('accountsDocument', () => {
     null: null,
     'no last generation': { users: [], clients: [] },
     'no users': { lastGeneration: 0, clients: [] },
-    'clients that are no list': { lastGeneration: 0, users: [], clients: {} },
-    'an entry that is no account': { lastGeneration: 1, users: ['a'], clients: [] },
-    'a name that is no string': { lastGeneration: 1, users: [{ ...account, name: 1 }], clients: [] },
-    'a generation that is no number': {
+    'clients that are not a list': { lastGeneration: 0, users: [], clients: {} },
+    'an entry that is not an account': { lastGeneration: 1, users: ['a'], clients: [] },
+    'a name that is not a string': { lastGeneration: 1, users: [{ ...account, name: 1 }], clients: [] },
+    'a generation that is not a number': {
       lastGeneration: 1,
       users: [{ ...account, generation: '1' }],
       clients: [],
     },
     'an empty scope': { lastGeneration: 1, users: [{ ...account, scope: '' }], clients: [] },
     'an unknown scope': { lastGeneration: 1, users: [], clients: [{ ...account, scope: 'write' }] },
-    'a scope that is no string': { lastGeneration: 1, users: [{ ...account, scope: null }], clients: [] },
-    'an account with a member more': {
+    'a scope that is not a string': { lastGeneration: 1, users: [{ ...account, scope: null }], clients: [] },
+    'an account with an unknown member': {
       lastGeneration: 1,
       users: [],
       clients: [{ ...account, expires: 1 }],
     },
-    'a member more': { lastGeneration: 1, users: [], clients: [], groups: [] },
+    'an unknown member': { lastGeneration: 1, users: [], clients: [], groups: [] },
     'a secret in the clear': { lastGeneration: 1, users: [{ ...account, secret: 'secret' }], clients: [] },
   }
   for (const [what, content] of Object.entries(contents)) {
@@ -72,7 +72,7 @@ describe('accountsDocument', () => {
     })
   }
 
-  it('refuses a file that was changed by hand, without telling what is in it', async (t) => {
+  it('refuses a file that was changed by hand, without showing its content', async (t) => {
     const folder = await temporaryFolder(t)
     await accountsDocument(dataPaths(folder)).write(two)
     const path = join(folder, dataFiles.accounts)

@@ -32,7 +32,7 @@ describe('accounts', () => {
     }
   })
 
-  it('are values: a change makes new ones', () => {
+  it('are immutable: a change returns new ones', () => {
     const before = JSON.stringify(two)
     changeSecret(two, 'user', 'admin', digestSecret('3'))
     removeAccount(two, 'user', 'admin')
@@ -40,7 +40,7 @@ describe('accounts', () => {
     assert.deepEqual(noAccounts, { lastGeneration: 0, users: [], clients: [] })
   })
 
-  it('are added once', () => {
+  it('cannot be added twice', () => {
     assert.throws(() => addAccount(two, 'user', 'admin', ''), AccountExistsError)
     assert.deepEqual(namesOf(addAccount(two, 'user', 'other', '')), ['admin', 'other'])
   })
@@ -50,14 +50,14 @@ describe('accounts', () => {
     assert.throws(() => removeAccount(one, 'client', 'admin'), UnknownAccountError)
   })
 
-  it('get a new generation with a new secret, and the others keep theirs', () => {
+  it('get a new generation with a new secret, while others keep theirs', () => {
     const changed = changeSecret(two, 'user', 'admin', digestSecret('3'))
     assert.equal(findAccount(changed, 'user', 'admin')?.secret, digestSecret('3'))
     assert.equal(generationOf(changed), 3)
     assert.deepEqual(changed.clients, two.clients)
   })
 
-  it('never get a generation twice, not even when removed and made anew', () => {
+  it('never get the same generation twice, not even after removal and a new addition', () => {
     const again = addAccount(removeAccount(one, 'user', 'admin'), 'user', 'admin', digestSecret('1'))
     assert.ok((generationOf(again) ?? 0) > (generationOf(one) ?? 0))
     assert.deepEqual(namesOf(removeAccount(two, 'user', 'admin')), [])
@@ -68,7 +68,7 @@ describe('the scope of an account', () => {
   const eve = (accounts: Accounts) => findAccount(accounts, 'user', 'eve') ?? assert.fail('no eve')
   const reading = addAccount(two, 'user', 'eve', digestSecret('3'), 'read')
 
-  it('is read and write, said by nothing, unless it was added as read-only', () => {
+  it('is read and write, stored as no scope, unless it was added as read-only', () => {
     assert.equal(scopeOf(eve(reading)), 'read')
     const writing = addAccount(two, 'user', 'eve', digestSecret('3'))
     assert.equal(scopeOf(eve(writing)), 'read write')
@@ -76,7 +76,7 @@ describe('the scope of an account', () => {
     assert.deepEqual(writing, addAccount(two, 'user', 'eve', digestSecret('3'), 'read write'))
   })
 
-  it('stays with a new secret, and goes with the account', () => {
+  it('outlives a new secret, but not the removal of the account', () => {
     const changed = changeSecret(reading, 'user', 'eve', digestSecret('4'))
     assert.deepEqual(eve(changed), { name: 'eve', secret: digestSecret('4'), generation: 4, scope: 'read' })
     const anew = addAccount(removeAccount(changed, 'user', 'eve'), 'user', 'eve', digestSecret('4'))

@@ -8,7 +8,7 @@ import { createMemoryLog } from '../support/memory-log.ts'
 
 const caller = { requestId: 'r1', address: '192.0.2.1', isSecure: false }
 
-/** An attempt log, and the events that the audit trail was told. */
+/** An attempt log, and the events that reach the audit trail. */
 function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const log = createMemoryLog()
@@ -22,7 +22,7 @@ function setUp(t: TestContext) {
 }
 
 describe('createAttemptLog', () => {
-  it('tells log and audit trail of an attempt, with who made it', async (t) => {
+  it('writes an attempt and who made it to log and audit trail', async (t) => {
     const { attempts, log, told } = setUp(t)
     await attempts.succeeded('logged_in', caller, { account: 'admin' })
     await attempts.failed('login_failed', caller, { account: 'admin' })
@@ -36,7 +36,7 @@ describe('createAttemptLog', () => {
     assert.equal(JSON.parse(log.lines[1] ?? '').level, 'warn')
   })
 
-  it('tells only the number of what goes beyond the budget, once, some time after the first', async (t) => {
+  it('reports only the number of attempts beyond the budget, once, a window after the first', async (t) => {
     const { fail, log, told } = setUp(t)
     await fail(ATTEMPTS_LISTED_MAX + 5)
     assert.equal(told.length, ATTEMPTS_LISTED_MAX)
@@ -52,7 +52,7 @@ describe('createAttemptLog', () => {
     assert.deepEqual(told.at(-1), ['attempts_not_listed', undefined, { count: 2 }])
   })
 
-  it('tells together what is not listed in the time after the first, and begins anew then', async (t) => {
+  it('reports the unlisted attempts of a window together, and then begins a new window', async (t) => {
     const { fail, told } = setUp(t)
     await fail(ATTEMPTS_LISTED_MAX + 1)
     t.mock.timers.tick(ATTEMPTS_WINDOW_MS / 2)
@@ -64,14 +64,14 @@ describe('createAttemptLog', () => {
     assert.equal(told.length, ATTEMPTS_LISTED_MAX + 1)
   })
 
-  it('lists what succeeds, however much has failed', async (t) => {
+  it('lists every success, however many attempts have failed', async (t) => {
     const { attempts, fail, told } = setUp(t)
     await fail(ATTEMPTS_LISTED_MAX + 1)
     await attempts.succeeded('logged_in', caller, {})
     assert.equal(told.at(-1)?.[0], 'logged_in')
   })
 
-  it('tells the number when it is closed, and nothing where there is none', async (t) => {
+  it('reports the number of unlisted attempts when it is closed, unless it is 0', async (t) => {
     const { attempts, fail, told } = setUp(t)
     await attempts.close()
     assert.deepEqual(told, [])

@@ -20,12 +20,12 @@ type SetUp = Awaited<ReturnType<typeof setUpAuthenticator>>
 
 const OTHER_ADDRESS = '198.51.100.7'
 
-/** What a client of this name would show. */
+/** The credentials of a client as a request carries them. */
 function spelling(account: { name: string; secret: string }, secret = account.secret) {
   return { id: account.name, secret }
 }
 
-/** Both ways to show a secret: they differ in the kind of account only. */
+/** Both ways to present a secret; they differ only in the kind of account. */
 const kinds = {
   'a login': {
     account: user,
@@ -65,7 +65,7 @@ for (const [what, { account, attempt, events }] of Object.entries(kinds)) {
       }
     })
 
-    it('makes the pair wait after ten failures, the right secret too, and nobody else', async (t) => {
+    it('is throttled after ten failures for its account and address only, even with the right secret', async (t) => {
       const setUp = await setUpAuthenticator(t)
       for (let i = 0; i < FREE_FAILURES; i += 1) assert.equal(await attempt(setUp, 'wrong'), undefined)
       await assert.rejects(attempt(setUp, account.secret), (error) => {
@@ -80,7 +80,7 @@ for (const [what, { account, attempt, events }] of Object.entries(kinds)) {
       assert.ok(await attempt(setUp, account.secret))
     })
 
-    it('cannot get round the wait by many attempts at once', async (t) => {
+    it('cannot evade the throttle by many attempts at once', async (t) => {
       const setUp = await setUpAuthenticator(t)
       const attempts = Array.from({ length: 3 * FREE_FAILURES }, () => attempt(setUp, 'wrong'))
       const results = await Promise.allSettled(attempts)
@@ -90,7 +90,7 @@ for (const [what, { account, attempt, events }] of Object.entries(kinds)) {
       await assert.rejects(attempt(setUp, account.secret), TooManyAttemptsError)
     })
 
-    it('is never made to pause by right secrets, however many come at once', async (t) => {
+    it('is never throttled for right secrets, however many come at once', async (t) => {
       const setUp = await setUpAuthenticator(t)
       const attempts = Array.from({ length: 3 * FREE_FAILURES }, () => attempt(setUp, account.secret))
       const results = await Promise.allSettled(attempts)
@@ -98,7 +98,7 @@ for (const [what, { account, attempt, events }] of Object.entries(kinds)) {
       assert.ok(await attempt(setUp, account.secret))
     })
 
-    it('makes an unknown account wait like a known one', async (t) => {
+    it('is throttled for an unknown account as for a known one', async (t) => {
       const setUp = await setUpAuthenticator(t)
       for (let i = 0; i < FREE_FAILURES; i += 1) await attempt(setUp, 'wrong', 'nobody')
       await assert.rejects(attempt(setUp, 'wrong', 'nobody'), TooManyAttemptsError)
@@ -155,15 +155,20 @@ describe('the cost of a check', () => {
       1,
       (s) => s.authenticator.issueToken(caller, [spelling(chosen, 'wrong')]),
     ],
-    ['a generated secret beside it', true, 0, (s) => s.authenticator.issueToken(caller, [spelling(client)])],
     [
-      'a wrong secret beside it',
+      'a generated secret beside a chosen one',
+      true,
+      0,
+      (s) => s.authenticator.issueToken(caller, [spelling(client)]),
+    ],
+    [
+      'a wrong secret beside a chosen one',
       true,
       1,
       (s) => s.authenticator.issueToken(caller, [spelling(client, 'wrong')]),
     ],
     [
-      'an unknown client beside it',
+      'an unknown client beside a chosen secret',
       true,
       1,
       (s) => s.authenticator.issueToken(caller, [{ id: 'nobody', secret: 'wrong' }]),
@@ -179,7 +184,7 @@ describe('the cost of a check', () => {
     })
   }
 
-  it('may be paid for two spellings of a secret, of which one is right', async (t) => {
+  it('may be paid for both spellings of a secret, one of which is right', async (t) => {
     const setUp = await setUpAuthenticator(t)
     await addChosen(setUp)
     for (const account of [chosen, client]) {
@@ -188,8 +193,8 @@ describe('the cost of a check', () => {
   })
 })
 
-describe('a client id that may be meant in two ways', () => {
-  it('counts as the one that a client has, so that a good client never has to pause', async (t) => {
+describe('a client id with two possible readings', () => {
+  it('counts as the reading that names a client, so that a good client is never throttled', async (t) => {
     const setUp = await setUpAuthenticator(t)
     const encoded = { id: 'script%31', secret: client.secret }
     for (let i = 0; i < 2 * FREE_FAILURES; i += 1) {
@@ -203,7 +208,7 @@ describe('an attempt that could not be checked', () => {
   it('does not count', async (t) => {
     setArgon2Work(t, 'full')
     const { authenticator } = await setUpAuthenticator(t)
-    // The first ones take long enough for all that follows; the others only wait in the queue.
+    // The first hashes run until the test is over; the others only wait in the queue.
     const longHash = dummyHash.replace(',t=2,', ',t=8,')
     assert.notEqual(longHash, dummyHash)
     const shortHash = await cheapHashOf('')

@@ -21,7 +21,7 @@ describe('a bearer header', () => {
   const blanks = (minLength: number) =>
     fc.string({ unit: fc.constantFrom(' ', ' ', '\t'), minLength, maxLength: 4 })
 
-  it('gives the token, whatever the scheme looks like', (t) => {
+  it('yields the token, whatever the case of the scheme and the blanks around the token', (t) => {
     const token = fc.string({
       unit: fc.constantFrom(...BASE64URL, '.', '~', '+', '/', '='),
       minLength: 1,
@@ -32,7 +32,7 @@ describe('a bearer header', () => {
     })
   })
 
-  it('is none for another scheme, or with nothing in it', (t) => {
+  it('yields nothing with another scheme, or without a token', (t) => {
     const other = fc.constantFrom(
       'Basic ',
       'Bearer',
@@ -93,7 +93,7 @@ describe('a credential', async () => {
     { maxLength: 3 },
   )
 
-  it('is good only when the one place that counts holds the one that belongs there', (t) => {
+  it('is accepted only as the right kind of token in the header that takes precedence', (t) => {
     const values = fc.record({
       bearer: fc.option(bearer, { nil: undefined }),
       cookies: fc.option(cookies, { nil: undefined }),

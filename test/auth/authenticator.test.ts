@@ -21,7 +21,7 @@ import {
 import { eventually } from '../support/eventually.ts'
 
 describe('authenticate', () => {
-  it('knows a user by cookie and a client by bearer', async (t) => {
+  it('accepts a user by cookie and a client by bearer', async (t) => {
     const { authenticator, logIn, getToken } = await setUpAuthenticator(t)
     assert.deepEqual(authenticator.authenticate(asCookie(await logIn())), {
       carrier: 'cookie',
@@ -52,7 +52,7 @@ describe('authenticate', () => {
     })
   }
 
-  it('gives a session the scope of its account, and says so in the token', async (t) => {
+  it('gives a session the scope of its account, and writes it into the token', async (t) => {
     const { authenticator, change } = await setUpAuthenticator(t)
     const hash = await hashPassword('look only')
     await change((accounts) => addAccount(accounts, 'user', 'eve', hash, 'read'))
@@ -65,11 +65,11 @@ describe('authenticate', () => {
     )
   })
 
-  it('does not remember a scope that the account has no more', async (t) => {
+  it('does not remember a scope that the account has lost', async (t) => {
     const { authenticator, change, isIn, logIn } = await setUpAuthenticator(t)
     const request = asCookie(await logIn())
     assert.equal(authenticator.authenticate(request)?.principal.scope, 'read write')
-    // Nothing in connbook does this: the generation rises with every change that it makes.
+    // connbook never does this: each of its changes raises the generation.
     await change((accounts) => ({
       ...accounts,
       users: accounts.users.map((account) => ({ ...account, scope: 'read' })),
@@ -81,10 +81,10 @@ describe('authenticate', () => {
     assert.equal(isIn(request), false)
   })
 
-  it('never takes one kind of credential for the other', async (t) => {
+  it('never accepts one kind of credential as the other', async (t) => {
     const { isIn, logIn, getToken } = await setUpAuthenticator(t)
     const [session, token] = [await logIn(), await getToken()]
-    // In both orders: a token that is remembered must not change its kind either.
+    // In both orders: nor may a remembered token change its kind.
     for (let i = 0; i < 2; i += 1) {
       assert.equal(isIn(asBearer(session)), false)
       assert.equal(isIn(asCookie(token)), false)
@@ -93,7 +93,7 @@ describe('authenticate', () => {
     }
   })
 
-  it('goes by the Authorization header alone where there is one', async (t) => {
+  it('ignores the cookie if there is an Authorization header', async (t) => {
     const { isIn, logIn, getToken } = await setUpAuthenticator(t)
     const { cookie } = asCookie(await logIn()).headers
     const { authorization } = asBearer(await getToken()).headers
@@ -104,7 +104,7 @@ describe('authenticate', () => {
     assert.equal(isIn({ headers: {} }), false)
   })
 
-  it('takes the scheme in any case', async (t) => {
+  it('accepts the scheme in any letter case', async (t) => {
     const { isIn, getToken } = await setUpAuthenticator(t)
     const token = await getToken()
     for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
@@ -112,7 +112,7 @@ describe('authenticate', () => {
     }
   })
 
-  it('refuses a well signed token of another issuer, account or generation', async (t) => {
+  it('refuses a correctly signed token of another issuer, account or generation', async (t) => {
     const { isIn, sign } = await setUpAuthenticator(t)
     assert.equal(isIn(asCookie(sign({}))), true)
     for (const claims of [
@@ -132,7 +132,7 @@ describe('authenticate', () => {
   ] as const
   for (const [what, ttlSeconds] of lifetimes) {
     for (const isRemembered of [true, false]) {
-      it(`ends a ${what} when its time is over, ${isRemembered ? 'remembered' : 'seen once'}`, async (t) => {
+      it(`refuses a ${what} once it has expired, ${isRemembered ? 'remembered' : 'seen once'}`, async (t) => {
         const { clock, isIn, logIn, getToken } = await setUpAuthenticator(t)
         const request = what === 'session' ? asCookie(await logIn()) : asBearer(await getToken())
         clock.advance(ttlSeconds * 1000 - 1)
@@ -145,7 +145,7 @@ describe('authenticate', () => {
     }
   }
 
-  it('never revives a credential that it has refused as expired, by kill and a clock set back', async (t) => {
+  it('never revives an expired credential that it has refused, after a kill and with the clock set back', async (t) => {
     const { clock, isIn, logIn, reopen, revocationsFile } = await setUpAuthenticator(t)
     const request = asCookie(await logIn())
     clock.advance(SESSION_TTL_SECONDS * 1000)
@@ -182,7 +182,7 @@ describe('authenticate', () => {
     })
   }
 
-  it('takes what an older key signed, as long as that is there', async (t) => {
+  it('accepts tokens of an older key as long as the key exists', async (t) => {
     const first = await setUpAuthenticator(t)
     const session = asCookie(await first.logIn())
     const newKey = createSigningKey('new', Buffer.alloc(32, 2))
@@ -193,7 +193,7 @@ describe('authenticate', () => {
     assert.equal(first.isIn({ headers: { cookie: newSession } }), false)
   })
 
-  it('remembers no token for longer than there is its key, and signs with a new one at once', async (t) => {
+  it('forgets tokens when their key goes, and signs with a new key at once', async (t) => {
     const { lookUps, logIn, make } = await setUpAuthenticator(t)
     const newKey = createSigningKey('new', Buffer.alloc(32, 2))
     const session = asCookie(await logIn())
@@ -213,7 +213,7 @@ describe('authenticate', () => {
     assert.ok(authenticator.authenticate(asCookie(cookie.replace('connbook_session=', ''))))
   })
 
-  it('remembers tokens, but a bounded number of them', async (t) => {
+  it('remembers a bounded number of tokens', async (t) => {
     const { isIn, lookUps, sign } = await setUpAuthenticator(t)
     const isRemembered = (token: string) => {
       const before = lookUps()
@@ -229,7 +229,7 @@ describe('authenticate', () => {
     assert.equal(isRemembered(first), false)
   })
 
-  it('does not remember what it refused', async (t) => {
+  it('does not remember refused tokens', async (t) => {
     const { change, isIn, sign } = await setUpAuthenticator(t)
     const early = asCookie(sign({ sub: 'early', gen: 4 }))
     assert.equal(isIn(early), false)
@@ -239,7 +239,7 @@ describe('authenticate', () => {
 })
 
 describe('logOut', () => {
-  it('ends the very credential that made the call, for good, and no other', async (t) => {
+  it('ends only the credential that made the call, for good', async (t) => {
     const { authenticator, isIn, logIn, getToken, reopen } = await setUpAuthenticator(t)
     const [session, otherSession] = [asCookie(await logIn()), asCookie(await logIn())]
     const [token, otherToken] = [asBearer(await getToken()), asBearer(await getToken())]
@@ -282,7 +282,7 @@ describe('the session cookie', () => {
     })
   }
 
-  it('with another name is none', async (t) => {
+  it('is ignored under another name', async (t) => {
     const { isIn, logIn } = await setUpAuthenticator(t)
     const session = await logIn()
     for (const name of ['__Host-connbook_session', 'Connbook_session', 'session']) {

@@ -26,7 +26,7 @@ describe('createClock', () => {
     'back an hour': (wall: number) => wall - HOUR_MS,
     'to 1970': () => 0,
   })) {
-    it(`runs on by itself when the machine's clock is set ${what}`, () => {
+    it(`runs on steadily when the machine's clock is set ${what}`, () => {
       const held = holdClock()
       const clock = held.make()
       const before = clock.now()
@@ -39,7 +39,7 @@ describe('createClock', () => {
     })
   }
 
-  it('follows the machine again once that has caught up', () => {
+  it("follows the machine's clock again once that has caught up", () => {
     const held = holdClock()
     const clock = held.make()
     const start = clock.now()
@@ -50,7 +50,7 @@ describe('createClock', () => {
     assert.equal(clock.now(), start + 2000)
   })
 
-  it('is never before the moment that is known to have passed', () => {
+  it('never shows a time before one that is known to have passed', () => {
     const held = holdClock(0)
     const clock = held.make(5000)
     assert.equal(clock.now(), 5000)
@@ -58,7 +58,7 @@ describe('createClock', () => {
     assert.equal(clock.now(), 5010)
   })
 
-  it('measures elapsed time whatever the date is', () => {
+  it('measures elapsed time regardless of the date', () => {
     const held = holdClock()
     const clock = held.make()
     held.advance(100)

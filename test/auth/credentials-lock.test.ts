@@ -10,7 +10,7 @@ import { createFailingFiles } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('withCredentialsLock', () => {
-  it('sweeps what a killed command left behind, and nothing else', async (t) => {
+  it('removes the leftovers of a killed command, and nothing else', async (t) => {
     const folder = await temporaryFolder(t)
     const names = [
       '.accounts.json.0123456789ab.tmp',
@@ -25,7 +25,7 @@ describe('withCredentialsLock', () => {
     for (const name of names.slice(2)) await readFile(join(folder, name))
   })
 
-  it('gives the lock back when the action fails', async (t) => {
+  it('releases the lock when the action fails', async (t) => {
     const folder = await temporaryFolder(t)
     await assert.rejects(
       withCredentialsLock(dataPaths(folder), () => Promise.reject(new Error('made by the test'))),
@@ -33,7 +33,7 @@ describe('withCredentialsLock', () => {
     assert.equal(await withCredentialsLock(dataPaths(folder), async () => 'done'), 'done')
   })
 
-  it('waits for another holder, and lets the process go on meanwhile', async (t) => {
+  it('waits for another holder without blocking the process', async (t) => {
     const folder = await temporaryFolder(t)
     const other = lockFile(join(folder, dataFiles.accountsLock))
     const files = createFailingFiles()

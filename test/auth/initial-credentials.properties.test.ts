@@ -10,7 +10,7 @@ import { odd } from '../support/properties/spoilt.ts'
 import { anyText } from '../support/properties/texts.ts'
 
 describe('the initial credentials', () => {
-  it('lose what has changed and nothing else, and are left alone when they are none', async (t) => {
+  it('lose only the lines of a changed account; a file of another form stays untouched', async (t) => {
     const name = fc.constantFrom('admin', 'default', '__proto__', '')
     const member = fc.oneof(
       { weight: 4, arbitrary: name as fc.Arbitrary<unknown> },
@@ -42,7 +42,7 @@ describe('the initial credentials', () => {
           const parsed = JSON.parse(before.toString())
           if (Object.prototype.toString.call(parsed) === '[object Object]') input = parsed
         } catch {
-          // Then it is to be left alone.
+          // Such a file must stay untouched.
         }
         const [nameMember, secretMember] =
           kind === 'user' ? ['username', 'password'] : ['client_id', 'client_secret']

@@ -19,7 +19,7 @@ async function readIn(folder: string): Promise<unknown> {
 }
 
 describe('writeInitialCredentials', () => {
-  it('writes them for nobody else to read', async (t) => {
+  it('writes a file that nobody else can read', async (t) => {
     const folder = await temporaryFolder(t)
     const umask = process.umask(0)
     t.after(() => void process.umask(umask))
@@ -28,7 +28,7 @@ describe('writeInitialCredentials', () => {
     assert.equal((await stat(pathIn(folder))).mode & 0o777, 0o600)
   })
 
-  it('writes no file for nothing, and removes the one of an interrupted start', async (t) => {
+  it('writes no file without credentials, and removes that of an interrupted start', async (t) => {
     const folder = await temporaryFolder(t)
     await writeInitialCredentials(dataPaths(folder), {})
     await writeInitialCredentials(dataPaths(folder), all)
@@ -64,7 +64,7 @@ describe('forgetInitialCredentials', () => {
     await forgetInitialCredentials(dataPaths(folder), 'client', 'default')
   })
 
-  it('leaves alone what it does not understand', async (t) => {
+  it('leaves a file alone that it does not understand', async (t) => {
     const folder = await temporaryFolder(t)
     for (const text of ['', '{', '[]', 'null']) {
       await writeFile(pathIn(folder), text)

@@ -21,13 +21,13 @@ import { openedFolder } from '../support/opened-folder.ts'
 const NOW = 1_800_000_000
 const HOUR = 3600
 
-/** As keys were stored before anything but these members was. */
+/** A key as older versions stored it: with these members only. */
 const plain: StoredKey = { id: 'plain', secret: Buffer.alloc(32, 1).toString('base64url') }
 
 const ids = (keys: readonly StoredKey[]) => keys.map(({ id }) => id)
 
 describe('rotateKeys', () => {
-  it('puts a new key in front and lets the old one verify for as long as a token of it lives', () => {
+  it('puts a new key first; the old one verifies until its last token expires', () => {
     const old = createKey(NOW, HOUR)
     const [signing, superseded, ...others] = rotateKeys([old], NOW + 5)
     assert.deepEqual(others, [])
@@ -37,13 +37,13 @@ describe('rotateKeys', () => {
     assert.deepEqual(superseded, { ...old, until: NOW + 5 + HOUR + KEY_TAKE_UP_SECONDS })
   })
 
-  it('lets a key of which no more is known verify for as long as any token may live', () => {
+  it('lets a key of unknown token lifetime verify for the longest possible one', () => {
     const [signing, superseded] = rotateKeys([plain], NOW)
     assert.equal(superseded?.until, NOW + DURATION_SECONDS_MAX + KEY_TAKE_UP_SECONDS)
     assert.equal(signing?.ttl, undefined)
   })
 
-  it('leaves the ends of keys superseded before, and drops those that have ended', () => {
+  it('keeps the end times of keys superseded before, and drops ended keys', () => {
     const first = createKey(NOW, HOUR)
     const second = rotateKeys([first], NOW)
     const end = second[1]?.until ?? 0
@@ -53,7 +53,7 @@ describe('rotateKeys', () => {
     assert.deepEqual(ids(rotateKeys(second, end)).slice(1), [second[0]?.id])
   })
 
-  it('refuses to make more keys than there may be, and tells when there is room', () => {
+  it('refuses to exceed the maximum of keys, and says when there is room', () => {
     let keys: readonly StoredKey[] = [createKey(NOW, HOUR)]
     for (let i = 1; i < KEYS_MAX; i += 1) keys = rotateKeys(keys, NOW)
     assert.equal(keys.length, KEYS_MAX)
@@ -71,7 +71,7 @@ describe('rotateKeys', () => {
 })
 
 describe('replaceKeys', () => {
-  it('leaves one new key, whose tokens live as long as those of the server', () => {
+  it('leaves one new key, with the token lifetime of the server', () => {
     const old = { ...createKey(NOW, 2 * HOUR), serverTtl: HOUR }
     const [signing, ...others] = replaceKeys([old, plain], NOW)
     assert.deepEqual(others, [])
@@ -85,7 +85,7 @@ describe('extendKey', () => {
   const [signing, old = assert.fail()] = keys
   const end = old.until ?? assert.fail()
 
-  it('moves the end of a superseded key back, never forward, and touches no other', () => {
+  it('moves the end of one superseded key to a later time only, and changes no other key', () => {
     assert.deepEqual(extendKey(keys, old.id, end + 1), [signing, { ...old, until: end + 1 }])
     assert.equal(extendKey(keys, old.id, end), keys)
     assert.equal(extendKey(keys, signing?.id ?? '', end + 1), keys)
@@ -98,7 +98,7 @@ describe('prepareKeys', () => {
     prepareKeys(folder, isInUse, ttlSeconds, NOW)
   const store = (folder: DataFolder, keys: StoredKey[]) => keysDocument(folder).write(keys)
 
-  it('makes one where there is none, or where what is there does not count', async (t) => {
+  it('creates a key if there is none, or if the folder is not yet in use', async (t) => {
     const folder = await openedFolder(t)
     const made = await prepare(folder, HOUR, false)
     assert.deepEqual(made, await readKeys(folder, true))
@@ -108,7 +108,7 @@ describe('prepareKeys', () => {
     assert.equal((await prepare(folder, HOUR)).length, 1)
   })
 
-  it('writes nothing when nothing is new', async (t) => {
+  it('writes nothing when nothing has changed', async (t) => {
     const folder = await openedFolder(t)
     const made = await prepare(folder, HOUR, false)
     const files = createFailingFiles()
@@ -119,7 +119,7 @@ describe('prepareKeys', () => {
     )
   })
 
-  it('notes a longer life of tokens for good, a shorter one for the next key only', async (t) => {
+  it('stores a longer token lifetime for the current key, a shorter one for the next key only', async (t) => {
     const folder = await openedFolder(t)
     await prepare(folder, HOUR, false)
     for (const [ttlSeconds, longest] of [
@@ -135,7 +135,7 @@ describe('prepareKeys', () => {
     assert.equal(after[1]?.until, NOW + 2 * HOUR + KEY_TAKE_UP_SECONDS)
   })
 
-  it('takes it that a key from before could have signed for as long as any', async (t) => {
+  it('assumes that the tokens of an older key have the longest possible lifetime', async (t) => {
     const folder = await openedFolder(t)
     await store(folder, [plain])
     assert.deepEqual(await prepare(folder, HOUR), [{ ...plain, ttl: DURATION_SECONDS_MAX, serverTtl: HOUR }])
@@ -144,7 +144,7 @@ describe('prepareKeys', () => {
     assert.equal(after[1]?.until, endOfTokens(plain, NOW) + KEY_TAKE_UP_SECONDS)
   })
 
-  it('has it on disk before anything is issued, or fails', async (t) => {
+  it('fails if the lifetime cannot be stored before tokens are issued', async (t) => {
     const folder = await openedFolder(t)
     await prepare(folder, HOUR, false)
     const before = await readFile(folder.file(dataFiles.keys), 'utf8')
@@ -156,7 +156,7 @@ describe('prepareKeys', () => {
 })
 
 describe('changeKeys', () => {
-  it('edits what is stored by then, and gives what is stored then', async (t) => {
+  it('edits the keys stored at that time, and returns the keys before and after', async (t) => {
     const folder = await openedFolder(t)
     const made = await prepareKeys(folder, false, HOUR, NOW)
     const first = await changeKeys(folder, (keys) => rotateKeys(keys, NOW))
@@ -166,7 +166,7 @@ describe('changeKeys', () => {
     assert.deepEqual(await readKeys(folder, true), after)
   })
 
-  it('lets no other change accounts or keys meanwhile', async (t) => {
+  it('holds off other changes of accounts or keys', async (t) => {
     const folder = await openedFolder(t)
     await prepareKeys(folder, false, HOUR, NOW)
     const take = () => takeLock(folder, dataFiles.accountsLock)

@@ -22,7 +22,7 @@ describe('signing keys', () => {
     .uint8Array({ minLength: 31, maxLength: 33 })
     .map((bytes) => Buffer.from(bytes).toString('base64url'))
   const times = ['created', 'ttl', 'serverTtl', 'until'] as const
-  /** The last moment that a date can tell. */
+  /** The latest time that a Date can hold. */
   const lastMoment = 8.64e12
   const time = fc.oneof(
     { weight: 8, arbitrary: fc.nat() },
@@ -58,7 +58,7 @@ describe('signing keys', () => {
     },
   )
 
-  it('sign and verify when each of them is one and the first signs, and are damage otherwise', async (t) => {
+  it('sign and verify if all are valid and the first may sign, and are damage otherwise', async (t) => {
     const inputs = fc.oneof({ weight: 16, arbitrary: keys }, { weight: 1, arbitrary: odd })
     await holdLaterFor(t, inputs, async (input) => {
       files.contents.set(dataFiles.keys, Buffer.from(JSON.stringify(seal('connbook keys', input))))
@@ -88,7 +88,7 @@ describe('signing keys', () => {
       assert.deepEqual(found, input)
       const all = found.map(toSigningKey)
       for (const each of all) {
-        // Of two keys of one id the first counts.
+        // Of two keys with one id, the first counts.
         const isFirst = all.find(({ header }) => header === each.header) === each
         if (isFirst) assert.deepEqual(verifyToken(signToken(claims, each), all), claims)
       }

@@ -28,7 +28,7 @@ function verify(token: string, keys: readonly StoredKey[]): Claims | undefined {
 }
 
 describe('the signing keys', () => {
-  it('are made for nobody else to read', async (t) => {
+  it('are written to a file that nobody else can read', async (t) => {
     const folder = await openedFolder(t)
     const umask = process.umask(0)
     t.after(() => void process.umask(umask))
@@ -36,13 +36,13 @@ describe('the signing keys', () => {
     assert.equal((await stat(folder.file(dataFiles.keys))).mode & 0o777, 0o600)
   })
 
-  it('stay what they were made', async (t) => {
+  it('are read back as they were created', async (t) => {
     const folder = await openedFolder(t)
     const token = sign(await createKeys(folder))
     assert.deepEqual(verify(token, await readKeys(folder, true)), claims)
   })
 
-  it('count as none in a folder that is not yet in use, whatever was left there', async (t) => {
+  it('are ignored in a folder that is not yet in use', async (t) => {
     const folder = await openedFolder(t)
     await createKeys(folder)
     assert.deepEqual(await readKeys(folder, false), [])
@@ -50,7 +50,7 @@ describe('the signing keys', () => {
     assert.deepEqual(await readKeys(folder, false), [])
   })
 
-  it('are others each time they are made, which ends every token', async (t) => {
+  it('differ each time they are created, which ends every token', async (t) => {
     const folder = await openedFolder(t)
     const token = sign(await createKeys(folder))
     const keys = await createKeys(folder)
@@ -58,7 +58,7 @@ describe('the signing keys', () => {
     assert.deepEqual(verify(sign(keys), await readKeys(folder, true)), claims)
   })
 
-  it('signs with the first and verifies with any', async (t) => {
+  it('sign with the first and verify with any', async (t) => {
     const folder = await openedFolder(t)
     await writeKeys(folder, [key('old', 1)])
     const old = sign(await readKeys(folder, true))
@@ -71,7 +71,7 @@ describe('the signing keys', () => {
     assert.equal(verify(old, await readKeys(folder, true)), undefined)
   })
 
-  it('have all that was stored of them', async (t) => {
+  it('have all members that were stored', async (t) => {
     const folder = await openedFolder(t)
     const stored = [
       { ...key('new', 2), created: 9, ttl: 8, serverTtl: 7 },
@@ -81,13 +81,13 @@ describe('the signing keys', () => {
     assert.deepEqual(await readKeys(folder, true), stored)
   })
 
-  it('calls a missing file damage where it must exist, and makes none', async (t) => {
+  it('are damage if a required file is missing, and are not created then', async (t) => {
     const folder = await openedFolder(t)
     await assert.rejects(readKeys(folder, true), DamagedFileError)
     await assert.rejects(stat(folder.file(dataFiles.keys)), { code: 'ENOENT' })
   })
 
-  it('advises a command that works', async (t) => {
+  it('come with an error that advises a working command', async (t) => {
     const folder = await openedFolder(t)
     const { message } = await readKeys(folder, true).then(
       () => assert.fail('it opened'),
@@ -99,18 +99,18 @@ describe('the signing keys', () => {
   })
 
   const contents: Record<string, unknown> = {
-    'no list': {},
-    'an entry that is no key': [null],
+    'an object instead of a list': {},
+    'an entry that is not a key': [null],
     'a key without an id': [{ secret: key('a', 1).secret }],
     'a key without a secret': [{ id: 'a' }],
     'a key that is too short': [{ id: 'a', secret: Buffer.alloc(31).toString('base64url') }],
-    'a key whose end is no number': [key('a', 1), { ...key('b', 2), until: '5' }],
-    'a key whose end no date can tell': [key('a', 1), { ...key('b', 2), until: 1e13 }],
-    'a life of tokens that is negative': [{ ...key('a', 1), ttl: -1 }],
-    'a half second': [{ ...key('a', 1), created: 0.5 }],
-    'a key with a member more': [{ ...key('a', 1), algorithm: 'x' }],
+    'a key whose end is not a number': [key('a', 1), { ...key('b', 2), until: '5' }],
+    'a key whose end is beyond any date': [key('a', 1), { ...key('b', 2), until: 1e13 }],
+    'a negative token lifetime': [{ ...key('a', 1), ttl: -1 }],
+    'a time with a fraction of a second': [{ ...key('a', 1), created: 0.5 }],
+    'a key with an unknown member': [{ ...key('a', 1), algorithm: 'x' }],
     'a first key that has been superseded': [{ ...key('a', 1), until: 5 }, key('b', 2)],
-    'more keys than there may be': Array.from({ length: KEYS_MAX + 1 }, (_, i) => key(`${i}`, i)),
+    'too many keys': Array.from({ length: KEYS_MAX + 1 }, (_, i) => key(`${i}`, i)),
     'a good key before a bad one': [key('a', 1), { id: 'b', secret: '' }],
   }
   for (const [what, content] of Object.entries(contents)) {
@@ -130,7 +130,7 @@ describe('the signing keys', () => {
     'of a newer version': (text) => text.replace('"version": 1', '"version": 2'),
   }
   for (const [what, damage] of Object.entries(damages)) {
-    it(`refuses a file that is ${what}, naming it, and leaves it alone`, async (t) => {
+    it(`refuses a file that is ${what}, names it, and does not change it`, async (t) => {
       const folder = await openedFolder(t)
       await createKeys(folder)
       const path = folder.file(dataFiles.keys)

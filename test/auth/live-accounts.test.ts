@@ -21,7 +21,7 @@ import { openedFolder } from '../support/opened-folder.ts'
 const one = addAccount(noAccounts, 'client', 'one', digestSecret('1'))
 const two = addAccount(one, 'client', 'two', digestSecret('2'))
 
-/** @param known What the follower was told that the file holds. */
+/** @param known The content that the follower starts with; the file holds `one`. */
 async function setUp(t: TestContext, known: Accounts = one) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const folder = await openedFolder(t)
@@ -42,7 +42,7 @@ async function setUp(t: TestContext, known: Accounts = one) {
     path: folder.file(dataFiles.accounts),
     changes: () => changes,
     names: () => ['one', 'two'].filter((name) => live.find('client', name) !== undefined),
-    /** Lets time pass until a look at the file has begun and ended: only then the next begins. */
+    /** Lets time pass until one poll of the file is complete: the next begins only then. */
     async look() {
       for (const before = looks(); looks() < before + 2; await nextTurn())
         t.mock.timers.tick(CREDENTIALS_POLL_MS)
@@ -50,7 +50,7 @@ async function setUp(t: TestContext, known: Accounts = one) {
   }
 }
 
-/** Puts something else where a file was, so fast that hardly any look finds nothing there. */
+/** Replaces a file so fast that hardly any poll finds it missing. */
 async function replaceBy(path: string, make: (path: string) => void): Promise<void> {
   make(`${path}.new`)
   unlinkSync(path)
@@ -58,9 +58,9 @@ async function replaceBy(path: string, make: (path: string) => void): Promise<vo
 }
 
 describe('followAccounts', () => {
-  it('looks at least once a second', () => assert.ok(CREDENTIALS_POLL_MS < 1000))
+  it('polls at least once a second', () => assert.ok(CREDENTIALS_POLL_MS < 1000))
 
-  it('takes a change up, tells it once and logs it', async (t) => {
+  it('takes up a change, and reports and logs it once', async (t) => {
     const { document, log, look, names, changes } = await setUp(t)
     await look()
     assert.deepEqual(names(), ['one'])
@@ -75,13 +75,13 @@ describe('followAccounts', () => {
     assert.deepEqual(log.events, ['accounts_taken_up', 'accounts_taken_up'])
   })
 
-  it('reads a file that has not changed no second time', async (t) => {
+  it('does not read an unchanged file again', async (t) => {
     const { files, look, path } = await setUp(t)
     for (let i = 0; i < 4; i += 1) await look()
     assert.equal(files.calls.filter((call) => call === `readFile ${path}`).length, 1)
   })
 
-  it('takes up a change that was made after it was told the content', async (t) => {
+  it('takes up a change made before its first poll', async (t) => {
     const { look, names, changes } = await setUp(t, two)
     assert.deepEqual(names(), ['one', 'two'])
     await look()
@@ -96,7 +96,7 @@ describe('followAccounts', () => {
     missing: [(path) => unlink(path), 'accounts_missing'],
   }
   for (const [what, [damage, event]] of Object.entries(breakages)) {
-    it(`keeps the accounts that it has while the file is ${what}, and logs that once`, async (t) => {
+    it(`keeps its accounts while the file is ${what}, and logs that once`, async (t) => {
       const { document, log, look, names, path } = await setUp(t)
       await look()
       await damage(path)
@@ -125,7 +125,7 @@ describe('followAccounts', () => {
     })
   }
 
-  it('knows whether a client has a secret that somebody chose', async (t) => {
+  it('knows whether a client has a secret chosen by a person', async (t) => {
     const { document, live, look } = await setUp(t)
     assert.equal(live.hasChosenClientSecret, false)
     await document.write(addAccount(one, 'client', 'chosen', dummyHash))
@@ -133,7 +133,7 @@ describe('followAccounts', () => {
     assert.equal(live.hasChosenClientSecret, true)
   })
 
-  it('stops looking when it is closed', async (t) => {
+  it('stops polling when it is closed', async (t) => {
     const { files, live } = await setUp(t)
     live.close()
     t.mock.timers.tick(10 * CREDENTIALS_POLL_MS)

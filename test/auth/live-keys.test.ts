@@ -39,7 +39,7 @@ async function setUp(t: TestContext) {
     stored: () => readKeys(folder, true),
     verifies: (...some: (StoredKey | undefined)[]) =>
       some.map((key) => live.verifying.some(({ header }) => key && header === toSigningKey(key).header)),
-    /** Lets time pass until a look at the file has begun and ended: only then the next begins. */
+    /** Lets time pass until one poll of the file is complete: the next begins only then. */
     async look() {
       for (const before = looks(); looks() < before + 2; await nextTurn())
         t.mock.timers.tick(CREDENTIALS_POLL_MS)
@@ -48,7 +48,7 @@ async function setUp(t: TestContext) {
 }
 
 describe('followKeys', () => {
-  it('signs with a new key as soon as that is seen, and verifies with the old ones until they end', async (t) => {
+  it('signs with a new key as soon as it reads it, and verifies with old ones until they end', async (t) => {
     const { held, live, log, look, rotate, verifies } = await setUp(t)
     const [first] = await rotate()
     await look()
@@ -69,7 +69,7 @@ describe('followKeys', () => {
     assert.deepEqual(verifies(second, first, old), [true, false, false])
   })
 
-  it('gives another list whenever a key has come or gone, so that nothing is remembered beyond', async (t) => {
+  it('returns a new list whenever a key comes or goes, so that caches are dropped', async (t) => {
     const { held, live, look, rotate } = await setUp(t)
     const lists = [live.verifying]
     await rotate()
@@ -80,7 +80,7 @@ describe('followKeys', () => {
     assert.equal(new Set(lists).size, 3)
   })
 
-  it('drops the old keys when they are replaced', async (t) => {
+  it('drops the old keys when all are replaced', async (t) => {
     const { look, replace, rotate, verifies } = await setUp(t)
     const rotated = await rotate()
     await look()
@@ -89,7 +89,7 @@ describe('followKeys', () => {
     assert.deepEqual(verifies(key, ...rotated), [true, false, false])
   })
 
-  it('knows a key that has ended when it is told of it', async (t) => {
+  it('does not verify with a key that has ended before it starts', async (t) => {
     const { folder, held } = await setUp(t)
     const now = secondsOf(held.wall)
     const stored = rotateKeys(await readKeys(folder, true), now - HOUR - KEY_TAKE_UP_SECONDS)
@@ -108,9 +108,9 @@ describe('followKeys', () => {
     assert.deepEqual(verifies(old), [false])
   })
 
-  it('lets a key verify by its own clock for as long as its last token, also after a restart', async (t) => {
+  it('lets a key verify, by its own clock, until its last token expires, also after a restart', async (t) => {
     const { held, clock, live, log, look, rotate, stored, verifies } = await setUp(t)
-    // The machine's clock jumps, and is set right again; this one has followed, and cannot go back.
+    // The machine's clock jumps forward and is corrected; connbook's clock followed and cannot go back.
     held.wall += 24_000 * HOUR
     const ahead = secondsOf(clock.now())
     held.wall -= 24_000 * HOUR
@@ -125,7 +125,7 @@ describe('followKeys', () => {
     assert.deepEqual(log.events, ['keys_taken_up'])
   })
 
-  it('says so when it cannot write that down', async (t) => {
+  it('logs that it cannot store the later end of a key', async (t) => {
     const { clock, files, held, live, log, look, rotate, verifies } = await setUp(t)
     held.wall += 24_000 * HOUR
     clock.now()
@@ -143,7 +143,7 @@ describe('followKeys', () => {
     missing: [(path) => unlink(path), 'keys_missing'],
   }
   for (const [what, [damage, event]] of Object.entries(breakages)) {
-    it(`keeps the keys that it has while the file is ${what}, and logs that once`, async (t) => {
+    it(`keeps its keys while the file is ${what}, and logs that once`, async (t) => {
       const { files, folder, held, log, live, look, stored } = await setUp(t)
       const before = await stored()
       await look()
@@ -159,7 +159,7 @@ describe('followKeys', () => {
     })
   }
 
-  it('keeps the keys that it has when the file holds none, which is for the next start', async (t) => {
+  it('keeps its keys when the file holds none; the next start creates new ones', async (t) => {
     const { folder, log, live, look, replace } = await setUp(t)
     await keysDocument(folder).write([])
     for (let i = 0; i < 3; i += 1) await look()
@@ -170,7 +170,7 @@ describe('followKeys', () => {
     assert.equal(live.signing.header, toSigningKey(key ?? assert.fail()).header)
   })
 
-  it('takes up only what is on disk', async (t) => {
+  it('takes up only keys that are on disk', async (t) => {
     const { files, live, log, look, rotate } = await setUp(t)
     const { header } = live.signing
     await rotate()

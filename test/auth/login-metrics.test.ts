@@ -24,7 +24,7 @@ describe('connbook_logins_total', () => {
     assert.deepEqual(new Samples(text).of(TOTAL), Object.fromEntries(zeros))
   })
 
-  it('counts logins and token requests, right, wrong and throttled, with those of no account', async (t) => {
+  it('counts successful, failed and throttled logins and token requests, also for unknown accounts', async (t) => {
     const { url } = await start(t, { flags: ['--metrics-public'] })
     const ask = createClient(url)
     const statuses = async (times: number, path: string, body: unknown) => {
@@ -53,7 +53,7 @@ describe('connbook_logins_total', () => {
     })
   })
 
-  it('counts what too much to do kept from being checked', async (t) => {
+  it('counts attempts that overload kept from being checked', async (t) => {
     setArgon2Work(t, 'slow')
     const { url } = await start(t, { folder: await temporaryFolder(t), flags: ['--metrics-public'] })
     const ask = createClient(url)

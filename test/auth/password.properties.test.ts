@@ -6,7 +6,7 @@ import { isPasswordHash } from '../../src/auth/password.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 
 describe('a password hash', () => {
-  it('is one only in a form that can be computed', (t) => {
+  it('is valid only in a form that can be computed', (t) => {
     const parts = fc.tuple(
       fc.constantFrom('$argon2id', '$argon2id', '$argon2i', 'argon2id', ''),
       fc.constantFrom('$v=19', '$v=19', '$v=16', ''),

@@ -7,13 +7,13 @@ import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../../src/limits.ts'
 import { watchArgon2Jobs } from '../support/argon2-jobs.ts'
 import { useFullArgon2 } from '../support/light-argon2.ts'
 
-// From the tests of the reference implementation; as it costs little, the queue is tested with it too.
+// From the tests of the reference implementation; it is cheap, so the queue is tested with it too.
 const foreignHash = '$argon2id$v=19$m=256,t=2,p=2$c29tZXNhbHQ$bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc'
 
 describe('hashPassword', () => {
   useFullArgon2()
 
-  it('gives a PHC string of argon2id with another salt each time', async () => {
+  it('returns an argon2id PHC string with a new salt each time', async () => {
     const [first, second] = await Promise.all([hashPassword('secret'), hashPassword('secret')])
     const phc = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/
     assert.match(first, phc)
@@ -22,7 +22,7 @@ describe('hashPassword', () => {
   })
 
   for (const password of ['correct horse', 'pässwörd 🔑', ' ', 'x'.repeat(60_000)]) {
-    it(`is undone by no other password than ${JSON.stringify(password.slice(0, 20))}`, async () => {
+    it(`gives a hash that only ${JSON.stringify(password.slice(0, 20))} matches`, async () => {
       const phc = await hashPassword(password)
       assert.equal(await verifyPassword(password, phc), true)
       assert.equal(await verifyPassword(`${password} `, phc), false)
@@ -34,18 +34,18 @@ describe('hashPassword', () => {
 describe('verifyPassword', () => {
   useFullArgon2()
 
-  it('takes a hash with other parameters', async () => {
+  it('accepts a hash with other parameters', async () => {
     assert.equal(await verifyPassword('password', foreignHash), true)
     assert.equal(await verifyPassword('differentpassword', foreignHash), false)
   })
 
-  it('refuses every password for the dummy hash, which costs what a real one costs', async () => {
+  it('refuses every password for the dummy hash, at the cost of a real one', async () => {
     assert.equal(await verifyPassword('', dummyHash), false)
     const [parameters] = /\$m=[^$]+\$/.exec(await hashPassword('secret')) ?? []
     assert.ok(dummyHash.includes(parameters ?? assert.fail()))
   })
 
-  it('rejects what is no hash', async () => {
+  it('rejects text that is not a hash', async () => {
     await assert.rejects(verifyPassword('secret', 'sha256:abc'), SyntaxError)
   })
 })
@@ -81,7 +81,7 @@ describe('password hashes', () => {
     assert.equal(PASSWORD_HASHES_MAX, 2)
   })
 
-  it('wait in a bounded queue, and one more is refused', async () => {
+  it('wait in a bounded queue, and are refused when it is full', async () => {
     const taken = Array.from({ length: PASSWORD_HASHES_MAX + PASSWORD_QUEUE_MAX }, () =>
       verifyPassword('password', foreignHash),
     )
@@ -91,7 +91,7 @@ describe('password hashes', () => {
     assert.equal(await verifyPassword('password', foreignHash), true)
   })
 
-  it('give their place back when they fail', async () => {
+  it('free their place when they fail', async () => {
     const unusable = foreignHash.replace('p=2', 'p=0')
     const attempts = Array.from({ length: 8 }, () => verifyPassword('password', unusable))
     for (const { status } of await Promise.allSettled(attempts)) assert.equal(status, 'rejected')

@@ -12,7 +12,7 @@ import { anyText, shortName } from '../support/properties/texts.ts'
 const folder = dataPaths('/data')
 
 describe('ended credentials', () => {
-  it('are what their changes say, up to the first that says nothing', async (t) => {
+  it('are read from all changes before the first invalid one', async (t) => {
     const change = fc.oneof(
       { weight: 4, arbitrary: fc.record({ jti: shortName, exp: fc.nat() }) as fc.Arbitrary<unknown> },
       { weight: 2, arbitrary: fc.record({ passed: fc.nat() }) },

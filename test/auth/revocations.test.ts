@@ -31,7 +31,7 @@ async function setUp(t: TestContext) {
     path,
     open: (mustExist = false) => openRevocations(folder, { mustExist, log, makeClock: clock.make }),
     read: () => readFile(path, 'utf8'),
-    /** Seconds since 1970, so many from now. */
+    /** The time this many seconds from now, in seconds since 1970. */
     inSeconds: (seconds: number) => Math.floor(clock.wall / 1000) + seconds,
   }
 }
@@ -51,7 +51,7 @@ describe('Revocations', () => {
     }
   })
 
-  it('ends a credential once that is on disk, and not before', async (t) => {
+  it('ends a credential only once that is on disk', async (t) => {
     const { files, open, read, inSeconds } = await setUp(t)
     const revocations = await open()
     const { begun, release } = holdUp(files, 'datasync')
@@ -66,7 +66,7 @@ describe('Revocations', () => {
     await revocations.close()
   })
 
-  it('drops what has expired, which stays expired when the clock is set back', async (t) => {
+  it('drops expired credentials, which stay expired when the clock is set back', async (t) => {
     const { clock, open, read, inSeconds } = await setUp(t)
     const first = await open()
     await first.add('short', inSeconds(60))
@@ -80,7 +80,7 @@ describe('Revocations', () => {
     await eventually('the file is rewritten', async () => !(await read()).includes('short'))
     assert.deepEqual([second.has('short'), second.has('long')], [false, true])
 
-    // As after a crash: the second was not closed.
+    // As after a crash: `second` was not closed.
     for (const wall of [clock.wall - HOUR_S * 1000, 0]) {
       clock.wall = wall
       const third = await open()
@@ -89,7 +89,7 @@ describe('Revocations', () => {
     }
   })
 
-  it('remembers how late it was when it was closed', async (t) => {
+  it('remembers the time at which it was closed', async (t) => {
     const { clock, open, read } = await setUp(t)
     const first = await open()
     await eventually('the file is rewritten', async () => (await read()).includes('passed'))
@@ -102,7 +102,7 @@ describe('Revocations', () => {
     await second.close()
   })
 
-  it('remembers the moment when a credential was refused as expired, and writes it no more than needed', async (t) => {
+  it('remembers the time at which it refused an expired credential, and writes it only once', async (t) => {
     const { clock, open, read, inSeconds } = await setUp(t)
     const exp = inSeconds(60)
     const first = await open()
@@ -115,7 +115,7 @@ describe('Revocations', () => {
     const text = await read()
     assert.equal(text.split(`{"passed":${refusedAt}}`).length, 2, text)
 
-    // As after a crash: the first is not closed.
+    // As after a crash: `first` was not closed.
     clock.wall = 0
     const second = await open()
     t.after(() => second.close())
@@ -135,7 +135,7 @@ describe('Revocations', () => {
     assert.ok((await readdir(folder.path)).some((name) => name.startsWith('revocations.torn-')))
   })
 
-  it('refuses a line with a member more as one of a newer connbook, and changes nothing', async (t) => {
+  it('refuses a line with an unknown member as that of a newer connbook, and changes nothing', async (t) => {
     const { folder, path } = await setUp(t)
     const line = { jti: 'a', exp: 1, account: 'x' }
     await writeFile(path, encodeJournalStart({ store: 's', after: 0 }, [line]).bytes)
@@ -151,15 +151,15 @@ describe('Revocations', () => {
     assert.deepEqual(await readFile(path), before)
   })
 
-  it('calls a missing file damage where it must exist, and makes none', async (t) => {
+  it('reports a missing file as damage where one is required, and creates none', async (t) => {
     const { open, read } = await setUp(t)
     await assert.rejects(open(true), DamagedFileError)
     await assert.rejects(read(), { code: 'ENOENT' })
   })
 })
 
-describe('the rewriting of revocations', () => {
-  it('loses none of those that are added meanwhile', async (t) => {
+describe('the compaction of revocations', () => {
+  it('loses no revocation that is added meanwhile', async (t) => {
     const { files, open, inSeconds } = await setUp(t)
     const first = await open()
     await first.add('before', inSeconds(HOUR_S))
@@ -179,7 +179,7 @@ describe('the rewriting of revocations', () => {
     await third.close()
   })
 
-  it('begins when the file has grown, and makes it short again', async (t) => {
+  it('begins when the file has grown, and shrinks it', async (t) => {
     const { clock, open, read, inSeconds } = await setUp(t)
     const revocations = await open()
     const long = 'x'.repeat(1000)
@@ -198,7 +198,7 @@ describe('the rewriting of revocations', () => {
     assert.deepEqual([revocations.has(`old0${long}`), revocations.has(`new0${long}`)], [false, true])
   })
 
-  it('may fail, and the old file goes on', async (t) => {
+  it('may fail, and the old file stays in use', async (t) => {
     const { files, log, open, inSeconds } = await setUp(t)
     const first = await open()
     await first.add('a', inSeconds(HOUR_S))

@@ -10,7 +10,7 @@ import { holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
 import { anyText } from '../support/properties/texts.ts'
 
 describe('a secret from outside', () => {
-  it('is the text without its last newline, or refused: too long, or no UTF-8', async (t) => {
+  it('is the text without its last newline, or is refused as too long or not UTF-8', async (t) => {
     const bytes = fc.oneof(
       {
         weight: 4,
@@ -45,7 +45,7 @@ describe('a secret from outside', () => {
     })
   })
 
-  it('from a variable is taken as it is, or refused', (t) => {
+  it('from a variable is accepted unchanged, or refused', (t) => {
     holdFor(
       t,
       fc.oneof(

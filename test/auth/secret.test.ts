@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { digestSecret, generateSecret, isSameText } from '../../src/auth/secret.ts'
 
 describe('generateSecret', () => {
-  it('gives 43 letters and digits, all of them in use, and never the same', () => {
+  it('returns 43 random letters and digits of the whole alphabet, never the same', () => {
     const secrets = Array.from({ length: 200 }, generateSecret)
     for (const secret of secrets) assert.match(secret, /^[A-Za-z0-9]{43}$/)
     assert.equal(new Set(secrets).size, secrets.length)
@@ -14,7 +14,7 @@ describe('generateSecret', () => {
 })
 
 describe('digestSecret', () => {
-  it('is SHA-256 under its name', () => {
+  it('returns the SHA-256 digest with the name of the algorithm', () => {
     const expected = createHash('sha256').update('secret').digest('base64url')
     assert.equal(digestSecret('secret'), `sha256:${expected}`)
   })

@@ -29,13 +29,13 @@ const claims: fc.Arbitrary<Claims> = fc.record(
   { requiredKeys: ['iss', 'sub', 'aud', 'iat', 'exp', 'jti', 'gen'], noNullPrototype: true },
 )
 
-/** A token of any header and payload, made by RFC 7515 with the test's own HMAC. */
+/** A token of any header and payload, signed by RFC 7515 with the test's own HMAC. */
 function sealed(header: string, payload: string, secret = ownSecret): string {
   const signed = `${header}.${Buffer.from(payload).toString('base64url')}`
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
 }
 
-/** Other spellings of the same bytes, and tokens of other parts. */
+/** Other encodings of the same bytes, and tokens with other parts. */
 const rewritings: Record<string, (token: string) => string> = {
   padding: (token) => `${token}=`,
   'padded parts': (token) => token.split('.').join('=.'),
@@ -60,13 +60,13 @@ const rewritings: Record<string, (token: string) => string> = {
 }
 
 describe('a signed token', () => {
-  it('says what was signed, whichever of the keys signed', (t) => {
+  it('yields the signed claims, whichever key signed', (t) => {
     holdFor(t, fc.tuple(claims, fc.constantFrom(...keys)), ([said, signing]) => {
       assert.deepEqual(verifyToken(signToken(said, signing), keys), said)
     })
   })
 
-  it('is a JWT that anybody can make who has the secret, of a header that never changes', (t) => {
+  it('is a standard JWT with a fixed header', (t) => {
     const header = Buffer.from('{"alg":"HS256","typ":"JWT","kid":"k1"}').toString('base64url')
     holdFor(t, claims, (said) => {
       const { iss, sub, aud, iat, exp, jti, gen, scope } = said
@@ -75,7 +75,7 @@ describe('a signed token', () => {
     })
   })
 
-  it('is refused with anything changed, put in, left out or cut off', (t) => {
+  it('is refused with any change, insertion, omission or truncation', (t) => {
     const character = fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom(...BASE64URL, '.', '=') },
       { weight: 1, arbitrary: fc.constantFrom('+', '/', ' ', '\0', '\n', 'é', '\ud800', '\u0430') },
@@ -87,7 +87,7 @@ describe('a signed token', () => {
     })
   })
 
-  it('is refused in any other spelling', (t) => {
+  it('is refused in any other encoding', (t) => {
     holdFor(t, fc.tuple(claims, fc.constantFrom(...Object.keys(rewritings))), ([said, name]) => {
       const token = signToken(said, key)
       const rewritten = rewritings[name]?.(token) ?? assert.fail(name)
@@ -95,7 +95,7 @@ describe('a signed token', () => {
     })
   })
 
-  it('is refused with a part of another token, or from a key that is not there', (t) => {
+  it('is refused with a part of another token, or if its key is missing', (t) => {
     const strangers = [
       createSigningKey('k1', Buffer.alloc(32, 9)),
       createSigningKey('k2', ownSecret),
@@ -111,7 +111,7 @@ describe('a signed token', () => {
     })
   })
 
-  it('is nothing that somebody without the secret writes', (t) => {
+  it('cannot be forged without the secret', (t) => {
     const pieces = [
       key.header,
       `${key.header}.`,
@@ -127,7 +127,7 @@ describe('a signed token', () => {
     holdFor(t, texts, (text) => assert.equal(verifyToken(text, keys), undefined))
   })
 
-  it('is refused with any header but the one of its key, even when the signature is good', (t) => {
+  it('is refused with any other header than that of its key, even with a good signature', (t) => {
     const parameters = fc.record(
       {
         alg: fc.constantFrom<unknown>('HS256', 'none', 'hs256', 'HS512', null),
@@ -148,7 +148,7 @@ describe('a signed token', () => {
     })
   })
 
-  it('says nothing when what was signed are no claims', (t) => {
+  it('yields nothing when the signed payload is not a set of claims', (t) => {
     const odd = fc.oneof(
       fc.jsonValue({ maxDepth: 1 }),
       fc.constantFrom<unknown>('session', 'api', 'read', 'write', 'read write', 'write read', 1.5, -1, null),
@@ -182,7 +182,7 @@ describe('a signed token', () => {
   })
 })
 
-/** The claims of a payload, as its docstring has them. */
+/** The claims of a payload, if they are valid. */
 function expectedClaims(payload: string): unknown {
   let input: Record<string, unknown> | null
   try {

@@ -25,19 +25,19 @@ const [header = '', payload = '', mac = ''] = token.split('.')
 const encode = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
-/** What somebody could make who holds the key: header and payload are free, the MAC is right. */
+/** A token forged with the key: any header and payload, and a right MAC. */
 function forge(head: unknown, body: unknown): string {
   const signed = `${encode(head)}.${encode(body)}`
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
 }
 
-/** Another spelling of the same bytes: the last of 43 characters carries two bits that decoders drop. */
+/** Another encoding of the same bytes: the last of 43 characters carries two bits that decoders drop. */
 function respellEnd(text: string): string {
   const last = BASE64URL.indexOf(text.at(-1) ?? '')
   return text.slice(0, -1) + BASE64URL[last ^ 1]
 }
 
-/** A token whose MAC holds a character that standard base64 writes in another way. */
+/** A token whose MAC holds a character that standard base64 writes differently. */
 function tokenInStandardBase64(): string {
   for (let gen = 1; ; gen += 1) {
     const [head, body, end = ''] = signToken({ ...claims, gen }, key).split('.')
@@ -50,7 +50,7 @@ describe('signToken', () => {
     assert.equal(token, forge({ alg: 'HS256', typ: 'JWT', kid: 'k1' }, claims))
   })
 
-  it('makes what verifyToken takes', () => {
+  it('returns a token that verifyToken accepts', () => {
     assert.deepEqual(verifyToken(token, [key]), claims)
     for (const scope of ['read', 'read write'] as const) {
       const limited: Claims = { ...claims, scope }
@@ -83,12 +83,12 @@ describe('verifyToken', () => {
     'a cut MAC': token.slice(0, -1),
     'an extended MAC': `${token}A`,
     'a padded MAC': `${token}=`,
-    'another spelling of the MAC': `${header}.${payload}.${respellEnd(mac)}`,
+    'another encoding of the MAC': `${header}.${payload}.${respellEnd(mac)}`,
     'a MAC in standard base64': tokenInStandardBase64(),
     'a MAC in hex': `${header}.${payload}.${Buffer.from(mac, 'base64url').toString('hex')}`,
     'another first character of the MAC': `${header}.${payload}.${mac.startsWith('A') ? 'B' : 'A'}${mac.slice(1)}`,
-    'a space behind': `${token} `,
-    'a newline before': `\n${token}`,
+    'a space after it': `${token} `,
+    'a newline before it': `\n${token}`,
   }
   for (const [what, text] of Object.entries(refused)) {
     it(`refuses ${what}`, () => {
@@ -97,7 +97,7 @@ describe('verifyToken', () => {
     })
   }
 
-  it('takes what any of several keys signed', () => {
+  it('accepts a token of any of several keys', () => {
     for (const signing of [key, otherKey]) {
       assert.deepEqual(verifyToken(signToken(claims, signing), [otherKey, key]), claims)
     }
@@ -128,7 +128,7 @@ describe('verifyToken', () => {
     })
   }
 
-  it('refuses a signed payload that is no object', () => {
+  it('refuses a signed payload that is not an object', () => {
     for (const body of ['', 'text', '{', 'null', '[]', '1', '"text"', '\u0000']) {
       assert.equal(verifyToken(forge(head, body), [key]), undefined, body)
     }

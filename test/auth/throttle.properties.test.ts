@@ -8,7 +8,7 @@ import { FREE_FAILURES } from '../../src/limits.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 
-/** The eight groups of an address as the system writes them: small, without zeros before, the longest run left out. */
+/** Eight groups as the system writes them: lower case, no leading zeros, the longest run of zeros as `::`. */
 function formatAddress(groups: readonly number[]): string {
   let [best, bestLength] = [-1, 1]
   for (let start = 0; start < 8; start++) {
@@ -28,7 +28,7 @@ const octet = fc.nat({ max: 255 })
 const filled = fc.integer({ min: 1, max: 0xffff })
 const network = fc.tuple(filled, filled, filled, filled)
 
-/** Whether failures from one address make another pause. */
+/** Whether failures from one address throttle another. */
 function isSamePlace(address: string, other: string): boolean {
   const throttle = createThrottle(holdClock().make())
   for (let i = 0; i < FREE_FAILURES; i++) throttle.begin(address, 'admin').fail()
@@ -43,7 +43,7 @@ function isSamePlace(address: string, other: string): boolean {
 
 describe('attempts are counted together', () => {
   it('from IPv6 addresses of one /64, and from no others', (t) => {
-    // Two networks differ in one group, or do not.
+    // The two networks are equal, or differ in one group.
     const networks = fc.tuple(network, fc.nat({ max: 3 }), filled).map(([first, at, other]) => {
       return [first, first.map((each, i) => (i === at ? other : each))]
     })

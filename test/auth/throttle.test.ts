@@ -23,11 +23,11 @@ function setUp() {
     held,
     throttle,
     attempt,
-    /** Uses the free failures up. */
+    /** Uses up the free failures. */
     exhaust(address = ADDRESS, account = ACCOUNT) {
       for (let i = 0; i < FREE_FAILURES; i += 1) attempt(address, account)
     },
-    /** Seconds to wait for another attempt; 0 when it is taken, which counts as a failure. */
+    /** Seconds to wait before another attempt; 0 when it is accepted, which counts as a failure. */
     pause(address = ADDRESS, account = ACCOUNT): number {
       try {
         attempt(address, account)
@@ -41,7 +41,7 @@ function setUp() {
 }
 
 describe('createThrottle', () => {
-  it('takes ten failures and makes the next attempt wait', () => {
+  it('allows ten failures and makes the next attempt wait', () => {
     const { exhaust, pause } = setUp()
     assert.equal(FREE_FAILURES, 10)
     exhaust()
@@ -80,7 +80,7 @@ describe('createThrottle', () => {
     assert.equal(pause(), THROTTLE_PAUSE_MS_MIN / 1000)
   })
 
-  it('forgets the failures when none was added for long', () => {
+  it('forgets the failures after a long time without one', () => {
     const { held, attempt, exhaust, pause } = setUp()
     for (let i = 1; i < FREE_FAILURES; i += 1) attempt()
     held.advance(THROTTLE_MEMORY_MS - 1)
@@ -91,7 +91,7 @@ describe('createThrottle', () => {
     assert.ok(pause() > 0)
   })
 
-  it("pauses by real time, whatever the machine's clock says", () => {
+  it("pauses by elapsed time, regardless of the machine's clock", () => {
     const { held, exhaust, pause } = setUp()
     exhaust()
     for (const wall of [held.wall + 24 * 3_600_000, 0]) {
@@ -100,14 +100,14 @@ describe('createThrottle', () => {
     }
   })
 
-  it('takes an attempt back that was not decided', () => {
+  it('does not count an attempt that was not decided', () => {
     const { throttle, exhaust, pause } = setUp()
     for (let i = 0; i < 2 * FREE_FAILURES; i += 1) throttle.begin(ADDRESS, ACCOUNT).cancel()
     exhaust()
     assert.ok(pause() > 0)
   })
 
-  it('begins no more attempts at once than may fail without a pause', () => {
+  it('runs no more attempts at once than may fail without a pause', () => {
     const { throttle, attempt } = setUp()
     attempt()
     const begun = Array.from({ length: FREE_FAILURES - 1 }, () => throttle.begin(ADDRESS, ACCOUNT))
@@ -127,21 +127,21 @@ describe('createThrottle', () => {
     ['loopback and a global address', '::1', '2001:db8::1', false],
   ]
   for (const [what, address, other, isSame] of pairs) {
-    it(`counts ${what} ${isSame ? 'as one' : 'apart'}`, () => {
+    it(`counts ${what} ${isSame ? 'as the same' : 'separately'}`, () => {
       const { exhaust, pause } = setUp()
       exhaust(address)
       assert.equal(pause(other) > 0, isSame)
     })
   }
 
-  it('counts each account apart', () => {
+  it('counts each account separately', () => {
     const { exhaust, pause } = setUp()
     exhaust()
     assert.equal(pause(ADDRESS, 'user other'), 0)
     assert.equal(pause(ADDRESS, 'client admin'), 0)
   })
 
-  it('watches a bounded number of pairs and forgets the one longest unseen, but not one that pauses', () => {
+  it('watches a bounded number of pairs and forgets the least recent, unless it is paused', () => {
     const { attempt, exhaust, pause } = setUp()
     exhaust(ADDRESS)
     for (let i = 1; i < FREE_FAILURES; i += 1) attempt(ADDRESS, 'user unseen')

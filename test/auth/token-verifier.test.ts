@@ -59,13 +59,13 @@ function setUp() {
 }
 
 describe('createTokenVerifier', () => {
-  it('gives who a token was issued for, a user by session and a client by api', () => {
+  it('returns the principal of a token: a user for a session, a client for the API', () => {
     const { verify, sign } = setUp()
     assert.deepEqual(verify(sign(), 'api')?.principal, { kind: 'client', name: 'admin', scope: 'read write' })
     assert.equal(verify(sign({ aud: 'session' }), 'session')?.principal.kind, 'user')
   })
 
-  it('refuses another audience, issuer, account, generation or key, also when it is asked again', () => {
+  it('refuses another audience, issuer, account, generation or key, also the second time', () => {
     const { sign, isGood } = setUp()
     const stranger = createSigningKey('k1', Buffer.alloc(32, 9))
     const tokens = [sign({ iss: 'x' }), sign({ sub: 'x' }), sign({ gen: 2 }), sign({}, stranger), 'x']
@@ -74,7 +74,7 @@ describe('createTokenVerifier', () => {
     assert.deepEqual([isGood(good), isGood(good, 'session'), isGood(good)], [true, false, true])
   })
 
-  it('gives the scope that token and account have both', () => {
+  it('returns the scope that token and account share', () => {
     const { verify, sign, change } = setUp()
     const scopeOf = (token: string) => verify(token, 'api')?.principal.scope
     assert.equal(scopeOf(sign({ scope: 'read' })), 'read')
@@ -84,7 +84,7 @@ describe('createTokenVerifier', () => {
     assert.equal(scopeOf(sign()), 'read')
   })
 
-  it('looks an account up once for each token, and again after a change of accounts', () => {
+  it('looks up an account once for each token, and again after a change of accounts', () => {
     const { sign, isGood, change, lookUps } = setUp()
     const token = sign()
     for (let i = 0; i < 3; i++) assert.ok(isGood(token))
@@ -93,7 +93,7 @@ describe('createTokenVerifier', () => {
     assert.deepEqual([isGood(token), lookUps()], [false, 2])
   })
 
-  it('lets a token expire at its second, remembered or not, and remembers the moment', () => {
+  it('lets a token expire at its second, remembered or not, and records that time', () => {
     const { sign, isGood, clock, now, expired } = setUp()
     const token = sign()
     clock.advance(59_999)
@@ -103,7 +103,7 @@ describe('createTokenVerifier', () => {
     assert.deepEqual(expired, [now + 60, now + 60])
   })
 
-  it('knows at once that a token has ended, or that its key has gone', () => {
+  it('refuses a token as soon as it has ended or its key has gone', () => {
     const { sign, isGood, keys, ended } = setUp()
     const [token, older] = [sign(), sign({ jti: 'older' }, olderKey)]
     assert.deepEqual([isGood(token), isGood(older)], [true, true])

@@ -35,18 +35,18 @@ async function fileWith(t: TestContext, content: string | Uint8Array): Promise<s
 const read = (path: string, files = realFileSystem) => readBackup(path, files)
 
 describe('a backup', () => {
-  it('gives back what was written', async (t) => {
+  it('is read back as it was written', async (t) => {
     const { records, ...others } = await read(await fileWith(t, await textOf()))
     assert.deepEqual({ ...others, records: [...records] }, smallBackup)
   })
 
-  it('is one JSON document that begins as all do', async () => {
+  it('is one JSON document with the common header', async () => {
     const text = await textOf()
     assert.ok(text.startsWith(BACKUP_START))
     assert.deepEqual(JSON.parse(text).accounts, smallBackup.accounts)
   })
 
-  it('is damaged when it is cut off, or when anything in it is changed', async (t) => {
+  it('is damaged when it is truncated, or when anything in it is changed', async (t) => {
     const text = await textOf()
     for (const spoilt of [
       text.slice(0, -2),
@@ -61,7 +61,7 @@ describe('a backup', () => {
     }
   })
 
-  it('is damaged when its accounts are none, though its checksum fits', async (t) => {
+  it('is damaged when its accounts are invalid although its checksum is right', async (t) => {
     const accounts = {
       ...smallBackup.accounts,
       users: [{ name: 'admin' }],
@@ -73,14 +73,14 @@ describe('a backup', () => {
     })
   })
 
-  it('is unpacked first where it is compressed', async (t) => {
+  it('must be decompressed before it is read', async (t) => {
     const path = await fileWith(t, gzipSync(await textOf()))
     await assert.rejects(read(path), (error) => {
       return error instanceof UsageError && error.message.includes('it is compressed; run first: gunzip ')
     })
   })
 
-  it('is no folder and no pipe, which would wait for a writer', async (t) => {
+  it('cannot be a folder, nor a pipe, which would wait for a writer', async (t) => {
     const folder = await temporaryFolder(t)
     const [inner, pipe] = [join(folder, 'folder'), join(folder, 'pipe')]
     await mkdir(inner)
@@ -90,7 +90,7 @@ describe('a backup', () => {
     await assert.rejects(read(pipe), /it is not a plain file; name a plain file/)
   })
 
-  it('that is not there, or may not be read, is told with the code of the system', async (t) => {
+  it('that is missing or unreadable is reported with the system error code', async (t) => {
     const isUnreadable = (code: string) => (error: unknown) =>
       error instanceof BackupUnreadableError && error.message.includes(`(${code})`)
     await assert.rejects(read(join(await temporaryFolder(t), 'none')), isUnreadable('ENOENT'))

@@ -14,7 +14,7 @@ import { smallBackup, smallFolder } from './small-backup.ts'
 const never = new AbortController().signal
 
 describe('takeBackup', () => {
-  it('takes all but the moment from the folder', async (t) => {
+  it('takes everything but its time from the folder', async (t) => {
     const { createdAt, store, revision, records, ...taken } = await takeBackup(
       dataPaths(await smallFolder(t)),
     )
@@ -34,14 +34,14 @@ describe('takeBackup', () => {
 })
 
 describe('checkTarget', () => {
-  it('takes a new file, an empty one and another backup', async (t) => {
+  it('accepts a new file, an empty one and another backup', async (t) => {
     const [place, folder] = [await temporaryFolder(t), await temporaryFolder(t)]
     await writeFile(join(place, 'empty'), '')
     await writeFile(join(place, 'old'), `${BACKUP_START}whatever`)
     for (const name of ['new', 'empty', 'old']) await checkTarget(join(place, name), dataPaths(folder))
   })
 
-  it('refuses a file that is no backup, a folder, a link, and any place in the data folder', async (t) => {
+  it('refuses a file that is not a backup, a folder, a link, and any path in the data folder', async (t) => {
     const [place, folder] = [await temporaryFolder(t), await temporaryFolder(t)]
     await writeFile(join(place, 'other'), BACKUP_START.slice(0, -1))
     await mkdir(join(place, 'folder'))
@@ -64,7 +64,7 @@ describe('checkTarget', () => {
     }
   })
 
-  it('takes a place beside the data folder, whatever its name begins with', async (t) => {
+  it('accepts a path beside the data folder, even if its name begins with that of the folder', async (t) => {
     const place = await temporaryFolder(t)
     await mkdir(join(place, 'data'))
     await checkTarget(join(place, 'data.json'), dataPaths(join(place, 'data')))
@@ -72,7 +72,7 @@ describe('checkTarget', () => {
 })
 
 describe('writeToFile', () => {
-  it('puts a private file in the place of the last one, whole or not at all', async (t) => {
+  it('replaces the last file by a private one, atomically', async (t) => {
     const place = await temporaryFolder(t)
     const target = join(place, 'backup.json')
     await writeFile(target, 'old')
@@ -91,7 +91,7 @@ describe('writeToFile', () => {
     assert.deepEqual(await readdir(place), ['backup.json'])
   })
 
-  it('ends at an interruption, tells its reason and leaves nothing', async (t) => {
+  it('ends when interrupted, reports the reason and leaves no file', async (t) => {
     const place = await temporaryFolder(t)
     const interruption = AbortSignal.abort('SIGINT')
     await assert.rejects(
@@ -101,7 +101,7 @@ describe('writeToFile', () => {
     assert.deepEqual(await readdir(place), [])
   })
 
-  it('sweeps what a killed backup to the same file left over an hour ago, and nothing else', async (t) => {
+  it('removes only what a killed backup to the same file left more than an hour ago', async (t) => {
     const place = await temporaryFolder(t)
     const [old, young, other] = ['.a.0123456789ab.tmp', '.a.0123456789ac.tmp', '.b.0123456789ab.tmp'] as const
     for (const [name, minutes] of [
@@ -117,7 +117,7 @@ describe('writeToFile', () => {
     assert.deepEqual((await readdir(place)).sort(), [young, other, 'a'].sort())
   })
 
-  it('says how to make a place that is not there', async (t) => {
+  it('advises how to create a missing folder', async (t) => {
     const folder = await temporaryFolder(t)
     await rm(folder, { recursive: true })
     await assert.rejects(

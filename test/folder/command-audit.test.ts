@@ -17,7 +17,7 @@ async function setUp(t: TestContext) {
 }
 
 describe('recordCommand', () => {
-  it('adds what a command did, and the account of the machine that ran it', async (t) => {
+  it('records what a command did, and the system account that ran it', async (t) => {
     const { folder, path, shown, context } = await setUp(t)
     await recordCommand(context, dataPaths(folder), 'user_added', 'user add', { account: 'x' })
     const { time, ...line } = JSON.parse(await readFile(path, 'utf8'))
@@ -30,7 +30,7 @@ describe('recordCommand', () => {
     assert.deepEqual(shown, [])
   })
 
-  it('says what keeps the line out, and does not fail', async (t) => {
+  it('reports why the line cannot be written, and does not fail', async (t) => {
     const { folder, path, shown, context } = await setUp(t)
     await mkdir(path)
     await recordCommand(context, dataPaths(folder), 'user_added', 'user add')
@@ -38,7 +38,7 @@ describe('recordCommand', () => {
     assert.match(shown[0] ?? '', / error audit_not_written reason=/)
   })
 
-  it('never moves a file on, which a server may be doing at the same time', async (t) => {
+  it('never rotates the file, as a server may do so at the same time', async (t) => {
     const { folder, path, context } = await setUp(t)
     await writeFile(path, '')
     await truncate(path, AUDIT_FILE_BYTES_MAX + 1)
@@ -48,7 +48,7 @@ describe('recordCommand', () => {
 })
 
 describe('withCommandTrail', () => {
-  it('says what goes wrong within, and does not fail', async (t) => {
+  it('reports an error of its action, and does not fail', async (t) => {
     const { folder, shown, context } = await setUp(t)
     await withCommandTrail(context, dataPaths(folder), 'import', () =>
       Promise.reject(new Error('made by the test')),

@@ -9,7 +9,7 @@ import { replaceState } from '../../src/folder/restore.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { smallBackup, smallFolder } from './small-backup.ts'
 
-/** What is said of each file, and which are damaged. */
+/** The description of each file, and which ones are damaged. */
 async function examined(folder: string) {
   const { findings } = await examineFolder(dataPaths(folder))
   return {
@@ -19,7 +19,7 @@ async function examined(folder: string) {
 }
 
 describe('examineFolder', () => {
-  it('finds a sound folder sound, and counts what is in its files', async (t) => {
+  it('finds no damage in a sound folder, and counts the content of its files', async (t) => {
     const { said, damaged } = await examined(await smallFolder(t))
     assert.deepEqual(damaged, [])
     assert.equal(said[dataFiles.accounts], '1 user, 1 client')
@@ -28,7 +28,7 @@ describe('examineFolder', () => {
   })
 
   for (const name of [dataFiles.accounts, dataFiles.keys, dataFiles.revocations]) {
-    it(`finds that ${name} is missing, or damaged`, async (t) => {
+    it(`reports ${name} as damaged when it is missing or changed`, async (t) => {
       const folder = await smallFolder(t)
       await writeFile(join(folder, name), 'damage\n')
       assert.deepEqual((await examined(folder)).damaged, [name])
@@ -39,14 +39,14 @@ describe('examineFolder', () => {
     })
   }
 
-  it('looks at the secrets of a folder without records, too', async (t) => {
+  it('also examines the secrets of a folder without records', async (t) => {
     const folder = await temporaryFolder(t)
     await replaceState(dataPaths(folder), { ...smallBackup, revision: 0, lastId: 0, count: 0, records: [] })
     await rm(join(folder, dataFiles.keys))
     assert.deepEqual((await examined(folder)).damaged, [dataFiles.keys])
   })
 
-  it('takes a half-written end of the ended credentials for no damage', async (t) => {
+  it('does not report a torn tail of the ended credentials as damage', async (t) => {
     const folder = await smallFolder(t)
     await appendFile(join(folder, dataFiles.revocations), 'half')
     const { said, damaged } = await examined(folder)
@@ -54,13 +54,13 @@ describe('examineFolder', () => {
     assert.match(said[dataFiles.revocations] ?? '', /^0 ended credentials; .*4 bytes/)
   })
 
-  it('takes an empty folder for one whose first start did not come to its end', async (t) => {
+  it('treats an empty folder as an interrupted first start', async (t) => {
     const { said, damaged } = await examined(await temporaryFolder(t))
     assert.deepEqual(damaged, [])
     assert.match(said[dataFiles.accounts] ?? '', /^not yet there: a first start/)
   })
 
-  it('says what each other file is', async (t) => {
+  it('describes each other file', async (t) => {
     const folder = await smallFolder(t)
     const others = {
       'audit.1.jsonl': /^who did what/,

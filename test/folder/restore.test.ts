@@ -23,7 +23,7 @@ describe('replaceState', () => {
     assert.deepEqual(names(store), ['c', 'e'])
   })
 
-  it('puts the state in the place of another, with new keys, and keeps the old files aside', async (t) => {
+  it('replaces another state, with new keys, and keeps the old files aside', async (t) => {
     const folder = await smallFolder(t)
     const keys = await keysOf(folder)
     await writeFile(join(folder, 'notes'), 'mine')
@@ -34,7 +34,7 @@ describe('replaceState', () => {
     assert.equal(await readFile(join(folder, 'notes'), 'utf8'), 'mine')
   })
 
-  it('changes nothing when the new files cannot be written, and says so', async (t) => {
+  it('changes nothing when the new files cannot be written, and reports that', async (t) => {
     const folder = await smallFolder(t)
     const before = [await keysOf(folder), (await readdir(folder)).sort()]
     for (const name of [dataFiles.journal, dataFiles.revocations, dataFiles.keys, dataFiles.accounts]) {
@@ -52,7 +52,7 @@ describe('replaceState', () => {
     }
   })
 
-  it('that cannot put the files in their places is completed by the next start', async (t) => {
+  it('is completed by the next start if it cannot move the files to their places', async (t) => {
     const folder = await smallFolder(t)
     const files = createFailingFiles()
     failOn(files, 'rename', join(folder, dataFiles.accounts), 'EIO')

@@ -9,7 +9,7 @@ import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 
 const user = addAccount(noAccounts, 'user', 'admin', digestSecret('1'))
 
-/** Two records, of which the ids tell that others were removed, a user and a client. */
+/** A user, a client and two records; gaps between the ids show that others were removed. */
 export const smallBackup: Backup & { readonly records: readonly Configuration[] } = {
   store: '0123456789abcdef0123456789abcdef',
   revision: 9,

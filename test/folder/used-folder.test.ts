@@ -9,7 +9,7 @@ import { readBetweenRestores } from '../../src/folder/used-folder.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('readBetweenRestores', () => {
-  it('reads again when the keys are others, be it with the inode of those before', async (t) => {
+  it('reads again when the keys have changed, even with the same inode', async (t) => {
     const folder = await temporaryFolder(t)
     const keys = join(folder, dataFiles.keys)
     await writeFile(keys, '')
@@ -23,7 +23,7 @@ describe('readBetweenRestores', () => {
     assert.equal(await readBetweenRestores(dataPaths(folder), read), 3)
   })
 
-  it('gives up when that never ends, and while a restore is going on', async (t) => {
+  it('gives up when the keys keep changing, and while a restore is running', async (t) => {
     const folder = await temporaryFolder(t)
     const keys = join(folder, dataFiles.keys)
     await writeFile(keys, '')

@@ -18,7 +18,7 @@ const entry = fc.record({ opaque, isWeak: fc.boolean() })
 const gap = fc.constantFrom(', ', ',', ' , ', ',\t', ', , ')
 
 describe('a list of entity tags', () => {
-  it('means what its tags mean, weakly for If-None-Match and strongly for If-Match', (t) => {
+  it('matches if one of its tags matches, weakly for If-None-Match and strongly for If-Match', (t) => {
     holdFor(t, fc.tuple(fc.array(entry, { maxLength: 5 }), gap, opaque), ([entries, blank, current]) => {
       const header = entries.map(({ opaque: text, isWeak }) => `${isWeak ? 'W/' : ''}"${text}"`).join(blank)
       const same = entries.filter(({ opaque: text }) => text === current)
@@ -30,7 +30,7 @@ describe('a list of entity tags', () => {
     })
   })
 
-  it('never means a tag that does not stand in it, and nothing strongly that it does not mean weakly', (t) => {
+  it('never matches a tag that it does not contain; a strong match is also a weak one', (t) => {
     const pieces = [
       '"',
       '"',
@@ -56,7 +56,7 @@ describe('a list of entity tags', () => {
     })
   })
 
-  it('asks for nothing when it is not there, and means everything as a star', (t) => {
+  it('sets no condition when it is absent, and matches everything as *', (t) => {
     holdFor(t, fc.tuple(opaque, fc.constantFrom('*', ' *', '* ', '\t*', '* \t')), ([text, star]) => {
       assert.equal(isUnchanged(undefined, `"${text}"`), false)
       assert.equal(isExpected(undefined, `"${text}"`), true)

@@ -29,5 +29,5 @@ describe('entity tags in conditions', () => {
     })
   }
 
-  it('are nothing when there is no If-None-Match', () => assert.equal(isUnchanged(undefined, etag), false))
+  it('never match when there is no If-None-Match', () => assert.equal(isUnchanged(undefined, etag), false))
 })

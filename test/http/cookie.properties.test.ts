@@ -8,7 +8,7 @@ import { joined, withoutBlanks } from '../support/properties/texts.ts'
 
 const NAME = 'connbook_session'
 
-/** What RFC 6265 section 4.1.1 lets a server put into a value. */
+/** The characters that RFC 6265 section 4.1.1 allows in a value. */
 const cookieOctets = Array.from({ length: 0x7f - 0x21 }, (_, i) => String.fromCharCode(0x21 + i)).filter(
   (character) => !'",;\\'.includes(character),
 )
@@ -34,7 +34,7 @@ const otherCookies = fc.array(
 )
 const gap = fc.constantFrom('; ', '; ', ';', ' ;  ', ';\t')
 
-/** The value of the first cookie of the name, one character at a time. */
+/** The value of the first cookie of this name, read one character at a time. */
 function expectedCookie(header: string, name: string): string | undefined {
   let found: string | undefined
   let key = ''
@@ -96,20 +96,20 @@ describe('reading a cookie', () => {
     )
   })
 
-  it('finds the first of two', (t) => {
+  it('finds the first of two cookies of one name', (t) => {
     holdFor(t, fc.tuple(value, value, otherCookies, gap), ([first, second, others, blank]) => {
       const header = [`${NAME}=${first}`, ...others, `${NAME}=${second}`].join(blank)
       assert.equal(readCookie(header, NAME), first)
     })
   })
 
-  it('finds nothing where there is none of the name', (t) => {
+  it('finds nothing if no cookie has the name', (t) => {
     holdFor(t, fc.tuple(otherCookies, gap), ([others, blank]) => {
       assert.equal(readCookie(others.join(blank), NAME), undefined)
     })
   })
 
-  it('agrees with a reading character by character, for any header', (t) => {
+  it('agrees with a parser that reads character by character, for any header', (t) => {
     holdFor(t, headers, (header) => assert.equal(readCookie(header, NAME), expectedCookie(header, NAME)))
   })
 })

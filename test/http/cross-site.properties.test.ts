@@ -24,7 +24,7 @@ describe('a request with an Origin', () => {
     'Same-Origin',
   )
 
-  it('is of the same site exactly when host and port are those of Host', (t) => {
+  it('is same-site if and only if its host and port are those of Host', (t) => {
     const values = fc.tuple(fc.constantFrom<'http' | 'https'>('http', 'https'), host, host, site)
     holdFor(t, values, ([scheme, from, to, fetched]) => {
       const standard = scheme === 'http' ? 80 : 443
@@ -37,7 +37,7 @@ describe('a request with an Origin', () => {
     })
   })
 
-  it('is of another site when the Origin is anything but the scheme and the host of a web site, or of another one', (t) => {
+  it('is cross-site if the Origin names another host, or is not a web origin', (t) => {
     const odd = joined(
       [
         'null',

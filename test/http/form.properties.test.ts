@@ -12,20 +12,20 @@ describe('a form', () => {
   const part = fc.oneof(shortName, fc.constantFrom('', '&', '=', '+', ' ', '%', '%41', ...treacherousNames))
   const pairs = fc.array(fc.tuple(part, part), { maxLength: 4 })
 
-  it('gives back what the platform wrote', (t) => {
+  it('reads back what URLSearchParams wrote', (t) => {
     holdFor(t, pairs, (some) => {
       assert.deepEqual(parseForm(new URLSearchParams(some).toString()), some)
     })
   })
 
-  it('gives back what was written in any encoding', (t) => {
+  it('reads back what was written in any valid encoding', (t) => {
     holdFor(t, fc.tuple(pairs, anySpellings), ([some, spellings]) => {
       const text = some.map((pair) => pair.map((each) => encodePercent(each, spellings)).join('=')).join('&')
       assert.deepEqual(parseForm(text), some)
     })
   })
 
-  it('agrees with a reading character by character, for any text', (t) => {
+  it('agrees with a parser that reads character by character, for any text', (t) => {
     holdFor(
       t,
       joined([...escapes, '&', '&', '=', '=', '+', 'a', 'sort', '__proto__'], anyText, 12),

@@ -34,7 +34,7 @@ const otherParameter = fc
   .map(([name, value, isQuoted]) => (isQuoted ? `${name}="${value}"` : `${name}=${value}`))
 
 describe('a media type', () => {
-  it('is read with its charset, whatever case, blanks and other parameters it has', (t) => {
+  it('is read with its charset, regardless of case, blanks and other parameters', (t) => {
     const essences = fc.oneof(
       fc.tuple(word, word).map((parts) => parts.join('/')),
       fc.constantFrom('application/json', 'application/x-www-form-urlencoded', 'text/plain', 'a/b+json'),
@@ -61,7 +61,7 @@ describe('a media type', () => {
     })
   })
 
-  it('is JSON exactly when it is application/json or ends in +json', (t) => {
+  it('is JSON if and only if it is application/json or ends in +json', (t) => {
     const subtypes = fc.oneof(word, fc.constantFrom('json', 'jsonp', 'x-json', 'json-patch'))
     const suffixes = fc.constantFrom('', '', '+json', '+xml', '+jsonp', 'json')
     holdFor(
@@ -76,7 +76,7 @@ describe('a media type', () => {
     )
   })
 
-  it('of any text is none only when there is nothing, and is JSON only when the text says so', (t) => {
+  it('is absent only for blank text, and JSON only if the text says so', (t) => {
     const texts = joined(
       ['application/', 'json', '+json', ';', 'charset=', '"', 'utf-8', '/', ' ', '\t', '\u00a0', ',', '\\'],
       anyText,
@@ -93,7 +93,7 @@ describe('a media type', () => {
   })
 })
 
-/** What decisions.md says of a body, as a status and where it is 200 the object. */
+/** The status that decisions.md requires for a body, and for 200 the object. */
 function expectedObject(
   headers: Record<string, string | undefined>,
   body: Buffer,
@@ -204,7 +204,7 @@ const bodyHeaders = fc.record({
 })
 
 describe('a JSON body', () => {
-  it('is the object that JSON says, or the problem that the decisions say, for any bytes under any type', async (t) => {
+  it('yields the parsed object or the documented problem, for any bytes of any type', async (t) => {
     await holdLaterFor(t, fc.tuple(bodyHeaders, bytes), async ([{ type, charset, encoding }, body]) => {
       const contentType = type === undefined || charset === undefined ? type : `${type}; charset=${charset}`
       const request = requestOf(

@@ -80,7 +80,7 @@ describe('a request body', async () => {
     })
   }
 
-  it('of a wrong type is answered with a way out', async () => {
+  it('of a wrong type is answered with advice', async () => {
     for (const headers of [typed('text/xml'), typed(form)]) {
       assert.match((await send('<port>2</port>', headers)).json<{ detail: string }>().detail, /curl --json/)
     }
@@ -89,7 +89,7 @@ describe('a request body', async () => {
   const bad: Record<string, string | Buffer> = {
     nothing: '',
     'a space': ' ',
-    'half of it': '{"port":',
+    'a truncated object': '{"port":',
     'two values': `${patch}${patch}`,
     'a comment': '{"port":2} // so',
     'a trailing comma': '{"port":2,}',
@@ -99,9 +99,9 @@ describe('a request body', async () => {
     'a string': '"port"',
     'a number': '2',
     NaN: '{"port":NaN}',
-    'a number with a zero before it': '{"port":02}',
+    'a number with a leading zero': '{"port":02}',
     'a raw control character': '{"username":"a\tb"}',
-    'bytes that are no UTF-8': Buffer.from('{"username":"\xff"}', 'latin1'),
+    'bytes that are not UTF-8': Buffer.from('{"username":"\xff"}', 'latin1'),
     'a cut character': Buffer.from('{"username":"é"}').subarray(0, 14),
     'an encoded surrogate': Buffer.from('{"username":"\xed\xa0\x80"}', 'latin1'),
     'an overlong slash': Buffer.from('{"username":"\xc0\xaf"}', 'latin1'),
@@ -115,12 +115,12 @@ describe('a request body', async () => {
     })
   }
 
-  it('that is empty is 400 whatever it may be', async () => {
+  it('that is empty is 400 under any type', async () => {
     for (const headers of [{}, typed(form), typed('text/plain')])
       assert.equal((await send('', headers)).status, 400)
   })
 
-  it('counts the last of doubled members', async () => {
+  it('takes the last of duplicate members', async () => {
     assert.equal((await send('{"port":7,"port":null,"port":2}')).status, 200)
     assert.equal((await send('{"port":2,"port":0}')).status, 400)
   })
@@ -129,7 +129,7 @@ describe('a request body', async () => {
     assert.equal((await send(`\ufeff${patch}`)).status, 200)
   })
 
-  it('takes any spelling of a number that is an integer', async () => {
+  it('accepts any spelling of an integer', async () => {
     for (const number of ['2', '2.0', '2e0', '20E-1', '0.2e1'])
       assert.equal((await send(`{"port":${number}}`)).status, 200)
     for (const number of ['2.5', '-2', '-0', '0', '65536', '1e400', '"2"', '[2]', 'true', '{}']) {
@@ -137,7 +137,7 @@ describe('a request body', async () => {
     }
   })
 
-  it('is held to its limit on both sides', async () => {
+  it('is accepted at its size limit, and refused beyond', async () => {
     const fill = (bytes: number) => patch + ' '.repeat(bytes - patch.length)
     for (const framing of [{}, { 'Transfer-Encoding': 'chunked' }]) {
       assert.equal((await send(fill(BODY_BYTES_MAX), framing)).status, 200)

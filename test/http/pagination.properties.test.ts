@@ -21,13 +21,13 @@ describe('the links of a page', () => {
     return Object.fromEntries(links)
   }
 
-  it('lead through every record once, forwards and backwards', (t) => {
+  it('lead through every record exactly once, forwards and backwards', (t) => {
     const lists = fc.record({ perPage: fc.integer({ min: 1, max: 100 }), total: fc.nat({ max: 1_000 }) })
     holdFor(t, lists, ({ perPage, total }) => {
       const pages = Math.max(1, Math.ceil(total / perPage))
       const { first, last } = linksOf(0, perPage, total)
       assert.deepEqual([first, last], [0, pages - 1])
-      // All of them would take long; these are the ends and what is beside them.
+      // All pages would take long: these are both ends and their neighbours.
       for (const page of new Set([0, 1, pages - 2, pages - 1])) {
         if (page < 0 || page >= pages) continue
         const { prev, next } = linksOf(page, perPage, total)

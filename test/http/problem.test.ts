@@ -34,7 +34,7 @@ describe('problems', async () => {
     [415, 'POST', '/configurations/', { body: '<a/>' }],
     [400, 'GET', '/', { headers: { Host: 'a b' } }],
   ]
-  it('tell a bounded number of faults', async () => {
+  it('list a bounded number of faults', async () => {
     const body = Object.fromEntries(Array.from({ length: 2 * FAULTS_MAX }, (_, i) => [`member${i}`, 1]))
     const answer = await ask('POST', '/configurations/', { body })
     assert.equal(answer.json<{ errors: unknown[] }>().errors.length, FAULTS_MAX)
@@ -70,21 +70,21 @@ describe('problemOf', () => {
     [new StorageFullError('told'), 507],
   ]
   for (const [error, status, retryAfter] of rows) {
-    it(`makes ${status} of ${error.name}, with its code and its message`, () => {
+    it(`turns ${error.name} into ${status}, with its code and its message`, () => {
       const problem = problemOf(error)
       assert.deepEqual([problem?.status, problem?.code, problem?.message], [status, error.code, 'told'])
       assert.equal(problem?.headers['Retry-After'], retryAfter)
     })
   }
 
-  it('keeps the faults of an input, and a problem as it is', () => {
+  it('keeps the faults of an input, and leaves a problem unchanged', () => {
     const faults = [{ field: 'port', detail: 'must be a number' }]
     assert.deepEqual(problemOf(new InvalidInputError('told', faults))?.faults, faults)
     const problem = new Problem(404, 'x', 'told')
     assert.equal(problemOf(problem), problem)
   })
 
-  it('makes nothing of an error that is not meant for callers', () => {
+  it('returns nothing for an error that is not meant for callers', () => {
     for (const error of [new Error('a secret'), new FolderInUseError('a secret'), 'a secret', undefined])
       assert.equal(problemOf(error), undefined)
   })

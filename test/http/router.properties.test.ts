@@ -31,7 +31,7 @@ const routes = [listed, added, got, modified, removed, loggedIn, issued, told, c
 const routers = { '': createRouter(routes, ''), '/base/path': createRouter(routes, '/base/path') }
 type BasePath = keyof typeof routers
 
-/** What the interface says, resource by resource. */
+/** The expected routes, resource by resource. */
 function expectedMatch(basePath: BasePath, method: string, path: string): Match | 'malformed' | undefined {
   const raw: string[] = ['']
   for (const character of path) {
@@ -143,13 +143,13 @@ const nearlyGoodPaths = fc
 const paths = fc.oneof(goodPaths, nearlyGoodPaths, joined(pieces, anyText))
 
 describe('the router, for any path,', () => {
-  it('finds what the interface has there, and nothing else', (t) => {
+  it('finds the documented route, and nothing else', (t) => {
     holdFor(t, fc.tuple(basePaths, methods, paths), ([basePath, method, path]) => {
       assert.deepEqual(routers[basePath].match(method, path), expectedMatch(basePath, method, path))
     })
   })
 
-  it('gives back a name that was encoded, in whatever way, and takes no slash in it for its own', (t) => {
+  it('decodes a name in any encoding, and does not split it at an encoded slash', (t) => {
     holdFor(t, fc.tuple(basePaths, recordName, anySpellings), ([basePath, name, spellings]) => {
       for (const segment of [encodeURIComponent(name), encodePercent(name, spellings)]) {
         for (const [end, route] of [['', got] as const, ['/log', told] as const]) {
@@ -162,7 +162,7 @@ describe('the router, for any path,', () => {
     })
   })
 
-  it('decodes once: what was encoded twice is found encoded once', (t) => {
+  it('decodes a path only once', (t) => {
     holdFor(t, recordName, (name) => {
       const once = encodeURIComponent(name)
       const match = routers[''].match('GET', `/things/${encodeURIComponent(once)}`)
@@ -171,7 +171,7 @@ describe('the router, for any path,', () => {
     })
   })
 
-  it('calls malformed whatever has a bad escape in any place', (t) => {
+  it('reports a bad escape anywhere in a path as malformed', (t) => {
     const badEscapes = fc.constantFrom(
       '%',
       '%4',
@@ -186,7 +186,7 @@ describe('the router, for any path,', () => {
       '%ed%a0%80',
       '%f5%80%80%80',
     )
-    // A digit behind the escape would go with it.
+    // Before a slash, as a digit after the escape would complete it.
     const values = fc.tuple(goodPaths, fc.nat(), badEscapes).map(([path, at, bad]) => {
       const slashes = [...path.matchAll(/\//g)].map(({ index }) => index)
       const slash = slashes[at % slashes.length] ?? 0

@@ -20,7 +20,7 @@ const routes = [
 describe('createRouter', () => {
   const router = createRouter(routes, '')
 
-  describe('finds one thing', () => {
+  describe('finds one item', () => {
     const rows: [segment: string, parameter: string][] = [
       ['a', 'a'],
       ['a%2Fb', 'a/b'],
@@ -44,7 +44,7 @@ describe('createRouter', () => {
     }
   })
 
-  it('finds what stands below one thing, whatever its name', () => {
+  it('finds what is below one item, whatever its name', () => {
     const names = { a: 'a', 'a%2Fb': 'a/b', parts: 'parts', '%2Fparts%2Fall': '/parts/all', ':name': ':name' }
     for (const [segment, parameter] of Object.entries(names)) {
       assert.deepEqual(router.match('HEAD', `/things/${segment}/parts/%61ll`), {
@@ -56,7 +56,7 @@ describe('createRouter', () => {
     }
   })
 
-  it('refuses a literal segment beside a parameter, whichever comes first', () => {
+  it('refuses a literal segment beside a parameter, in either order', () => {
     for (const paths of [
       ['/things/:name', '/things/all'],
       ['/things/all', '/things/:name/parts'],
@@ -66,7 +66,7 @@ describe('createRouter', () => {
     }
   })
 
-  it('finds a list with the slash and without', () => {
+  it('finds a list with and without the trailing slash', () => {
     for (const path of ['/things/', '/things', '/%74hings']) {
       assert.deepEqual(router.match('POST', path), {
         route: routes[1],
@@ -77,7 +77,7 @@ describe('createRouter', () => {
     }
   })
 
-  it('sends HEAD where GET goes, and only there', () => {
+  it('routes HEAD to the handler of GET, and to no other', () => {
     assert.deepEqual(router.match('HEAD', '/things/a'), router.match('GET', '/things/a'))
     assert.deepEqual(router.match('HEAD', '/log'), {
       route: undefined,
@@ -110,7 +110,7 @@ describe('createRouter', () => {
     }
   })
 
-  it('calls malformed what is no percent-encoded UTF-8', () => {
+  it('reports a path as malformed if it is not percent-encoded UTF-8', () => {
     for (const path of [
       '/%',
       '%',

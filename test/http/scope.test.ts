@@ -14,7 +14,7 @@ describe('parseScope', () => {
     'write write': 'read write',
   }
   for (const [text, scope] of Object.entries(good)) {
-    it(`takes "${text}" for "${scope}"`, () => assert.equal(parseScope(text), scope))
+    it(`reads "${text}" as "${scope}"`, () => assert.equal(parseScope(text), scope))
   }
 
   const bad = [
@@ -35,7 +35,7 @@ describe('parseScope', () => {
 })
 
 describe('narrower', () => {
-  it('gives what both allow', () => {
+  it('returns what both scopes allow', () => {
     assert.equal(narrower('read', 'read'), 'read')
     assert.equal(narrower('read', 'read write'), 'read')
     assert.equal(narrower('read write', 'read'), 'read')
@@ -44,7 +44,7 @@ describe('narrower', () => {
 })
 
 describe('isScope', () => {
-  it('knows the two spellings that are stored, and no other', () => {
+  it('accepts only the two spellings that are stored', () => {
     for (const scope of ['read', 'read write']) assert.equal(isScope(scope), true)
     for (const other of ['write', 'write read', '', 'Read', null, undefined, true, ['read'], {}])
       assert.equal(isScope(other), false)

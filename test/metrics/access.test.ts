@@ -34,7 +34,7 @@ describe('GET /metrics', async () => {
     })
   }
 
-  it('has a head, and takes no other method', async () => {
+  it('answers HEAD and OPTIONS, and no other method than GET', async () => {
     const headers = await credentials['a bearer']
     const head = await ask('HEAD', '/metrics', { headers })
     assert.deepEqual([head.status, head.text], [200, ''])
@@ -47,7 +47,7 @@ describe('GET /metrics', async () => {
     assert.equal((await ask('GET', '/metrics/', { headers })).status, 404)
   })
 
-  it('shows them to everybody with --metrics-public, and nothing else with them', async (t) => {
+  it('is public with --metrics-public, and nothing else is', async (t) => {
     const open = createClient((await start(t, { flags: ['--metrics-public'] })).url)
     assert.equal((await open('GET', '/metrics')).status, 200)
     assert.equal((await open('HEAD', '/metrics')).status, 200)
@@ -55,7 +55,7 @@ describe('GET /metrics', async () => {
     assert.equal((await open('GET', '/configurations/')).status, 403)
   })
 
-  it('stands below the base path', async (t) => {
+  it('is below the base path', async (t) => {
     const { url } = await start(t, { flags: ['--metrics-public', '--base-path', '/below'] })
     assert.equal((await createClient(url)('GET', '/metrics')).status, 200)
     assert.equal((await createClient(new URL(url).origin)('GET', '/metrics')).status, 403)

@@ -10,11 +10,11 @@ import { until } from '../support/store.ts'
 import { holdUp } from './hold-up.ts'
 import { Samples } from './scrape.ts'
 
-describe('the event loop', () => {
+describe('the metrics of the event loop', () => {
   const NAME = 'connbook_event_loop_delay_seconds'
   const ACTIVE = 'connbook_event_loop_active_seconds_total'
 
-  it('shows how long others were kept waiting, by whatever kind of callback', async (t) => {
+  it('show the delay that a callback of any kind causes', async (t) => {
     const watch = watchEventLoop()
     t.after(() => watch.close())
     const read = () => new Samples(formatMetrics(watch.metrics))
@@ -29,7 +29,7 @@ describe('the event loop', () => {
     holdUp(150)
     await looked(1)
     const samples = read()
-    // It began at any moment between two looks.
+    // The delay began at any time between two measurements.
     const longest = samples.get(`${NAME}{quantile="1"}`) ?? 0
     assert.ok(longest > 0.15 - EVENT_LOOP_LOOK_MS / 1000 - 0.005 && longest < 1, String(longest))
     assert.ok((samples.get(`${NAME}{quantile="0.5"}`) ?? 0) < 0.05)
@@ -38,7 +38,7 @@ describe('the event loop', () => {
     assert.ok(active > 0.1 && active < 2, String(active))
   })
 
-  it('has quantiles of the last minute, and sum and count of all the time', async (t) => {
+  it('have quantiles of the last minute, and sum and count since the start', async (t) => {
     let now = performance.now()
     t.mock.method(performance, 'now', () => now)
     const watch = watchEventLoop()

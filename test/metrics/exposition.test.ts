@@ -37,7 +37,7 @@ describe('the text format', () => {
     ])
   })
 
-  it('reads values when it is asked for, and not before', () => {
+  it('reads values only when it is requested', () => {
     let value = 1
     const family: Family = { name: 'g', help: 'h', type: 'gauge', samples: () => [{ value }] }
     value = 2
@@ -56,7 +56,7 @@ describe('the text format', () => {
     assert.equal(lines.length, 3)
   })
 
-  it('escapes backslash and line feed in help, and leaves quotes', () => {
+  it('escapes backslash and line feed in help, but not quotes', () => {
     const family: Family = { name: 'g', help: 'a\\b\n"c"', type: 'gauge', samples: () => [] }
     assert.equal(linesOf(family)[0], '# HELP g a\\\\b\\n"c"')
   })
@@ -75,7 +75,7 @@ describe('the text format', () => {
     it(`writes ${text}`, () => assert.equal(linesOf(gauge({ value })).at(-1), `g ${text}`))
   }
 
-  it('writes a histogram with buckets that hold those before them, sum and count', () => {
+  it('writes a histogram with cumulative buckets, sum and count', () => {
     const histogram = new Histogram([0.25, 1, 5])
     for (const value of [0, 0.25, 0.5, 1, 1.5, 4, 100]) histogram.observe(value)
     const family: Family = {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { Histogram } from '../../src/metrics/histogram.ts'
 
 describe('Histogram', () => {
-  it('counts a value in the first bucket that takes it, its bound included, and shows it in all behind', () => {
+  it('counts a value in each bucket whose bound is at least the value', () => {
     const histogram = new Histogram([1, 10])
     for (const value of [0, 1, 1.5, 10, 11]) histogram.observe(value)
     assert.deepEqual(histogram.cumulative(), [
@@ -15,7 +15,7 @@ describe('Histogram', () => {
     assert.deepEqual([histogram.sum, histogram.count], [23.5, 5])
   })
 
-  it('begins with nothing in any bucket, and shares none with another', () => {
+  it('begins empty, and shares no bucket with another histogram', () => {
     new Histogram([1]).observe(0)
     const histogram = new Histogram([1])
     assert.deepEqual(

@@ -4,7 +4,7 @@ import { start, type TestService } from '../support/service.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
 import { Samples } from './scrape.ts'
 
-/** A service whose metrics everybody may read, and a caller with a token. */
+/** A service with public metrics, and a caller with a token. */
 export async function measured(t: Lifetime, options: Parameters<typeof start>[1] = {}) {
   const service = await start(t, { ...options, flags: ['--metrics-public', ...(options.flags ?? [])] })
   const Authorization = await service.bearer()

@@ -15,7 +15,7 @@ import { Samples } from './scrape.ts'
 const OPEN_FILES_MAX = 60
 
 describe('with a limit on open files, the metrics', { skip: missing('prlimit') }, () => {
-  it('tell how many are open, and how many connections had to make room', async (t) => {
+  it('show how many files are open, and how many connections were closed to make room', async (t) => {
     const through = ['prlimit', `--nofile=${OPEN_FILES_MAX}:${OPEN_FILES_MAX}`]
     const args = ['--metrics-public', '--data', await usedFolder(t)]
     const server = await startExecutable(t, args, { through })
@@ -26,7 +26,7 @@ describe('with a limit on open files, the metrics', { skip: missing('prlimit') }
     const limit = Number(/"event":"connections_limited","connections":(\d+)/.exec(server.stderr())?.[1])
     assert.ok(limit > 5 && limit < OPEN_FILES_MAX, server.stderr())
 
-    // Now and then a file of accounts or keys is open for a moment.
+    // The file of accounts or keys may be open for a moment.
     await eventually('both say the same', async () => {
       const told = (await read()).get('process_open_fds')
       return told === (await readdir(`/proc/${server.process.pid}/fd`)).length
@@ -39,7 +39,7 @@ describe('with a limit on open files, the metrics', { skip: missing('prlimit') }
       t.after(() => void socket.destroy())
       await once(socket, 'connect')
     }
-    // The tenth of them may still be on its way, and the one that asks may itself have had to make room.
+    // The tenth may still be arriving, and the connection that asks may itself have been closed.
     await eventually('ten have made room', async () => {
       const samples = await read().catch(() => undefined)
       const cutOff = samples?.get('connbook_http_connections_cut_off_total') ?? 0

@@ -12,26 +12,26 @@ describe('the metrics of the process', () => {
   const read = () => new Samples(formatMetrics(processMetrics()))
   const valueFor = (name: string) => read().get(name) ?? assert.fail(name)
 
-  it('name the version and the Node', () => {
+  it('name the versions of connbook and Node', () => {
     assert.deepEqual(read().of('connbook_build_info'), {
       [`{version="${version}",node="${process.version}"}`]: 1,
     })
   })
 
-  it('tell CPU time in seconds', () => {
+  it('show CPU time in seconds', () => {
     const before = valueFor('process_cpu_seconds_total')
     holdUp(100)
     const used = valueFor('process_cpu_seconds_total') - before
-    // Others may have had the core meanwhile, and other threads another.
+    // Other processes may have used this core, and other threads another one.
     assert.ok(used > 0.01 && used < 1, String(used))
   })
 
-  it('tell when it started, in seconds since 1970', () => {
+  it('show when it started, in seconds since 1970', () => {
     const age = Date.now() / 1000 - valueFor('process_start_time_seconds')
     assert.ok(Math.abs(age - process.uptime()) < 1, String(age))
   })
 
-  it('tell memory in bytes', () => {
+  it('show memory in bytes', () => {
     const resident = process.memoryUsage.rss()
     assert.ok(Math.abs(valueFor('process_resident_memory_bytes') / resident - 1) < 0.2)
     const used = valueFor('nodejs_heap_size_used_bytes')
@@ -41,13 +41,13 @@ describe('the metrics of the process', () => {
     assert.ok(valueFor('nodejs_external_memory_bytes') >= before + buffer.length / 2)
   })
 
-  it('tell how many descriptors are open', async (t) => {
+  it('show how many descriptors are open', async (t) => {
     const before = valueFor('process_open_fds')
     for (let i = 0; i < 100; i++) {
       const file = await open(import.meta.filename)
       t.after(() => file.close())
     }
-    // The test's own runner opens and closes some, too.
+    // The test runner also opens and closes some.
     const opened = valueFor('process_open_fds') - before
     assert.ok(opened > 90 && opened < 110, String(opened))
   })

@@ -17,10 +17,10 @@ import { client, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 
-/** Until Prometheus has started and scraped once. */
+/** Time for Prometheus to start and scrape once. */
 const PATIENCE_MS = 30_000
 
-/** What Prometheus' HTTP API says of an expression that has one value. */
+/** The answer of Prometheus' HTTP API for an expression with one value. */
 interface QueryAnswer {
   readonly data: { readonly result: readonly { readonly value: readonly [number, string] }[] }
 }
@@ -35,13 +35,13 @@ function replaceOnce(text: string, published: string, instead: string): string {
   return text.replace(published, () => instead)
 }
 
-/** @param shown What the command that made the secret has printed. */
+/** @param shown The output of the command that made the secret. */
 async function keepSecret(shown: string, file: string): Promise<void> {
   const secret = /^client_secret: (\S+)$/m.exec(shown)?.[1] ?? assert.fail(shown)
   await writeFile(file, `${secret}\n`, { mode: 0o600 })
 }
 
-/** Starts a Prometheus of the test's own, and stops it when the test ends. */
+/** Starts a Prometheus for the test, and stops it when the test ends. */
 async function startPrometheus(t: Lifetime, scrapeConfigs: string) {
   const folder = await temporaryFolder(t)
   await mkdir(join(folder, 'storage'))
@@ -65,7 +65,7 @@ async function startPrometheus(t: Lifetime, scrapeConfigs: string) {
   })
   return {
     stderr: () => stderr,
-    /** Undefined as long as Prometheus does not answer, or knows no value. */
+    /** Undefined while Prometheus does not answer or has no value. */
     async query(expression: string): Promise<string | undefined> {
       if (child.exitCode !== null) assert.fail(`Prometheus could not start: ${stderr}`)
       const url = `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(expression)}`
@@ -77,7 +77,7 @@ async function startPrometheus(t: Lifetime, scrapeConfigs: string) {
 }
 
 describe('the metrics of the executable', () => {
-  it('are clean under promtool', { skip: missing('promtool') }, async (t) => {
+  it('pass the checks of promtool', { skip: missing('promtool') }, async (t) => {
     const folder = await usedFolder(t)
     const { url } = await startExecutable(t, ['--data', folder])
     const ask = createClient(url, await getToken(url, client))
@@ -119,7 +119,7 @@ describe('the metrics of the executable', () => {
     assert.equal(await prometheus.query('connbook_logins_total{kind="client",outcome="ok"}'), '1')
     assert.equal(await prometheus.query('count(connbook_build_info)'), '1')
 
-    // What the README says of a token that has ended.
+    // What the README says about an expired token.
     if (extent({ quick: true, full: false })) return
     assert.equal((await runExecutable(['keys', 'revoke-all', '--data', folder])).code, 0)
     await untilUpIs('0')

@@ -7,10 +7,10 @@ import { createClient } from '../support/http-client.ts'
 import { start } from '../support/service.ts'
 
 describe('the README', () => {
-  it('names every metric with its type and labels, and no other', async (t) => {
+  it('lists every metric with its type and labels, and no other', async (t) => {
     const { url } = await start(t, { flags: ['--metrics-public'] })
     const ask = createClient(url)
-    // For a request to have been counted.
+    // So that at least one request has been counted.
     await ask('GET', '/healthz')
     const { text } = await ask('GET', '/metrics')
     const shown = Array.from(text.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name = '', type]) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** What was asked for by name and labels, as they are written: `name{label="value"}`. */
+/** Samples by name and labels as written: `name{label="value"}`. */
 export class Samples {
   readonly #values = new Map<string, number>()
 
@@ -22,7 +22,7 @@ export class Samples {
     return this.#values.get(series)
   }
 
-  /** All samples whose names are exactly so, whatever their labels. */
+  /** All samples with exactly this name and any labels. */
   of(name: string): Record<string, number> {
     const entries = [...this.#values].filter(([series]) => series === name || series.startsWith(`${name}{`))
     return Object.fromEntries(entries.map(([series, value]) => [series.slice(name.length), value]))

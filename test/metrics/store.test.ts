@@ -37,7 +37,7 @@ async function measuredStore(t: TestContext, snapshotBytesMin?: number) {
 }
 
 describe('the metrics of the store', () => {
-  it('tell records, changes, and the groups that went to disk together', async (t) => {
+  it('show records, changes, and groups that were written together', async (t) => {
     const { path, files, store, read } = await measuredStore(t)
     assert.equal(read().get('connbook_journal_changes_total'), 0)
     const syncsBefore = files.calls.filter((call) => call.startsWith('datasync')).length
@@ -58,7 +58,7 @@ describe('the metrics of the store', () => {
     assert.equal(samples.get('connbook_writable'), 1)
   })
 
-  it('tell how long a sync took, and count none that failed', async (t) => {
+  it('show how long a sync took, and do not count failed ones', async (t) => {
     const { files, store, read } = await measuredStore(t)
     files.before = async (operation) => {
       if (operation === 'datasync') await pause(30)
@@ -77,7 +77,7 @@ describe('the metrics of the store', () => {
     await until(() => store.isWritable)
   })
 
-  it('tell of snapshots that were written and that failed', async (t) => {
+  it('count snapshots that were written and that failed', async (t) => {
     const { files, log, store, read } = await measuredStore(t, 1_000)
     assert.deepEqual(read().of('connbook_snapshot_last_timestamp_seconds'), {})
     failOn(files, 'rename', 'snapshot.json', 'EIO')
@@ -105,7 +105,7 @@ describe('the metrics of the store', () => {
     assert.ok(seconds > 0 && seconds < 5, String(seconds))
   })
 
-  it('tell when changes are refused because the disk failed, and when that is over', async (t) => {
+  it('show while changes are refused because the disk failed', async (t) => {
     const files = createFailingFiles()
     const service = await start(t, { files, flags: ['--metrics-public'] })
     const ask = createClient(service.url, { Authorization: await service.bearer() })
@@ -128,7 +128,7 @@ describe('the metrics of the store', () => {
     assert.equal(recovered.get('connbook_snapshots_total{outcome="written"}'), 1)
   })
 
-  it('tell when ended sessions cannot be kept', async (t) => {
+  it('show while ended sessions cannot be stored', async (t) => {
     const files = createFailingFiles()
     const service = await start(t, { files, flags: ['--metrics-public'] })
     const ask = createClient(service.url)

@@ -9,7 +9,7 @@ import { createMemoryLog } from '../support/memory-log.ts'
 import { start } from '../support/service.ts'
 
 describe('logWhenDone', () => {
-  it('tells how long a request took and whether its answer went out, once its connection is done with it', (t) => {
+  it('logs the duration of a request and whether its answer was sent, once that is known', (t) => {
     t.mock.method(performance, 'now', () => 1012.345)
     const log = createMemoryLog()
     for (const writableFinished of [true, false]) {

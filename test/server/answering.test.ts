@@ -10,7 +10,7 @@ import { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { type Head, incomingOf } from '../support/properties/incoming-of.ts'
 import { oneConnection } from './one-connection.ts'
 
-/** Answers one request with the reply of the test, and notes what is written. */
+/** Answers one request with the reply of the test, and records what is written. */
 function setUp(t: TestContext, reply: Reply | Promise<Reply>, head: Head = {}) {
   const { socket, connection, parts } = oneConnection(t)
   const server = { listening: true }
@@ -54,7 +54,7 @@ describe('createAnswering', () => {
     assert.deepEqual([written.status, closes(), connection.isClosing, calls()], [400, true, true, 0])
   })
 
-  it('ends the connection behind an upgrade, and once the server listens no more', (t) => {
+  it('closes the connection after an upgrade request, and once the server stops listening', (t) => {
     const upgraded = setUp(t, ok, {
       fields: [
         ['Host', 'a'],
@@ -80,7 +80,7 @@ describe('createAnswering', () => {
     }
   })
 
-  it('has a client wait that is told to come back later', async (t) => {
+  it('delays an answer that tells the client to come back later', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const busy = Promise.resolve({ status: 503, headers: { 'Retry-After': '1' } })
     const { answer, written, inFlight } = setUp(t, busy)
@@ -92,7 +92,7 @@ describe('createAnswering', () => {
     assert.deepEqual([written.status, inFlight()], [503, 0])
   })
 
-  it('ends a connection to which a reply cannot be sent, and says why in the log', (t) => {
+  it('closes a connection to which a reply cannot be sent, and logs the reason', (t) => {
     const { answer, written, parts, inFlight } = setUp(t, { status: 200, headers: {}, body: 7 as never })
     answer()
     assert.equal(written.isDestroyed, true)

@@ -31,7 +31,7 @@ describe('who may do what', async () => {
       const open = routes
         .filter((route) => route.path === path && route.access === 'public')
         .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-      it(`gets 403 at ${path} whatever the method${open.length > 0 ? `, save ${open.join()}` : ''}`, async () => {
+      it(`gets 403 at ${path} whatever the method${open.length > 0 ? `, except ${open.join()}` : ''}`, async () => {
         for (const method of open) assert.notEqual((await ask(method, path)).status, 403, method)
         for (const method of methods.filter((each) => !open.includes(each))) {
           const answer = await ask(method, path)
@@ -44,7 +44,7 @@ describe('who may do what', async () => {
     }
 
     for (const path of ['/healthz', '/readyz']) {
-      it(`may look at ${path}`, async () => {
+      it(`may read ${path}`, async () => {
         const got = await ask('GET', path)
         const head = await ask('HEAD', path)
         assert.deepEqual([got.status, head.status, head.text], [200, 200, ''])
@@ -95,7 +95,7 @@ describe('who may do what', async () => {
       })
     }
 
-    it('are not looked for in the query', async () => {
+    it('are ignored in the query', async () => {
       assert.equal((await ask('GET', `/configurations/?access_token=${token}`)).status, 403)
     })
   })
@@ -143,13 +143,13 @@ describe('who may do what', async () => {
       })
     }
 
-    it('is refused before it ends the session', async () => {
+    it('is refused before a logout ends the session', async () => {
       const logout = await ask('POST', '/logout', { headers: { Cookie: cookie, Origin: 'null' } })
       assert.equal(logout.status, 403)
       assert.equal((await ask('GET', '/configurations/', { headers: { Cookie: cookie } })).status, 200)
     })
 
-    it('is the only kind that other sites may not make', async () => {
+    it('is the only kind of request that other sites may not make', async () => {
       const elsewhere = { Origin: 'http://evil', 'Sec-Fetch-Site': 'cross-site' }
       for (const method of ['GET', 'HEAD', 'OPTIONS']) {
         const answer = await ask(method, '/configurations/', { headers: { ...elsewhere, Cookie: cookie } })
@@ -206,7 +206,7 @@ describe('a change whose body comes after its head', () => {
 
 describe('another site', () => {
   for (const path of ['/login', '/v1/auth/token']) {
-    it(`cannot have its visitor try passwords at ${path}`, async (t) => {
+    it(`cannot make its visitors try passwords at ${path}`, async (t) => {
       const service = await start(t)
       const ask = createClient(service.url)
       const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }

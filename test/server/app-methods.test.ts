@@ -31,7 +31,7 @@ describe('methods, for a caller with a credential', async () => {
     })
   }
 
-  it('do not matter where there is nothing', async () => {
+  it('do not matter on unknown paths', async () => {
     for (const path of [
       '/',
       '/login/',
@@ -73,7 +73,7 @@ describe('a base path', async () => {
   const ask = createClient(service.url, headers)
   const body = { name: 'a b', hostname: 'h', port: 1, username: 'u' }
 
-  it('stands before what clients are led to', async () => {
+  it('is part of the paths in answers', async () => {
     assert.equal(
       (await ask('POST', '/configurations/', { body })).headers.location,
       '/like/this/configurations/a%20b',
@@ -102,7 +102,7 @@ describe('a base path', async () => {
     )
   })
 
-  it('is all that is answered', async () => {
+  it('is required in every path', async () => {
     const outside = [
       '/',
       '/configurations/',

@@ -11,8 +11,8 @@ import { start } from '../support/service.ts'
 
 const record = (name: string) => ({ name, hostname: 'localhost', port: 22, username: 'root' })
 
-/** Each row has all the faults of those below it, so the one that is checked first decides. */
-describe('what is checked first wins', async () => {
+/** Each row has all faults of the rows below it, so the check that comes first decides. */
+describe('a request with several faults', async () => {
   const files = createFailingFiles()
   const service = await start({ after }, { files, folder: await folderWithReaders({ after }) })
   const cookie = await service.cookie()
@@ -26,7 +26,7 @@ describe('what is checked first wins', async () => {
   const clash = JSON.stringify({ name: 'taken' })
   const json = 'application/json'
   const good: Headers = { Cookie: cookie }
-  // May only read, so everything that changes records is refused whatever else is wrong with it.
+  // Read-only, so every change of records is refused, whatever else is wrong with it.
   const reading: Headers = await logIn(service.url, readingUser)
   const elsewhere: Headers = { ...good, Origin: 'null' }
   const image = { 'Content-Type': 'image/png' }
@@ -46,9 +46,9 @@ describe('what is checked first wins', async () => {
       ['the path as such', 400, 'PATCH', '/%', { ...good, 'Content-Type': 'image/png' }, tooLong],
       ['the path', 404, 'PATCH', '/nowhere', { ...good, 'Content-Type': 'image/png' }, tooLong],
       ['the method', 405, 'PUT', '/configurations/none', { ...good, 'Content-Type': 'image/png' }, tooLong],
-      ['the path, for who may only read', 404, 'PATCH', '/nowhere', { ...reading, ...image }, tooLong],
+      ['the path, for a read-only caller', 404, 'PATCH', '/nowhere', { ...reading, ...image }, tooLong],
       [
-        'the method, for who may only read',
+        'the method, for a read-only caller',
         405,
         'PUT',
         '/configurations/none',
@@ -80,7 +80,7 @@ describe('what is checked first wins', async () => {
       ['the disk', 507, 'DELETE', '/configurations/here', good, ''],
     ]
   for (const [what, status, method, path, headers, body] of rows) {
-    it(`${what}: ${status} to ${method} ${path}`, async () => {
+    it(`is judged first by ${what}: ${status} to ${method} ${path}`, async () => {
       const all = { Host: 'a', 'Content-Length': String(body.length), ...headers }
       const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
       const bytes = `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
@@ -91,7 +91,7 @@ describe('what is checked first wins', async () => {
     })
   }
 
-  it('has changed nothing in all this', async () => {
+  it('has changed nothing', async () => {
     files.before = () => {}
     const { text } = await ask('GET', '/configurations/')
     const records = [
@@ -101,7 +101,7 @@ describe('what is checked first wins', async () => {
     assert.equal(text, JSON.stringify({ configurations: records }))
   })
 
-  it('answers 503 with Retry-After, to changes and at /readyz, once the disk is not to be trusted', async () => {
+  it('gets 503 with Retry-After, as /readyz does, once the disk is not trusted', async () => {
     files.before = (operation, path) => {
       if (operation !== 'read' && operation !== 'readFile' && !path.includes('revocations'))
         throw systemError('EIO')

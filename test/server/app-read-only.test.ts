@@ -27,7 +27,7 @@ function assertInsufficientScope(answer: Answer, what: string) {
   })
 }
 
-/** Every way to change a record, some of which would be refused for something else. */
+/** Every way to change a record; some would be refused for other reasons too. */
 const writes: [what: string, method: string, path: string, body?: unknown, headers?: Headers][] = [
   ['an addition', 'POST', '/configurations/', draft('new')],
   ['an addition without the slash', 'POST', '/configurations', draft('new')],
@@ -37,19 +37,19 @@ const writes: [what: string, method: string, path: string, body?: unknown, heade
   ['a rename', 'PATCH', '/configurations/here', { name: 'new' }],
   ['a change of nothing', 'PATCH', '/configurations/here', {}],
   ['a deletion', 'DELETE', '/configurations/here'],
-  ['a change of what is not there', 'PATCH', '/configurations/none', { port: 1 }],
-  ['a deletion of what is not there', 'DELETE', '/configurations/none'],
+  ['a change of a missing record', 'PATCH', '/configurations/none', { port: 1 }],
+  ['a deletion of a missing record', 'DELETE', '/configurations/none'],
   ['a clash', 'POST', '/configurations/', draft('here')],
   ['a stale change', 'PATCH', '/configurations/here', { port: 1 }, { 'If-Match': '"stale"' }],
   ['a change without a body', 'PATCH', '/configurations/here'],
   ['a body that is too long', 'POST', '/configurations/', 'x'.repeat(BODY_BYTES_MAX + 1)],
-  ['a body that is no JSON', 'POST', '/configurations/', '{', { 'Content-Type': 'application/json' }],
+  ['a body that is not JSON', 'POST', '/configurations/', '{', { 'Content-Type': 'application/json' }],
   ['a body of another type', 'PATCH', '/configurations/here', 'x', { 'Content-Type': 'image/png' }],
   ['a record that is not valid', 'POST', '/configurations/', { port: 0 }],
   ['a method in a header', 'POST', '/configurations/', draft('new'), { 'X-HTTP-Method-Override': 'GET' }],
 ]
 
-describe('who may only read', async () => {
+describe('a read-only caller', async () => {
   const folder = await folderWithReaders({ after })
   const service = await start({ after }, { folder })
   const owner = createClient(service.url, { Cookie: await service.cookie() })
@@ -90,7 +90,7 @@ describe('who may only read', async () => {
         assert.equal((await ask('GET', '/configurations/?page=0')).status, 400)
       })
 
-      it('gets 304, HEAD and OPTIONS as anybody', async () => {
+      it('gets 304, HEAD and OPTIONS like any caller', async () => {
         for (const path of ['/configurations/', '/configurations/here']) {
           const { etag = '' } = (await ask('GET', path)).headers
           const unchanged = await ask('GET', path, { headers: { 'If-None-Match': etag } })
@@ -103,7 +103,7 @@ describe('who may only read', async () => {
         }
       })
 
-      it('is told 404, 405 and 400 of a path as anybody', async () => {
+      it('gets 404, 405 and 400 for a path like any caller', async () => {
         for (const [method, path, status] of [
           ['POST', '/nowhere', 404],
           ['DELETE', '/configurations/a/b', 404],
@@ -136,7 +136,7 @@ describe('who may only read', async () => {
     })
   }
 
-  it('is told first that another site made the request', async () => {
+  it('gets the cross-site refusal first', async () => {
     const headers = { ...(await logIn(service.url, readingUser)), Origin: 'null' }
     const ask = createClient(service.url, headers)
     for (const [method, path] of [
@@ -150,7 +150,7 @@ describe('who may only read', async () => {
     }
   })
 
-  it('is judged by the token alone where a cookie that may write goes with it, and the other way round', async () => {
+  it('is judged by the scope of the token alone if there is a cookie too', async () => {
     const reading = await getToken(service.url, readingClient)
     const writing = { Authorization: await service.bearer() }
     const cookies = [{ Cookie: await service.cookie() }, await logIn(service.url, readingUser)] as const

@@ -22,7 +22,7 @@ function credentialOf(carrier: Credential['carrier'], scope: Scope): Credential 
   return { carrier, principal: { kind: 'user', name: 'admin', scope } }
 }
 
-/** An app whose handlers tell the parameter, for a caller with the credential that `held` has at the moment. */
+/** An app whose handlers answer with the parameter; the caller has the current credential of `held`. */
 function setUp(first?: Credential) {
   const log = createMemoryLog()
   const held: { credential: Credential | undefined; remembering?: Promise<void> } = { credential: first }
@@ -70,7 +70,7 @@ const outcome = async (app: App, ...request: Parameters<typeof requestOf>) => {
 }
 
 describe('createApp', () => {
-  it('calls the handler with the parameter, and notes pattern and principal on the request', async () => {
+  it('calls the handler with the parameter, and sets pattern and principal on the request', async () => {
     const credential = credentialOf('bearer', 'read')
     const { app } = setUp(credential)
     const request = requestOf('GET', '/things/a%2Fb')
@@ -79,7 +79,7 @@ describe('createApp', () => {
     assert.equal(request.principal, credential.principal)
   })
 
-  it('tells a stranger nothing but that a credential is missing, save at a public route', async () => {
+  it('tells a stranger only that a credential is missing, except on a public route', async () => {
     const { app } = setUp()
     for (const path of ['/things/', '/nothing', '/%ff'])
       assert.equal(await outcome(app, 'GET', path), '403 not_authenticated', path)
@@ -88,7 +88,7 @@ describe('createApp', () => {
     assert.equal(await outcome(app, 'HEAD', '/health'), 200)
   })
 
-  it('calls a bearer that is not good an invalid token, and any other header no credential', async () => {
+  it('reports a bad bearer as an invalid token, and any other header as a missing credential', async () => {
     const { app } = setUp()
     const challengeFor = async (authorization: string) => {
       const { code, headers } = await answerOf(app, requestOf('GET', '/things/', { authorization }))
@@ -99,13 +99,13 @@ describe('createApp', () => {
     assert.deepEqual(await challengeFor('Basic x'), ['not_authenticated', realm])
   })
 
-  it('refuses a credential only when its expiry is on disk', async () => {
+  it('refuses an expired credential only once its expiry is on disk', async () => {
     const { app, held } = setUp()
     const { promise, resolve } = Promise.withResolvers<void>()
     held.remembering = promise
     const order: string[] = []
     const refused = outcome(app, 'GET', '/things/').then((found) => order.push(String(found)))
-    // As many turns as a refusal takes that waits for nothing, and more.
+    // More turns than a refusal takes that waits for nothing.
     for (let i = 0; i < 20; i++) await Promise.resolve()
     order.push('on disk')
     resolve()
@@ -113,7 +113,7 @@ describe('createApp', () => {
     assert.deepEqual(order, ['on disk', '403 not_authenticated'])
   })
 
-  it('looks at the path, then the method, then the scope', async () => {
+  it('checks the path, then the method, then the scope', async () => {
     const { app } = setUp(credentialOf('bearer', 'read'))
     assert.equal(await outcome(app, 'PATCH', '/%ff'), '400 malformed_path')
     assert.equal(await outcome(app, 'PATCH', '/nothing'), '404 unknown_path')
@@ -123,7 +123,7 @@ describe('createApp', () => {
     assert.equal(await outcome(writing.app, 'PATCH', '/things/a'), 200)
   })
 
-  it('tells the methods of a resource with OPTIONS, and with 405', async () => {
+  it('lists the methods of a resource for OPTIONS and in a 405', async () => {
     const { app } = setUp(credentialOf('bearer', 'read'))
     for (const [method, status] of [
       ['OPTIONS', 204],
@@ -134,7 +134,7 @@ describe('createApp', () => {
     }
   })
 
-  it('refuses a change by cookie, or at a public route, that another site had a browser make', async () => {
+  it('refuses a cross-site change by cookie or on a public route', async () => {
     const byCookie = setUp(credentialOf('cookie', 'read write')).app
     const byBearer = setUp(credentialOf('bearer', 'read write')).app
     assert.equal(await outcome(byCookie, 'PATCH', '/things/a', elsewhere), '403 cross_site')
@@ -145,7 +145,7 @@ describe('createApp', () => {
     assert.equal(await outcome(setUp().app, 'POST', '/login'), 200)
   })
 
-  it('has a change check its credential again when its body has come', async () => {
+  it('checks the credential of a change again when its body has arrived', async () => {
     const { app, held } = setUp(credentialOf('bearer', 'read write'))
     const change = requestOf('PATCH', '/things/a')
     const look = requestOf('GET', '/things/a')
@@ -157,7 +157,7 @@ describe('createApp', () => {
     await assert.rejects(async () => change.checkAgain?.(), { code: 'not_authenticated' })
   })
 
-  it('answers 500 to an error that nobody foresaw, and tells its reason in the log alone', async () => {
+  it('answers an unexpected error with 500, and shows the reason in the log only', async () => {
     for (const path of ['/thrown', '/rejected']) {
       const { app, log } = setUp()
       const { status, code, body } = await answerOf(app, requestOf('GET', path))
@@ -169,14 +169,14 @@ describe('createApp', () => {
     }
   })
 
-  it('answers an error that was foreseen as its problem, and logs nothing', async () => {
+  it('answers an expected error with its problem, and logs nothing', async () => {
     const { app, log } = setUp()
     const { status, headers } = await answerOf(app, requestOf('GET', '/busy'))
     assert.deepEqual([status, headers['Retry-After']], [503, '1'])
     assert.deepEqual(log.lines, [])
   })
 
-  it('lets a route tell its problems in its own way', async () => {
+  it('lets a route format its own problems', async () => {
     assert.equal((await answerOf(setUp().app, requestOf('GET', '/own'))).body, 'own: told')
   })
 })
@@ -195,13 +195,13 @@ describe('createStartingApp', () => {
     },
   ]
 
-  it('answers its own routes at once, whatever comes next', async () => {
+  it('answers its own routes at once, before the next app is ready', async () => {
     const app = createStartingApp(routes, '/base', new Promise(() => {}))
     assert.equal(await outcome(app, 'GET', '/base/health'), 200)
     assert.equal(await outcome(app, 'GET', '/base/ready'), '503 not_ready')
   })
 
-  it('has everything else wait for the app that comes next', async () => {
+  it('makes all other requests wait for the next app', async () => {
     const next = Promise.withResolvers<App | undefined>()
     const app = createStartingApp(routes, '', next.promise)
     const waiting = [
@@ -213,7 +213,7 @@ describe('createStartingApp', () => {
     assert.deepEqual(await Promise.all(waiting), [209, 209, 209])
   })
 
-  it('answers 503 with a time to come back when that takes long', async () => {
+  it('answers 503 with Retry-After when that takes long', async () => {
     const app = createStartingApp(routes, '', Promise.resolve(undefined))
     const { status, code, headers } = await answerOf(app, requestOf('GET', '/other'))
     assert.deepEqual([status, code, headers['Retry-After']], [503, 'starting', '1'])
@@ -221,7 +221,7 @@ describe('createStartingApp', () => {
 })
 
 describe('problemReply', () => {
-  it('is never stored, and the headers of the problem count', () => {
+  it('is never stored by caches, and the headers of the problem take precedence', () => {
     const problem = new Problem(405, 'x', 'told', { headers: { Allow: 'GET', 'Cache-Control': 'private' } })
     const { status, headers, body } = problemReply(problem)
     assert.equal(status, 405)

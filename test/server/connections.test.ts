@@ -21,7 +21,7 @@ function setUp() {
 }
 
 describe('open connections', () => {
-  it('give way, the one that has been quiet for longest, when there is one too many', () => {
+  it('give way, the longest idle first, when there is one too many', () => {
     const { connections, of, add, gaveWay } = setUp()
     add(0, 1, 2)
     assert.deepEqual(gaveWay, [])
@@ -32,7 +32,7 @@ describe('open connections', () => {
     assert.deepEqual(gaveWay, [1, 2])
   })
 
-  it('are held, save those that were paused before, and go on', () => {
+  it('are paused and resumed together, except those that were paused before', () => {
     const { connections, at, of, add } = setUp()
     add(0, 1, 2)
     connections.trust(of(0))
@@ -44,7 +44,7 @@ describe('open connections', () => {
     assert.deepEqual(paused(), [false, true, false])
   })
 
-  it('give way only to one of their own kind when they have shown a good credential', () => {
+  it('give way only to authenticated ones once they are authenticated', () => {
     const { connections, of, add, gaveWay } = setUp()
     add(0, 1)
     connections.trust(of(0))
@@ -57,7 +57,7 @@ describe('open connections', () => {
     assert.deepEqual(gaveWay, [2, 3, 1])
   })
 
-  it('give way in their order, whatever they did before', () => {
+  it('give way in the right order after any sequence of actions', () => {
     const actions = fc.array(
       fc.record({ act: fc.constantFrom('add', 'add', 'touch', 'trust', 'end'), which: fc.nat(3) }),
       { maxLength: 60 },
@@ -67,7 +67,7 @@ describe('open connections', () => {
         const sockets: Socket[] = []
         const gaveWay: Socket[] = []
         const connections = new Connections(MAX, ({ socket }) => gaveWay.push(socket))
-        /** The next to give way first, of each kind. */
+        /** Of each kind, in the order in which they give way. */
         const strangers: Socket[] = []
         const known: Socket[] = []
         const expected: Socket[] = []
@@ -107,7 +107,7 @@ describe('open connections', () => {
     )
   })
 
-  it('leave their place when they end', async () => {
+  it('free their place when they end', async () => {
     const { at, add, gaveWay } = setUp()
     add(0, 1, 2)
     const closed = new Promise((resolve) => at(1).once('close', resolve))
@@ -117,7 +117,7 @@ describe('open connections', () => {
     assert.deepEqual(gaveWay, [])
   })
 
-  it('give way with the TLS connection that they carry, which is what is looked at', {
+  it('give way by the activity of the TLS connection that they carry, and close with it', {
     skip: noOpenSsl,
   }, async (t) => {
     const { ask, connections } = await serveTls(t)
@@ -135,7 +135,7 @@ describe('open connections', () => {
   })
 })
 
-/** A server with room for two; `ask` connects to it and gives both ends. */
+/** A server with room for two; `ask` connects to it and returns both ends. */
 async function serveTls(t: TestContext) {
   const { cert, key } = await makeCertificate(t)
   const connections = new Connections(2, ({ socket }) => socket.destroy())

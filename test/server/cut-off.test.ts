@@ -9,7 +9,7 @@ import { RequestMetrics } from '../../src/server/request-metrics.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
 describe('createCutOff', () => {
-  it('closes and counts each connection, and tells of it once in a while', (t) => {
+  it('closes and counts each connection, and logs that at a limited rate', (t) => {
     let now = 0
     t.mock.method(performance, 'now', () => now)
     const [log, metrics] = [createMemoryLog(), new RequestMetrics()]

@@ -8,7 +8,7 @@ import { findConnectionsLimit } from '../../src/server/descriptors.ts'
 
 const OPEN = 20
 
-/** A machine that tells this limit on open files, while this process has OPEN of them. */
+/** A machine that reports these limits, on which this process has OPEN files open. */
 function holdTo(t: TestContext, limits: string | undefined) {
   t.mock.method(fs, 'readFileSync', () => limits ?? assert.fail('there is no /proc'))
   t.mock.method(fs, 'readdirSync', () => Array.from({ length: OPEN }, String))
@@ -29,19 +29,19 @@ describe('findConnectionsLimit', () => {
     limits: string | undefined,
     expected: ReturnType<typeof findConnectionsLimit>,
   ][] = [
-    ['is the most there may be where no limit is told', undefined, { connections: CONNECTIONS_MAX }],
-    ['is the same where there is no limit', limitsOf('unlimited'), { connections: CONNECTIONS_MAX }],
+    ['returns the maximum if no limit is known', undefined, { connections: CONNECTIONS_MAX }],
+    ['returns the maximum if there is no limit', limitsOf('unlimited'), { connections: CONNECTIONS_MAX }],
     [
-      'is the same where enough files may be open',
+      'returns the maximum if enough files may be open',
       limitsOf(String(CONNECTIONS_MAX + taken)),
       { connections: CONNECTIONS_MAX },
     ],
     [
-      'leaves room for files where the limit is lower',
+      'leaves room for files if the limit is lower',
       limitsOf(String(CONNECTIONS_MAX + taken - 1)),
       { connections: CONNECTIONS_MAX - 1, openFiles: CONNECTIONS_MAX + taken - 1 },
     ],
-    ['is one at least', limitsOf('10'), { connections: 1, openFiles: 10 }],
+    ['returns at least one', limitsOf('10'), { connections: 1, openFiles: 10 }],
   ]
   for (const [what, limits, expected] of rows) {
     it(what, (t) => {

@@ -11,10 +11,10 @@ const codeOf = (head: Head) => findFramingFault(incomingOf(head))?.code
 
 const DIGITS = '0123456789'
 const HEX_DIGITS = `${DIGITS}abcdefABCDEF`
-/** The characters of RFC 3986 section 3.2.2 of which names are made, besides escapes. */
+/** The characters of a host name besides escapes, by RFC 3986 section 3.2.2. */
 const NAME_CHARACTERS = `${DIGITS}abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._~!$&'()*+,;=`
 
-/** Whether it is a name, perhaps empty, or what may be an address in brackets, and perhaps a colon with a port. */
+/** Whether it is a name, which may be empty, or a possible address in brackets, with an optional port. */
 function isAuthority(text: string): boolean {
   const isOf = (characters: string, some: string) => some.split('').every((each) => characters.includes(each))
   const bracket = text.startsWith('[') ? text.indexOf(']') : -1
@@ -34,7 +34,7 @@ function isAuthority(text: string): boolean {
 }
 
 describe('the framing of a request', () => {
-  it('has a target that begins with one slash and has no fragment', (t) => {
+  it('is valid only if the target begins with one slash and has no fragment', (t) => {
     const targets = joined(
       ['/', '/', '//', '#', '?', 'http:', '*', 'a', ':80', '%23', '\\', '@', ' '],
       headerText,
@@ -45,7 +45,7 @@ describe('the framing of a request', () => {
     })
   })
 
-  it('has a host that is an authority, without a user', (t) => {
+  it('is valid only if the host is an authority without a user', (t) => {
     const host = fc.oneof(
       fc.domain(),
       fc.ipV4(),
@@ -101,7 +101,7 @@ describe('the framing of a request', () => {
     })
   })
 
-  it('has no field twice that would mean two things', (t) => {
+  it('is valid only if no single-valued field is repeated', (t) => {
     const singletons = [
       'Host',
       'Authorization',
@@ -128,7 +128,7 @@ describe('the framing of a request', () => {
     })
   })
 
-  it('is of HTTP/1.0 or 1.1, with no coding but chunked and no expectation but one', (t) => {
+  it('is valid only for HTTP/1.0 and 1.1, with coding chunked and expectation 100-continue', (t) => {
     const coding = fc.oneof(
       fc.constantFrom('chunked', 'CHUNKED'),
       joined(['chunked', 'gzip', ',', ' ', 'identity', ';', '\t'], headerText, 3),

@@ -7,7 +7,7 @@ import { type Head, incomingOf } from '../support/properties/incoming-of.ts'
 
 type Field = NonNullable<Head['fields']>[number]
 
-/** What is wrong with a GET in HTTP/1.1 that is sound but for what is given. */
+/** The fault of a sound GET in HTTP/1.1 after the given changes. */
 const faultOf = (head: Head) => findFramingFault(incomingOf(head))?.code
 const withField = (...field: Field) => faultOf({ fields: [['Host', 'a'], field] })
 
@@ -20,7 +20,7 @@ describe('findFramingFault', () => {
     assert.equal(withField('Expect', '100-Continue'), undefined)
   })
 
-  it('finds another version, target or host', () => {
+  it('finds an unsupported version, target or host', () => {
     for (const httpVersion of ['0.9', '1.2', '2.0'])
       assert.equal(faultOf({ httpVersion }), 'unsupported_version', httpVersion)
     for (const url of ['', '*', '//a', 'http://a/', '/a#b'])
@@ -30,7 +30,7 @@ describe('findFramingFault', () => {
       assert.equal(faultOf({ fields: [['Host', host]] }), 'malformed_host', host)
   })
 
-  it('finds a bad host each time, whatever hosts came before it', () => {
+  it('finds a bad host each time, whatever hosts it checked before', () => {
     const hosts = ['good', 'a b', 'a b', 'good', 'better', 'good']
     assert.deepEqual(
       hosts.map((host) => faultOf({ fields: [['Host', host]] })),
@@ -38,7 +38,7 @@ describe('findFramingFault', () => {
     )
   })
 
-  it('finds a second field of a name that would make two meanings, and no other', () => {
+  it('finds a repeated single-valued field, and no other repeated field', () => {
     for (const name of ['HOST', 'authorization', 'Content-Length', 'Origin']) {
       const fields: Field[] = [
         ['Host', 'a'],
@@ -64,9 +64,9 @@ describe('findFramingFault', () => {
   it('finds an expectation that cannot be met', () =>
     assert.equal(withField('Expect', '200-ok'), 'unknown_expectation'))
 
-  it('counts what stands between many names and values, too', () => {
+  it('counts the separators between many names and values too', () => {
     const count = 150
-    // Each field takes four bytes besides its name and its value.
+    // Each field takes four bytes beyond its name and value.
     const spare = HEADER_BYTES_MAX - count * ('x'.length + 4) - 'Hosta'.length - 4
     const fieldsOf = (bytes: number): Field[] => {
       const values = Array.from({ length: count }, (_, i) => (i === 0 ? 'v'.repeat(bytes) : ''))

@@ -9,7 +9,7 @@ import { admin, start } from '../support/service.ts'
 import { beginLogin, connectTls, exchange, fingerprintOf, shownFingerprint } from '../support/tls-client.ts'
 
 describe('another certificate', { skip: noOpenSsl }, () => {
-  it('is shown to whoever connects from then on', async (t) => {
+  it('is shown to all new connections', async (t) => {
     const [old, next] = [await makeCertificate(t), await makeCertificate(t)]
     const service = await start(t, { tls: old })
     assert.equal(await shownFingerprint(t, service.url), old.fingerprint)
@@ -46,7 +46,7 @@ describe('another certificate', { skip: noOpenSsl }, () => {
     }
   })
 
-  it('does not let versions before 1.2 in', async (t) => {
+  it('still refuses versions before TLS 1.2', async (t) => {
     const [old, next] = [await makeCertificate(t), await makeCertificate(t)]
     const service = await start(t, { tls: old })
     service.useCertificate(next)
@@ -83,14 +83,14 @@ describe('another certificate', { skip: noOpenSsl }, () => {
     })
   }
 
-  it('that cannot be used changes nothing', async (t) => {
+  it('changes nothing if it cannot be used', async (t) => {
     const old = await makeCertificate(t)
     const service = await start(t, { tls: old })
     assert.throws(() => service.useCertificate({ cert: 'no PEM', key: 'no PEM' }))
     assert.equal(await shownFingerprint(t, service.url), old.fingerprint)
   })
 
-  it('has no place where plain HTTP is spoken', async (t) => {
+  it('is refused by a server of plain HTTP', async (t) => {
     const service = await start(t)
     const next = await makeCertificate(t)
     assert.throws(() => service.useCertificate(next), /plain HTTP/)

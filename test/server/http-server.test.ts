@@ -52,7 +52,7 @@ describe('over TLS', { skip: noOpenSsl }, () => {
     assert.equal(await outcome('TLSv1.1'), 'refused')
   })
 
-  it('stops in time although a client never began its handshake', async (t) => {
+  it('the server stops in time although a client never began its handshake', async (t) => {
     const tls = await makeCertificate(t)
     const service = await start(t, { tls, flags: ['--shutdown-timeout', '1s'] })
     const idle = connectPlain(Number(new URL(service.url).port), '127.0.0.1')

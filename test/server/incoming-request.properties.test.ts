@@ -15,7 +15,7 @@ import { headerText, joined } from '../support/properties/texts.ts'
 const noResponse = {} as ServerResponse
 
 describe('a request', () => {
-  it('has its target cut at the first question mark', (t) => {
+  it('has its target split at the first question mark', (t) => {
     holdFor(t, joined(['/', 'a', '?', '??', '%3f', '&', '='], headerText), (url) => {
       const { path, query } = new IncomingRequest(
         incomingOf({ url }),
@@ -30,7 +30,7 @@ describe('a request', () => {
   })
 
   const source = Buffer.alloc(2 * BODY_BYTES_MAX, 'a body that is told apart at any place. ')
-  it('has a body of up to the limit, whole, in whatever pieces it came, and none beyond', async (t) => {
+  it('yields its whole body up to the limit, in whatever pieces it comes, and none beyond', async (t) => {
     const size = fc.oneof(
       { weight: 6, arbitrary: fc.nat({ max: 300 }) },
       { weight: 2, arbitrary: fc.integer({ min: BODY_BYTES_MAX - 2, max: BODY_BYTES_MAX + 2 }) },

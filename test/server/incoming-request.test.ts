@@ -18,7 +18,7 @@ describe('a body in tiny chunks', () => {
     })
   const inChunks = (text: string) => text.replace(/./g, '1\r\n$&\r\n')
 
-  it(`is read when there are ${BODY_PIECES_MAX} of them`, async (t) => {
+  it(`is read if there are at most ${BODY_PIECES_MAX}`, async (t) => {
     const { url, bearer } = await start(t)
     const json = '{"name":"tiny","hostname":"h","port":1,"username":"u"}'.padEnd(BODY_PIECES_MAX)
     const received = await sendRaw(url, `${head(await bearer())}${inChunks(json)}0\r\n\r\n`)
@@ -28,7 +28,7 @@ describe('a body in tiny chunks', () => {
     )
   })
 
-  it('costs its connection when there are more', async (t) => {
+  it('closes its connection if there are more', async (t) => {
     const { url, bearer, call } = await start(t)
     const authorization = await bearer()
     const bytes = `${head(authorization)}${inChunks(' '.repeat(BODY_PIECES_MAX + 1))}`
@@ -40,7 +40,7 @@ describe('a body in tiny chunks', () => {
 })
 
 describe('readPieces', () => {
-  /** A request whose body is as long as the header says, what of it has been taken, and the turns that it waits for. */
+  /** A request with these header fields, the pieces taken of its body, and the turns that it waits for. */
   function setUp(fields: readonly (readonly [string, string])[]) {
     const incoming = incomingOf({ fields })
     const flow: string[] = []
@@ -58,7 +58,7 @@ describe('readPieces', () => {
   }
   const chunked = [['Transfer-Encoding', 'chunked']] as const
 
-  it('hands a long piece over in short ones, each in its turn, and takes no more meanwhile', async () => {
+  it('splits a long piece into short ones, one for each turn, and pauses the request meanwhile', async () => {
     const { request, incoming, flow, turns, taken, take, takeTurns } = setUp(chunked)
     const reading = request.readPieces(1_000_000, take)
     incoming.emit('data', Buffer.alloc(2 * IMPORT_PIECE_BYTES + 1))
@@ -82,7 +82,7 @@ describe('readPieces', () => {
     assert.deepEqual(taken, [3, -1])
   })
 
-  it('refuses a body by its length before it asks for any of it', async () => {
+  it('refuses a body by its Content-Length before it reads any of it', async () => {
     const { request, incoming, take } = setUp([['Content-Length', '11']])
     await assert.rejects(request.readPieces(10, take), { status: 413 })
     assert.equal(incoming.listenerCount('data'), 0)
@@ -115,7 +115,7 @@ describe('readPieces', () => {
     assert.equal(calls, 1)
   })
 
-  it('tells whoever waits, now or later, that the rest cannot be read', async () => {
+  it('rejects for every reader, now or later, when the body is broken off', async () => {
     const { request, take } = setUp(chunked)
     const problem = new Problem(400, 'malformed_request', 'made by the test')
     const waiting = assert.rejects(request.readPieces(10, take), problem)

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { LINGER_MS } from '../../src/limits.ts'
 import { lingerOnClose } from '../../src/server/linger.ts'
 
-/** A socket that lingers, whose end is noted and whose turns come when the test says so. */
+/** A lingering socket whose end is recorded; the test gives it its turns. */
 function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const socket = new Socket()
@@ -19,7 +19,7 @@ function setUp(t: TestContext) {
 }
 
 describe('a socket that lingers', () => {
-  it('closes its sending half at once, and the rest after a while', (t) => {
+  it('closes its sending half at once, and fully after a while', (t) => {
     const { socket, end } = setUp(t)
     socket.destroySoon()
     assert.equal(end.mock.callCount(), 1)
@@ -29,7 +29,7 @@ describe('a socket that lingers', () => {
     assert.equal(socket.destroyed, true)
   })
 
-  it('drops what still comes, and takes more only when it has its turn', (t) => {
+  it('drops what still arrives, and reads more only in its turn', (t) => {
     const { socket, turns, parser } = setUp(t)
     socket.emit('data', Buffer.from('more'))
     assert.equal(parser.mock.callCount(), 0)

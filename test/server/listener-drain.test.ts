@@ -20,7 +20,7 @@ async function open(t: TestContext, url: string): Promise<Socket> {
 }
 
 describe('a server that stops', () => {
-  it('answers what is in flight, closes what is idle and takes nothing new', async (t) => {
+  it('answers requests in flight, closes idle connections and accepts no new ones', async (t) => {
     const files = createFailingFiles()
     const folder = await temporaryFolder(t)
     const service = await start(t, { files, folder })
@@ -50,7 +50,7 @@ describe('a server that stops', () => {
     assert.equal((await ask('GET', '/configurations/inflight')).status, 200)
   })
 
-  it('cuts off in time what does not come to its end', async (t) => {
+  it('cuts off in time requests that do not end', async (t) => {
     const service = await start(t, { flags: ['--shutdown-timeout', '1s'] })
     const socket = await open(t, service.url)
     socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n')

@@ -20,26 +20,23 @@ describe('every answer', async () => {
     'to a stranger': [formatRequest('GET /configurations/'), 403],
     'with a list': [formatRequest('GET /configurations/', auth), 200],
     'to HEAD': [formatRequest('HEAD /healthz'), 200],
-    'that says unchanged': [
-      formatRequest('GET /configurations/', { ...auth, 'If-None-Match': etag ?? '' }),
-      304,
-    ],
+    'with 304': [formatRequest('GET /configurations/', { ...auth, 'If-None-Match': etag ?? '' }), 304],
     'to an add': [formatRequest('POST /configurations/', auth, body), 200],
     'to a clash': [formatRequest('POST /configurations/', auth, body), 409],
     'to a delete': [formatRequest('DELETE /configurations/a', auth), 209],
-    'about options': [formatRequest('OPTIONS /configurations/', auth), 204],
-    'of nothing': [formatRequest('GET /nowhere', auth), 404],
+    'to OPTIONS': [formatRequest('OPTIONS /configurations/', auth), 204],
+    'to an unknown path': [formatRequest('GET /nowhere', auth), 404],
     'to a login': [formatRequest('POST /login', {}, JSON.stringify(admin)), 200],
     'to a token request': [formatRequest('POST /v1/auth/token', {}, '{}'), 400],
     'to a body too large': [formatRequest('POST /login', { 'Content-Length': '99999999' }, 'x'), 413],
     'to bad framing': [formatRequest('GET //a'), 400],
     'to CONNECT': [formatRequest('CONNECT a:1'), 400],
-    'to what is no HTTP': ['what?\r\n\r\n', 400],
+    'to bytes that are not HTTP': ['what?\r\n\r\n', 400],
     'to a head too large': [formatRequest('GET /', { A: 'a'.repeat(20_000) }), 431],
     'to a target too long': [formatRequest(`GET /${'a'.repeat(20_000)}`), 414],
   }
   for (const [what, [bytes, status]] of Object.entries(requests)) {
-    it(`${what} has the headers that protect, and a name of its own`, async () => {
+    it(`${what} has the protective headers, and its own request id`, async () => {
       const [answer] = parseAnswers(await sendRaw(service.url, bytes, { halfClose: true }))
       assert.equal(answer?.status, status)
       const headers = new Map(
@@ -67,13 +64,13 @@ describe('X-Request-Id', async () => {
     return String(headers['x-request-id'])
   }
 
-  it('is the caller’s own when that is sane', async () => {
+  it('is the caller’s own if that is valid', async () => {
     for (const id of ['a', '0b5c9d0e-7d61-4e0b-8c4a-0d6c3f7a5a11', 'a.b:c/d+e=f@g_h-i', 'x'.repeat(128)]) {
       assert.equal(await idFor(id), id)
     }
   })
 
-  it('is a new one each time when the caller’s is none', async () => {
+  it('is a new one each time if the caller’s is invalid', async () => {
     const bad = ['', 'a b', 'a,b', '"a"', '<a>', 'a;b', "'", '\\', 'x'.repeat(129), '\u00e4', ['a', 'b']]
     const ids = await Promise.all(bad.map(idFor))
     for (const id of ids) assert.match(id, /^[\w-]{8}-[0-9a-z]+$/)

@@ -9,7 +9,7 @@ import { draft } from '../support/store.ts'
 
 const last = { Connection: 'close' }
 
-/** Requests by the status of their answer, in the order in which they are made. */
+/** Requests with the status of their answer, in the order in which they are sent. */
 function requests(session: { Cookie: string }): [status: number, bytes: string][] {
   const own = { ...last, ...session }
   const json = (value: unknown) => JSON.stringify(value)
@@ -31,7 +31,7 @@ function requests(session: { Cookie: string }): [status: number, bytes: string][
     [403, formatRequest('GET /nowhere', last)],
     [413, formatRequest('POST /login', { ...last, 'Content-Length': '70000' })],
     [209, formatRequest('DELETE /configurations/web1', own)],
-    // From here on there is no request that a resource could answer.
+    // The rest never reaches a resource.
     [400, 'GET /healthz HTTP/1.1\r\n\r\n'],
     [400, formatRequest('GET http://a/healthz', last)],
     [400, formatRequest('CONNECT a:1')],
@@ -42,7 +42,7 @@ function requests(session: { Cookie: string }): [status: number, bytes: string][
   ]
 }
 
-/** The fields of this name on the answers to all of `requests`, each beside its status. */
+/** The Strict-Transport-Security fields of the answers to all of `requests`, each with its status. */
 async function fieldsOf(service: TestService): Promise<[number, string[]][]> {
   const session = await logIn(service.url, admin)
   const found: [number, string[]][] = []
@@ -54,7 +54,7 @@ async function fieldsOf(service: TestService): Promise<[number, string[]][]> {
   return found
 }
 
-/** What answers HEAD and 304 tells a length without a body. */
+/** Removes the Content-Length of an answer to HEAD, which has no body. */
 function headOnly(request: string, received: string): string {
   return request.startsWith('HEAD') ? received.replace(/^Content-Length: .*\r\n/im, '') : received
 }
@@ -68,7 +68,7 @@ describe('Strict-Transport-Security', () => {
     }
   })
 
-  it('is still there behind another certificate', { skip: noOpenSsl }, async (t) => {
+  it('is still there after a change of certificate', { skip: noOpenSsl }, async (t) => {
     const [old, next] = [await makeCertificate(t), await makeCertificate(t)]
     const service = await start(t, { tls: old })
     service.useCertificate(next)

@@ -11,7 +11,7 @@ import { start } from '../support/service.ts'
 
 const list = '/configurations/'
 
-/** Counts answers in each piece as it comes: looking through all that has come would take long in a long pipeline. */
+/** Counts answers piece by piece: searching all that has arrived would take long in a long pipeline. */
 function isAnswered(count: number) {
   const start = 'HTTP/1.1 '
   let begun = 0
@@ -24,7 +24,7 @@ function isAnswered(count: number) {
   }
 }
 
-/** Does not read before everything is written; rejects when the connection is reset meanwhile. */
+/** Reads only once everything is written; rejects if the connection is reset meanwhile. */
 function sendThenRead(url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const { promise, resolve, reject } = Promise.withResolvers<string>()
@@ -47,7 +47,7 @@ describe('the listener', async () => {
   const isStored = async (name: string) => (await ask('GET', list + name)).status === 200
   const statuses = (received: string) => parseAnswers(received).map(({ status }) => status)
 
-  it('outlives a client that asks for a tunnel and resets the connection', async () => {
+  it('survives a client that asks for a tunnel and resets the connection', async () => {
     const { hostname, port } = new URL(service.url)
     for (let i = 0; i < 5; i += 1) {
       const socket = connect({ host: hostname, port: Number(port) })
@@ -59,7 +59,7 @@ describe('the listener', async () => {
     }
   })
 
-  it('holds no more header fields than it takes while more come', async () => {
+  it('refuses a head at the maximum number of fields without waiting for its end', async () => {
     const fields = (count: number) => Array.from({ length: count }, (_, i) => `x${i}:\r\n`).join('')
     const head = (count: number) => `GET /healthz HTTP/1.1\r\nHost: a\r\n${fields(count)}`
     assert.deepEqual(statuses(await sendRaw(service.url, head(HEADER_FIELDS_MAX))), [431])
@@ -67,12 +67,12 @@ describe('the listener', async () => {
     assert.deepEqual(statuses(await sendRaw(service.url, enough, { halfClose: true })), [200])
   })
 
-  it('answers a client that closes its half, and stores its change', async () => {
+  it('answers a client that half-closes, and stores its change', async () => {
     assert.deepEqual(statuses(await sendRaw(service.url, addition('half'), { halfClose: true })), [200])
     assert.ok(await isStored('half'))
   })
 
-  it('carries pipelined requests out one after the other, however long the first takes', async () => {
+  it('runs pipelined requests one after the other, however long the first takes', async () => {
     const held = holdUp(files, 'datasync')
     const received = sendRaw(
       service.url,
@@ -87,7 +87,7 @@ describe('the listener', async () => {
     assert.deepEqual(statuses(await received), [200, 200, 200, 409])
   })
 
-  it('takes nothing more from a credential that a pipelined request before has ended', async () => {
+  it('refuses a credential that an earlier pipelined request has ended', async () => {
     const Authorization = await service.bearer()
     const body = JSON.stringify({ name: 'late', hostname: 'h', port: 1, username: 'u' })
     const bytes =
@@ -97,7 +97,7 @@ describe('the listener', async () => {
     assert.equal(await isStored('late'), false)
   })
 
-  it('does not begin what stands behind a request whose client has gone', async (t) => {
+  it('does not begin pipelined requests once the client has gone', async (t) => {
     const kept = { name: 'kept', hostname: 'h', port: 1, username: 'u' }
     await ask('POST', list, { body: kept })
     const held = holdUp(files, 'datasync')
@@ -109,14 +109,14 @@ describe('the listener', async () => {
     socket.resetAndDestroy()
     await once(socket, 'close')
     held.release()
-    // By the time that these are stored, what stands behind would have been carried out, too.
+    // By the time these are stored, the request after them would have run too.
     for (const name of ['after1', 'after2', 'after3']) {
       assert.equal((await ask('POST', list, { body: { ...kept, name } })).status, 200)
     }
     assert.deepEqual([await isStored('gone'), await isStored('kept')], [true, true])
   })
 
-  it('goes through a long pipeline to its end', async () => {
+  it('answers every request of a long pipeline', async () => {
     const requests = 5_000
     const received = await sendRaw(service.url, health.repeat(requests), { until: isAnswered(requests) })
     assert.equal(statuses(received).length, requests)
@@ -146,7 +146,7 @@ describe('the listener', async () => {
     })
   }
 
-  it('says nothing after a good answer that closes', async () => {
+  it('sends nothing after an answer that closes', async () => {
     const received = await sendRaw(service.url, addition('last', { Connection: 'close' }) + health)
     assert.deepEqual(statuses(received), [200])
   })
@@ -166,18 +166,18 @@ describe('the listener', async () => {
       431,
     ],
     'ends early in a login': [formatRequest('POST /login', { 'Content-Length': '9' }, '{}'), 400],
-    'ends early and is not asked for': [
+    'ends early and is not used': [
       formatRequest(`GET ${list}`, { ...auth, 'Content-Length': '9' }, '{}'),
       200,
     ],
   }
   for (const [what, [bytes, status]] of Object.entries(broken)) {
-    it(`answers a request once and at once when its body ${what}`, async () => {
+    it(`answers a request exactly once, without delay, when its body ${what}`, async () => {
       assert.deepEqual(statuses(await sendRaw(service.url, bytes, { halfClose: true })), [status])
     })
   }
 
-  it('lets a client that first sends all of a big body read its early refusal, and closes', async () => {
+  it('lets a client read an early refusal after it has sent all of a big body, and closes', async () => {
     const body = 'x'.repeat(8 * 1024 * 1024)
     for (const [headers, status] of [
       [auth, 413],
@@ -193,7 +193,7 @@ describe('the listener', async () => {
     }
   })
 
-  it('ends the connection of a refused body instead of taking the rest for a request', async () => {
+  it('closes the connection of a refused body instead of parsing the rest as a request', async () => {
     const length = { ...auth, 'Content-Length': String(BODY_BYTES_MAX + 1) }
     assert.deepEqual(
       statuses(await sendRaw(service.url, formatRequest(`POST ${list}`, length, health))),
@@ -201,7 +201,7 @@ describe('the listener', async () => {
     )
   })
 
-  it('goes on after a small body that nobody asked for', async () => {
+  it('keeps the connection after a small body that is not used', async () => {
     const unread = [
       formatRequest('GET /healthz', {}, health),
       formatRequest('GET /', {}, health),
@@ -220,7 +220,7 @@ describe('the listener', async () => {
       })
     }
 
-    it('asks for a body that it wants', async () => {
+    it('asks for a body that it accepts', async () => {
       const { hostname, port } = new URL(service.url)
       const socket = connect({ host: hostname, port: Number(port) }).setEncoding('latin1')
       const body = JSON.stringify({ name: 'asked', hostname: 'h', port: 1, username: 'u' })
@@ -236,7 +236,7 @@ describe('the listener', async () => {
     const refused: [what: string, bytes: string, status: number][] = [
       ['too long', expecting(BODY_BYTES_MAX + 1), 413],
       ['of a stranger', expecting(2, { Authorization: 'Bearer x' }), 403],
-      ['of a path that is not there', expecting(2).replace(list, '/nowhere'), 404],
+      ['of an unknown path', expecting(2).replace(list, '/nowhere'), 404],
     ]
     for (const [what, bytes, status] of refused) {
       it(`refuses a body ${what} without asking for it, and closes`, async () => {
@@ -246,7 +246,7 @@ describe('the listener', async () => {
       })
     }
 
-    it('says nothing of it to HTTP/1.0, nor where no body comes', async () => {
+    it('does not send 100 to HTTP/1.0, nor if there is no body', async () => {
       const old = addition('old', { Expect: '100-continue' }).replace('HTTP/1.1', 'HTTP/1.0')
       const bare = formatRequest(`POST ${list}`, { ...auth, Expect: '100-continue' })
       assert.deepEqual(statuses(await sendRaw(service.url, old, { halfClose: true })), [200])
@@ -269,7 +269,7 @@ describe('the listener', async () => {
     assert.match(received, /^connection: close\r$/im)
   })
 
-  it('closes behind a request for an upgrade, whose followers the parser would lose in part', async () => {
+  it('closes after an upgrade request, as the parser would lose part of what follows', async () => {
     const asked = formatRequest('GET /healthz', { Connection: 'Upgrade', Upgrade: 'h2c' })
     const body = 'GET /healthz?smuggled HTTP/1.1\r\n\r\n'
     const follower = formatRequest('POST /logout', { 'Content-Length': String(body.length) })
@@ -278,14 +278,14 @@ describe('the listener', async () => {
     assert.match(received, /^connection: close\r$/im)
   })
 
-  it('keeps a connection that closes itself only when asked to', async () => {
+  it('keeps an HTTP/1.1 connection open unless asked to close it', async () => {
     assert.deepEqual(
       statuses(await sendRaw(service.url, health + health + health, { until: isAnswered(3) })),
       [200, 200, 200],
     )
   })
 
-  it('takes a head up to its limit, 431 or 414 beyond', async () => {
+  it('accepts a head up to its limit, and answers 431 or 414 beyond', async () => {
     const fill = (bytes: number) => formatRequest('GET /healthz', { X: 'x'.repeat(bytes) })
     assert.deepEqual(
       statuses(await sendRaw(service.url, fill(HEADER_BYTES_MAX - 200), { halfClose: true })),
@@ -303,7 +303,7 @@ describe('the listener', async () => {
     }
   })
 
-  it('answers HEAD, 204, 209 and 304 without a body, so that the next answer stands right behind', async () => {
+  it('answers HEAD, 204, 209 and 304 without a body, so that the next answer follows directly', async () => {
     const etag = (await ask('GET', `${list}slow`)).headers.etag ?? ''
     const bodiless = [
       formatRequest('HEAD /healthz'),
@@ -318,7 +318,7 @@ describe('the listener', async () => {
     }
   })
 
-  it('outlives clients that go away at any moment', async () => {
+  it('survives clients that disconnect at any time', async () => {
     const requests = [
       addition('went'),
       formatRequest(`GET ${list}`, auth),

@@ -6,7 +6,7 @@ import type { ListenerParts } from '../../src/server/listener-parts.ts'
 import { RequestMetrics } from '../../src/server/request-metrics.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
-/** The parts of a listener that has one connection; whatever waits for its turn has it when the test says so. */
+/** The parts of a listener with one connection; the test gives the turns. */
 export function oneConnection(t: TestContext) {
   const socket = new Socket()
   t.after(() => void socket.destroy())

@@ -8,7 +8,7 @@ import { isIPv4Address, isIPv6Address } from '../support/properties/reference-ho
 import { headersOf } from '../support/properties/request-of.ts'
 import { headerText, joined, withoutBlanks } from '../support/properties/texts.ts'
 
-/** What `::ffff:0:0/96` begins with: IPv4 addresses, mapped (RFC 4291 section 2.5.5.2). */
+/** The start of `::ffff:0:0/96`: mapped IPv4 addresses (RFC 4291 section 2.5.5.2). */
 const MAPPED = 0xffffn << 32n
 
 /** The 128 bits of an address; undefined for any other text. */
@@ -59,7 +59,7 @@ function isTrusted(text: string, networks: readonly Network[]): boolean {
 
 const network: fc.Arbitrary<Network> = fc.oneof(
   fc.record({ address: fc.ipV4(), bits: fc.integer({ min: 0, max: 32 }) }),
-  // Three of them must leave an address that is in none.
+  // Three networks must leave some address outside.
   fc.record({ address: fc.ipV6(), bits: fc.integer({ min: 2, max: 128 }) }),
   fc.constantFrom(
     { address: '127.0.0.1', bits: 32 },
@@ -72,7 +72,7 @@ const network: fc.Arbitrary<Network> = fc.oneof(
 const networks = fc.array(network, { minLength: 1, maxLength: 3 })
 const anyBits = fc.bigInt({ min: 0n, max: (1n << 128n) - 1n })
 
-/** An address of one of the networks. */
+/** An address in one of the networks. */
 function trustedIn(some: readonly Network[]): fc.Arbitrary<string> {
   return fc.tuple(fc.constantFrom(...some), anyBits).map(([one, bits]) => {
     const free = freeBits(one)
@@ -80,7 +80,7 @@ function trustedIn(some: readonly Network[]): fc.Arbitrary<string> {
   })
 }
 
-/** An address of none of the networks, often one that is just outside. */
+/** An address outside all networks, often just outside. */
 function untrustedBy(some: readonly Network[]): fc.Arbitrary<string> {
   const outside = trustedIn(some).chain((address) =>
     fc.constantFrom(...some).map((one) => textOf((numberOf(address) ?? 0n) ^ (1n << freeBits(one)))),
@@ -90,7 +90,7 @@ function untrustedBy(some: readonly Network[]): fc.Arbitrary<string> {
     .filter((address) => !isTrusted(address, some))
 }
 
-/** As proxies write it. */
+/** The forms in which proxies write an address. */
 const spelling = fc
   .record({
     blank: fc.constantFrom('', ' ', '  ', '\t', ' \t'),
@@ -132,7 +132,7 @@ const scheme = fc.oneof(
 )
 const isSecure = fc.boolean()
 
-/** What one hop names, by what stands around an address, which must have no zone. */
+/** The address of one hop without port and brackets; undefined if it has a zone or is no address. */
 function hopOf(text: string): string | undefined {
   let address = withoutBlanks(text)
   const colon = address.lastIndexOf(':')
@@ -146,14 +146,14 @@ function hopOf(text: string): string | undefined {
   return address.toLowerCase().startsWith('::ffff:') && isIPv4Address(dotted) ? dotted : address
 }
 
-/** Who calls, told from the peer towards the caller, one proxy after the other. */
+/** The address of the caller, found from the peer on, one proxy after the other. */
 function expectedAddress(peer: string, hops: readonly string[], some: readonly Network[]): string {
   const hop = isTrusted(peer, some) ? hopOf(hops.at(-1) ?? '') : undefined
   return hop === undefined ? peer : expectedAddress(hop, hops.slice(0, -1), some)
 }
 
 describe('an address', () => {
-  it('is the same by IPv4 and by IPv4 mapped to IPv6, and no other is changed', (t) => {
+  it('of mapped IPv4 becomes IPv4, and no other is changed', (t) => {
     const prefix = fc.constantFrom('::ffff:', '::FFFF:')
     const ipv6 = fc.oneof(
       fc.ipV6(),
@@ -170,7 +170,7 @@ describe('an address', () => {
 })
 
 describe('the caller', () => {
-  it('behind trusted proxies is the last that is none of them, whatever it put before itself', (t) => {
+  it('is the last address that is no trusted proxy, whatever the header claims before it', (t) => {
     const values = networks.chain((some) =>
       fc.record({
         some: fc.constant(some),
@@ -192,7 +192,7 @@ describe('the caller', () => {
     })
   })
 
-  it('is the peer when that is no trusted proxy, whatever the request says', (t) => {
+  it('is the peer if that is no trusted proxy, whatever the request claims', (t) => {
     const values = networks.chain((some) => {
       const address = fc.oneof(
         { weight: 6, arbitrary: untrustedBy(some) },
@@ -213,7 +213,7 @@ describe('the caller', () => {
     })
   })
 
-  it('agrees with a reading from the peer on, hop by hop, for any header', (t) => {
+  it('agrees with a search from the peer on, hop by hop, for any header', (t) => {
     const values = networks.chain((some) => {
       const hop = fc.oneof(
         { weight: 4, arbitrary: spelled(trustedIn(some)) },

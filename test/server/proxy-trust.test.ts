@@ -33,7 +33,7 @@ describe('findOrigin', () => {
     ['no peer', '', '198.51.100.1', ''],
   ]
   for (const [what, address, forwardedFor, expected] of rows) {
-    it(`takes of ${what} the last address that is no proxy's`, () => {
+    it(`takes the last address that is no proxy's: ${what}`, () => {
       const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
       const found = findOrigin({ address, isSecure: false }, headers, trusted)
       assert.deepEqual(found, { address: expected, isSecure: false })
@@ -57,7 +57,7 @@ describe('findOrigin', () => {
     })
   }
 
-  it('believes who comes in on a Unix socket only by that name', () => {
+  it('trusts a peer on a Unix socket only as "unix"', () => {
     const headers = { 'x-forwarded-for': 'unix, 192.0.2.1' }
     const peer = { address: 'unix', isSecure: false }
     const everybody = createTrust([
@@ -71,7 +71,7 @@ describe('findOrigin', () => {
     assert.deepEqual(findOrigin(remote, { 'x-forwarded-for': '192.0.2.2' }, proxy), remote)
   })
 
-  it('believes nobody unless told to', () => {
+  it('trusts nobody by default', () => {
     const headers = { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https' }
     const peer = { address: '127.0.0.1', isSecure: false }
     assert.deepEqual(findOrigin(peer, headers, undefined), peer)
@@ -85,7 +85,7 @@ describe('findOrigin', () => {
 describe('behind a trusted proxy', () => {
   const flags = ['--trust-proxy', '192.0.2.0/24', '--trust-proxy', '127.0.0.1/32']
 
-  it('the cookie is Secure over TLS only, and opens what came over TLS only', async (t) => {
+  it('the cookie is Secure only over TLS, and is then accepted only over TLS', async (t) => {
     const ask = createClient((await start(t, { flags })).url)
     const overTls = { 'X-Forwarded-Proto': 'https' }
     const login = await ask('POST', '/login', { body: admin, headers: overTls })
@@ -112,7 +112,7 @@ describe('behind a trusted proxy', () => {
     assert.equal(JSON.parse(logged[0] ?? '').address, '198.51.100.1')
   })
 
-  it('nobody else can say who calls', async (t) => {
+  it('nobody but the proxy can set the address of the caller', async (t) => {
     const service = await start(t, { flags: ['--trust-proxy', '192.0.2.0/24', '--access-log'] })
     const ask = createClient(service.url)
     const headers = { 'X-Forwarded-For': '198.51.100.1', 'X-Forwarded-Proto': 'https' }

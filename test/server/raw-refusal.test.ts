@@ -25,7 +25,7 @@ function setUp(t: TestContext) {
   return { ...refusals, socket, connection, metrics, fail, answers: () => parseAnswers(written.join('')) }
 }
 
-/** The request that came in last on a connection; its answer is on the way. */
+/** The last request of a connection; its answer is still being sent. */
 function lastRequest(isComplete: boolean) {
   const response = Object.assign(new EventEmitter(), { closed: false })
   const broken: Problem[] = []
@@ -33,7 +33,7 @@ function lastRequest(isComplete: boolean) {
   return { request: request as unknown as IncomingRequest, response, broken }
 }
 
-describe('what the parser cannot read', () => {
+describe('input that the parser refuses', () => {
   const longTarget = `GET /${'x'.repeat(HEADER_BYTES_MAX)}`
   const rows: [code: string, packet: string, status: number, problem: string][] = [
     ['HPE_HEADER_OVERFLOW', longTarget, 414, 'target_too_long'],
@@ -44,7 +44,7 @@ describe('what the parser cannot read', () => {
     ['HPE_INVALID_METHOD', '', 400, 'malformed_request'],
   ]
   for (const [code, packet, status, problem] of rows) {
-    it(`is answered ${status} ${problem} for ${code} behind ${JSON.stringify(packet.slice(0, 20))}`, (t) => {
+    it(`is answered ${status} ${problem} for ${code} after ${JSON.stringify(packet.slice(0, 20))}`, (t) => {
       const { fail, answers, metrics } = setUp(t)
       fail(code, packet)
       const [answer, ...more] = answers()
@@ -56,7 +56,7 @@ describe('what the parser cannot read', () => {
     })
   }
 
-  it('is answered once, however much of it comes', (t) => {
+  it('is answered once, however much of it arrives', (t) => {
     const { fail, answers, metrics } = setUp(t)
     for (let i = 0; i < 3; i++) fail('HPE_INVALID_METHOD')
     assert.deepEqual([answers().length, metrics.malformed.value], [1, 1])
@@ -68,7 +68,7 @@ describe('what the parser cannot read', () => {
     assert.deepEqual([answers().length, socket.destroyed], [0, true])
   })
 
-  it('is answered behind the answer that is on its way', (t) => {
+  it('is answered after the answer that is being sent', (t) => {
     const { fail, answers, connection } = setUp(t)
     const { request, response, broken } = lastRequest(true)
     connection.last = request
@@ -78,7 +78,7 @@ describe('what the parser cannot read', () => {
     assert.deepEqual([answers().length, broken.length], [1, 0])
   })
 
-  it('breaks the body off that it belongs to, and has no answer of its own', (t) => {
+  it('breaks off the body that it belongs to, and has no answer of its own', (t) => {
     const { fail, answers, connection } = setUp(t)
     const { request, broken } = lastRequest(false)
     connection.last = request
@@ -90,7 +90,7 @@ describe('what the parser cannot read', () => {
     assert.equal(answers().length, 0)
   })
 
-  it('ends the connection when the request that it belongs to has been answered', (t) => {
+  it('closes the connection if the request that it belongs to has been answered', (t) => {
     const { fail, answers, connection, socket } = setUp(t)
     const { request, response, broken } = lastRequest(false)
     response.closed = true

@@ -4,12 +4,12 @@ import { describe, it } from 'node:test'
 import { createRequestIds } from '../../src/server/request-id.ts'
 
 describe('createRequestIds', () => {
-  it("keeps the caller's own name when that is one harmless word of at most 128 characters", () => {
+  it("keeps the caller's own id if that is one harmless word of at most 128 characters", () => {
     const nameRequest = createRequestIds()
     for (const name of ['a', 'a.b:c/d+e=f@g_h-i', 'x'.repeat(128)]) assert.equal(nameRequest(name), name)
   })
 
-  it('gives a new name each time otherwise', () => {
+  it('returns a new id each time otherwise', () => {
     const nameRequest = createRequestIds()
     const bad = [undefined, '', 'a b', 'a\n', '"a"', 'ä', 'x'.repeat(129), ['a', 'b'], 'a\r\nX: y']
     const names = bad.map(nameRequest)
@@ -17,7 +17,7 @@ describe('createRequestIds', () => {
     assert.equal(new Set(names).size, bad.length)
   })
 
-  it('gives names that no other process has', () => {
+  it('returns ids that no other process has', () => {
     assert.notEqual(createRequestIds()(undefined), createRequestIds()(undefined))
   })
 })

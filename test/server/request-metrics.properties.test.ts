@@ -11,7 +11,7 @@ import { holdLaterFor } from '../support/properties/hold-property.ts'
 const TOTAL = 'connbook_http_requests_total'
 
 describe('requests of any method and path', () => {
-  it('cannot make more samples than there are routes, methods and statuses', async (t) => {
+  it('cannot create more samples than there are routes, methods and statuses', async (t) => {
     const { service, ask } = await measured(t)
     const methods = fc.constantFrom(...METHODS.filter((method) => method !== 'CONNECT'))
     const segments = fc.oneof(
@@ -26,7 +26,7 @@ describe('requests of any method and path', () => {
     }
     await holdLaterFor(t, fc.tuple(methods, paths), askOnce, extent({ quick: 500, full: 5_000 }))
     const counts = Object.entries((await scrape(service)).of(TOTAL))
-    // The token, too.
+    // The token request is counted too.
     assert.equal(
       counts.reduce((sum, [, count]) => sum + count, 0),
       answers + 1,

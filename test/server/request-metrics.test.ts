@@ -112,7 +112,7 @@ describe('requests', () => {
     assert.ok(sum > 0.058 && sum < 10, String(sum))
   })
 
-  it('that are no HTTP are counted for themselves', async (t) => {
+  it('that are not HTTP are counted separately', async (t) => {
     const { service } = await measured(t)
     await sendRaw(service.url, 'no request\r\n\r\n')
     await sendRaw(service.url, 'GET nothing\r\n\r\n')
@@ -137,7 +137,7 @@ describe('requests', () => {
     await eventually('the list is counted', async () => (await scrape(service)).get(series) === 1)
   })
 
-  it('are in flight no longer when their clients have gone, with a body or an answer half sent', async (t) => {
+  it('are no longer in flight when the client has gone in the middle of a body or an answer', async (t) => {
     // Ten megabytes are more than the sockets of both ends take.
     const folder = await folderWithRecords(t, 9_000, '\u{1f5c4}'.repeat(255))
     const { service, headers } = await measured(t, { folder })
@@ -151,7 +151,7 @@ describe('requests', () => {
     for (const head of heads) {
       const socket = connect({ host: hostname, port: Number(port) })
       t.after(() => socket.destroy())
-      // Nothing of the answer is taken.
+      // The client reads nothing of the answer.
       socket.pause()
       socket.write(head)
       await eventually('it is in flight', async () => (await inFlight()) === 2)
@@ -166,7 +166,7 @@ describe('connections', () => {
     const { service } = await measured(t)
     const { hostname, port } = new URL(service.url)
     const openOnes = async () => (await scrape(service)).get('connbook_http_connections') ?? 0
-    // The one that scrapes is among them, and clients of before may still be.
+    // The connection that scrapes is one of them; earlier clients may still be connected.
     const before = await openOnes()
     const sockets = Array.from({ length: 5 }, () => connect({ host: hostname, port: Number(port) }))
     t.after(() => {

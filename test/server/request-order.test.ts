@@ -8,7 +8,7 @@ import { createRequestOrder } from '../../src/server/request-order.ts'
 import { incomingOf } from '../support/properties/incoming-of.ts'
 import { oneConnection } from './one-connection.ts'
 
-/** What comes in on one connection, and the paths of the requests that have been begun. */
+/** The requests that arrive on one connection, and the paths of those that have begun. */
 function setUp(t: TestContext) {
   const { socket, connection, parts, takeTurns } = oneConnection(t)
   const begun: string[] = []
@@ -44,7 +44,7 @@ describe('the requests of a connection', () => {
     assert.equal(begun.length, 4)
   })
 
-  it('have no more come in while one waits', (t) => {
+  it('stop the reading of more while one waits', (t) => {
     const { socket, comeIn, takeTurns } = setUp(t)
     const first = comeIn('/1')
     assert.equal(socket.isPaused(), false)
@@ -70,7 +70,7 @@ describe('the requests of a connection', () => {
     assert.deepEqual(begun, ['/1'])
   })
 
-  it('are not begun on a connection that nobody knows', (t) => {
+  it('are not begun on an unknown connection', (t) => {
     const { comeIn, begun } = setUp(t)
     const stranger = new Socket()
     comeIn('/1', stranger)

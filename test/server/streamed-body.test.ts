@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { TAKING_TIMEOUT_MS } from '../../src/limits.ts'
 import { sendPieces } from '../../src/server/streamed-body.ts'
 
-/** A body of two pieces on its way to a client that has taken nothing yet, and what becomes of its connection. */
+/** A body of two pieces, sent to a client that has taken nothing yet, and its connection. */
 async function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const socket = { isDestroyed: false, destroy: () => void Object.assign(socket, { isDestroyed: true }) }
@@ -24,7 +24,7 @@ async function setUp(t: TestContext) {
 }
 
 describe('an answer in pieces', () => {
-  it('ends its connection when a piece is not taken in time', async (t) => {
+  it('closes its connection when a piece is not taken in time', async (t) => {
     const { socket } = await setUp(t)
     t.mock.timers.tick(TAKING_TIMEOUT_MS - 1)
     assert.equal(socket.isDestroyed, false)
@@ -32,7 +32,7 @@ describe('an answer in pieces', () => {
     assert.equal(socket.isDestroyed, true)
   })
 
-  it('gives each piece its own time', async (t) => {
+  it('has a new time limit for each piece', async (t) => {
     const { socket, response, isWritten } = await setUp(t)
     t.mock.timers.tick(TAKING_TIMEOUT_MS - 1)
     response.emit('drain')
@@ -41,7 +41,7 @@ describe('an answer in pieces', () => {
     assert.equal(socket.isDestroyed, false)
   })
 
-  it('ends its connection when the end, for which there was room here, is not taken in time', async (t) => {
+  it('closes its connection when its end is buffered but not taken in time', async (t) => {
     const { socket, response, isWritten } = await setUp(t)
     response.emit('drain')
     await isWritten('ab')
@@ -51,7 +51,7 @@ describe('an answer in pieces', () => {
     assert.equal(socket.isDestroyed, true)
   })
 
-  it('leaves a connection alone whose answer has been taken', async (t) => {
+  it('keeps its connection once it has been taken', async (t) => {
     const { socket, response, sent, isWritten } = await setUp(t)
     response.emit('drain')
     await isWritten('ab')

@@ -6,7 +6,7 @@ import { TAKING_TIMEOUT_MS } from '../../src/limits.ts'
 import { limitTaking } from '../../src/server/taking-time-out.ts'
 
 describe('limitTaking', () => {
-  it('destroys the socket when its time is over, unless what was written has been taken', (t) => {
+  it('destroys the socket at the time-out, unless what was written has been taken', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const [slow, taken] = [new Socket(), new Socket()]
     t.after(() => void taken.destroy())

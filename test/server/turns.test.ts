@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { createTurns } from '../../src/server/turns.ts'
 
 describe('turns', () => {
-  it('come in the order in which they were asked for, never at once', async () => {
+  it('come in the order of the requests, never synchronously', async () => {
     const turns = createTurns()
     const done: number[] = []
     const all = [1, 2, 3].map((i) => new Promise<void>((resolve) => turns(() => resolve(void done.push(i)))))
@@ -13,7 +13,7 @@ describe('turns', () => {
     assert.deepEqual(done, [1, 2, 3])
   })
 
-  it('let the event loop come round in between', async () => {
+  it('let the event loop run in between', async () => {
     const turns = createTurns()
     const seen: string[] = []
     turns(() => {

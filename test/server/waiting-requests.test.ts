@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { WaitingRequests } from '../../src/server/waiting-requests.ts'
 
 describe('requests that wait', () => {
-  it('are counted over all connections, up to the most there may be', () => {
+  it('are counted over all connections, up to the maximum', () => {
     const waiting = new WaitingRequests(3)
     const [one, other] = [new Socket(), new Socket()]
     assert.deepEqual(
@@ -18,7 +18,7 @@ describe('requests that wait', () => {
     assert.equal(waiting.count, 3)
   })
 
-  it('are gone with their connection, once', () => {
+  it('are removed with their connection, once only', () => {
     const waiting = new WaitingRequests(10)
     const [one, other] = [new Socket(), new Socket()]
     for (const socket of [one, one, one, other]) waiting.add(socket)
@@ -29,7 +29,7 @@ describe('requests that wait', () => {
     assert.equal(waiting.count, 1)
   })
 
-  it('of a connection that waits again after an answer are counted once', () => {
+  it('are counted once for a connection that waits again after an answer', () => {
     const waiting = new WaitingRequests(10)
     const socket = new Socket()
     waiting.add(socket)

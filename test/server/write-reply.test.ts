@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { formatRequest, sendRaw } from '../support/raw-http.ts'
 
-/** A listener whose replies are the test's own. */
+/** A listener whose replies come from the test. */
 async function listen(t: TestContext, app: (request: Request) => Reply | Promise<Reply>, tls?: TlsTexts) {
   const log = createMemoryLog()
   const { listen, drain } = createListener({ app, log, hasAccessLog: false, tls })
@@ -38,7 +38,7 @@ async function* slowly(...pieces: string[]) {
   }
 }
 
-/** Waits for its next piece until it is told to end; counts how often that is. */
+/** A body that waits for its next piece until it is ended; counts the calls. */
 function waiting() {
   const { promise, resolve } = Promise.withResolvers<IteratorResult<string, undefined>>()
   const calls = { next: 0, return: 0 }
@@ -58,7 +58,7 @@ function waiting() {
   return { body, calls }
 }
 
-/** An endless body, how many pieces were asked for, and whether it was told that nobody wants more. */
+/** An endless body, the number of pieces requested, and whether it was ended. */
 function endless() {
   const state = { pieces: 0, isEnded: false }
   async function* make() {
@@ -79,7 +79,7 @@ describe('a reply without length', () => {
     ['an asynchronous body', () => slowly('a', '', 'é')],
     ['a body in pieces', () => ['a', '', 'é']],
   ] as const) {
-    it(`goes out in chunks, and the next answer behind it: ${what}`, async (t) => {
+    it(`is sent in chunks, and followed by the next answer: ${what}`, async (t) => {
       const { url } = await listen(t, ({ path }) => ok(path === '/' ? body() : 'next'))
       const received = await sendRaw(url, get + formatRequest('GET /next', { Connection: 'close' }))
       const [first = '', second] = received.split('0\r\n\r\n')
@@ -89,7 +89,7 @@ describe('a reply without length', () => {
       assert.match(second ?? '', /^HTTP\/1\.1 200 OK\r\n(.+\r\n)+\r\nnext$/)
     })
 
-    it(`ends with its connection in HTTP/1.0, and nothing behind it is begun: ${what}`, async (t) => {
+    it(`closes its connection in HTTP/1.0, and no later request is begun: ${what}`, async (t) => {
       let requests = 0
       const { url } = await listen(t, () => {
         requests += 1
@@ -103,7 +103,7 @@ describe('a reply without length', () => {
     })
   }
 
-  it('also ends its connection in HTTP/1.0 when it has no body', async (t) => {
+  it('also closes its connection in HTTP/1.0 when it has no body', async (t) => {
     let requests = 0
     const { url } = await listen(t, () => {
       requests += 1
@@ -113,13 +113,13 @@ describe('a reply without length', () => {
     assert.equal(requests, 1)
   })
 
-  it('keeps its connection in HTTP/1.0 when it tells its length after all', async (t) => {
+  it('keeps its connection in HTTP/1.0 when the handler sets Content-Length', async (t) => {
     const { url } = await listen(t, () => ok(slowly('a', 'b'), { 'Content-Length': '2' }))
     const received = await sendRaw(url, oldGet + oldGet, { halfClose: true })
     assert.equal(received.match(/\r\n\r\nab/g)?.length, 2)
   })
 
-  it('shows its head before its first piece', async (t) => {
+  it('sends its head before its first piece', async (t) => {
     const { body, calls } = waiting()
     const { url } = await listen(t, () => ok(body, { 'Content-Type': 'text/event-stream' }))
     await sendRaw(url, get, { until: (received) => received.includes('\r\n\r\n') })
@@ -138,7 +138,7 @@ describe('a reply without length', () => {
 })
 
 describe('a body in pieces', () => {
-  it('is made no faster than it is taken, and told when its client goes', async (t) => {
+  it('is produced no faster than it is read, and ended when its client goes', async (t) => {
     const { body, state } = endless()
     const { port } = await listen(t, () => ok(body))
     const socket = open(t, port, get).pause()
@@ -156,7 +156,7 @@ describe('a body in pieces', () => {
     await eventually('it is ended', () => state.isEnded)
   })
 
-  it('is told at once when its client goes while a piece is awaited', async (t) => {
+  it('is ended at once when its client goes while a piece is awaited', async (t) => {
     const { body, calls } = waiting()
     const { port, log } = await listen(t, () => ok(body))
     const socket = open(t, port, get)
@@ -166,7 +166,7 @@ describe('a body in pieces', () => {
     assert.deepEqual([calls, log.events], [{ next: 1, return: 1 }, []])
   })
 
-  it('is told when its client has gone before it began', async (t) => {
+  it('is ended when its client has gone before it began', async (t) => {
     const { body, calls } = waiting()
     const { promise, resolve } = Promise.withResolvers<Reply>()
     let isAsked = false
@@ -190,26 +190,26 @@ describe('a body in pieces', () => {
     throw new Error('no more')
   }
 
-  it('that fails leaves its last chunk out, and is told in the log', async (t) => {
+  it('that fails omits the last chunk, and is logged', async (t) => {
     const { url, log } = await listen(t, () => ok(failing()))
     assert.match(await sendRaw(url, get), /\r\n\r\n1\r\na\r\n$/)
     await eventually('it is told', () => log.events.includes('reply_failed'))
     assert.match(log.lines[0] ?? '', /"request_id":"[^"]+","reason":"Error: no more/)
   })
 
-  it('that fails resets the connection where only its end ends a body', async (t) => {
+  it('that fails resets the connection if only its close ends a body', async (t) => {
     const { url } = await listen(t, () => ok(failing()))
     await assert.rejects(sendRaw(url, oldGet), { code: 'ECONNRESET' })
   })
 
-  it('that fails breaks TLS off', { skip: noOpenSsl }, async (t) => {
+  it('that fails breaks off the TLS connection', { skip: noOpenSsl }, async (t) => {
     const { url, log } = await listen(t, () => ok(failing()), await makeCertificate(t))
     const received = await sendRaw(url, get).catch((error: Error) => error.message)
     assert.ok(!received.includes('0\r\n\r\n'))
     assert.deepEqual(log.events, ['reply_failed'])
   })
 
-  it('that cannot be put away is told in the log, and no more than that', async (t) => {
+  it('that cannot be ended is logged, and the server goes on', async (t) => {
     const body = {
       [Symbol.asyncIterator]: () => ({
         next: () => new Promise<never>((_, reject) => setTimeout(reject, 50, new Error('no next'))),
@@ -226,7 +226,7 @@ describe('a body in pieces', () => {
 })
 
 describe('a body in pieces, when the server stops,', () => {
-  it('goes to its end, and its connection closes then', async (t) => {
+  it('is sent to its end, and its connection then closes', async (t) => {
     const { promise, resolve } = Promise.withResolvers<string>()
     async function* body() {
       yield 'a'
@@ -245,7 +245,7 @@ describe('a body in pieces, when the server stops,', () => {
     assert.match(received, /\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n$/)
   })
 
-  it('is cut and told when the time is over', async (t) => {
+  it('is cut off and ended when the time is over', async (t) => {
     const { body, calls } = waiting()
     const { port, drain } = await listen(t, () => ok(body))
     open(t, port, get).on('error', () => {})
@@ -262,7 +262,7 @@ describe('a header of a reply', () => {
     ['pieces', ['a']],
     ['nothing', undefined],
   ] as const) {
-    it(`takes the place of one that every answer carries, whatever its case: with ${what}`, async (t) => {
+    it(`replaces the one that every answer carries, regardless of case: with ${what}`, async (t) => {
       const { url } = await listen(t, () => ok(body, own))
       const received = await sendRaw(url, get, { halfClose: true })
       const lines = received.slice(0, received.indexOf('\r\n\r\n')).split('\r\n').slice(1)

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const LISTEN_PID = String(process.pid)
 
 describe('takeActivatedSocket', () => {
-  it('gives the first descriptor behind standard error, and leaves no variable of it', () => {
+  it('returns the first descriptor after standard error, and removes the variables', () => {
     const environment = { LISTEN_PID, LISTEN_FDS: '1', LISTEN_FDNAMES: 'a', LISTEN_PIDFDID: '2', HOME: '/' }
     assert.equal(takeActivatedSocket(environment), 3)
     assert.deepEqual(environment, { HOME: '/' })
@@ -25,13 +25,13 @@ describe('takeActivatedSocket', () => {
     'the number 0': { LISTEN_PID, LISTEN_FDS: '0' },
   }
   for (const [what, environment] of Object.entries(none)) {
-    it(`gives nothing for ${what}, and leaves no variable of it`, () => {
+    it(`returns nothing for ${what}, and removes the variables`, () => {
       assert.equal(takeActivatedSocket(environment), undefined)
       assert.deepEqual(environment, {})
     })
   }
 
-  it('refuses more than one', () => {
+  it('refuses more than one socket', () => {
     const environment = { LISTEN_PID, LISTEN_FDS: '2' }
     assert.throws(
       () => takeActivatedSocket(environment),
@@ -43,7 +43,7 @@ describe('takeActivatedSocket', () => {
 })
 
 describe('findSocketPath', { skip: process.platform !== 'linux' && 'only Linux tells' }, () => {
-  it('gives the path of a listening Unix socket, blanks and all', async (t) => {
+  it('returns the path of a listening Unix socket, including blanks', async (t) => {
     const path = join(await temporaryFolder(t), 'a socket')
     const server = createServer().listen(path)
     t.after(() => void server.close())
@@ -52,7 +52,7 @@ describe('findSocketPath', { skip: process.platform !== 'linux' && 'only Linux t
     assert.equal(findSocketPath(fd), path)
   })
 
-  it('gives nothing for what is no Unix socket, or not open', () => {
+  it('returns nothing for a descriptor that is not an open Unix socket', () => {
     for (const fd of [0, 999_999]) assert.equal(findSocketPath(fd), undefined)
   })
 })

@@ -13,9 +13,9 @@ describe('the dates of a certificate', { skip: noOpenSsl }, async () => {
     ['a second before it begins', (from) => from - 1000, ['certificate_not_yet_valid']],
     ['when it begins', (from) => from, []],
     ['14 days before its end', (_, to) => to - 14 * DAY_MS, []],
-    ['a little less before its end', (_, to) => to - 14 * DAY_MS + 1, ['certificate_expires']],
+    ['just under 14 days before its end', (_, to) => to - 14 * DAY_MS + 1, ['certificate_expires']],
     ['at its last second', (_, to) => to, ['certificate_expires']],
-    ['behind its end', (_, to) => to + 1, ['certificate_expired']],
+    ['after its end', (_, to) => to + 1, ['certificate_expired']],
   ]
   for (const [when, moment, events] of rows) {
     it(`cause ${events.join() || 'no warning'} ${when}`, async (t) => {
@@ -33,7 +33,7 @@ describe('the dates of a certificate', { skip: noOpenSsl }, async () => {
     })
   }
 
-  it('say how many whole days are left', async (t) => {
+  it('are logged with the number of whole days left', async (t) => {
     const certificate = new X509Certificate((await makeCertificate(t, { days: 30 })).cert)
     const log = createMemoryLog()
     warnOfDates(certificate, log, certificate.validToDate.getTime() - 3.5 * DAY_MS)

@@ -8,7 +8,7 @@ export async function initialCredentialsIn(folder: string): Promise<InitialCrede
   return JSON.parse(await readFile(join(folder, dataFiles.initialCredentials), 'utf8'))
 }
 
-/** Whether a user and a client get in with what they have. */
+/** Whether a user and a client can authenticate with their credentials. */
 export async function getIn(
   url: string,
   { username, password, client_id, client_secret }: InitialCredentials,

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { getIn, initialCredentialsIn } from './first-credentials.ts'
 
 describe('the first start', () => {
-  it('makes credentials that work, and tells their file but not them', async (t) => {
+  it('creates working credentials, and shows their file but not the secrets', async (t) => {
     const folder = await temporaryFolder(t)
     const server = await startExecutable(t, ['--data', folder])
     const credentials = await initialCredentialsIn(folder)
@@ -35,7 +35,9 @@ describe('the first start', () => {
     }
   })
 
-  it('shows them at a terminal, with lines to paste that work', { skip: !hasTerminals }, async (t) => {
+  it('shows the credentials at a terminal, with working lines to paste', {
+    skip: !hasTerminals,
+  }, async (t) => {
     const folder = await temporaryFolder(t)
     const terminal = startAtTerminal(t, ['--host', '127.0.0.1', '--port', '0', '--data', folder])
     await terminal.sees('/v1/auth/token')

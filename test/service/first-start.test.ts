@@ -25,7 +25,7 @@ const given = {
   CONNBOOK_CLIENT_SECRET: 'given secret',
 }
 
-/** Everything that the files of a folder hold. */
+/** The text of all files in a folder. */
 async function textOf(folder: string): Promise<string> {
   const names = await readdir(folder)
   return (await Promise.all(names.map((name) => readFile(join(folder, name), 'latin1')))).join('\n')
@@ -38,7 +38,7 @@ async function firstStart(t: TestContext, environment: NodeJS.ProcessEnv) {
 }
 
 describe('the first start', () => {
-  it('makes others for another folder', async (t) => {
+  it('creates other credentials for another folder', async (t) => {
     const [one, two] = [await firstStart(t, {}), await firstStart(t, {})]
     assert.notEqual(one.madeUp.password, two.madeUp.password)
     assert.notEqual(one.madeUp.client_secret, two.madeUp.client_secret)
@@ -46,7 +46,7 @@ describe('the first start', () => {
 })
 
 describe('welcome', () => {
-  it('has lines to paste whatever the names are', async (t) => {
+  it('has lines to paste that work for any names', async (t) => {
     const names = { username: "o'neil", client_id: '$(id) `id` "' }
     const text = welcome(
       { ...names, password: 'p', client_secret: 's' },
@@ -54,7 +54,7 @@ describe('welcome', () => {
       'http://host',
       undefined,
     )
-    // In place of curl something that shows what it is given.
+    // In place of curl, a script that shows its arguments.
     const sent = [...text.matchAll(/^ +curl.* -d (.+) http:\/\/host\/(?:login|v1\/auth\/token)$/gm)].map(
       ([, quoted]) => JSON.parse(execFileSync('sh', ['-c', `printf %s ${quoted}`], { encoding: 'utf8' })),
     )
@@ -64,7 +64,7 @@ describe('welcome', () => {
     ])
   })
 
-  it('goes by the Unix socket, whatever its path', async (t) => {
+  it('uses the Unix socket, whatever its path', async (t) => {
     const madeUp = { username: 'admin', password: 'p', client_id: 'c', client_secret: 's' }
     const lines = welcome(madeUp, await openedFolder(t), 'http://localhost', "/run/o'neil").match(
       /^ +curl.*/gm,
@@ -75,7 +75,7 @@ describe('welcome', () => {
 })
 
 describe('the variables of the first start', () => {
-  it('set everything, and are written nowhere in the clear', async (t) => {
+  it('set all credentials, and are never written in the clear', async (t) => {
     const { folder, accounts, madeUp } = await firstStart(t, given)
     assert.deepEqual([accounts.users[0]?.name, accounts.clients[0]?.name], ['root', 'ci'])
     assert.deepEqual(madeUp, {})
@@ -95,7 +95,7 @@ describe('the variables of the first start', () => {
       ],
     ]
   for (const [variables, told] of partly) {
-    it(`leave ${told.join(', ')} to be told when only ${variables.join(' and ')} are given`, async (t) => {
+    it(`leave ${told.join(', ')} to be shown when only ${variables.join(' and ')} are given`, async (t) => {
       const environment = Object.fromEntries(variables.map((variable) => [variable, given[variable]]))
       const { folder, madeUp } = await firstStart(t, environment)
       assert.deepEqual(Object.keys(madeUp), told)
@@ -197,7 +197,7 @@ describe('the variables of the first start', () => {
     assert.deepEqual(await getIn(url, { ...admin, ...client }), [true, true])
   })
 
-  it('count as not given when they are empty', () => {
+  it('count as unset when they are empty', () => {
     assert.deepEqual(givenVariables({ CONNBOOK_CLIENT_ID: '', CONNBOOK_CLIENT_ID_FILE: 'x' }), [
       'CONNBOOK_CLIENT_ID_FILE',
     ])
@@ -213,7 +213,7 @@ describe('a first start that was interrupted', () => {
     dataFiles.accounts,
   ]
   for (let made = 0; made < order.length; made += 1) {
-    it(`${made === 0 ? 'before any file' : `behind ${order[made - 1]}`} is made anew`, async (t) => {
+    it(`${made === 0 ? 'before any file' : `after ${order[made - 1]}`} is repeated`, async (t) => {
       const folder = await temporaryFolder(t)
       await (await start(t, { folder, environment: {} })).stop()
       for (const name of [...order.slice(made), dataFiles.snapshot])
@@ -225,7 +225,7 @@ describe('a first start that was interrupted', () => {
   }
 
   for (const name of [dataFiles.initialCredentials, dataFiles.accounts]) {
-    it(`by a disk that fails on ${name} is made anew`, async (t) => {
+    it(`by a disk that fails on ${name} is repeated`, async (t) => {
       const folder = await temporaryFolder(t)
       const files = createFailingFiles()
       failOn(files, 'rename', name, 'EIO')
@@ -235,7 +235,7 @@ describe('a first start that was interrupted', () => {
     })
   }
 
-  it('leaves no credentials behind that do not work', async (t) => {
+  it('leaves no file with credentials that do not work', async (t) => {
     const folder = await temporaryFolder(t)
     await writeInitialCredentials(dataPaths(folder), { username: 'admin', password: 'never stored' })
     await start(t, { folder, environment: firstStartEnvironment })
@@ -245,7 +245,7 @@ describe('a first start that was interrupted', () => {
 
 describe('a folder from which a file is missing', () => {
   for (const name of [dataFiles.keys, dataFiles.revocations]) {
-    it(`opens again after the command that is advised for ${name}, and every credential has ended`, async (t) => {
+    it(`opens again after the advised command for ${name}, with every credential ended`, async (t) => {
       const folder = join(await temporaryFolder(t), "o'neil")
       const first = await start(t, { folder })
       const Authorization = await first.bearer()
@@ -267,7 +267,7 @@ describe('a folder from which a file is missing', () => {
     'damaged in the middle': (text) => text.replace('"jti":"', '"jti":"x'),
   }
   for (const [what, damage] of Object.entries(damages)) {
-    it(`opens again after the command that is advised for revocations ${what}, and revives nothing`, async (t) => {
+    it(`opens again after the advised command for revocations ${what}, and revives nothing`, async (t) => {
       const folder = join(await temporaryFolder(t), "o'neil")
       const first = await start(t, { folder })
       const ended = await first.bearer()
@@ -286,7 +286,7 @@ describe('a folder from which a file is missing', () => {
     })
   }
 
-  it('opens also after that command when the disk failed in between', async (t) => {
+  it('also opens after the advised command if the disk failed in between', async (t) => {
     const folder = await openedFolder(t)
     folder.release()
     await (await start(t, { folder: folder.path })).stop()
@@ -301,7 +301,7 @@ describe('a folder from which a file is missing', () => {
   })
 
   for (const name of [dataFiles.accounts, dataFiles.keys, dataFiles.revocations]) {
-    it(`${name} is damaged, and is not begun anew`, async (t) => {
+    it(`${name} is damaged, and is not treated as new`, async (t) => {
       const folder = await temporaryFolder(t)
       const first = await start(t, { folder })
       const body = { name: 'web1', hostname: 'a.example', port: 22, username: 'ops' }

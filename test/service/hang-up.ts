@@ -19,7 +19,7 @@ export function logOf(server: RunningServer): LogLine[] {
   return lines.map((line) => JSON.parse(line) as LogLine)
 }
 
-/** Sends SIGHUP, waits for the next line of this event, and gives it. */
+/** Sends SIGHUP and returns the next log line of this event. */
 export async function hangUp(server: RunningServer, event: string): Promise<LogLine> {
   const found = () => logOf(server).filter((line) => line.event === event)
   const before = found().length
@@ -28,7 +28,7 @@ export async function hangUp(server: RunningServer, event: string): Promise<LogL
   return found().at(-1) ?? assert.fail('just seen')
 }
 
-/** Sends SIGHUP to the executable before it listens, and gives what it has logged once it serves. */
+/** Sends SIGHUP to the executable before it listens, and returns what it has logged once it serves. */
 export async function eventsAfterEarlyHangUp(
   t: TestContext,
   flags: readonly string[] = [],

@@ -5,7 +5,7 @@ import { createLineQueue } from '../../src/service/line-queue.ts'
 
 const LONG_MS = 60_000
 
-/** A queue of at most 10 bytes whose reader takes a lot when it is told to. */
+/** A queue of at most 10 bytes; the test decides when its reader takes a batch. */
 function setUp() {
   const sent: string[] = []
   const pending: ((unsent: number) => void)[] = []
@@ -17,13 +17,13 @@ function setUp() {
     (count) => queue.write(`${count} lost\n`),
     10,
   )
-  /** @param unsent Lines of the lot that could not be sent. */
+  /** @param unsent Lines of the batch that could not be sent. */
   const take = (unsent = 0) => (pending.shift() ?? assert.fail('nothing is being sent'))(unsent)
   return { queue, sent, take, isIdle: () => pending.length === 0 }
 }
 
 describe('createLineQueue', () => {
-  it('sends a line at once, and what comes meanwhile as one lot', () => {
+  it('sends a line at once, and the lines that arrive meanwhile as one batch', () => {
     const { queue, sent, take, isIdle } = setUp()
     for (const line of ['1\n', '2\n', '3\n']) queue.write(line)
     assert.deepEqual(sent, ['1\n'])
@@ -35,9 +35,9 @@ describe('createLineQueue', () => {
     assert.ok(isIdle())
   })
 
-  it('loses what is too much, and tells so in its place, once', () => {
+  it('drops lines when it is full, and reports that once in their place', () => {
     const { queue, sent, take, isIdle } = setUp()
-    // The last would fit, but stands behind some that do not.
+    // The last would fit, but comes after some that do not.
     for (const line of ['first\n', '12345678\n', '9\n', 'a\n', '\n']) queue.write(line)
     take()
     queue.write('c\n')
@@ -54,7 +54,7 @@ describe('createLineQueue', () => {
     assert.deepEqual(sent, ['1\n', '2 lost\n'])
   })
 
-  it('tells of lines that could not be sent only when one could', () => {
+  it('reports lines that could not be sent only once another could', () => {
     const { queue, sent, take, isIdle } = setUp()
     queue.write('1\n')
     take(1)
@@ -84,7 +84,7 @@ describe('createLineQueue', () => {
     await flushed
   })
 
-  it('gives up what waits when it is not taken in time', async () => {
+  it('drops waiting lines that are not taken in time', async () => {
     const { queue, sent, take } = setUp()
     queue.write('1\n')
     queue.write('2\n')
@@ -94,7 +94,7 @@ describe('createLineQueue', () => {
     assert.deepEqual(sent, ['1\n'])
   })
 
-  it('gives what waits, which is then not sent', () => {
+  it('hands out the waiting lines, which are then not sent', () => {
     const { queue, sent, take } = setUp()
     queue.write('1\n')
     queue.write('2\n')

@@ -20,7 +20,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 
-/** Starts the executable on a Unix socket in a folder of its own. */
+/** Starts the executable on a Unix socket in its own folder. */
 async function startOnSocket(t: TestContext, ...flags: string[]) {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'http')
@@ -52,7 +52,7 @@ async function beginLogin(t: TestContext, place: { path: string } | { host: stri
 }
 
 describe('--listen unix:PATH', () => {
-  it('serves curl on a socket that its owner and group can reach, and takes it away at the end', {
+  it('serves curl on a socket for its owner and group, and removes it at the end', {
     skip: missing('curl'),
   }, async (t) => {
     const { path, server } = await startOnSocket(t)
@@ -69,7 +69,7 @@ describe('--listen unix:PATH', () => {
     await assert.rejects(lstat(path), { code: 'ENOENT' })
   })
 
-  it('takes the place of what a killed process has left', async (t) => {
+  it('replaces the stale socket of a killed process', async (t) => {
     const { path, begin, server, ask } = await startOnSocket(t)
     await server.stop('SIGKILL')
     assert.ok((await lstat(path)).isSocket())
@@ -77,7 +77,7 @@ describe('--listen unix:PATH', () => {
     assert.equal((await ask('GET', '/readyz')).status, 200)
   })
 
-  it('refuses the socket of a process that lives, which is unharmed', async (t) => {
+  it('refuses the socket of a live process, which is unaffected', async (t) => {
     const { folder, path, ask } = await startOnSocket(t)
     const args = ['--listen', `unix:${path}`, '--data', join(folder, 'other')]
     const { code, stderr } = await runExecutable(args)
@@ -89,7 +89,7 @@ describe('--listen unix:PATH', () => {
     assert.equal((await ask('GET', '/readyz')).status, 200)
   })
 
-  it('refuses what is no socket and leaves it there, and a place where none can be', async (t) => {
+  it('refuses and keeps a file that is not a socket, and refuses a path where none can be', async (t) => {
     const folder = await temporaryFolder(t)
     const file = join(folder, 'file')
     await writeFile(file, 'kept')
@@ -109,7 +109,7 @@ describe('--listen unix:PATH', () => {
     assert.equal(await readFile(file, 'utf8'), 'kept')
   })
 
-  it('has callers without an address, and believes what they say of others only when told to', async (t) => {
+  it('has callers without an address, and trusts their proxy headers only when told to', async (t) => {
     for (const [flags, expected] of [
       [[], ['unix', 'connbook_session']],
       [
@@ -137,7 +137,7 @@ describe('--listen unix:PATH', () => {
     }
   })
 
-  it('carries what nginx passes on', { skip: noNginx }, async (t) => {
+  it('serves requests that nginx forwards', { skip: noNginx }, async (t) => {
     const { path, server } = await startOnSocket(t, '--trust-proxy', 'unix', '--base-path', '/base')
     const nginx = await startNginx(
       t,
@@ -164,7 +164,7 @@ describe('--listen unix:PATH', () => {
     assert.equal(server.stderr().match(/"event":"logged_in".*"address":"127\.0\.0\.1"/g)?.length, 8)
   })
 
-  it('answers what is in flight when it is asked to stop, and nobody else can connect', async (t) => {
+  it('answers requests in flight when it is asked to stop, and accepts no new ones', async (t) => {
     const { path, server, ask } = await startOnSocket(t)
     const goOn = await beginLogin(t, { path })
     const stopped = server.stop()
@@ -175,7 +175,7 @@ describe('--listen unix:PATH', () => {
   })
 })
 
-/** Has systemd's own tool listen and start the executable when somebody connects. */
+/** Lets systemd's own tool listen and start the executable when a client connects. */
 async function activate(t: TestContext, listen: readonly string[], flags: readonly string[] = []) {
   const folder = await usedFolder(t)
   const sockets = listen.map((place) => `--listen=${place}`)
@@ -192,7 +192,7 @@ async function activate(t: TestContext, listen: readonly string[], flags: readon
 describe('a socket that systemd passes', {
   skip: missing('systemd-socket-activate'),
 }, () => {
-  it('is served, whatever --port says, the call that started it included', async (t) => {
+  it('is served regardless of --port, including the connection that started it', async (t) => {
     const port = await freePort()
     const { child, exited, stderr } = await activate(t, [`127.0.0.1:${port}`], ['--port', '1'])
     const url = `http://127.0.0.1:${port}`
@@ -221,7 +221,7 @@ describe('a socket that systemd passes', {
     assert.ok((await lstat(path)).isSocket())
   })
 
-  it('is refused for HTTPS where it is a Unix socket', { skip: noOpenSsl }, async (t) => {
+  it('is refused for HTTPS if it is a Unix socket', { skip: noOpenSsl }, async (t) => {
     const path = join(await temporaryFolder(t), 'http')
     const { certPath, keyPath } = await makeCertificate(t)
     const { exited, stderr } = await activate(t, [path], ['--tls-cert', certPath, '--tls-key', keyPath])
@@ -233,7 +233,7 @@ describe('a socket that systemd passes', {
     )
   })
 
-  it('has to be one', async (t) => {
+  it('must be the only one', async (t) => {
     const [one, two] = [await freePort(), await freePort()]
     const { exited, stderr } = await activate(t, [`127.0.0.1:${one}`, `127.0.0.1:${two}`])
     connect(one, '127.0.0.1').on('error', () => {})
@@ -243,13 +243,13 @@ describe('a socket that systemd passes', {
 })
 
 describe('the variables of a passed socket', () => {
-  it('mean nothing when they are for another process', async (t) => {
+  it('are ignored when they are for another process', async (t) => {
     const environment = { LISTEN_PID: '1', LISTEN_FDS: '1' }
     const { url } = await startExecutable(t, ['--data', await usedFolder(t)], { environment })
     assert.equal((await createClient(url)('GET', '/healthz')).status, 200)
   })
 
-  it('are refused when what they name is no socket', async (t) => {
+  it('are refused when they name a descriptor that is not a socket', async (t) => {
     for (const redirection of ['3< /dev/null', '3<&-']) {
       const script = `exec ${redirection}; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`
       const through = ['/bin/bash', '--norc', '-c', script]

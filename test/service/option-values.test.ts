@@ -109,7 +109,7 @@ const parsers: Record<
 for (const [what, { parse, taken, refused, mustBe }] of Object.entries(parsers)) {
   describe(what, () => {
     for (const [text, value] of taken)
-      it(`is taken from ${JSON.stringify(text)}`, () => assert.deepEqual(parse(text), value))
+      it(`is read from ${JSON.stringify(text)}`, () => assert.deepEqual(parse(text), value))
 
     for (const text of refused) {
       it(`is refused as ${JSON.stringify(text)}`, () => {

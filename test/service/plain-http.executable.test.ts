@@ -15,19 +15,19 @@ describe('the start', () => {
     [['--host', '127.0.0.1'], false],
     [['--host', 'localhost'], false],
   ] as const) {
-    it(`${isWarned ? 'warns' : 'does not warn'} of plain HTTP with ${flags.join(' ') || 'no --host'}`, async (t) => {
+    it(`${isWarned ? 'warns' : 'does not warn'} about plain HTTP with ${flags.join(' ') || 'no --host'}`, async (t) => {
       assert.equal((await eventsOfStart(t, flags)).includes('plain_http'), isWarned)
     })
   }
 
-  it('does not warn of plain HTTP over TLS', { skip: noOpenSsl }, async (t) => {
+  it('does not warn about plain HTTP with TLS', { skip: noOpenSsl }, async (t) => {
     const { certPath, keyPath } = await makeCertificate(t)
     const events = await eventsOfStart(t, ['--tls-cert', certPath, '--tls-key', keyPath])
     assert.ok(!events.includes('plain_http'))
   })
 })
 
-/** What the executable logs until it serves, and when it is stopped then. */
+/** The log of the executable until it serves, and of the stop that follows. */
 async function eventsOfStart(t: TestContext, flags: readonly string[]): Promise<string[]> {
   const data = await temporaryFolder(t)
   const args = ['--port', '0', '--data', data, ...flags]

@@ -20,14 +20,14 @@ describe('plain HTTP', () => {
     'fe80::1': true,
   }
   for (const [address, isWarned] of Object.entries(isWarnedOf)) {
-    it(`on ${address} is ${isWarned ? '' : 'not '}warned of`, () => {
+    it(`on ${address} causes ${isWarned ? 'a' : 'no'} warning`, () => {
       const log = createMemoryLog()
       warnOfPlainHttp(address, log)
       assert.deepEqual(log.events, isWarned ? ['plain_http'] : [])
     })
   }
 
-  it('is warned of with what to do', () => {
+  it('causes a warning with advice', () => {
     const log = createMemoryLog()
     warnOfPlainHttp('::', log)
     const { level, address, reason, remedy } = JSON.parse(log.lines[0] ?? '')

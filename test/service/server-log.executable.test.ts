@@ -22,18 +22,18 @@ interface Line {
   readonly reason?: string
 }
 
-/** As long as a path may nearly be, so that a few hundred lines are more than the log holds back. */
+/** Nearly the longest path, so that a few hundred lines exceed what the log buffers. */
 const LONG_PATH = `/${'x'.repeat(8_000)}`
-/** What a pipe of Linux takes (64 KiB), what waits, and half as much again. */
+/** More than a Linux pipe (64 KiB) and the buffer of the log hold together. */
 const MANY = Math.ceil((LOG_BYTES_WAITING_MAX * 1.5) / LONG_PATH.length)
 const CLIENTS = 4
-/** Where a file is full, by a limit of the test. */
+/** The size limit that the test sets for a file. */
 const FULL_BYTES = 4096
 
 /**
  * Starts the executable by a command line of bash, with a line in its log for each request.
  *
- * @param script What stands in the place of `"$0" "$@"` by itself.
+ * @param script Runs `"$0" "$@"`, the executable with its arguments.
  */
 async function startBehind(t: TestContext, script: string, ...flags: string[]) {
   const port = await freePort()
@@ -86,7 +86,7 @@ function linesOf(text: string): Line[] {
 }
 
 describe('the log of a server', () => {
-  it('holds no request up while nobody reads it, and tells what it lost to a reader that comes back', async (t) => {
+  it('delays no request while nobody reads it, and reports lost lines to a reader that returns', async (t) => {
     const { child, exited, ask, askMany } = await startBehind(t, 'exec "$0" "$@"')
     await askMany()
     let text = ''
@@ -112,7 +112,7 @@ describe('the log of a server', () => {
     assert.equal(lines.at(-1)?.event, 'stopped')
   })
 
-  it('that nobody ever reads holds the end up for a second at most', async (t) => {
+  it('that nobody ever reads delays the exit by a second at most', async (t) => {
     const pipe = join(await temporaryFolder(t), 'pipe')
     execFileSync('mkfifo', [pipe])
     const reader = await open(pipe, 'r+')
@@ -133,7 +133,7 @@ describe('the log of a server', () => {
     await stop()
   })
 
-  it('goes to a file in order, to the last line', async (t) => {
+  it('goes to a file in order, up to the last line', async (t) => {
     const file = join(await temporaryFolder(t), 'log')
     const { askMany, stop } = await startBehind(t, `exec "$0" "$@" 2>> ${file}`)
     await askMany()
@@ -145,13 +145,13 @@ describe('the log of a server', () => {
     assert.equal(lines.at(-1)?.event, 'stopped')
   })
 
-  it('tells how many lines a full disk has kept out of its file, when there is room', async (t) => {
+  it('reports how many lines a full disk has lost, once there is room', async (t) => {
     const file = join(await temporaryFolder(t), 'log')
     const script = `ulimit -f ${FULL_BYTES / 1024}; exec "$0" "$@" 2>> ${file}`
     const { ask, stop } = await startBehind(t, script)
     for (let i = 0; i < 3; i += 1) assert.equal(await ask(LONG_PATH, `r${i}`), 403)
     await eventually('it tells', async () => {
-      // What was on its way may have filled it again.
+      // A write in progress may have filled it again.
       if ((await stat(file)).size === FULL_BYTES) await writeFile(file, '')
       assert.equal(await ask('/healthz', 'last'), 200)
       return /"event":"log_lines_dropped","count":[3-9]\b/.test(await readFile(file, 'utf8'))
@@ -165,7 +165,7 @@ describe('the log of a server', () => {
     const file = join(await temporaryFolder(t), 'log')
     const first = await startExecutable(t, ['--data', folder])
     const { port } = new URL(first.url)
-    // The address is taken: what the start has logged before stands before the error.
+    // The address is taken: the log of the start comes before the error.
     const other = await usedFolder(t)
     const script = `ulimit -n 60; exec "$0" "$@" 2>> ${file}`
     const args = ['--host', '127.0.0.1', '--port', port, '--data', other]
@@ -176,7 +176,7 @@ describe('the log of a server', () => {
     assert.match(error ?? '', /^connbook: Cannot listen on 127\.0\.0\.1:/)
   })
 
-  it('is complete when an error that nobody caught ends the process, be it a file or a pipe', async (t) => {
+  it('is complete when an uncaught error ends the process, in a file and in a pipe', async (t) => {
     const source = new URL('../../src/service/server-log.ts', import.meta.url)
     const program = `
       import { openServerLog } from '${source}'
@@ -199,7 +199,7 @@ describe('the log of a server', () => {
     assert.deepEqual(await once(spawn('/bin/bash', args, { stdio: 'ignore' }), 'exit'), [0, null])
     const text = await readFile(file, 'utf8')
     const counts = Array.from(text.matchAll(/^\{"time".*"count":(\d)\}$/gm), ([, count]) => Number(count))
-    // In a file, one that was on its way may stand last.
+    // In a file, a line whose write was in progress may come last.
     assert.deepEqual(counts.slice(0, 3).toSorted(), [0, 1, 2])
     assert.deepEqual(counts.slice(3), [0, 1, 2])
   })
@@ -221,7 +221,7 @@ describe('the log of a server', () => {
     }
   })
 
-  it('has at --log-level what is asked for', async (t) => {
+  it('has the levels that --log-level selects', async (t) => {
     const eventsAt = async (level: string) => {
       const file = join(await temporaryFolder(t), 'log')
       const { url, stop } = await startBehind(t, `exec "$0" "$@" 2>> ${file}`, '--log-level', level)

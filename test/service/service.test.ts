@@ -16,7 +16,7 @@ import { admin, firstStartEnvironment, start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('a start that takes long', () => {
-  it('is told in the log, is alive, not ready, and refuses the rest until all is read', async (t) => {
+  it('is logged, and answers as alive but not ready, and refuses the rest until all is read', async (t) => {
     const folder = await temporaryFolder(t)
     await (await start(t, { folder })).stop()
     const files = createFailingFiles()
@@ -70,7 +70,7 @@ describe('a start that takes long', () => {
     assert.ok(!log.events.includes('reading'))
   })
 
-  it('that fails lets its address go', async (t) => {
+  it('that fails releases its address', async (t) => {
     const folder = await temporaryFolder(t)
     await (await start(t, { folder })).stop()
     await writeFile(join(folder, 'journal.jsonl'), 'no journal\n')
@@ -88,7 +88,7 @@ describe('a start that takes long', () => {
 })
 
 describe('a start that fails', () => {
-  it('gives the folder back, so that the next one works', async (t) => {
+  it('releases the folder, so that the next one works', async (t) => {
     const folder = await temporaryFolder(t)
     const path = join(folder, 'no-socket')
     await writeFile(path, '')
@@ -100,7 +100,7 @@ describe('a start that fails', () => {
 })
 
 describe('a service that stops', () => {
-  it('gives the folder back also when something cannot be put away, and says what', async (t) => {
+  it('releases the folder also when something cannot be closed, and reports what', async (t) => {
     const folder = await temporaryFolder(t)
     const { options } = parseCommandLine(
       ['--host', '127.0.0.1', '--port', '0', '--data', folder],

@@ -43,7 +43,7 @@ describe('SIGHUP without a certificate', () => {
     assert.equal(await stopped, 0)
   })
 
-  it('from a terminal that is still there ends nothing; the end of the terminal does', {
+  it('from an open terminal ends nothing; closing the terminal stops the server', {
     skip: !hasTerminals,
   }, async (t) => {
     const data = await temporaryFolder(t)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { listenToSignals, onInterruption } from '../../src/service/signals.ts'
 
-/** Has signals come when the test says so, without a listener on the process. */
+/** Lets the test send signals, without a listener on the process. */
 function holdSignals(t: TestContext) {
   const listeners = new Map<string, (signal: string) => void>()
   t.mock.method(process, 'on', (name: string, listener: (signal: string) => void) => {
@@ -17,7 +17,7 @@ function holdSignals(t: TestContext) {
 
 describe('listenToSignals', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`takes ${signal} for a request to stop, and the first such signal counts`, async (t) => {
+    it(`treats ${signal} as a request to stop, and only the first such signal counts`, async (t) => {
       const { send } = holdSignals(t)
       const { stop } = listenToSignals()
       send(signal)
@@ -26,7 +26,7 @@ describe('listenToSignals', () => {
     })
   }
 
-  it('reloads at each SIGHUP, and at once for those that came before', (t) => {
+  it('reloads at each SIGHUP, and at once for earlier ones', (t) => {
     const { send } = holdSignals(t)
     const { onReload } = listenToSignals()
     let reloads = 0
@@ -44,7 +44,7 @@ describe('listenToSignals', () => {
     listenToSignals().onReload(() => assert.fail('nobody asked for it'))
   })
 
-  it('lets a limit on file sizes end nothing', (t) => {
+  it('ignores SIGXFSZ, the signal of a file size limit', (t) => {
     const { send } = holdSignals(t)
     listenToSignals()
     send('SIGXFSZ')
@@ -52,12 +52,12 @@ describe('listenToSignals', () => {
 })
 
 describe('onInterruption', () => {
-  it('acts at SIGINT and SIGTERM until that is ended', () => {
+  it('acts on SIGINT and SIGTERM until it is removed', () => {
     const signals = ['SIGINT', 'SIGTERM'] as const
     const before = signals.map((signal) => process.listeners(signal))
     const seen: string[] = []
     const end = onInterruption((signal) => seen.push(signal))
-    // Not by process.emit: the test runner listens, too.
+    // Not by process.emit: the test runner listens too.
     for (const [i, signal] of signals.entries()) {
       const added = process.listeners(signal).filter((listener) => !before[i]?.includes(listener))
       for (const listener of added) listener(signal)

@@ -16,16 +16,16 @@ async function listenAt(t: TestContext, path: string) {
 }
 
 describe('clearSocketPath', () => {
-  it('finds no obstacle where there is nothing', async (t) => {
+  it('accepts a path where there is nothing', async (t) => {
     const folder = await temporaryFolder(t)
     for (const path of [join(folder, 'a'), join(folder, 'none', 'a')])
       assert.equal(await clearSocketPath(path), undefined)
   })
 
-  it('removes a socket on which nobody listens any more', async (t) => {
+  it('removes a stale socket', async (t) => {
     const folder = await temporaryFolder(t)
     const server = await listenAt(t, join(folder, 'a'))
-    // Under another name it outlives its server, as that of a killed process does.
+    // Under another name the socket file outlives its server, like that of a killed process.
     await rename(join(folder, 'a'), join(folder, 'b'))
     await new Promise((resolve) => server.close(resolve))
     assert.ok((await lstat(join(folder, 'b'))).isSocket())
@@ -33,14 +33,14 @@ describe('clearSocketPath', () => {
     await assert.rejects(lstat(join(folder, 'b')), { code: 'ENOENT' })
   })
 
-  it('leaves a socket alone on which somebody listens', async (t) => {
+  it('keeps a socket on which a process listens', async (t) => {
     const path = join(await temporaryFolder(t), 'a')
     await listenAt(t, path)
     assert.match((await clearSocketPath(path)) ?? '', /^another process listens there/)
     assert.ok((await lstat(path)).isSocket())
   })
 
-  it('leaves alone what is no socket, also where a link leads to one', async (t) => {
+  it('keeps a file that is not a socket, also a link to a socket', async (t) => {
     const folder = await temporaryFolder(t)
     await listenAt(t, join(folder, 'socket'))
     const make = {
@@ -56,7 +56,7 @@ describe('clearSocketPath', () => {
     }
   })
 
-  it('takes a path of 107 bytes, and none of 108', async () => {
+  it('accepts a path of 107 bytes, but not of 108', async () => {
     assert.equal(await clearSocketPath(`/${'x'.repeat(106)}`), undefined)
     assert.match((await clearSocketPath(`/${'x'.repeat(107)}`)) ?? '', /^its path has 108 bytes/)
     assert.match((await clearSocketPath(`/${'ä'.repeat(54)}`)) ?? '', /^its path has 109 bytes/)

@@ -24,7 +24,7 @@ import { asPlainAccount, giveToPlainAccount, plainAccount } from '../support/pla
 const isRoot = process.getuid?.() === 0
 const pathsOf = ({ certPath, keyPath }: TestCertificate): TlsPaths => ({ cert: certPath, key: keyPath })
 
-/** Runs the executable, which must refuse, and gives its exit code and what it says behind its name. */
+/** Runs the executable, which must refuse; returns its exit code and its message after its name. */
 async function refusal({ cert, key }: TlsPaths, through: readonly string[] = []) {
   const data = join(dirname(key), 'data')
   const args = ['--port', '0', '--tls-cert', cert, '--tls-key', key, '--data', data]
@@ -35,7 +35,7 @@ async function refusal({ cert, key }: TlsPaths, through: readonly string[] = [])
   return { code, message: stderr.slice('connbook: '.length, -1) }
 }
 
-/** Changes one of the files, and tells what is said of it behind its path. */
+/** A change of one of the files, and the message after its path. */
 type Spoil = (made: TestCertificate, t: TestContext) => unknown
 
 const spoilBoth: Record<string, readonly [spoil: (path: string) => unknown, said: string]> = {
@@ -139,13 +139,13 @@ describe('certificate and key', { skip: noOpenSsl }, () => {
   })
 
   for (const newKey of [['rsa:2048'], ['ed25519'], ['ec', '-pkeyopt', 'ec_paramgen_curve:secp384r1']]) {
-    it(`may be made with ${newKey.join(' ')}`, async (t) => {
+    it(`may be created with ${newKey.join(' ')}`, async (t) => {
       const made = await makeCertificate(t, { newKey })
       assert.equal(readTlsFiles(pathsOf(made)).certificate.fingerprint256, made.fingerprint)
     })
   }
 
-  it('may be EC in the older form, behind its parameters', async (t) => {
+  it('may be EC in the older form, after its parameters', async (t) => {
     const made = await makeCertificate(t)
     const [older, parameters] = [`${made.keyPath}.older`, 'BggqhkjOPQMBBw==']
     openSsl(['ec', '-in', made.keyPath, '-out', older])
@@ -164,7 +164,7 @@ describe('certificate and key', { skip: noOpenSsl }, () => {
         const made = await makeCertificate(t)
         await spoil(made[which])
         const message = `Cannot use ${flag} "${made[which]}": ${said}`
-        // A new pipe has the mode that the umask leaves, as a file has.
+        // A new pipe has the mode that the umask leaves, like a file.
         assert.throws(() => readTlsFiles(pathsOf(made)), { message, code: 'invalid_usage' })
       })
     }
@@ -189,7 +189,7 @@ describe('certificate and key', { skip: noOpenSsl }, () => {
     })
   }
 
-  it('that cannot be used are exit 2 with one line, before there is a data folder', async (t) => {
+  it('that cannot be used end in exit code 2 with one line, before a data folder is created', async (t) => {
     const made = await makeCertificate(t)
     await writeFile(made.keyPath, (await makeCertificate(t)).key)
     assert.deepEqual(await refusal(pathsOf(made)), {
@@ -198,7 +198,7 @@ describe('certificate and key', { skip: noOpenSsl }, () => {
     })
   })
 
-  it('that may not be read are exit 2 with one line', async (t) => {
+  it('that may not be read end in exit code 2 with one line', async (t) => {
     const made = await makeCertificate(t)
     await giveToPlainAccount(dirname(made.keyPath))
     await chmod(made.certPath, 0)
@@ -213,7 +213,7 @@ describe('certificate and key', { skip: noOpenSsl }, () => {
 
 describe('the key', { skip: noOpenSsl || (process.platform === 'win32' && 'Windows has no modes') }, () => {
   for (const mode of [0o600, 0o400, 0o700]) {
-    it(`is taken with mode ${mode.toString(8)}`, async (t) => {
+    it(`is accepted with mode ${mode.toString(8)}`, async (t) => {
       const made = await makeCertificate(t)
       await chmod(made.keyPath, mode)
       assert.equal(readTlsFiles(pathsOf(made)).key, made.key)
@@ -221,7 +221,7 @@ describe('the key', { skip: noOpenSsl || (process.platform === 'win32' && 'Windo
   }
 
   for (const mode of [0o604, 0o602, 0o601, 0o644, 0o660, 0o620, 0o610, 0o650, 0o666]) {
-    it(`is refused with mode ${mode.toString(8)}, and the command mends it`, async (t) => {
+    it(`is refused with mode ${mode.toString(8)}, and the advised command mends it`, async (t) => {
       const made = await makeCertificate(t)
       await chmod(made.keyPath, mode)
       const command = assertExposed(made, `owner ${process.getuid?.()}, mode 0${mode.toString(8)}`)
@@ -231,7 +231,7 @@ describe('the key', { skip: noOpenSsl || (process.platform === 'win32' && 'Windo
     })
   }
 
-  it('is judged by what a link leads to', async (t) => {
+  it('is judged by the target of a link', async (t) => {
     const made = await makeCertificate(t)
     const key = join(dirname(made.keyPath), 'privkey.pem')
     await symlink('key.pem', key)
@@ -241,7 +241,7 @@ describe('the key', { skip: noOpenSsl || (process.platform === 'win32' && 'Windo
     assert.equal(assertExposed(linked, `owner ${process.getuid?.()}, mode 0644`), `run: chmod 600 '${key}'`)
   })
 
-  it('open to others is exit 1 with one line, before there is a data folder', async (t) => {
+  it('open to others ends in exit code 1 with one line, before a data folder is created', async (t) => {
     const made = await makeCertificate(t)
     await chmod(made.keyPath, 0o644)
     assert.deepEqual(await refusal(pathsOf(made)), {
@@ -254,7 +254,7 @@ describe('the key', { skip: noOpenSsl || (process.platform === 'win32' && 'Windo
     const group = plainAccount ?? 0
 
     for (const mode of [0o640, 0o440]) {
-      it(`is taken with mode ${mode.toString(8)} when it is root's`, async (t) => {
+      it(`is accepted with mode ${mode.toString(8)} if it belongs to root`, async (t) => {
         const made = await makeCertificate(t)
         await chown(made.keyPath, 0, group)
         await chmod(made.keyPath, mode)
@@ -262,14 +262,14 @@ describe('the key', { skip: noOpenSsl || (process.platform === 'win32' && 'Windo
       })
     }
 
-    it('is refused with mode 640 when it is not', async (t) => {
+    it('is refused with mode 640 if it does not belong to root', async (t) => {
       const made = await makeCertificate(t)
       await chown(made.keyPath, group, 0)
       await chmod(made.keyPath, 0o640)
       assert.equal(assertExposed(made, `owner ${group}, mode 0640`), `run: chmod 600 '${made.keyPath}'`)
     })
 
-    it('is not closed to the account that needs it', async (t) => {
+    it('stays readable for the account that needs it after the advised command', async (t) => {
       const made = await makeCertificate(t)
       await giveToPlainAccount(dirname(made.keyPath))
       for (const owner of [0, 1]) {
@@ -281,7 +281,7 @@ describe('the key', { skip: noOpenSsl || (process.platform === 'win32' && 'Windo
           message: `Cannot use --tls-key "${made.keyPath}": others can get at it (owner ${owner}, mode 0644); run as root: ${command}`,
         })
         execFileSync('/bin/sh', ['-c', command])
-        // Now only the address is in the way.
+        // The key is accepted now; the missing certificate is refused next.
         const { message } = await refusal(
           { cert: join(dirname(made.keyPath), 'none'), key: made.keyPath },
           asPlainAccount,
@@ -298,7 +298,7 @@ describe('the key', { skip: noOpenSsl || (process.platform === 'win32' && 'Windo
   })
 })
 
-/** The key is refused because others can get at it; gives the advice. */
+/** Asserts that the key is refused because others can read it; returns the advice. */
 function assertExposed(made: TestCertificate, owner: string): string {
   try {
     readTlsFiles(pathsOf(made))

@@ -19,7 +19,7 @@ async function startWith(t: TestContext, { certPath, keyPath }: TestCertificate)
 }
 
 describe('SIGHUP', { skip: noOpenSsl }, () => {
-  it('puts a new certificate in force, and a request in flight is answered on its connection', async (t) => {
+  it('activates a new certificate, and a request in flight is answered on its connection', async (t) => {
     const [old, next] = [await makeCertificate(t), await makeCertificate(t)]
     const server = await startWith(t, old)
     const socket = await connectTls(t, server.url)
@@ -42,7 +42,7 @@ describe('SIGHUP', { skip: noOpenSsl }, () => {
     assert.equal(await server.stop(), 0)
   })
 
-  it('changes nothing while the new pair is not whole, and says why', async (t) => {
+  it('changes nothing while the new pair is incomplete, and logs why', async (t) => {
     const [old, next] = [await makeCertificate(t), await makeCertificate(t)]
     const server = await startWith(t, old)
     const isRefused = async (reason: RegExp) => {
@@ -72,7 +72,7 @@ describe('SIGHUP', { skip: noOpenSsl }, () => {
     assert.equal(await server.stop(), 0)
   })
 
-  it('tells of a certificate that ends soon, as the start does', async (t) => {
+  it('warns about a certificate that expires soon, as the start does', async (t) => {
     const [soon, later] = [await makeCertificate(t, { days: 5 }), await makeCertificate(t)]
     const server = await startWith(t, soon)
     const warnings = () => logOf(server).filter(({ event }) => event.startsWith('certificate_'))
@@ -87,7 +87,7 @@ describe('SIGHUP', { skip: noOpenSsl }, () => {
     assert.equal(warnings().length, 2)
   })
 
-  it('during the start is obeyed behind it', async (t) => {
+  it('during the start is obeyed after it', async (t) => {
     const { certPath, keyPath } = await makeCertificate(t)
     const flags = ['--tls-cert', certPath, '--tls-key', keyPath]
     assert.deepEqual(await eventsAfterEarlyHangUp(t, flags), ['listening', 'first_start', 'tls_reloaded'])
@@ -96,7 +96,7 @@ describe('SIGHUP', { skip: noOpenSsl }, () => {
 
 const noFaketime = missing('faketime')
 
-it('serves with a certificate that has expired, and says so', {
+it('serves with an expired certificate, and logs that', {
   skip: noOpenSsl || noFaketime,
 }, async (t) => {
   const server = await startWith(

@@ -8,7 +8,7 @@ import { reloadTls } from '../../src/service/tls-reload.ts'
 import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
-/** A certificate in its files, and a service that may refuse to use it. */
+/** A certificate in files, and a service that may refuse it. */
 async function setUp(
   t: TestContext,
   { days = 30, refuse = () => {} }: { days?: number; refuse?: () => void } = {},
@@ -32,7 +32,7 @@ async function setUp(
 }
 
 describe('reloadTls', { skip: noOpenSsl }, () => {
-  it('puts in force what the files hold, and tells of it', async (t) => {
+  it('activates the content of the files, and logs that', async (t) => {
     const { certPath, keyPath, used, log, reload } = await setUp(t)
     reload()
     const [cert, key] = [await readFile(certPath, 'utf8'), await readFile(keyPath, 'utf8')]
@@ -42,13 +42,13 @@ describe('reloadTls', { skip: noOpenSsl }, () => {
     assert.deepEqual(log.events, ['tls_reloaded'])
   })
 
-  it('warns of a certificate that ends soon', async (t) => {
+  it('warns about a certificate that expires soon', async (t) => {
     const { log, reload } = await setUp(t, { days: 5 })
     reload()
     assert.deepEqual(log.events, ['tls_reloaded', 'certificate_expires'])
   })
 
-  it('changes nothing and says why when a file cannot be used', async (t) => {
+  it('changes nothing and logs why when a file cannot be used', async (t) => {
     const { certPath, used, log, reload } = await setUp(t)
     await writeFile(certPath, 'no PEM')
     reload()
@@ -58,7 +58,7 @@ describe('reloadTls', { skip: noOpenSsl }, () => {
     assert.match(reason, /^Cannot use --tls-cert ".+"/)
   })
 
-  it('outlives an error that nobody foresaw', async (t) => {
+  it('survives an unexpected error', async (t) => {
     const refuse = () => {
       throw new Error('made by the test')
     }
