@@ -5,7 +5,7 @@ import { align, alignColumns, wrap } from '../../src/command-line/columns.ts'
 import { plainLook } from '../support/plain-look.ts'
 
 describe('columns', () => {
-  it('are as wide as their widest cell, with no space at the end of a line', () => {
+  it('are as wide as their widest cell, with no trailing space', () => {
     const rows = [
       ['admin', 'read and write'],
       ['a-much-longer-name', ''],
@@ -17,7 +17,7 @@ describe('columns', () => {
     ])
   })
 
-  it('reckon with characters that take two cells of a terminal, or none', () => {
+  it('account for characters that are two terminal cells wide, or none', () => {
     assert.deepEqual(
       align([
         ['東京', 'x'],
@@ -28,14 +28,14 @@ describe('columns', () => {
     )
   })
 
-  it('wrap between words, and leave a word that is too long whole', () => {
+  it('wrap between words, and never split a word that is too long', () => {
     assert.deepEqual(wrap('one two three', 7), ['one two', 'three'])
     assert.deepEqual(wrap('one two', 6), ['one', 'two'])
     assert.deepEqual(wrap('a incomprehensible b', 5), ['a', 'incomprehensible', 'b'])
     assert.deepEqual(wrap('', 5), [''])
   })
 
-  it('have a heading in bold where the look says so, and nothing else in bold', () => {
+  it('have a bold heading when the look says so, and nothing else bold', () => {
     const look = { isTerminal: true, isBold: true }
     assert.deepEqual(alignColumns(['A', 'B'], [['a', 'b']], look), ['\u001b[1mA  B\u001b[22m', 'a  b'])
   })

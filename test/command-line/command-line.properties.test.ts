@@ -19,15 +19,15 @@ import {
 interface Row {
   readonly flag: string
   readonly variable: string
-  /** Whether the flag belongs to a command only, where no variable stands for it. */
+  /** Whether the flag belongs to one command only; such a flag has no variable. */
   readonly isOfCommand?: boolean
-  /** Whether a flag may come without a value. */
+  /** Whether the flag may be given without a value. */
   readonly isSwitch?: boolean
-  /** The value when nothing is given. */
+  /** The default value. */
   readonly fallback: unknown
-  /** Texts, good ones and others. */
+  /** Texts, valid and invalid. */
   readonly texts: fc.Arbitrary<string>
-  /** What a text means; undefined when it means nothing. */
+  /** The value of a text; undefined when the text is invalid. */
   meaningOf(text: string): unknown
 }
 
@@ -96,7 +96,7 @@ function choiceOf(...choices: string[]): Pick<Row, 'texts' | 'meaningOf'> {
   }
 }
 
-/** An address, or one with the number of bits that count. */
+/** An address, or a network with its prefix length. */
 const networkText = fc.oneof(
   {
     weight: 4,
@@ -296,7 +296,7 @@ const defaults = Object.fromEntries(names.map((name) => [name, rows[name].fallba
 
 type Flags = readonly (keyof Options)[]
 const serverFlags: Flags = names.filter((name) => !rows[name].isOfCommand)
-/** As if one command took all of those. */
+/** As if one command took all flags of commands. */
 const addFlags: Flags = ['data', ...names.filter((name) => rows[name].isOfCommand)]
 const flagsFor = (name: keyof Options) => (rows[name].isOfCommand ? addFlags : serverFlags)
 
@@ -309,13 +309,13 @@ function parse(
   try {
     return parseCommandLine(args, environment, flags)
   } catch (error) {
-    // Anything else would be told as a fault of the program.
+    // Any other error would be reported as a fault of the program.
     if (error instanceof UsageError) return undefined
     throw error
   }
 }
 
-/** A pair of files is only taken whole. */
+/** Certificate and key are accepted only together. */
 const partner: Partial<Record<keyof Options, [flag: string, file: string]>> = {
   tlsCert: ['--tls-key', 'key.pem'],
   tlsKey: ['--tls-cert', 'cert.pem'],
@@ -326,7 +326,7 @@ describe('an option', () => {
     .constantFrom(...names)
     .chain((name) => fc.tuple(fc.constant(name), rows[name].texts, rows[name].texts))
 
-  it('means the same as a flag, with = too, and as a variable, or is refused as each', (t) => {
+  it('means the same as a flag, as a flag with = and as a variable, or is refused in every form', (t) => {
     holdFor(t, given, ([name, text]) => {
       const { flag, variable, fallback, isSwitch, isOfCommand, meaningOf } = rows[name]
       const others = partner[name] ?? []
@@ -338,7 +338,7 @@ describe('an option', () => {
       }
       const expected = meaning === undefined ? undefined : { ...defaults, [name]: meaning }
       assert.deepEqual(without(parse([`${flag}=${text}`, ...others], {}, flags)), expected)
-      // What looks like a flag is taken for one, and a switch takes no value.
+      // A value that looks like a flag is read as one, and a switch takes no value.
       if (!isSwitch && !text.startsWith('--'))
         assert.deepEqual(without(parse([flag, text, ...others], {}, flags)), expected)
       if (isSwitch) assert.deepEqual(parse([flag, text], {}, flags)?.options, { ...defaults, [name]: true })
@@ -356,7 +356,7 @@ describe('an option', () => {
     })
   })
 
-  it('beats the environment, whatever that says, and is given once at most, but for networks, which add up', (t) => {
+  it('overrides any environment variable and can be given only once, except for networks, which add up', (t) => {
     holdFor(t, given, ([name, text, other]) => {
       const { flag, variable, meaningOf } = rows[name]
       const others = partner[name] ?? []
@@ -374,7 +374,7 @@ describe('an option', () => {
   })
 })
 
-/** What a command line gives, option by option, and its words; undefined when it is to be refused. */
+/** The expected options and words of a command line; undefined when it must be refused. */
 function expectedLine(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -490,7 +490,7 @@ describe('a command line', () => {
     { maxKeys: 2, noNullPrototype: true },
   )
 
-  it('is read as the table of options says, or refused as wrong usage, for any arguments', (t) => {
+  it('is parsed as the table of options says, or refused as wrong usage, for any arguments', (t) => {
     holdFor(t, fc.tuple(lines, environment), ([[args, known], variables]) => {
       assert.deepEqual(parse(args, variables, known), expectedLine(args, variables, known))
     })

@@ -16,7 +16,7 @@ import type { Options } from '../../src/command-line/options.ts'
 import { UsageError } from '../../src/errors.ts'
 import { plainLook } from '../support/plain-look.ts'
 
-/** What was run last. */
+/** The last command run. */
 interface Run {
   readonly name: string
   readonly input: CommandInput<keyof Options>
@@ -48,7 +48,7 @@ const commands = [
 
 const environment = { CONNBOOK_DATA: '/from/environment' }
 
-/** Runs a command line, the first word of which names the family. */
+/** Runs a command line whose first word names the family. */
 async function run(word: string, ...args: string[]): Promise<Run> {
   lastRun = undefined
   await runCommand(getFamily(commands, word), args, {
@@ -68,13 +68,13 @@ const refusal = (message: string) => (error: unknown) => {
 }
 
 describe('running a command', () => {
-  it('gives it its options, the flags as they were given, and its operands', async () => {
+  it('passes its options, the flags as given, and its operands', async () => {
     const { name, input } = await run('check', '--data=/d', 'file')
     assert.deepEqual([name, input.operands, input.options.data], ['check', ['file'], '/d'])
     assert.deepEqual([...input.given], [['--data', '/d']])
   })
 
-  it('finds the command of a family by its second word, which is no operand, behind flags too', async () => {
+  it('finds the command of a family by its second word, also after flags, and does not pass this word as an operand', async () => {
     for (const args of [
       ['add', '--read-only', 'eve'],
       ['--read-only', 'add', 'eve'],
@@ -110,7 +110,7 @@ describe('running a command', () => {
     'no second word': [['user'], 'Unknown command "user"; it takes add, list'],
     'an unknown second word': [['user', 'rename'], 'Unknown command "user rename"; it takes add, list'],
     'a second word with a slip': [['user', 'lits'], 'Unknown command "user lits"; did you mean user list?'],
-    'a word behind serve': [['serve', 'now'], 'Unknown command "now"; see connbook help'],
+    'a word after serve': [['serve', 'now'], 'Unknown command "now"; see connbook help'],
   }
   for (const [what, [[word = '', ...args], message]] of Object.entries(refused)) {
     it(`refuses ${what}`, async () => {
@@ -119,7 +119,7 @@ describe('running a command', () => {
     })
   }
 
-  it('refuses to go without a flag that must be given, and tells every way to write it', async () => {
+  it('refuses to run without a required flag, and lists every way to write it', async () => {
     await assert.rejects(run('import', 'file'), (error: Error) => {
       assert.match(
         error.message,
@@ -132,7 +132,7 @@ describe('running a command', () => {
 })
 
 describe('a family of commands', () => {
-  it('has those that begin with a word, in the order of the table', () => {
+  it('contains the commands that begin with its word, in the order of the table', () => {
     const family = getFamily(commands, 'user')
     assert.deepEqual(
       family.map(({ name }) => name),
@@ -142,14 +142,14 @@ describe('a family of commands', () => {
     assert.deepEqual(verbsOf(getFamily(commands, 'check')), [])
   })
 
-  it('is refused under another name, with the nearest', () => {
+  it('is refused under an unknown name, and the nearest is suggested', () => {
     const unknown = 'Unknown command "zzz"; see connbook help'
     assert.throws(() => getFamily(commands, 'zzz'), refusal(unknown))
     assert.throws(() => getFamily(commands, 'chekc'), refusal('Unknown command "chekc"; did you mean check?'))
     assert.throws(() => getFamily(commands, 'use'), /did you mean user\?/)
   })
 
-  it('tells the second word of a name, where there is one', () => {
+  it('gives the second word of a name, if there is one', () => {
     assert.deepEqual(commands.map(verbOf), [
       undefined,
       'add',

@@ -29,7 +29,7 @@ function complaint(action: () => unknown): string {
 
 describe('help', () => {
   for (const [name, text] of Object.entries(pages)) {
-    it(`${name}: fits 80 columns, has no space at the end of a line, and ends with a newline`, () => {
+    it(`${name}: fits 80 columns, has no trailing space, and ends with a newline`, () => {
       for (const line of text.split('\n')) {
         assert.ok(line.length <= 80, line)
         assert.equal(line, line.trimEnd())
@@ -50,7 +50,7 @@ describe('help', () => {
   })
 
   for (const command of commands) {
-    it(`${command.name}: examples first, then what it does, then each of its flags and no other`, () => {
+    it(`${command.name}: shows examples, then what the command does, then exactly its flags`, () => {
       const text = pages[command.name] ?? ''
       const flags = describeFlags(command.flags)
       assert.equal(flags.length, command.flags.length)
@@ -73,7 +73,7 @@ describe('help', () => {
     })
   }
 
-  it('has every flag of the table somewhere', () => {
+  it('mentions every flag of the table', () => {
     const shown = new Set(commands.flatMap(({ flags }) => flags))
     assert.deepEqual(
       optionNames.filter((name) => !shown.has(name)),
@@ -81,18 +81,18 @@ describe('help', () => {
     )
   })
 
-  it('tells of --port its variables in their order and its default', () => {
+  it('lists the variables of --port in their order, and its default', () => {
     assert.match(
       help('serve'),
       /^ {2}--port PORT +port to listen on; 0 takes a free one\n +CONNBOOK_PORT, then PORT; default: 8080$/m,
     )
   })
 
-  it('tells of --read-only no variable', () => {
+  it('lists no variable for --read-only', () => {
     assert.match(help('user', 'add'), /^ {2}--read-only +the account can read, and change no record$/m)
   })
 
-  it('is found whatever stands around the words', () => {
+  it('is printed for "help" in any position', () => {
     const pageOf = (name: string) => pages[name] ?? assert.fail(name)
     assert.equal(help('user', 'add', 'eve', '--help'), pageOf('user add'))
     assert.equal(help('user', '--data', 'x', 'add', '--help'), pageOf('user add'))
@@ -103,7 +103,7 @@ describe('help', () => {
     assert.equal(help('--access-log', '--help'), pageOf('serve'))
   })
 
-  it('names the nearest command for one that there is not', () => {
+  it('suggests the nearest command for an unknown one', () => {
     assert.equal(
       complaint(() => help('bakcup')),
       'Unknown command "bakcup"; did you mean backup?',
@@ -123,7 +123,7 @@ describe('help', () => {
     assert.ok(readme.includes(`$ connbook help user list\n${help('user', 'list')}\`\`\``))
   })
 
-  it('in bold has the same words', () => {
+  it('has the same words with bold headings as without', () => {
     for (const { name } of commands) {
       const bold = helpFor(commands, name.split(' '), { isTerminal: true, isBold: true })
       assert.ok(bold.includes('\u001b[1m'))

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const BOLD = '\u001b[1m'
 const NOT_BOLD = '\u001b[22m'
 
-/** What a command shows at a terminal, line by line. */
+/** The lines that a command shows at a terminal. */
 async function linesAtTerminal(
   t: Parameters<typeof startAtTerminal>[0],
   args: readonly string[],
@@ -26,7 +26,7 @@ async function linesAtTerminal(
 }
 
 describe('a list at a terminal', { skip: !hasTerminals && 'there is no script command' }, () => {
-  it('of users and of clients is a table, with NO_COLOR a plain one', async (t) => {
+  it('of users and of clients is a table, without bold text when NO_COLOR is set', async (t) => {
     const folder = await temporaryFolder(t)
     const password = await hashPassword('secret')
     let accounts = addAccount(noAccounts, 'user', 'admin', password)

@@ -14,7 +14,7 @@ import { createRandom } from '../support/random.ts'
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz-'
 
-/** Every text that one slip makes of a word: a letter too much, one too few, a wrong one, or two swapped. */
+/** Every text one slip away from a word: a letter added, missing, wrong, or two swapped. */
 function slipsOf(word: string): string[] {
   const places = Array.from(word, (_, i) => i)
   const cut = places.map((i) => word.slice(0, i) + word.slice(i + 1))
@@ -32,7 +32,7 @@ function slipsOf(word: string): string[] {
   )
 }
 
-/** The slips that could not as well be slips of another word, or be that word. */
+/** The slips that are neither another word nor a slip of another word. */
 function ownSlipsOf(word: string, words: readonly string[]): string[] {
   const others = new Set(
     words.filter((other) => other !== word).flatMap((other) => [other, ...slipsOf(other)]),
@@ -76,13 +76,13 @@ describe('editDistance', () => {
     })
   }
 
-  it('is that of the shortest way from text to text, found by trying all', (t) => {
+  it('is the length of the shortest sequence of edits, found by brute force', (t) => {
     const short = fc.string({ unit: fc.constantFrom('a', 'b', '-'), maxLength: 5 })
     holdFor(t, fc.tuple(short, short), ([from, to]) => assert.equal(editDistance(from, to), tried(from, to)))
   })
 })
 
-/** The definition, as it stands: at each end of the two texts, every slip that there can be. */
+/** The recursive definition: tries every possible slip at the ends of the two texts. */
 function tried(from: string, to: string): number {
   if (from === '' || to === '') return from.length + to.length
   const ways = [
@@ -114,7 +114,7 @@ describe('findNearest', () => {
     it(`finds ${word ?? 'nothing'} for "${text}"`, () => assert.equal(findNearest(text, words), word))
   }
 
-  it('completes only what can be completed in one way', () => {
+  it('completes only an unambiguous prefix', () => {
     assert.equal(findNearest('--tls', ['--tls-cert', '--tls-key']), undefined)
     assert.equal(findNearest('--tls-c', ['--tls-cert', '--tls-key']), '--tls-cert')
   })
@@ -124,7 +124,7 @@ describe('one slip', () => {
   const flagOf = (usage: string) => usage.split(' ')[0] ?? usage
 
   for (const { name, flags } of commands.filter(({ flags }) => flags.length > 0)) {
-    it(`in a flag of ${name} is answered with the flag that was meant`, async (t) => {
+    it(`in a flag of ${name} gets the intended flag suggested`, async (t) => {
       const known = describeFlags(flags).map(({ usage }) => flagOf(usage).slice(2))
       const cases = known.flatMap((flag) => ownSlipsOf(flag, known).map((slip) => ({ flag, slip })))
       const tries: Promise<void>[] = []
@@ -139,7 +139,7 @@ describe('one slip', () => {
     })
   }
 
-  it('in the name of a command is answered with that command', async () => {
+  it('in the name of a command gets that command suggested', async () => {
     const families = [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))]
     for (const family of families) {
       for (const slip of ownSlipsOf(family, families)) {
@@ -151,7 +151,7 @@ describe('one slip', () => {
     }
   })
 
-  it('in the second word of a command is answered with both', async () => {
+  it('in the second word of a command gets both words suggested', async () => {
     for (const { name } of commands) {
       const [family = '', verb] = name.split(' ')
       if (verb === undefined) continue
@@ -168,7 +168,7 @@ describe('one slip', () => {
     }
   })
 
-  it('in a value that is one of few is answered with the right one, however it was given', async () => {
+  it('in a value from a fixed set gets the right value suggested, for a flag and for a variable', async () => {
     const parse = (flag: string, environment = {}) =>
       parseCommandLine(flag === '' ? [] : [flag], environment, serverFlags)
     const complaints: readonly (readonly [string, () => unknown])[] = [

@@ -9,7 +9,7 @@ interface Row {
   readonly flag: string
   readonly variable: string
   readonly fallback: unknown
-  /** A text, and what it means. */
+  /** Each text with the value that it stands for. */
   readonly values: Record<string, unknown>
   readonly badValues: readonly string[]
 }
@@ -214,7 +214,7 @@ for (const [name, { flag, variable, fallback, values, badValues }] of entries) {
     }
 
     for (const text of badValues) {
-      it(`refuses "${text}" and says who said so`, () => {
+      it(`refuses "${text}" and names where it came from`, () => {
         assert.ok(
           complaint(() => parse([`${flag}=${text}`])).startsWith(`Cannot use ${flag} "${text}": it must be `),
         )
@@ -225,14 +225,14 @@ for (const [name, { flag, variable, fallback, values, badValues }] of entries) {
       })
     }
 
-    it('beats the environment, which is not even looked at', () => {
+    it('overrides the environment variable, which is not even parsed', () => {
       const [text] = Object.keys(values)
       if (text === undefined) return
       assert.deepEqual(parse([`${flag}=${text}`], { [variable]: 'bad value' })[name], values[text])
     })
 
     if (name === 'trustProxy') return
-    it('is given once at most', () => {
+    it('can be given only once', () => {
       const [text = 'x'] = Object.keys(values)
       assert.equal(
         complaint(() => parse([`${flag}=${text}`, `${flag}=${text}`])),
@@ -240,7 +240,7 @@ for (const [name, { flag, variable, fallback, values, badValues }] of entries) {
       )
     })
 
-    it(values === switches ? 'stands alone' : 'needs a value', () => {
+    it(values === switches ? 'takes no value' : 'needs a value', () => {
       if (values === switches) assert.equal(parse([flag])[name], true)
       else
         assert.match(
@@ -252,7 +252,7 @@ for (const [name, { flag, variable, fallback, values, badValues }] of entries) {
 }
 
 describe('parseCommandLine', () => {
-  it('looks at PORT last', () => {
+  it('reads PORT only when nothing else gives a port', () => {
     assert.equal(parse([], { PORT: '1' }).port, 1)
     assert.equal(parse([], { PORT: '1', CONNBOOK_PORT: '' }).port, 1)
     assert.equal(parse([], { PORT: '1', CONNBOOK_PORT: '2' }).port, 2)
@@ -263,7 +263,7 @@ describe('parseCommandLine', () => {
     )
   })
 
-  it('takes certificate and key together only', () => {
+  it('accepts certificate and key only together', () => {
     const pair = parse(['--tls-cert', 'c.pem'], { CONNBOOK_TLS_KEY: 'k.pem' })
     assert.deepEqual([pair.tlsCert, pair.tlsKey], ['c.pem', 'k.pem'])
     for (const flag of ['--tls-cert', '--tls-key']) {
@@ -274,7 +274,7 @@ describe('parseCommandLine', () => {
     }
   })
 
-  it('listens on a Unix socket or by an address, and not on one over HTTPS', () => {
+  it('listens on a Unix socket or an address, and on a socket never with HTTPS', () => {
     const listen = '--listen=unix:/s'
     assert.equal(parse([listen], { PORT: '1' }).listen, '/s')
     for (const [args, environment, source] of [
@@ -294,7 +294,7 @@ describe('parseCommandLine', () => {
     )
   })
 
-  it('tells which flags are given, and no variables', () => {
+  it('reports the flags that are given, but not the variables', () => {
     const { given } = parseCommandLine(
       ['--port=1', '--access-log', '--trust-proxy', '::1', '--trust-proxy=unix'],
       { CONNBOOK_DATA: 'x' },
@@ -365,7 +365,7 @@ describe('parseCommandLine', () => {
     assert.equal(parse([], environment).readOnly, false)
   })
 
-  it('takes the flags of export and import only for them, and from no variable', () => {
+  it('takes the flags of export and import only for these commands, and from no variable', () => {
     const flags = ['format', 'skip', 'mode', 'dryRun'] as const
     const { options } = parseCommandLine([], { CONNBOOK_FORMAT: 'csv', CONNBOOK_MODE: 'replace' }, flags)
     assert.deepEqual(
@@ -396,25 +396,25 @@ describe('parseCommandLine', () => {
     )
   })
 
-  it('does not take the word behind a switch for its value', () => {
+  it('does not read the word after a switch as its value', () => {
     const { words } = parseCommandLine(['add', '--read-only', 'eve'], {}, ['readOnly'])
     assert.deepEqual(words, ['add', 'eve'])
   })
 
-  it('gives back the words between and behind the flags', () => {
+  it('returns the words between and after the flags', () => {
     const args = ['add', '--port=1', 'name', '-', '--', '--port', '--']
     const { words, options } = parseCommandLine(args, {}, serverFlags)
     assert.deepEqual(words, ['add', 'name', '-', '--port', '--'])
     assert.equal(options.port, 1)
   })
 
-  it('keeps what stands behind the first =', () => {
+  it('keeps everything after the first = in the value', () => {
     assert.equal(parse(['--data=a=b=']).data, 'a=b=')
   })
 })
 
 describe('--trust-proxy', () => {
-  it('may be repeated, and then means all of them', () => {
+  it('may be repeated, and the values add up', () => {
     assert.deepEqual(parse(['--trust-proxy', '10.0.0.0/8', '--trust-proxy=::1']).trustProxy, [
       { address: '10.0.0.0', bits: 8 },
       { address: '::1', bits: 128 },

@@ -15,24 +15,24 @@ function outputError(message: string) {
   }
 }
 
-describe('what is only told', () => {
+describe('an optional message', () => {
   it('is printed', async () => {
     const printed: string[] = []
     await inform(async (text) => void printed.push(text), 'some text\n')
     assert.deepEqual(printed, ['some text\n'])
   })
 
-  it('is not missed by a reader who has gone', async () => {
+  it('is dropped without an error when the reader has gone', async () => {
     await inform(failing('EPIPE'), 'some text\n')
   })
 
-  it('is an error when standard output fails otherwise', async () => {
+  it('is an error when standard output fails in another way', async () => {
     const expected = outputError('Cannot write to standard output (ENOSPC)')
     await assert.rejects(inform(failing('ENOSPC'), 'some text\n'), expected)
   })
 })
 
-describe('what must be shown', () => {
+describe('required output', () => {
   it('is waited for', async () => {
     let isPrinted = false
     const printing = new Promise<void>((resolve) =>
@@ -45,7 +45,7 @@ describe('what must be shown', () => {
     assert.equal(isPrinted, true)
   })
 
-  it('is an error when it was not shown, also when the reader has gone', async () => {
+  it('is an error when it was not written, even if the reader has gone', async () => {
     for (const code of ['ENOSPC', 'EPIPE']) {
       const expected = outputError(`Cannot show the keys (${code}); they are as they were`)
       await assert.rejects(shown(failing(code)(), 'show the keys', '; they are as they were'), expected)

@@ -12,7 +12,7 @@ function draw(isTTY: boolean) {
 }
 
 describe('a progress bar', () => {
-  it('shows after a second how far it is, at most ten times a second, and goes in the end', () => {
+  it('appears after a second, is updated at most ten times a second, and disappears at the end', () => {
     const { progress, written, clock } = draw(true)
     for (const [ms, share] of [
       [0, 0],
@@ -35,7 +35,7 @@ describe('a progress bar', () => {
     ])
   })
 
-  it('shows nothing of what is soon done, and nothing where there is no terminal', () => {
+  it('stays hidden for short work, and without a terminal', () => {
     for (const [isTTY, ms] of [
       [true, 999],
       [false, 60_000],

@@ -21,7 +21,7 @@ describe('a password at a terminal', { skip: !hasTerminals && 'there is no scrip
     assert.equal(await opens(password), true)
   })
 
-  it('may be corrected while it is typed', async (t) => {
+  it('can be corrected while it is typed', async (t) => {
     const { folder, opens } = await makePasswordFolder(t)
     const terminal = startAtTerminal(t, ['user', 'add', 'eve', '--data', folder])
     for (const question of ['Password', 'The same again']) {
@@ -40,7 +40,7 @@ describe('a password at a terminal', { skip: !hasTerminals && 'there is no scrip
     'is given up the second time': [[`${password}${enter}`, ctrlC], /No password was typed/],
   }
   for (const [what, [typed, message]] of Object.entries(refusals)) {
-    it(`that ${what} changes nothing and is exit 2`, async (t) => {
+    it(`that ${what} changes nothing and exits with 2`, async (t) => {
       const { folder, accountsText } = await makePasswordFolder(t)
       const before = await accountsText()
       const terminal = startAtTerminal(t, ['user', 'add', 'eve', '--data', folder])

@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
 import { admin, client, start, usedFolder } from '../support/service.ts'
 
-/** A server with `admin` and `client`, to be changed while it runs or while it does not. */
+/** A server with `admin` and `client`, whose accounts change while it runs or while it is stopped. */
 async function startServer(t: TestContext, isRunning: boolean) {
   const folder = await usedFolder(t)
   let server = await start(t, { folder })
@@ -22,7 +22,7 @@ async function startServer(t: TestContext, isRunning: boolean) {
       (await ask('POST', '/login', { body: { username, password } })).status === 200,
     getsToken: async (client_id: string, client_secret: string) =>
       (await ask('POST', '/v1/auth/token', { body: { client_id, client_secret } })).status === 200,
-    /** Runs a command as the case has it, and takes care that a server runs afterwards. */
+    /** Runs a command with the server running or stopped, as the case says; a server runs afterwards. */
     async run(words: string, input = ''): Promise<string> {
       if (!isRunning) await server.stop()
       const { code, stdout, stderr } = await runCommand([...words.split(' '), '--data', folder], { input })
@@ -39,7 +39,7 @@ const secretIn = (stdout: string) =>
 
 for (const isRunning of [true, false]) {
   describe(`with the server ${isRunning ? 'running' : 'stopped'}`, { concurrency: 3 }, () => {
-    it('user add lets somebody log in', async (t) => {
+    it('user add adds a user who can log in', async (t) => {
       const { folder, run, logsIn } = await startServer(t, isRunning)
       assert.equal(await run('user add eve', 'secret\n'), `Added user "eve" in ${folder}\n`)
       assert.equal(await logsIn('eve', 'secret'), true)

@@ -37,7 +37,7 @@ async function makeFolder(t: TestContext) {
 const secretIn = (stdout: string) =>
   /^client_secret: ([A-Za-z0-9]{43})$/m.exec(stdout)?.[1] ?? assert.fail(stdout)
 
-/** The statuses of a read and of a write, and what the second is told. */
+/** The statuses of a read and of a write, and the error of the write. */
 async function tryOut(url: string, headers: Headers) {
   const ask = createClient(url, headers)
   const read = await ask('GET', '/configurations/')
@@ -45,7 +45,7 @@ async function tryOut(url: string, headers: Headers) {
   return [read.status, write.status, /error="(\w+)"/.exec(write.headers['www-authenticate'] ?? '')?.[1]]
 }
 
-/** Whether the log says so; to find out by logging in would be to fail until the account has to pause. */
+/** Read from the log: failed logins would soon pause the account. */
 function hasTakenUp({ log }: TestService, { users, clients }: { users: number; clients: number }): boolean {
   return log.lines.some(
     (line) => line.includes('accounts_taken_up') && line.includes(`"users":${users},"clients":${clients}`),
@@ -56,7 +56,7 @@ const mayRead = [200, 403, 'insufficient_scope']
 const mayWrite = [200, 404, undefined]
 
 describe('--read-only', () => {
-  it('goes before and behind the name, and before the verb', async (t) => {
+  it('can stand before or after the name, and before the verb', async (t) => {
     const { folder, run, scopeIn } = await makeFolder(t)
     const spellings = [
       ['user', 'add', '--read-only', 'a'],
@@ -79,7 +79,7 @@ describe('--read-only', () => {
     }
   })
 
-  it('is not there when it is not given, whatever the environment says', async (t) => {
+  it('is off when it is not given, whatever the environment says', async (t) => {
     const { folder, run, scopeIn } = await makeFolder(t)
     const added = await run(['user', 'add', 'eve'], 'secret')
     assert.deepEqual(added, { code: 0, stdout: `Added user "eve" in ${folder}\n`, stderr: '' })
@@ -90,7 +90,7 @@ describe('--read-only', () => {
     )
   })
 
-  it('shows in the list behind a tab, and plain names stay as they were', async (t) => {
+  it('shows in the list after a tab, and other lines are unchanged', async (t) => {
     const { run } = await makeFolder(t)
     await run(['user', 'add', 'night (read-only)'], 'secret')
     await run(['user', 'add', 'night watch', '--read-only'], 'secret')
@@ -99,7 +99,7 @@ describe('--read-only', () => {
     assert.equal((await run(['client', 'list'])).stdout, 'script\nprobe\tread-only\n')
   })
 
-  it('outlives a new password or secret, and goes with the account', async (t) => {
+  it('survives a new password or secret, and ends when the account is removed', async (t) => {
     const { run, scopeIn } = await makeFolder(t)
     const steps = [
       ['user', 'add', 'eve', '--read-only'],
@@ -134,7 +134,7 @@ describe('--read-only', () => {
     'user add eve --readonly': /^connbook: Unknown flag "--readonly"/,
   }
   for (const [words, message] of Object.entries(refusals)) {
-    it(`${words}: exit 2, and nothing has changed`, async (t) => {
+    it(`${words}: exits with 2, and changes nothing`, async (t) => {
       const { run, text } = await makeFolder(t)
       const before = await text()
       const { code, stdout, stderr } = await run(words.split(' '), 'secret')
@@ -144,7 +144,7 @@ describe('--read-only', () => {
     })
   }
 
-  it('holds at once in a running server, and after a restart', async (t) => {
+  it('takes effect at once in a running server, and lasts over a restart', async (t) => {
     const folder = await usedFolder(t)
     const server = await start(t, { folder })
     const add = (kind: string, name: string, input = '') =>
@@ -161,7 +161,7 @@ describe('--read-only', () => {
     for (const headers of credentials) assert.deepEqual(await tryOut(again.url, headers), mayRead)
   })
 
-  it('ends every session that could write when the account is made anew', async (t) => {
+  it('ends every session that could write when the account is recreated', async (t) => {
     const folder = await usedFolder(t)
     const server = await start(t, { folder })
     const run = async (...words: string[]) =>
@@ -176,7 +176,7 @@ describe('--read-only', () => {
     assert.deepEqual(await tryOut(server.url, await logIn(server.url, admin)), mayRead)
   })
 
-  it('is kept by a backup, and is there after its restore', async (t) => {
+  it('is saved in a backup, and restored from it', async (t) => {
     const folder = await folderWithReaders(t)
     const [backup, other] = [join(await temporaryFolder(t), 'backup.json'), await temporaryFolder(t)]
     assert.equal((await runCommand(['backup', backup, '--data', folder])).code, 0)
@@ -194,7 +194,7 @@ describe('--read-only', () => {
     assert.deepEqual(await tryOut(service.url, await getToken(service.url, client)), mayWrite)
   })
 
-  it('is no member of a backup without such accounts, so an older one reads as read-write', async (t) => {
+  it('adds no member to a backup without read-only accounts, so an older backup reads as read-write', async (t) => {
     const folder = await temporaryFolder(t)
     const service = await start(t, { folder })
     const ask = createClient(service.url, { Cookie: await service.cookie() })

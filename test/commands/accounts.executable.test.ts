@@ -10,7 +10,7 @@ import { start, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('user and client', () => {
-  it('name the absolute folder, however it was given', async (t) => {
+  it('show the absolute path of the folder, however it was given', async (t) => {
     const folder = await usedFolder(t)
     const cwd = dirname(folder)
     for (const data of [basename(folder), `./x/../${basename(folder)}`]) {
@@ -25,7 +25,7 @@ describe('user and client', () => {
     )
   })
 
-  it('keep initial credentials that are still good when the accounts cannot be written', async (t) => {
+  it('keep the valid initial credentials when the accounts cannot be written', async (t) => {
     const folder = await temporaryFolder(t)
     await (await start(t, { folder, environment: {} })).stop()
     const read = (name: string) => readFile(join(folder, name), 'utf8')
@@ -33,7 +33,7 @@ describe('user and client', () => {
     for (const words of ['user passwd admin', 'user remove admin', 'client rotate default']) {
       const { code, stderr } = await runExecutable([...words.split(' '), '--data', folder], {
         input: 'another',
-        // Too little for accounts, enough for what would be left of the initial credentials.
+        // Too little for the accounts, enough for the remaining initial credentials.
         through: ['prlimit', '--fsize=200'],
       })
       assert.equal(code, 1)

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const passwordHash = await hashPassword('secret')
 
-/** A folder with the user `admin` and the client `script`, on which no server has run yet. */
+/** A folder with the user `admin` and the client `script`, never yet used by a server. */
 async function makeFolder(t: TestContext) {
   const folder = await temporaryFolder(t)
   const withUser = addAccount(noAccounts, 'user', 'admin', passwordHash)
@@ -29,14 +29,14 @@ const secretIn = (stdout: string) =>
   /^client_secret: ([A-Za-z0-9]{43})$/m.exec(stdout)?.[1] ?? assert.fail(stdout)
 
 describe('user and client', () => {
-  it('list the names, one a line, and no secret', async (t) => {
+  it('list the names, one per line, and no secret', async (t) => {
     const { run } = await makeFolder(t)
     assert.equal((await run('client add a/b')).code, 0)
     assert.equal((await run('client list')).stdout, 'script\na/b\n')
     assert.equal((await run('user list')).stdout, 'admin\n')
   })
 
-  it('never show a secret a second time, and keep none in the clear', async (t) => {
+  it('never show a secret twice, and store none in the clear', async (t) => {
     const { run, accountsText } = await makeFolder(t)
     const secret = secretIn((await run('client add ci')).stdout)
     await run('user add eve', 'typed secret')
@@ -44,7 +44,7 @@ describe('user and client', () => {
     assert.doesNotMatch(await accountsText(), new RegExp(`${secret}|typed secret`))
   })
 
-  it('make an account under the name of a removed one that is another', async (t) => {
+  it('give a removed and re-added account a new generation', async (t) => {
     const { run, accountsText } = await makeFolder(t)
     const generations = async () =>
       [...(await accountsText()).matchAll(/"generation": (\d+)/g)].map(([, g]) => Number(g))
@@ -54,7 +54,7 @@ describe('user and client', () => {
     assert.deepEqual(await generations(), [3, 2])
   })
 
-  it('wait for each other, so that no change is lost', async (t) => {
+  it('lose no change when run concurrently', async (t) => {
     const { run } = await makeFolder(t)
     const names = ['a', 'b', 'c', 'd', 'e']
     for (const { code } of await Promise.all(names.map((name) => run(`client add ${name}`))))
@@ -70,7 +70,7 @@ describe('user and client', () => {
       /^connbook: Cannot show what was done \(.+\): the secret is lost; rotate it again\n$/,
   }
   for (const [words, message] of Object.entries(unshown)) {
-    it(`${words}: exit 1 when standard output takes nothing`, async (t) => {
+    it(`${words}: exits with 1 when standard output cannot be written`, async (t) => {
       for (const outputError of ['ENOSPC', 'EPIPE'] as const) {
         const { folder } = await makeFolder(t)
         const { code, stderr } = await runCommand([...words.split(' '), '--data', folder], { outputError })
@@ -100,7 +100,7 @@ describe('user and client', () => {
     'user list --port=1': [2, /^connbook: Unknown flag "--port"/],
   }
   for (const [words, [expected, message]] of Object.entries(refusals)) {
-    it(`${words}: exit ${expected}, and nothing has changed`, async (t) => {
+    it(`${words}: exits with ${expected}, and changes nothing`, async (t) => {
       const { run, accountsText } = await makeFolder(t)
       const before = await accountsText()
       const { code, stdout, stderr } = await run(words, 'secret\n')
@@ -111,7 +111,7 @@ describe('user and client', () => {
     })
   }
 
-  it('make nothing where no server has been started', async (t) => {
+  it('create nothing where no server has been started', async (t) => {
     const parent = await temporaryFolder(t)
     await mkdir(join(parent, 'empty'))
     await writeFile(join(parent, 'file'), '')

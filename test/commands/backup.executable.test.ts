@@ -31,7 +31,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     assert.deepEqual(await readdir(place), ['backup.json'])
   })
 
-  it('fails whenever standard output is a file that does not take all of it', async (t) => {
+  it('fails when standard output is a file that cannot take all of it', async (t) => {
     const target = join(await temporaryFolder(t), 'target')
     const whole = Buffer.byteLength((await runCommand(['backup', '-', '--data', folder])).stdout)
     for (const missingBytes of [1, 10, 22, 23, 100, whole - 1]) {

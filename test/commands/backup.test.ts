@@ -33,7 +33,7 @@ async function backup(target: string, data = folder, outputError?: 'ENOSPC' | 'E
   return runCommand(['backup', target, '--data', data], { outputError })
 }
 
-/** Nothing beside the file, in particular no part of another. */
+/** Nothing else is in the folder, in particular no partial file. */
 async function assertOnly(path: string, ...names: string[]) {
   assert.deepEqual((await readdir(path)).sort(), names)
 }
@@ -52,7 +52,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     before = await photograph(folder)
   })
 
-  it('keeps records, accounts and the next id in one private JSON document, and changes nothing', async (t) => {
+  it('saves records, accounts and the next id in one private JSON document, and changes nothing else', async (t) => {
     const place = await temporaryFolder(t)
     const target = join(place, 'backup.json')
     const { code, stdout, stderr } = await backup(target)
@@ -73,7 +73,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     assert.deepEqual(await photograph(folder), before)
   })
 
-  it('holds no secret in the clear and nothing that opens a session', async (t) => {
+  it('holds no secret in the clear, and nothing that grants a session', async (t) => {
     const copy = join(await temporaryFolder(t), 'data')
     execFileSync('cp', ['-a', folder, copy])
     const made = await runCommand(['client', 'add', 'ci', '--data', copy])
@@ -90,7 +90,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
       assert.ok(!stdout.includes(secret), secret)
   })
 
-  it('replaces a backup that is there', async (t) => {
+  it('replaces an existing backup', async (t) => {
     const { place, target, old } = await oldBackup(t)
     assert.equal((await backup(target)).code, 0)
     assert.notEqual(await readFile(target, 'utf8'), old)
@@ -98,7 +98,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     await assertOnly(place, 'backup.json')
   })
 
-  it('replaces one that was damaged, and one that others can read by one that they cannot', async (t) => {
+  it('replaces a damaged backup, and makes one that others could read private', async (t) => {
     const { target } = await oldBackup(t)
     await truncate(target, 1000)
     await chmod(target, 0o644)
@@ -107,7 +107,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     assert.equal(((await stat(target)).mode & 0o777).toString(8), '600')
   })
 
-  it('keeps the accounts alone when there are no records', async (t) => {
+  it('saves only the accounts when there are no records', async (t) => {
     const service = await start(t)
     await service.stop()
     const { code, stdout } = await backup('-', service.folder.path)
@@ -116,7 +116,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     assert.deepEqual([records, nextId], [[], 1])
   })
 
-  it('works beside a server, from its first answer on', async (t) => {
+  it('works beside a running server, from its first answer on', async (t) => {
     const service = await start(t)
     const { code, stdout } = await backup('-', service.folder.path)
     assert.equal(code, 0)
@@ -147,14 +147,14 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     })
   }
 
-  it('takes the place of an empty file, as mktemp leaves one', async (t) => {
+  it('replaces an empty file, such as mktemp makes', async (t) => {
     const target = join(await temporaryFolder(t), 'target')
     await writeFile(target, '')
     assert.equal((await backup(target)).code, 0)
     assert.equal((await runCommand(['check', target])).code, 0)
   })
 
-  it('removes what a killed backup to the same file left long ago, and nothing younger', async (t) => {
+  it('removes the old temporary file of a killed backup to the same file, and no recent one', async (t) => {
     const { place, target } = await oldBackup(t)
     const left = [
       '.backup.json.0123456789ab.tmp',
@@ -168,7 +168,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     await assertOnly(place, left[1] ?? '', left[2] ?? '', 'backup.json')
   })
 
-  it('names lost accounts, and makes nothing new', async (t) => {
+  it('reports that the accounts are lost, and writes nothing', async (t) => {
     const data = await temporaryFolder(t)
     await (await start(t, { folder: data })).stop()
     await rm(join(data, dataFiles.accounts))
@@ -177,7 +177,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     assert.match(stderr, /accounts\.json": the file is missing/)
   })
 
-  it('refuses accounts that no restore could read back', async (t) => {
+  it('refuses accounts too large for a restore to read back', async (t) => {
     const folder = await temporaryFolder(t)
     const place = await temporaryFolder(t)
     await (await start(t, { folder })).stop()
@@ -192,7 +192,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     assert.deepEqual(await readdir(place), [])
   })
 
-  it('refuses the data folder as a place, however it is named', async (t) => {
+  it('refuses a target in the data folder, however the path is written', async (t) => {
     const link = join(await temporaryFolder(t), 'link')
     await symlink(folder, link)
     for (const target of [join(folder, 'backup.json'), join(folder, '..', 'data', 'b'), join(link, 'b')]) {
@@ -206,7 +206,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     assert.deepEqual(await photograph(folder), before)
   })
 
-  it('says that a folder is missing', async (t) => {
+  it('reports that the folder of the target is missing', async (t) => {
     const target = join(await temporaryFolder(t), 'absent', 'backup.json')
     const { code, stderr } = await backup(target)
     assert.equal(code, 1)
@@ -217,7 +217,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     'is full': 'ENOSPC',
     'has no reader': 'EPIPE',
   } as const)) {
-    it(`fails in words when standard output ${what}`, async () => {
+    it(`fails with an explanation when standard output ${what}`, async () => {
       const { code, stderr } = await backup('-', folder, outputError)
       assert.equal(code, 1)
       assert.match(
@@ -226,7 +226,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
       )
     })
 
-    it(`says that the backup is kept when standard output ${what}`, async (t) => {
+    it(`reports that the backup is complete when standard output ${what}`, async (t) => {
       const target = join(await temporaryFolder(t), 'backup.json')
       const { stderr } = await backup(target, folder, outputError)
       assert.deepEqual(await stateOfBackup(target), used.current)
@@ -266,7 +266,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     assert.match(stderr, /the journal is missing/)
   })
 
-  it('finds no data where there are none, and makes no folder', async (t) => {
+  it('reports that a folder holds no data, and creates none', async (t) => {
     const place = await temporaryFolder(t)
     await writeFile(join(place, 'file'), '')
     await mkdir(join(place, 'empty'), { mode: 0o700 })
@@ -282,7 +282,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
   })
 
   for (const words of ['backup', 'backup a b', 'backup a --port 1', 'backup a --dat x', 'backup a --data']) {
-    it(`does not know what "${words}" means`, async (t) => {
+    it(`refuses "${words}" as wrong usage`, async (t) => {
       const place = await temporaryFolder(t)
       const environment = { CONNBOOK_DATA: join(place, 'data') }
       const { code, stdout, stderr } = await runCommand(words.split(' '), { environment })
@@ -292,7 +292,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     })
   }
 
-  it('is for nobody but whoever makes it, whosever the place is', {
+  it('belongs only to the user who makes it, whoever owns the folder', {
     skip: process.getuid?.() !== 0,
   }, async (t) => {
     const place = await temporaryFolder(t)

@@ -20,7 +20,7 @@ import { copyOf, makeUsedFolder } from './kept-state.ts'
 import { photograph } from './photograph.ts'
 
 const used = await makeUsedFolder({ after })
-/** With a snapshot and two journals. */
+/** A folder with a snapshot and two journals. */
 const { compacting } = await prepareFolders({ after })
 
 async function writeFolder(t: TestContext, image: FolderImage): Promise<string> {
@@ -30,7 +30,7 @@ async function writeFolder(t: TestContext, image: FolderImage): Promise<string> 
 }
 
 describe('connbook check', { timeout: 60_000 }, () => {
-  it('says what is in a folder, and that it is sound', async () => {
+  it('lists the content of a folder, and reports that it is sound', async () => {
     const { code, stdout, stderr } = await check(used.folder)
     assert.deepEqual([code, stderr], [0, ''])
     assert.equal(
@@ -49,7 +49,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     )
   })
 
-  it('tells of a snapshot and of both journals, and of the secrets of the first start', async (t) => {
+  it('lists a snapshot, both journals, and the secrets of the first start', async (t) => {
     const folder = await writeFolder(t, compacting.image)
     const { code, stdout } = await check(folder)
     assert.equal(code, 0)
@@ -68,7 +68,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     assert.ok(stdout.endsWith(`${records.length} records, next id ${nextId}\nThe folder is sound\n`), stdout)
   })
 
-  it('tells of torn ends, and cuts nothing', async (t) => {
+  it('reports torn tails, and cuts nothing', async (t) => {
     const folder = await copyOf(used, t)
     await appendFile(join(folder, dataFiles.journal), 'deadbeef 41 [{"ad')
     await appendFile(join(folder, dataFiles.revocations), 'd')
@@ -85,7 +85,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     )
   })
 
-  it('tells of everything else in the folder', async (t) => {
+  it('describes every other file in the folder', async (t) => {
     const folder = await copyOf(used, t)
     const others: Record<string, string> = {
       '.snapshot.json.0123456789ab.tmp':
@@ -109,7 +109,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     for (const name of ['lost+found', 'link']) assert.equal(words[name], others['notes.txt'])
   })
 
-  it('tells of a first start that did not come to its end', async (t) => {
+  it('reports a first start that did not finish', async (t) => {
     const folder = await copyOf(used, t)
     for (const name of Object.values(dataFiles)) await rm(join(folder, name), { force: true })
     await createJournalFile(join(folder, dataFiles.journal), { store: 's', after: 0 }, realFileSystem)
@@ -118,7 +118,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     assert.match(said(stdout)['accounts.json'] ?? '', /^not yet there: a first start did not come to its end/)
   })
 
-  it('finds nothing where only the locks are left', async (t) => {
+  it('finds no data when only the locks are left', async (t) => {
     const folder = await temporaryFolder(t)
     for (const name of [dataFiles.lock, dataFiles.accountsLock]) await writeFile(join(folder, name), '')
     const { code, stderr } = await check(folder)
@@ -126,7 +126,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     assert.match(stderr, /Cannot find anything of connbook/)
   })
 
-  it('takes lost accounts and a lost journal for no first start', async (t) => {
+  it('does not mistake lost accounts and a lost journal for a first start', async (t) => {
     const folder = await copyOf(used, t)
     for (const name of [dataFiles.accounts, dataFiles.journal, dataFiles.snapshot, dataFiles.journalOld])
       await rm(join(folder, name), { force: true })
@@ -193,7 +193,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     ['journal.jsonl', 'has a flipped bit', flip('journal.jsonl'), /at byte \d+.+truncate -s \d+ /],
   ]
   for (const [name, what, damage, words] of kinds) {
-    it(`tells where and what to do when ${name} ${what}`, async (t) => {
+    it(`reports the place and the remedy when ${name} ${what}`, async (t) => {
       const folder = await writeFolder(t, compacting.image)
       await damage(folder)
       const { code, stdout, stderr } = await check(folder)
@@ -211,7 +211,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     })
   }
 
-  /** The line of a journal with another member in its first record, and checksums that fit. */
+  /** Adds an unknown member to each record of a journal, with valid checksums. */
   const addMember = async (path: string) => {
     const text = await readFile(path, 'utf8')
     let crc = 0
@@ -230,7 +230,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
 
   const journalOf = (folder: string) => readFile(join(folder, dataFiles.journal), 'utf8')
 
-  it('and all that read a folder refuse the records of a newer connbook, and touch nothing', async (t) => {
+  it('and every other reader of a folder refuse the records of a newer connbook, and change nothing', async (t) => {
     const folder = await copyOf(used, t)
     await addMember(join(folder, dataFiles.journal))
     const [before, journal] = [await photograph(folder), await journalOf(folder)]
@@ -252,7 +252,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     assert.deepEqual(await journalOf(folder), journal)
   })
 
-  it('tells of a gap between the journals', async (t) => {
+  it('reports a gap between the journals', async (t) => {
     const folder = await writeFolder(t, compacting.image)
     await rm(join(folder, dataFiles.journalOld))
     const { code, stdout } = await check(folder)
@@ -264,7 +264,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     assert.equal(said(stdout)['snapshot.json'], 'by itself as it was written')
   })
 
-  it('tells which file is of another store', async (t) => {
+  it('reports which file belongs to another store', async (t) => {
     const folder = await writeFolder(t, compacting.image)
     await cp(join(used.folder, dataFiles.journal), join(folder, dataFiles.journal))
     const { code, stdout } = await check(folder)
@@ -295,7 +295,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     }
   })
 
-  it('names damaged keys and revocations also when the accounts are gone', async (t) => {
+  it('names damaged keys and revocations even when the accounts are missing', async (t) => {
     const folder = await writeFolder(t, compacting.image)
     await rm(join(folder, dataFiles.accounts))
     for (const name of [dataFiles.keys, dataFiles.revocations]) await overwrite(name)(folder)
@@ -326,7 +326,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     ],
   ]
   for (const [what, prepare, words] of refused) {
-    it(`refuses ${what}, in words`, async (t) => {
+    it(`refuses ${what}, with an explanation`, async (t) => {
       const folder = await copyOf(used, t)
       await prepare(folder)
       const { code, stdout, stderr } = await check(folder)
@@ -335,7 +335,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     })
   }
 
-  it('finds no data where there are none, and makes no folder', async (t) => {
+  it('reports that a folder holds no data, and creates none', async (t) => {
     const place = await temporaryFolder(t)
     await writeFile(join(place, 'file'), '')
     await mkdir(join(place, 'other'))
@@ -352,14 +352,14 @@ describe('connbook check', { timeout: 60_000 }, () => {
     assert.deepEqual(await photograph(place), before)
   })
 
-  it('reports a standard output that takes nothing', async () => {
+  it('fails when standard output cannot be written', async () => {
     const { code, stderr } = await check(used.folder, 'ENOSPC')
     assert.equal(code, 1)
     assert.match(stderr, /^connbook: .*ENOSPC/)
   })
 
   for (const words of ['check a b', 'check --port 1', 'check --data']) {
-    it(`does not know what "${words}" means`, async (t) => {
+    it(`refuses "${words}" as wrong usage`, async (t) => {
       const place = await temporaryFolder(t)
       const environment = { CONNBOOK_DATA: join(place, 'data') }
       const { code, stdout, stderr } = await runCommand(words.split(' '), { environment })
@@ -373,7 +373,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
 describe('connbook check FILE', () => {
   const { backup } = used
 
-  it('says what is in a backup, and that it is sound', async () => {
+  it('lists the content of a backup, and reports that it is sound', async () => {
     const before = await photograph(join(backup, '..'))
     const { code, stdout, stderr } = await runCommand(['check', backup])
     assert.deepEqual([code, stderr], [0, ''])
@@ -384,7 +384,7 @@ describe('connbook check FILE', () => {
     assert.deepEqual(await photograph(join(backup, '..')), before)
   })
 
-  it('says where a backup is damaged', async (t) => {
+  it('reports where a backup is damaged', async (t) => {
     const path = join(await temporaryFolder(t), 'backup.json')
     const text = await readFile(backup, 'utf8')
     await writeFile(path, text.replace('kept 5', 'kept 0'))
@@ -396,7 +396,7 @@ describe('connbook check FILE', () => {
     )
   })
 
-  it('refuses a data folder, a file of one, nothing and a pipe', async (t) => {
+  it('refuses a data folder, a file from one, a missing file and a pipe', async (t) => {
     const root = await temporaryFolder(t)
     execFileSync('mkfifo', [join(root, 'pipe')])
     const sources: [path: string, code: number, words: RegExp][] = [

@@ -7,11 +7,11 @@ import { runCommand } from '../support/command.ts'
 
 describe('the table of commands', () => {
   for (const { name, flags } of commands) {
-    it(`${name}: takes the flags that its help tells, and no other`, async () => {
+    it(`${name}: accepts exactly the flags in its help`, async () => {
       for (const option of optionNames) {
         const [{ usage = '' } = {}] = describeFlags([option])
         const isKnown = flags.includes(option)
-        // Nothing is no value of any flag; of a flag that is not taken, the value may be good.
+        // An empty value is invalid for every flag; a flag that is not accepted may have a valid one.
         const args = [...name.split(' '), `${usage.split(' ')[0]}=${isKnown ? '' : 'yes'}`]
         const { code, stdout, stderr } = await runCommand(args)
         assert.deepEqual([code, stdout], [2, ''])

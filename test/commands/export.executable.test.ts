@@ -10,7 +10,7 @@ import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('connbook export', { timeout: 60_000 }, () => {
-  it('fails when the disk is full before the file is whole', { skip: noNamespaces }, async (t) => {
+  it('fails when the disk is full before the file is complete', { skip: noNamespaces }, async (t) => {
     const service = await start(t)
     const ask = createClient(service.url, await getToken(service.url, client))
     for (let i = 0; i < 40; i++) {

@@ -26,7 +26,7 @@ describe('connbook export', { timeout: 60_000 }, () => {
     assert.deepEqual(await photograph(folder), before)
   })
 
-  it('writes the same as a running server gives, beside it', async (t) => {
+  it('writes beside a running server the same text as the server exports', async (t) => {
     const service = await start(t)
     const ask = createClient(service.url, await getToken(service.url, client))
     for (const name of ['web1', 'db/main']) await ask('POST', '/configurations/', { body: draft(name) })
@@ -37,7 +37,7 @@ describe('connbook export', { timeout: 60_000 }, () => {
     }
   })
 
-  it('writes nothing, and names every record in the way, when the format cannot express them', async () => {
+  it('writes nothing, and names every record that the format cannot express', async () => {
     const { code, stdout, stderr } = await runExport(['--format', 'ssh-config'])
     assert.deepEqual([code, stdout], [1, ''])
     const [first, ...rest] = stderr.trimEnd().split('\n')
@@ -47,13 +47,13 @@ describe('connbook export', { timeout: 60_000 }, () => {
     assert.equal(rest.at(-1), 'Nothing was written; rename or change them, or leave them out with --skip')
   })
 
-  it('leaves them out with --skip, and names them all the same', async () => {
+  it('leaves such records out with --skip, and still names them', async () => {
     const { code, stdout, stderr } = await runExport(['--format', 'ssh-config', '--skip'])
     assert.deepEqual([code, stdout], [0, ''])
     assert.match(stderr, /^connbook: Left out 8 of 8 records as ssh-config:\n {2}"kept 2" has/)
   })
 
-  it('shows no character of a name to the terminal that would steer it', async (t) => {
+  it('escapes the control characters of a name before it reaches the terminal', async (t) => {
     const service = await start(t)
     const ask = createClient(service.url, await getToken(service.url, client))
     await ask('POST', '/configurations/', { body: draft('a b\u202e\u2028c') })
@@ -64,24 +64,24 @@ describe('connbook export', { timeout: 60_000 }, () => {
 
   const bad: Record<string, readonly string[]> = {
     'without a format': [],
-    'with another word': ['--format', 'csv', 'x'],
+    'with an extra word': ['--format', 'csv', 'x'],
   }
   for (const [what, args] of Object.entries(bad)) {
-    it(`is not understood ${what}`, async () => {
+    it(`is wrong usage ${what}`, async () => {
       const { code, stdout, stderr } = await runExport(args)
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, /^connbook: Write it as: connbook export --format FORMAT, one of json, csv/)
     })
   }
 
-  it('does not make a folder of a mistyped path', async (t) => {
+  it('creates no folder for a mistyped path', async (t) => {
     const data = join(await temporaryFolder(t), 'absent')
     const { code, stderr } = await runExport(['--format', 'csv'], data)
     assert.equal(code, 1)
     assert.match(stderr, /Cannot find anything of connbook in/)
   })
 
-  it('fails when standard output is full, or nobody reads it', async () => {
+  it('fails when standard output is full or has no reader', async () => {
     for (const outputError of ['ENOSPC', 'EPIPE'] as const) {
       const { code, stderr } = await runExport(['--format', 'csv'], folder, outputError)
       assert.equal(code, 1)

@@ -19,7 +19,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const check = (args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
   runCommand(['healthcheck', ...args], { environment })
 
-/** A server that is none of connbook's; gives its port. */
+/** Starts a server that is not connbook; returns its port. */
 async function listen(t: TestContext, answer: RequestListener, host = '127.0.0.1'): Promise<number> {
   const server = createServer(answer).listen(0, host)
   t.after(() => {
@@ -33,7 +33,7 @@ async function listen(t: TestContext, answer: RequestListener, host = '127.0.0.1
 const portOf = (url: string) => new URL(url).port
 
 describe('connbook healthcheck', () => {
-  it('is exit 0 for a server that is ready, found by the flags and variables of serve', async (t) => {
+  it('exits with 0 for a ready server, found by the flags and variables of serve', async (t) => {
     const { url } = await start(t, { flags: ['--base-path', '/book'] })
     const port = portOf(url)
     const ready = { code: 0, stdout: `http://127.0.0.1:${port}/book/readyz answers 200\n`, stderr: '' }
@@ -50,7 +50,7 @@ describe('connbook healthcheck', () => {
     assert.deepEqual(await check([`${url}/healthz`]), alive)
   })
 
-  it('is exit 1 for any other answer, and tells which', async (t) => {
+  it('exits with 1 for any other answer, and reports it', async (t) => {
     let status = 503
     const port = await listen(t, (_, response) => response.writeHead(status).end('x'.repeat(1_000_000)))
     const args = ['--port', String(port)]
@@ -64,7 +64,7 @@ describe('connbook healthcheck', () => {
     for (status of [404, 301, 204]) assert.deepEqual(await check(args), refusal('ready', 'readyz'))
   })
 
-  it('asks /readyz, or /healthz with --live, by a GET without a body', async (t) => {
+  it('requests /readyz, or /healthz with --live, by a GET without a body', async (t) => {
     const asked: unknown[] = []
     const port = await listen(t, ({ method, url, headers }, response) => {
       asked.push([method, url, headers.host, headers['content-length'], headers['transfer-encoding']])
@@ -81,7 +81,9 @@ describe('connbook healthcheck', () => {
   const hasIPv6 = Object.values(networkInterfaces()).some((all) =>
     all?.some(({ address }) => address === '::1'),
   )
-  it('asks over IPv6 where --host says so', { skip: !hasIPv6 && 'this machine has no ::1' }, async (t) => {
+  it('connects over IPv6 when --host is an IPv6 address', {
+    skip: !hasIPv6 && 'this machine has no ::1',
+  }, async (t) => {
     const port = await listen(t, (_, response) => response.end(), '::1')
     const stdout = `http://[::1]:${port}/readyz answers 200\n`
     for (const host of ['::1', '::'])
@@ -89,7 +91,7 @@ describe('connbook healthcheck', () => {
     assert.equal((await check([`http://[::1]:${port}`])).code, 0)
   })
 
-  it('asks on the Unix socket that --listen names', async (t) => {
+  it('connects to the Unix socket that --listen names', async (t) => {
     const path = join(await temporaryFolder(t), 'http')
     await start(t, { place: ['--listen', `unix:${path}`], flags: ['--base-path', '/b'] })
     const stdout = `http://localhost/b/readyz on ${path} answers 200\n`
@@ -103,7 +105,7 @@ describe('connbook healthcheck', () => {
     assert.match(stderr, /^connbook: No answer from http:\/\/localhost\/readyz on \/[^\n]+ENOENT[^\n]+\n$/)
   })
 
-  it('is exit 1 with one line where nobody listens', async () => {
+  it('exits with 1 and one line when nothing listens', async () => {
     const port = await freePort()
     for (const args of [['--port', String(port)], [`http://localhost:${port}`]]) {
       const { code, stdout, stderr } = await check(args)
@@ -115,7 +117,7 @@ describe('connbook healthcheck', () => {
     }
   })
 
-  it('does not wait for ever for a server that says nothing', async (t) => {
+  it('does not wait forever for a silent server', async (t) => {
     const port = await listen(t, () => {})
     await assert.rejects(
       askHealth(`http://127.0.0.1:${port}`, parseCommandLine([], {}, serverFlags).options, 50),
@@ -123,7 +125,7 @@ describe('connbook healthcheck', () => {
     )
   })
 
-  it('speaks TLS where the server does, whoever signed its certificate', { skip: noOpenSsl }, async (t) => {
+  it('uses TLS when the server does, whoever signed its certificate', { skip: noOpenSsl }, async (t) => {
     const certificate = await makeCertificate(t)
     const { url } = await start(t, { tls: certificate })
     const port = portOf(url)
@@ -140,7 +142,7 @@ describe('connbook healthcheck', () => {
     .flatMap((addresses) => addresses ?? [])
     .filter(({ family, internal }) => family === 'IPv4' && !internal)
   const skip = noOpenSsl || (outside === undefined && 'this machine has no address but its loopback')
-  it('trusts no certificate of another machine that nobody vouches for', { skip }, async (t) => {
+  it('does not trust a self-signed certificate of another machine', { skip }, async (t) => {
     const { cert, key } = await makeCertificate(t)
     const server = createTlsServer({ cert, key }, (_, response) => response.end()).listen(0)
     t.after(() => server.close())
@@ -160,7 +162,7 @@ describe('connbook healthcheck', () => {
     '--data x': 'Unknown flag "--data"; see connbook help',
   }
   for (const [words, message] of Object.entries(misuses)) {
-    it(`${words}: exit 2`, async () => {
+    it(`${words}: exits with 2`, async () => {
       const stderr = `connbook: ${message}\n`
       assert.deepEqual(await check(words.split(' ')), { code: 2, stdout: '', stderr })
     })

@@ -16,12 +16,12 @@ const closed = {
   },
 }
 
-/** What is read of a source, and the shares that were told meanwhile. */
+/** The bytes read from a source, and the shares reported meanwhile. */
 async function read(source: string, context: { readonly input: Readable } = closed, files?: FileSystem) {
   const pieces: Buffer[] = []
   const shares: (number | undefined)[] = []
   const take = (piece: Buffer, share: number | undefined) => {
-    // A piece is only valid now.
+    // A piece is valid only during this call.
     pieces.push(Buffer.from(piece))
     shares.push(share)
   }
@@ -36,7 +36,7 @@ async function fileWith(t: TestContext, content: Uint8Array): Promise<string> {
 }
 
 describe('the input of an import', () => {
-  it('is a file, whole, piece by piece, with the share that is read', async (t) => {
+  it('is a whole file, read in pieces, each with the share read so far', async (t) => {
     const content = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251))
     const { bytes, shares } = await read(await fileWith(t, content))
     assert.ok(bytes.equals(content))
@@ -57,7 +57,7 @@ describe('the input of an import', () => {
     assert.deepEqual((await read(await fileWith(t, Buffer.alloc(0)))).shares, [])
   })
 
-  it('is never more than the whole, though the file grows meanwhile', async (t) => {
+  it('never has a share above the whole, even if the file grows meanwhile', async (t) => {
     const path = await fileWith(t, Buffer.from('abc'))
     const files = createFailingFiles()
     files.before = async (operation) => {
@@ -68,12 +68,12 @@ describe('the input of an import', () => {
     assert.deepEqual([bytes.toString(), shares], ['abcdef', [1]])
   })
 
-  it('is standard input for -, of which nobody knows how long it is', async () => {
+  it('is standard input for -, whose length is unknown', async () => {
     const { bytes, shares } = await read('-', { input: Readable.from([Buffer.from('a'), Buffer.from('b')]) })
     assert.deepEqual([bytes.toString(), shares], ['ab', [undefined, undefined]])
   })
 
-  it('is no folder', async (t) => {
+  it('cannot be a folder', async (t) => {
     const folder = await temporaryFolder(t)
     await assert.rejects(read(folder), (error) => {
       assert.ok(error instanceof UsageError)
@@ -94,7 +94,7 @@ describe('the input of an import', () => {
     await assert.rejects(read(await fileWith(t, Buffer.from('a')), closed, files), InputUnreadableError)
   })
 
-  it('ends with what is thrown where it is taken', async (t) => {
+  it('fails with the error that its consumer throws', async (t) => {
     const path = await fileWith(t, Buffer.from('a'))
     const error = new Error('no record')
     const take = () => {

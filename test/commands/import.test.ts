@@ -18,7 +18,7 @@ import { photograph } from './photograph.ts'
 const used = await makeUsedFolder({ after })
 const HEADER = 'name,hostname,port,username\n'
 
-/** A copy of a used folder, and a file beside it. */
+/** A copy of a used folder, and a file next to it. */
 async function setUp(t: TestContext, fileName: string, text: string | Uint8Array) {
   const place = await temporaryFolder(t)
   const [folder, file] = [join(place, 'data'), join(place, fileName)]
@@ -36,7 +36,7 @@ const kept = used.current.records.map(({ name }) => name)
 const csv = `${HEADER}kept 2,host.example,2222,ops\nnew,new.example,22,ops\n`
 
 describe('connbook import', { timeout: 60_000 }, () => {
-  it('merges a file into a stopped folder, and says what it did', async (t) => {
+  it('merges a file into the folder of a stopped server, and reports the changes', async (t) => {
     const { folder, file } = await setUp(t, 'records.csv', csv)
     const { code, stdout, stderr } = await runImport(folder, [file])
     assert.deepEqual([code, stderr], [0, ''])
@@ -57,7 +57,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.equal(again.stdout, `Imported to ${folder}: 0 added, 0 modified, 0 removed, 2 unchanged\n`)
   })
 
-  it('replaces everything by a file, or by standard input, when told so', async (t) => {
+  it('replaces all records with a file, or with standard input, when asked to', async (t) => {
     const { folder, file } = await setUp(t, 'ssh_config', 'Host a b\n  HostName x.example\n  User ops\n')
     const first = await runImport(folder, [file, '--mode', 'replace'])
     assert.equal(first.stdout, `Imported to ${folder}: 2 added, 0 modified, 8 removed, 0 unchanged\n`)
@@ -68,7 +68,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.deepEqual(await names(folder), ['c'])
   })
 
-  it('tells with --dry-run what would change, and changes nothing', async (t) => {
+  it('reports with --dry-run what would change, and changes nothing', async (t) => {
     const { folder, file } = await setUp(t, 'records.csv', csv)
     const before = await stateIn(folder)
     const { code, stdout } = await runImport(folder, [file, '--dry-run', '--mode', 'replace'])
@@ -104,7 +104,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.deepEqual(await photograph(folder), before)
   })
 
-  it('opens standard input for - alone', async (t) => {
+  it('opens standard input only for -', async (t) => {
     const { folder, file } = await setUp(t, 'a.csv', csv)
     const openInput = () => assert.fail('it was opened')
     const { code, stderr } = await runCommand(['import', file, '--data', folder], { openInput })
@@ -125,7 +125,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.deepEqual(JSON.parse(answer.stdout), { added: 1, modified: 1, removed: 7, unchanged: 0 })
   })
 
-  it('gives back in another folder what export wrote', async (t) => {
+  it('recreates in another folder the records that export wrote', async (t) => {
     for (const format of ['json', 'csv']) {
       const { stdout } = await runCommand(['export', '--format', format, '--data', used.folder])
       const other = await start(t, { environment: firstStartEnvironment })
@@ -147,21 +147,17 @@ describe('connbook import', { timeout: 60_000 }, () => {
       /^connbook: Write it as: connbook import FILE, or: connbook import - --format FORMAT\n$/,
     ],
     'two files': [['a.csv', 'b.csv'], 2, /Write it as/],
-    'a file of no known ending': [
+    'a file with an unknown extension': [
       ['records.txt'],
       2,
       /Cannot tell the format of "records.txt"; say --format with one of json, csv, ssh-config/,
     ],
-    'standard input of no format': [['-'], 2, /Cannot tell the format of "-"/],
-    'a format that is only written': [['-', '--format', 'env'], 2, /Cannot import env; say --format/],
-    'a file that is not there': [
-      ['absent.csv'],
-      1,
-      /^connbook: Cannot read "absent.csv" \(ENOENT\); name a file/,
-    ],
+    'standard input without a format': [['-'], 2, /Cannot tell the format of "-"/],
+    'a format that can only be exported': [['-', '--format', 'env'], 2, /Cannot import env; say --format/],
+    'a missing file': [['absent.csv'], 1, /^connbook: Cannot read "absent.csv" \(ENOENT\); name a file/],
   }
   for (const [what, [args, code, message]] of Object.entries(misuses)) {
-    it(`does not go on with ${what}`, async () => {
+    it(`stops at ${what}`, async () => {
       const before = await photograph(used.folder)
       const found = await runImport(used.folder, args)
       assert.deepEqual([found.code, found.stdout], [code, ''])
@@ -170,7 +166,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     })
   }
 
-  it('does not read a folder, a text that is no UTF-8, or make a data folder of a mistyped path', async (t) => {
+  it('refuses a folder and text that is not UTF-8, and creates no data folder for a mistyped path', async (t) => {
     const { folder, file } = await setUp(t, 'records.csv', Buffer.from(`${HEADER}\xff`, 'latin1'))
     const bad = await runImport(folder, [file])
     assert.equal(bad.code, 1)
@@ -185,7 +181,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.deepEqual([absent.code, /Cannot find anything of connbook/.test(absent.stderr)], [1, true])
   })
 
-  it('is done even when nobody can be told', async (t) => {
+  it('is done even when its report cannot be written', async (t) => {
     const { folder, file } = await setUp(t, 'records.csv', csv)
     const { code, stderr } = await runCommand(['import', file, '--data', folder], {
       outputError: 'ENOSPC',
@@ -195,7 +191,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.ok((await names(folder)).includes('new'))
   })
 
-  it('takes the ids up where the folder has left them', async (t) => {
+  it('continues with the next id of the folder', async (t) => {
     const { folder, file } = await setUp(t, 'records.csv', csv)
     await runImport(folder, [file])
     const server = await start(t, { folder })

@@ -17,28 +17,28 @@ import { admin, client, start, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 
-/** What a backup is about. */
+/** The state that a backup saves. */
 export interface KeptState {
   readonly records: readonly ShownRecord[]
   readonly nextId: number
   readonly accounts: Accounts
 }
 
-/** A data folder that a service has used and left, and a backup of it that is older. */
+/** The data folder of a stopped service, and an older backup of it. */
 export interface UsedFolder {
   readonly folder: string
   readonly backup: string
   /** What the backup holds. */
   readonly kept: KeptState
-  /** What the folder has come to since. */
+  /** The present state of the folder. */
   readonly current: KeptState
-  /** A session and a token that are good in the folder. */
+  /** A session and a token that the folder accepts. */
   readonly credentials: readonly Headers[]
 }
 
 /**
  * Makes a folder with the accounts `admin` and `client`, records with gaps between their ids and an ended credential,
- * takes a backup of it, and goes on.
+ * takes a backup of it, and makes more changes.
  */
 export async function makeUsedFolder(t: Lifetime): Promise<UsedFolder> {
   const root = await temporaryFolder(t)
@@ -54,7 +54,7 @@ export async function makeUsedFolder(t: Lifetime): Promise<UsedFolder> {
   for (let i = 1; i <= 9; i += 1) await add(`kept ${i}`)
   await ask('DELETE', pathOf('kept 3'))
   await ask('PATCH', pathOf('kept 4'), { body: { name: 'renamed 4', username: 'ops “é\u2028”' } })
-  // The next id is not one above the highest that can be seen.
+  // The next id must not be one above the highest present id.
   await ask('DELETE', pathOf('kept 9'))
   await createClient(service.url, await logIn(service.url, admin))('POST', '/logout')
   const taken = await runCommand(['backup', backup, '--data', folder])
@@ -68,14 +68,14 @@ export async function makeUsedFolder(t: Lifetime): Promise<UsedFolder> {
   return { folder, backup, kept, current: await stateIn(folder), credentials }
 }
 
-/** A copy of the folder, in a folder of its own. */
+/** A copy of the folder, in a new temporary folder. */
 export async function copyOf({ folder }: UsedFolder, t: Lifetime): Promise<string> {
   const copy = join(await temporaryFolder(t), 'data')
   await cp(folder, copy, { recursive: true, preserveTimestamps: true })
   return copy
 }
 
-/** Reads what a folder holds, as any program could, and checks that keys and revocations are whole. */
+/** Reads what a folder holds, and checks that keys and revocations are undamaged. */
 export async function stateIn(path: string, files?: FileSystem): Promise<KeptState> {
   const folder = dataPaths(path, files)
   const { index } = await readStoreBeside(folder, true)
@@ -91,13 +91,13 @@ export async function stateIn(path: string, files?: FileSystem): Promise<KeptSta
   return { records: shown(index.slice(0, index.count)), nextId: index.lastId + 1, accounts }
 }
 
-/** What a sound backup says, read as JSON by somebody who has only the text. */
+/** The content of a sound backup, read as plain JSON. */
 export function stateOfText(text: string): KeptState {
   const { records, lastId, accounts } = JSON.parse(text) as Backup
   return { records: records as unknown as ShownRecord[], nextId: lastId + 1, accounts }
 }
 
-/** What a sound backup holds, checksum and all. */
+/** The state in a sound backup, whose checksum is verified. */
 export async function stateOfBackup(path: string): Promise<KeptState> {
   const { records, lastId, accounts } = await readBackup(path, realFileSystem)
   return { records: shown([...records]), nextId: lastId + 1, accounts }

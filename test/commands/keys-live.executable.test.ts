@@ -11,7 +11,7 @@ import type { Headers } from '../support/http-client.ts'
 import { client, usedFolder } from '../support/service.ts'
 import { areGood, newCredentials } from './live-credentials.ts'
 
-/** How often something has been said. */
+/** How often an event was logged. */
 const count = (text: string, part: string) => text.split(part).length - 1
 
 /** The id of the key that signed a session or token. */
@@ -23,7 +23,7 @@ function keyOf(headers: Headers): string {
   return JSON.parse(Buffer.from(header, 'base64url').toString()).kid
 }
 
-/** A server, and commands on its folder while it runs or while it does not. */
+/** A server, and commands on its folder while it runs or is stopped. */
 async function startServer(t: TestContext, isRunning = true) {
   const folder = await usedFolder(t)
   const startAnew = () => startExecutable(t, ['--data', folder])
@@ -35,7 +35,7 @@ async function startServer(t: TestContext, isRunning = true) {
     areGood: (...all: Headers[]) => areGood(server.url, all),
     newCredentials: () => newCredentials(server.url),
     signsWith: async () => keyOf(await getToken(server.url, client)),
-    /** Runs `keys …`, and sees to it that a server goes by the outcome. */
+    /** Runs `keys …`, and waits until a server uses the result. */
     async run(verb: string): Promise<string> {
       const before = count(server.stderr(), '"event":"keys_taken_up"')
       if (!isRunning) assert.equal(await server.stop(), 0)
@@ -58,11 +58,11 @@ async function startServer(t: TestContext, isRunning = true) {
 
 for (const isRunning of [true, false]) {
   describe(`with the server ${isRunning ? 'running' : 'stopped'}`, { concurrency: 2 }, () => {
-    it('keys rotate signs with a new key and leaves every session and token good', async (t) => {
+    it('keys rotate signs with a new key, and every session and token stays valid', async (t) => {
       const { folder, run, areGood, newCredentials, signsWith, restart } = await startServer(t, isRunning)
       const all: Headers[] = [...(await newCredentials())]
       const signed = [await signsWith()]
-      // Two, so that one key has been superseded twice over.
+      // Twice, so that the first key is superseded by two others.
       for (let i = 0; i < 2; i += 1) {
         assert.ok((await areGood(...all)).every(Boolean))
         const stdout = await run('rotate')
@@ -105,7 +105,7 @@ for (const isRunning of [true, false]) {
   })
 }
 describe('the keys of a running server', { concurrency: 2 }, () => {
-  it('that an earlier version made are rotated like any other', async (t) => {
+  it('made by an earlier version are rotated like any others', async (t) => {
     const { folder, areGood, newCredentials, restart, run } = await startServer(t)
     const document = keysDocument(dataPaths(folder))
     const credentials = await newCredentials()

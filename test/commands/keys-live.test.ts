@@ -16,10 +16,10 @@ import { client, start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { areGood, isGood, newCredentials } from './live-credentials.ts'
 
-it('a running server looks at the keys at least once a second', () => assert.ok(CREDENTIALS_POLL_MS < 1000))
+it('a running server checks the keys at least once a second', () => assert.ok(CREDENTIALS_POLL_MS < 1000))
 
 describe('the keys of a running server', { concurrency: 2 }, () => {
-  it('survive a file that is damaged, gone or without a key, until that is made good', async (t) => {
+  it('stay in force while the file is damaged, missing or without a key, until it is repaired', async (t) => {
     const { url, folder, log } = await start(t)
     const credentials = await newCredentials(url)
     const path = folder.file(dataFiles.keys)
@@ -35,12 +35,12 @@ describe('the keys of a running server', { concurrency: 2 }, () => {
     assert.deepEqual(await areGood(url, credentials), [false, false])
   })
 
-  it('that are superseded end at their time, whatever a token says', async (t) => {
+  it('that are superseded expire on time, whatever expiry a token claims', async (t) => {
     const folder = await temporaryFolder(t)
     const clock = holdClock(Date.now())
     const service = await start(t, { folder, clock })
     const [key = assert.fail()] = await readKeys(dataPaths(folder), true)
-    // As whoever has got hold of the key can make them.
+    // Anyone who holds the key can make such a token.
     const claims = { iss: 'connbook', sub: client.client_id, aud: 'api', iat: 0, jti: 'j', gen: 2 } as const
     const exp = secondsOf(clock.wall) + 1_000_000
     const forged = { Authorization: `Bearer ${signToken({ ...claims, exp }, toSigningKey(key))}` }
@@ -60,7 +60,7 @@ describe('the keys of a running server', { concurrency: 2 }, () => {
     assert.equal(await isGood(again.url, { Authorization: await again.bearer() }), true)
   })
 
-  it('verify for as long as a session of the server may live, however long that was set before', async (t) => {
+  it('verify for as long as any session may live, also one issued under a longer --session-ttl', async (t) => {
     const folder = await temporaryFolder(t)
     const clock = holdClock(Date.now())
     const first = await start(t, { folder, clock, flags: ['--session-ttl', '30d'] })
@@ -73,7 +73,7 @@ describe('the keys of a running server', { concurrency: 2 }, () => {
     assert.equal(await isGood(second.url, session), true)
   })
 
-  it('go by what a server has remembered when the clock has been set back since', async (t) => {
+  it('expire by the latest recorded time, even when the clock was set back since', async (t) => {
     const folder = await temporaryFolder(t)
     const ahead = holdClock(Date.now() + 10 * 86_400_000)
     const first = await start(t, { folder, clock: ahead })

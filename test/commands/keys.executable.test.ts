@@ -8,7 +8,7 @@ import { runExecutable } from '../support/executable.ts'
 import { usedFolder } from '../support/service.ts'
 
 describe('connbook keys', () => {
-  it('leave the keys as they are on a disk that takes no more', async (t) => {
+  it('leaves the keys unchanged when the disk is full', async (t) => {
     const folder = await usedFolder(t)
     const path = join(folder, dataFiles.keys)
     const before = await readFile(path, 'utf8')

@@ -15,7 +15,7 @@ import { photograph } from './photograph.ts'
 const used = await temporaryFolder({ after })
 await (await start({ after }, { folder: used })).stop()
 
-/** A copy of a folder that a server has used. */
+/** A copy of the folder of a stopped server. */
 async function copyUsed(t: TestContext) {
   const folder = await temporaryFolder(t)
   await cp(used, folder, { recursive: true })
@@ -31,7 +31,7 @@ async function copyUsed(t: TestContext) {
 }
 
 describe('connbook keys', { concurrency: 2 }, () => {
-  it('list tells of each key since when and until when it does what, and never its secret', async (t) => {
+  it('list shows the state of each key, since when and until when, and never its secret', async (t) => {
     const { keys, store, run } = await copyUsed(t)
     const now = secondsOf(Date.now())
     const [key = assert.fail()] = await keys()
@@ -53,7 +53,7 @@ describe('connbook keys', { concurrency: 2 }, () => {
     assert.ok(![key, ...(await keys())].some(({ secret }) => shown.includes(secret)))
   })
 
-  it('check tells of superseded keys too', async (t) => {
+  it('check reports superseded keys too', async (t) => {
     const { folder, run } = await copyUsed(t)
     const check = async () => (await runCommand(['check', '--data', folder])).stdout
     assert.match(await check(), /keys\.json +1 signing key\n/)
@@ -66,7 +66,7 @@ describe('connbook keys', { concurrency: 2 }, () => {
     assert.match(await check(), /keys\.json +1 signing key; 2 superseded keys to verify until /)
   })
 
-  it('rotate at the same time loses no key', async (t) => {
+  it('rotate loses no key when run concurrently', async (t) => {
     const { keys, run } = await copyUsed(t)
     const before = await keys()
     const all = await Promise.all([1, 2, 3].map(() => run('rotate')))
@@ -79,7 +79,7 @@ describe('connbook keys', { concurrency: 2 }, () => {
     assert.deepEqual(found.map(({ id }) => id).sort(), [...shown, before[0]?.id].sort())
   })
 
-  it('rotate drops what has ended, and refuses more keys than there may be', async (t) => {
+  it('rotate drops expired keys, and refuses to exceed the limit of keys', async (t) => {
     const { keys, path, run, store } = await copyUsed(t)
     const now = secondsOf(Date.now())
     let all = await keys()
@@ -100,7 +100,7 @@ describe('connbook keys', { concurrency: 2 }, () => {
     assert.ok(!found.some(({ id }) => id === all.at(-1)?.id))
   })
 
-  it('leave a folder whose next start is to make a key to that, unless everybody is to be put out', async (t) => {
+  it('rotate makes no key when the next start makes one, but revoke-all does', async (t) => {
     const { folder, keys, run, store } = await copyUsed(t)
     await store([])
     assert.match((await run('list')).stdout, /^no key: the next start makes one/)
@@ -138,7 +138,7 @@ describe('connbook keys', { concurrency: 2 }, () => {
       65,
       /^connbook: Cannot read "\/.+\/accounts\.json": the file is missing at byte 0; .+\n$/,
     ],
-    'revocations that do not tell the time': [
+    'unreadable revocations': [
       (folder) => writeFile(join(folder, dataFiles.revocations), 'x'),
       65,
       /^connbook: Cannot read "\/.+\/revocations\.jsonl": .+\n$/,
@@ -149,12 +149,12 @@ describe('connbook keys', { concurrency: 2 }, () => {
       1,
       /^connbook: Cannot use "\/.+\/keys\.json": .+; run: chmod 600 .+\n$/,
     ],
-    'a restore that is not complete': [
+    'an incomplete restore': [
       (folder) => mkdir(join(folder, 'restore-20260101T000000Z-012345.begun')),
       1,
       /^connbook: Cannot use .+: a restore is not complete, .+\n$/,
     ],
-    'nothing of connbook': [
+    'no file of connbook': [
       async (folder) => {
         for (const name of await readdir(folder)) await rm(join(folder, name))
       },
@@ -165,7 +165,7 @@ describe('connbook keys', { concurrency: 2 }, () => {
   for (const [what, [prepare, expected, message, verbs = ['rotate', 'revoke-all', 'list']]] of Object.entries(
     faults,
   )) {
-    it(`refuse a folder with ${what}, and change nothing`, async (t) => {
+    it(`refuses a folder with ${what}, and changes nothing`, async (t) => {
       const { folder, run } = await copyUsed(t)
       await prepare(folder)
       const before = await photograph(folder)
@@ -187,7 +187,7 @@ describe('connbook keys', { concurrency: 2 }, () => {
     'list --port=1': /^connbook: Unknown flag "--port"/,
   }
   for (const [words, message] of Object.entries(misuses)) {
-    it(`${words}: exit 2, and nothing has changed`, async (t) => {
+    it(`${words}: exits with 2, and changes nothing`, async (t) => {
       const { folder, path } = await copyUsed(t)
       const before = await readFile(path, 'utf8')
       const { code, stdout, stderr } = await runCommand([
@@ -202,7 +202,7 @@ describe('connbook keys', { concurrency: 2 }, () => {
     })
   }
 
-  it('are exit 1 when standard output takes nothing', async (t) => {
+  it('exits with 1 when standard output cannot be written', async (t) => {
     for (const outputError of ['ENOSPC', 'EPIPE'] as const) {
       const { run } = await copyUsed(t)
       for (const [verb, what] of [

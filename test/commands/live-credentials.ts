@@ -3,14 +3,14 @@ import { getToken, logIn } from '../support/api.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
 import { admin, client } from '../support/service.ts'
 
-/** Whether a server takes a session or token. */
+/** Whether a server accepts a session or token. */
 export async function isGood(url: string, headers: Headers): Promise<boolean> {
   const { status } = await createClient(url, headers)('GET', '/configurations/')
   assert.ok([200, 403].includes(status), String(status))
   return status === 200
 }
 
-/** Which of them a server takes. */
+/** Which of them a server accepts. */
 export function areGood(url: string, all: readonly Headers[]): Promise<boolean[]> {
   return Promise.all(all.map((headers) => isGood(url, headers)))
 }

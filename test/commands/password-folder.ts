@@ -7,7 +7,7 @@ import { verifyPassword } from '../../src/auth/password.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 
-/** A folder for `user add eve`, which tells whether a password is the one of `eve`. */
+/** A folder for `user add eve`; `opens` says whether a password is the one of `eve`. */
 export async function makePasswordFolder(t: Lifetime) {
   const folder = await temporaryFolder(t)
   const document = accountsDocument(dataPaths(folder))

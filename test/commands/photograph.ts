@@ -1,12 +1,12 @@
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** What shows of one file or folder. */
+/** The visible state of one file or folder. */
 export interface Shot {
   readonly mode: string
   readonly owner: number
   readonly mtimeMs: number
-  /** Undefined for what is no plain file. */
+  /** Undefined unless it is a plain file. */
   readonly content: string | undefined
 }
 

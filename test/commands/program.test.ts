@@ -16,7 +16,7 @@ import { version } from '../../src/version.ts'
 import { systemError } from '../support/failing-files.ts'
 import { plainLook } from '../support/plain-look.ts'
 
-/** Runs a command line, which finds these variables. */
+/** Runs a command line with these variables. */
 async function run(words: readonly string[], environment: () => NodeJS.ProcessEnv = () => ({})) {
   const told = { code: Number.NaN, stdout: '', stderr: '' }
   const context: CommandContext = {
@@ -34,7 +34,7 @@ async function run(words: readonly string[], environment: () => NodeJS.ProcessEn
   return told
 }
 
-/** What the program makes of an error with which a command ends. */
+/** What the program does with an error thrown by a command. */
 function fail(error: unknown) {
   return run(['check'], () => {
     throw error
@@ -42,13 +42,13 @@ function fail(error: unknown) {
 }
 
 describe('the program', () => {
-  it('tells its version, and takes nothing behind that', async () => {
+  it('prints its version, and refuses any argument after --version', async () => {
     assert.deepEqual(await run(['--version']), { code: 0, stdout: `connbook ${version}\n`, stderr: '' })
     const refused = await run(['--version', 'now'])
     assert.deepEqual([refused.code, refused.stderr], [2, 'connbook: Write it as: connbook --version\n'])
   })
 
-  it('gives help wherever a word asks for it, but not behind --', async () => {
+  it('prints help for a word in any position, but not after --', async () => {
     const help = await run(['help', 'user', 'add'])
     assert.equal(help.code, 0)
     for (const words of [
@@ -60,7 +60,7 @@ describe('the program', () => {
     assert.equal((await run(['check', '--', '--help'])).stdout, '')
   })
 
-  it('serves when the first word is a flag, so that a flag of no server is unknown', async () => {
+  it('serves when the first word is a flag, so a flag that serve does not take is unknown', async () => {
     const { code, stderr } = await run(['--skip'])
     assert.deepEqual([code, stderr], [2, 'connbook: Unknown flag "--skip"; see connbook help\n'])
   })
@@ -69,9 +69,9 @@ describe('the program', () => {
     'wrong usage': [new UsageError('Wrong'), 2],
     'wrong input': [new InvalidInputError('Wrong'), 2],
     'a damaged file': [new DamagedFileError('/d/keys.json', 0, 'it was cut', 'do this'), 65],
-    'damage that was told': [new DamageFoundError('Damaged'), 65],
+    'damage that was reported': [new DamageFoundError('Damaged'), 65],
     'a folder in use': [new FolderInUseError('In use'), 75],
-    'anything else that was foreseen': [new FolderRefusedError('Refused'), 1],
+    'any other expected error': [new FolderRefusedError('Refused'), 1],
   }
   for (const [what, [error, code]] of Object.entries(exits)) {
     it(`ends with ${code} for ${what}, in one line`, async () => {
@@ -80,18 +80,18 @@ describe('the program', () => {
     })
   }
 
-  it('tells in one line what the system says of a disk or a file', async () => {
+  it('reports a system error of a disk or a file in one line', async () => {
     const { code, stderr } = await fail(systemError('EIO'))
     assert.deepEqual([code, stderr], [1, 'connbook: Cannot go on: EIO: made by the test\n'])
   })
 
-  it('says what to do about a path that the system has denied', async () => {
+  it('says what to do when access to a path is denied', async () => {
     const { code, stderr } = await fail(systemError('EACCES', import.meta.filename))
     assert.equal(code, 1)
     assert.match(stderr, /this account has no permission \(EACCES\)/)
   })
 
-  it('shows where a fault of its own is', async () => {
+  it('shows the place of an internal fault', async () => {
     for (const error of [new TypeError('no function'), systemError('ERR_INVALID_ARG_TYPE')]) {
       const { code, stderr } = await fail(error)
       assert.deepEqual([code, stderr], [1, `connbook: ${error.stack}\n`])

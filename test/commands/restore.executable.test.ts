@@ -13,14 +13,16 @@ import { photograph } from './photograph.ts'
 const used = await makeUsedFolder({ after })
 
 describe('connbook restore', { timeout: 120_000 }, () => {
-  it('does not read standard input, of which the help says nothing', async (t) => {
+  it('does not read standard input', async (t) => {
     const cwd = await temporaryFolder(t)
     const { code } = await runExecutable(['restore', '-'], { cwd, input: await readFile(used.backup) })
     assert.notEqual(code, 0)
     assert.deepEqual(await readdir(cwd), [])
   })
 
-  it('gives what root writes to the owner of the folder', { skip: process.getuid?.() !== 0 }, async (t) => {
+  it('gives files written by root to the owner of the folder', {
+    skip: process.getuid?.() !== 0,
+  }, async (t) => {
     const folder = await copyOf(used, t)
     await giveToPlainAccount(folder)
     await chown(join(folder, '..'), plainAccount ?? 0, plainAccount ?? 0)

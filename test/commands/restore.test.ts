@@ -22,7 +22,7 @@ import { contentsIn, photograph } from './photograph.ts'
 const used = await makeUsedFolder({ after })
 const backupText = await readFile(used.backup, 'utf8')
 
-/** A backup that was changed, with a checksum that fits. */
+/** An altered backup with a valid checksum. */
 function reseal(text: string): string {
   const body = text.slice(0, text.lastIndexOf('],"checksum"'))
   return `${body}],"checksum":"${crc32(body).toString(16).padStart(8, '0')}"}\n`
@@ -38,7 +38,7 @@ function asideIn({ stdout }: Finished): string {
   return /^What was there before is in (.+)$/m.exec(stdout)?.[1] ?? assert.fail(stdout)
 }
 
-/** Everything but the locks, which are made by whoever opens a folder. */
+/** Everything but the locks, which any opening of a folder creates. */
 async function unlocked(folder: string) {
   const shots = Object.entries(await photograph(folder))
   return Object.fromEntries(
@@ -56,7 +56,7 @@ async function assertRestored(folder: string, finished: Finished, before: Record
 }
 
 describe('connbook restore', { timeout: 120_000 }, () => {
-  it('gives the records, ids, next id and accounts of the backup, and keeps the old files', async (t) => {
+  it('restores the records, ids, next id and accounts of the backup, and keeps the old files', async (t) => {
     const folder = await copyOf(used, t)
     const before = await contentsIn(folder)
     const finished = await restore(folder)
@@ -86,7 +86,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     ])
   })
 
-  it('ends every session and token, lets the accounts in anew, and goes on with the next id', async (t) => {
+  it('ends every session and token, lets the accounts log in again, and continues with the next id', async (t) => {
     const folder = await copyOf(used, t)
     const etags: (string | undefined)[] = []
     const first = await start(t, { folder })
@@ -112,7 +112,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     await service.stop()
   })
 
-  it('gives lists other tags even after as many changes as before', async (t) => {
+  it('gives lists new entity tags, even after the same number of changes', async (t) => {
     const folder = await copyOf(used, t)
     assert.equal((await restore(folder)).code, 0)
     const tags = new Set<string | undefined>()
@@ -128,7 +128,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     assert.equal(tags.size, 2)
   })
 
-  it('gives a backup of its own that says the same', async (t) => {
+  it('makes a folder whose own backup has the same content', async (t) => {
     const folder = await copyOf(used, t)
     await restore(folder)
     const again = join(folder, '..', 'again.json')
@@ -138,7 +138,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     assert.deepEqual(await stateIn(other), used.kept)
   })
 
-  it('makes a missing folder, and fills an empty one', async (t) => {
+  it('creates a missing folder, and fills an empty one', async (t) => {
     const root = await temporaryFolder(t)
     await mkdir(join(root, 'empty'), { mode: 0o755 })
     for (const name of ['empty', 'missing/below']) {
@@ -151,7 +151,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     }
   })
 
-  it('leaves what is not of connbook where it is, and what was kept aside before', async (t) => {
+  it('leaves foreign files, and files set aside earlier, where they are', async (t) => {
     const folder = await copyOf(used, t)
     const foreign = { 'notes.txt': 'mine', '.gitignore': '*', 'journal.torn-12-abcdef': 'torn' }
     for (const [name, text] of Object.entries(foreign)) await writeFile(join(folder, name), text)
@@ -185,7 +185,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     },
   }
   for (const [what, damage] of Object.entries(kinds)) {
-    it(`mends a folder in which ${what}`, async (t) => {
+    it(`repairs a folder in which ${what}`, async (t) => {
       const folder = await copyOf(used, t)
       await damage(folder)
       const before = await contentsIn(folder)
@@ -204,7 +204,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     assert.deepEqual(await photograph(folder), before)
   })
 
-  it('refuses a folder that others can get at, and changes nothing', async (t) => {
+  it('refuses a folder that others can access, and changes nothing', async (t) => {
     const folder = await copyOf(used, t)
     await chmod(folder, 0o755)
     const before = await photograph(folder)
@@ -224,19 +224,19 @@ describe('connbook restore', { timeout: 120_000 }, () => {
       reseal(backupText.replace('"version":1', '"version":2')),
       /version 2 is unknown to this program, which reads 1, at byte 0; use the connbook that wrote it, or a newer one/,
     ],
-    'says of itself, by damage, that it is of a later version': [
+    'claims a later version because of damage': [
       backupText.replace('"version":1', '"version":3'),
       /the checksum differs at byte \d+; use another backup/,
     ],
-    'has a member more': [
+    'has an unknown member': [
       reseal(backupText.replace('"createdAt"', '"labels":{},"createdAt"')),
       /newer connbook: the member "labels" of the header is unknown .*; use the connbook that wrote it/,
     ],
-    'has a member more in its accounts': [
+    'has an unknown member in its accounts': [
       reseal(backupText.replace('"lastGeneration"', '"groups":[],"lastGeneration"')),
       /newer connbook: the member "groups" of the accounts is unknown .*; use the connbook that wrote it/,
     ],
-    'has a member more in a record': [
+    'has an unknown member in a record': [
       reseal(backupText.replace('"port"', '"note":"x","port"')),
       /newer connbook: the member "note" of a record is unknown .*; use the connbook that wrote it/,
     ],
@@ -244,12 +244,12 @@ describe('connbook restore', { timeout: 120_000 }, () => {
       backupText.replace(/\n\].*\n$/, '\n'),
       /the file was cut at byte \d+; use another backup/,
     ],
-    'has something behind its end': [`${backupText}x\n`, /something stands behind the end at byte \d+/],
+    'has data after its end': [`${backupText}x\n`, /something stands behind the end at byte \d+/],
     'has two records swapped': [
       backupText.replace(/(\{"id":1,.*\},)\n(\{"id":2,.*\},)\n/, '$2\n$1\n'),
       /the line is no record at byte \d+/,
     ],
-    'is stored with other ends of line': [backupText.replaceAll('\n', '\r\n'), /use another backup/],
+    'is stored with other line endings': [backupText.replaceAll('\n', '\r\n'), /use another backup/],
     'is indented': [JSON.stringify(JSON.parse(backupText), null, 2), /use another backup/],
   }
   for (const [what, [text, said]] of Object.entries(wrong)) {
@@ -267,7 +267,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     })
   }
 
-  it('refuses a backup that was cut anywhere or has any bit flipped, and changes nothing', async (t) => {
+  it('refuses a backup cut at any length or with any bit flipped, and changes nothing', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
     const folder = await copyOf(used, t)
@@ -288,7 +288,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     }
   })
 
-  it('refuses what is no file of its own: a snapshot, a folder, nothing, a pipe', async (t) => {
+  it('refuses anything but a backup file: a snapshot, a folder, nothing, a pipe', async (t) => {
     const folder = await copyOf(used, t)
     const root = join(folder, '..')
     const service = await runCommand(['restore', used.backup, '--data', join(root, 'other')])
@@ -312,7 +312,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     }
   })
 
-  it('makes no folder for a backup that it refuses', async (t) => {
+  it('creates no folder for a backup that it refuses', async (t) => {
     const root = await temporaryFolder(t)
     await writeFile(join(root, 'backup.json'), backupText.slice(0, 500))
     assert.equal((await restore(join(root, 'data'), join(root, 'backup.json'))).code, 65)
@@ -323,7 +323,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     'is full': 'ENOSPC',
     'has no reader': 'EPIPE',
   } as const)) {
-    it(`says that it is complete when standard output ${what}`, async (t) => {
+    it(`reports that the restore is complete when standard output ${what}`, async (t) => {
       const folder = await copyOf(used, t)
       const { code, stderr } = await restore(folder, used.backup, outputError)
       assert.equal(code, 1)
@@ -336,7 +336,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   }
 
   for (const words of ['restore', 'restore a b', 'restore a --port 1', 'restore a --data']) {
-    it(`does not know what "${words}" means`, async (t) => {
+    it(`refuses "${words}" as wrong usage`, async (t) => {
       const place = await temporaryFolder(t)
       const environment = { CONNBOOK_DATA: join(place, 'data') }
       const { code, stdout, stderr } = await runCommand(words.split(' '), { environment })
@@ -346,7 +346,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     })
   }
 
-  it('is refused in words by what runs on a folder that is not yet complete', async (t) => {
+  it('makes other commands refuse the folder until it is complete', async (t) => {
     const folder = await copyOf(used, t)
     await mkdir(join(folder, 'restore-20260101T000000Z-abcdef.begun'), { mode: 0o700 })
     const before = await unlocked(folder)

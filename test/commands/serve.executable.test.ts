@@ -46,7 +46,7 @@ async function freePort(): Promise<number> {
 
 describe('a signal to stop', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`${signal} lets what is in flight be answered, and is exit 0`, async (t) => {
+    it(`${signal} lets requests in flight finish, and exits with 0`, async (t) => {
       const { url, stderr, stop, isUp } = await startServer(t)
       const body = JSON.stringify(admin)
       const socket = await beginLogin(t, url, body)
@@ -62,13 +62,13 @@ describe('a signal to stop', () => {
     })
   }
 
-  it('does not wait for ever for a client that sends nothing', async (t) => {
+  it('does not wait forever for a client that sends nothing', async (t) => {
     const { url, stop } = await startServer(t, '--shutdown-timeout', '1s')
     await beginLogin(t, url, 'never sent')
     assert.equal(await stop(), 0)
   })
 
-  it('given while it starts is obeyed too', async (t) => {
+  it('is also obeyed during the start', async (t) => {
     const folder = await temporaryFolder(t)
     const child = spawn(executable, ['--host', '127.0.0.1', '--port', '0', '--data', folder], {
       stdio: 'ignore',
@@ -86,7 +86,7 @@ describe('a signal to stop', () => {
 })
 
 describe('the log', () => {
-  it('is JSON where standard error is no terminal, a line an event', async (t) => {
+  it('is JSON when standard error is no terminal, one line per event', async (t) => {
     const folder = await temporaryFolder(t)
     const environment = firstStartEnvironment
     const { url, stderr, stop } = await startExecutable(t, ['--data', folder], { environment })
@@ -103,7 +103,7 @@ describe('the log', () => {
     assert.equal(events[0].data, folder)
   })
 
-  it('is text by flag', async (t) => {
+  it('is text when the flag says so', async (t) => {
     const folder = await usedFolder(t)
     const child = spawn(executable, ['--port', '0', '--data', folder, '--log-format', 'text'], {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -118,7 +118,7 @@ describe('the log', () => {
     )
   })
 
-  it('is text at a terminal, or JSON by flag', { skip: !hasTerminals }, async (t) => {
+  it('is text at a terminal, or JSON when the flag says so', { skip: !hasTerminals }, async (t) => {
     for (const [flags, text] of [
       [[], 'info  listening url=http'],
       [['--log-format=json'], '"event":"listening"'],
@@ -128,7 +128,7 @@ describe('the log', () => {
     }
   })
 
-  it('holds no password, secret, token or cookie, whatever is asked', async (t) => {
+  it('holds no password, secret, token or cookie, whatever is requested', async (t) => {
     const { url, stderr, stop } = await startServer(t, '--access-log')
     const ask = createClient(url)
     const [session, token] = [await logIn(url, admin), await getToken(url, client)]
@@ -160,14 +160,14 @@ describe('the log', () => {
     }
   })
 
-  it('may lose its reader, and the server goes on', async (t) => {
+  it('may lose its reader, and the server continues', async (t) => {
     const { process: child, isUp, stop } = await startServer(t, '--access-log')
     child.stderr?.destroy()
     for (let i = 0; i < 5; i += 1) assert.equal(await isUp(), true)
     assert.equal(await stop(), 0)
   })
 
-  it('may have nowhere to go from the start', async (t) => {
+  it('may have no reader from the start', async (t) => {
     const [folder, port] = [await temporaryFolder(t), await freePort()]
     const flags = ['--host', '127.0.0.1', '--port', String(port), '--data', folder, '--access-log']
     const child = spawn('/bin/sh', ['-c', 'exec "$0" "$@" 2>&-', executable, ...flags], { stdio: 'ignore' })
@@ -194,7 +194,7 @@ describe('the address', () => {
     [['--host', '127.0.0.1', '--base-path', '/base/'], /^http:\/\/127\.0\.0\.1:[1-9]\d+\/base$/],
   ] as const
   for (const [flags, url] of rows) {
-    it(`in the log is the real one for ${flags.join(' ')} --port 0`, {
+    it(`in the log is the actual one for ${flags.join(' ')} --port 0`, {
       skip: flags[1].includes('::') && !hasIPv6,
     }, async (t) => {
       const folder = await usedFolder(t)
@@ -209,7 +209,7 @@ describe('the address', () => {
     })
   }
 
-  it('that is in use is exit 1, and nobody is harmed', async (t) => {
+  it('that is in use makes serve exit with 1, and disturbs no other server', async (t) => {
     const { url, isUp } = await startServer(t)
     const { port } = new URL(url)
     const folder = await temporaryFolder(t)
@@ -231,7 +231,7 @@ describe('the address', () => {
 })
 
 describe('a second process on the folder', () => {
-  it('is exit 75, and the first is unharmed', async (t) => {
+  it('exits with 75, and does not disturb the first', async (t) => {
     const { folder, isUp, url, stop } = await startServer(t)
     const session = await logIn(url, admin)
     for (let i = 0; i < 2; i += 1) {

@@ -8,7 +8,7 @@ describe('text in a unit', () => {
     assert.equal(escapeSpecifiers('100%n of %'), '100%%n of %%')
   })
 
-  it('stands in quotes when it has more than plain characters, with its own quotes escaped', () => {
+  it('is quoted when it has special characters, with its own quotes escaped', () => {
     const words: Record<string, string> = {
       '/srv/a-b_c.d': '/srv/a-b_c.d',
       '50%': '50%%',
@@ -22,7 +22,7 @@ describe('text in a unit', () => {
     for (const [word, quoted] of Object.entries(words)) assert.equal(quoteWord(word), quoted)
   })
 
-  it('has no variable in the arguments of a command line, and may have a dollar in the program', () => {
+  it('has its dollars escaped in the arguments of a command line, but not in the program', () => {
     assert.equal(quoteCommandLine(['/a$b', '--data=$HOME', 'a b$']), '/a$b --data=$$HOME "a b$$"')
   })
 })

@@ -13,7 +13,7 @@ import { service, valuesOf, wordsOf } from './unit-text.ts'
 
 const run = promisify(execFile)
 const skip = missing('systemd-analyze')
-/** What a unit may have at most, of 10. */
+/** The highest exposure score that a unit may have, of 10. */
 const EXPOSURE_MAX = 2
 
 /** Puts the executable into a new folder. */
@@ -30,7 +30,7 @@ async function write(t: TestContext, name: string, unit: string): Promise<string
   return file
 }
 
-/** What systemd has to say against units; the executable that they name must be there. */
+/** What systemd reports about units; the executable that they name must exist. */
 async function complaints(...files: string[]): Promise<string> {
   const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', ...files]).catch(
     (error: { stdout: string; stderr: string }) => error,
@@ -54,19 +54,19 @@ describe('connbook systemd', { skip }, () => {
     ['--listen', 'unix:/run/connbook/http', '--trust-proxy', 'unix', '--trust-proxy', '::1'],
   ]
   for (const args of commandLines) {
-    it(`prints a unit that systemd takes and finds safe, for ${args.join(' ') || 'no flags'}`, async (t) => {
+    it(`prints a unit that systemd accepts and rates as safe, for ${args.join(' ') || 'no flags'}`, async (t) => {
       const { code, stdout, stderr } = await runExecutable(['systemd', ...args])
       assert.deepEqual([code, stderr], [0, ''])
       const file = await write(t, 'connbook.service', stdout)
       assert.equal(await complaints(file), '')
       assert.ok((await exposure(file)) <= EXPOSURE_MAX)
-      // What was installed where everybody can reach it, and not in a temporary folder.
+      // The installed path is one that everybody can reach, not a temporary folder.
       const installed = await write(t, 'connbook.service', service(...args))
       assert.ok((await exposure(installed)) <= EXPOSURE_MAX)
     })
   }
 
-  it('starts the executable wherever that is, whatever the names of the folders', async (t) => {
+  it('starts the executable in any folder, whatever its name', async (t) => {
     const copy = await copyTo(join(await temporaryFolder(t), '100% $HOME é; '))
     const { stdout } = await run(copy, ['systemd'])
     assert.equal(wordsOf(valuesOf(stdout, 'ExecStart')[0] ?? '')[0], copy)
@@ -75,7 +75,7 @@ describe('connbook systemd', { skip }, () => {
     assert.notEqual(await complaints(await write(t, 'connbook.service', elsewhere)), '')
   })
 
-  it('is refused where systemd starts no program', async (t) => {
+  it('refuses a path from which systemd starts no program', async (t) => {
     for (const name of ["it's", '"', '\\']) {
       const copy = await copyTo(join(await temporaryFolder(t), name))
       await assert.rejects(run(copy, ['systemd']), {
@@ -85,7 +85,7 @@ describe('connbook systemd', { skip }, () => {
     }
   })
 
-  it('prints with --socket the unit of a socket that systemd takes', async (t) => {
+  it('prints with --socket a socket unit that systemd accepts', async (t) => {
     const own = await runExecutable(['systemd'])
     const serviceFile = await write(t, 'connbook.service', own.stdout)
     for (const [args, expected] of [
@@ -103,7 +103,7 @@ describe('connbook systemd', { skip }, () => {
     }
   })
 
-  it('refuses what it does not understand, or cannot write down', async () => {
+  it('refuses wrong usage, and text that a unit cannot hold', async () => {
     for (const [args, reason] of [
       [['serve'], 'Write it as: connbook systemd'],
       [['--port', 'x'], 'Cannot use --port "x"'],

@@ -9,7 +9,7 @@ import { UsageError } from '../../src/errors.ts'
 import { parse, service, valuesOf, wordsOf } from './unit-text.ts'
 
 describe('the unit of the service', () => {
-  it('keeps everything in a folder that systemd makes, under an account that it makes up', () => {
+  it('keeps everything in a state folder, under a dynamic user', () => {
     const unit = service()
     assert.deepEqual(valuesOf(unit, 'ExecStart'), ['/usr/local/bin/connbook --data=/var/lib/connbook'])
     assert.deepEqual(valuesOf(unit, 'StateDirectory'), ['connbook'])
@@ -20,7 +20,7 @@ describe('the unit of the service', () => {
     assert.deepEqual(valuesOf(service('--data', '/var/lib/a/b'), 'StateDirectory'), ['a/b'])
   })
 
-  it('takes from the service all that it can do without', () => {
+  it('withdraws from the service every permission that it does not need', () => {
     const lines = new Set(service().split('\n'))
     const taken = [
       ...[
@@ -47,14 +47,14 @@ describe('the unit of the service', () => {
     )
   })
 
-  it('is started again after a crash, and not when that would be no better', () => {
+  it('restarts the service after a crash, but not after an error that a restart cannot fix', () => {
     const unit = service()
     assert.deepEqual(valuesOf(unit, 'Restart'), ['on-failure'])
     assert.deepEqual(valuesOf(unit, 'RestartPreventExitStatus'), ['2 65'])
     assert.deepEqual(valuesOf(unit, 'ExecReload'), ['kill -HUP $MAINPID'])
   })
 
-  it('may write to a folder elsewhere, which belongs to an account', () => {
+  it('may write to a data folder elsewhere, as a fixed user', () => {
     const unit = service('--data', '/srv/a b')
     assert.deepEqual(valuesOf(unit, 'ReadWritePaths'), ['"/srv/a b"'])
     assert.deepEqual(valuesOf(unit, 'User'), ['connbook'])
@@ -62,7 +62,7 @@ describe('the unit of the service', () => {
     assert.deepEqual(valuesOf(unit, 'StateDirectory'), [])
   })
 
-  it('sees homes and temporary folders only when something that it needs is there', () => {
+  it('sees home and temporary folders only when the data or the executable is there', () => {
     const settings = (unit: string) => ['ProtectHome', 'PrivateTmp'].flatMap((name) => valuesOf(unit, name))
     assert.deepEqual(settings(service()), ['yes', 'yes'])
     assert.deepEqual(settings(service('--data', '/home/ops/data')), ['read-only', 'yes'])
@@ -72,7 +72,7 @@ describe('the unit of the service', () => {
     assert.deepEqual(settings(atHome), ['read-only', 'yes'])
   })
 
-  it('has the one capability that a low port needs, and else none', () => {
+  it('has only the capability that a low port needs, and otherwise none', () => {
     const capabilities = (unit: string) =>
       ['CapabilityBoundingSet', 'AmbientCapabilities', 'PrivateUsers'].map((name) => valuesOf(unit, name)[0])
     const needed = ['CAP_NET_BIND_SERVICE', 'CAP_NET_BIND_SERVICE', undefined]
@@ -84,7 +84,7 @@ describe('the unit of the service', () => {
     assert.deepEqual(capabilities(service()), none)
   })
 
-  it('has its socket in a folder that systemd makes, or may write where it is', () => {
+  it('has its socket in a runtime folder, or may write to the folder of the socket', () => {
     const unit = service('--listen', 'unix:/run/connbook/http')
     assert.deepEqual(valuesOf(unit, 'RuntimeDirectory'), ['connbook'])
     assert.deepEqual(valuesOf(unit, 'ReadWritePaths'), [])
@@ -93,16 +93,16 @@ describe('the unit of the service', () => {
     assert.deepEqual(valuesOf(elsewhere, 'User'), ['connbook'])
   })
 
-  it('leaves to systemd what it keeps for the accounts that it makes up', () => {
+  it('sets no state folder for a path in the private folder of systemd', () => {
     assert.deepEqual(valuesOf(service('--data', '/var/lib/private/cb'), 'StateDirectory'), [])
   })
 
-  it('waits longer for the end than the server itself does', () => {
+  it('waits longer for the shutdown than the server itself', () => {
     assert.deepEqual(valuesOf(service(), 'TimeoutStopSec'), ['15'])
     assert.deepEqual(valuesOf(service('--shutdown-timeout', '2m'), 'TimeoutStopSec'), ['125'])
   })
 
-  it('gives the server the flags that are given, with paths that hold everywhere', () => {
+  it('passes the given flags to the server, with absolute paths', () => {
     const unit = service('--access-log', '--tls-key=k.pem', '--tls-cert', 'c.pem', '--port=1', '--data', 'x')
     const [program, ...args] = wordsOf(valuesOf(unit, 'ExecStart')[0] ?? '')
     assert.equal(program, '/usr/local/bin/connbook')
@@ -118,7 +118,7 @@ describe('the unit of the service', () => {
 })
 
 describe('the unit of the socket', () => {
-  it('is open to its owner and group where it has a path', () => {
+  it('is open to its owner and group when it has a path', () => {
     const unit = socketUnit(parse('--listen', 'unix:/run/connbook.sock'))
     assert.deepEqual(valuesOf(unit, 'SocketMode'), ['0660'])
     assert.deepEqual(valuesOf(socketUnit(parse()), 'SocketMode'), [])
@@ -131,7 +131,7 @@ describe('the unit of the socket', () => {
 })
 
 describe('quoteCommandLine', () => {
-  it('gives systemd every word as it is', () => {
+  it('quotes every word so that systemd reads it unchanged', () => {
     const word = fc.oneof(
       fc.string({ unit: fc.constantFrom(...'ab $%"\'\\;=/{}é😀'), maxLength: 12 }),
       fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.replace(/\p{Cc}/gu, '')),

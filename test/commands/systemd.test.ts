@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
 
 describe('connbook systemd', () => {
-  it('prints a unit of the socket, with the flags and without the variables', async () => {
+  it('prints a socket unit that uses the flags and ignores the variables', async () => {
     const environment = { CONNBOOK_PORT: '81' }
     for (const [flags, port] of [
       [['--port', '82'], 82],
@@ -16,13 +16,13 @@ describe('connbook systemd', () => {
     }
   })
 
-  it('knows no executable to start when it runs from source', async () => {
+  it('has no executable to start when it runs from source', async () => {
     const { code, stdout, stderr } = await runCommand(['systemd'])
     assert.deepEqual([code, stdout], [2, ''])
     assert.match(stderr, /this runs from source; use dist\/connbook\n$/)
   })
 
-  it('refuses a flag with a control character, which would be a line of its own', async () => {
+  it('refuses a flag with a control character, which could start a new line in the unit', async () => {
     const args = ['systemd', '--socket', '--data', '/a\nUser=root']
     const { code, stdout, stderr } = await runCommand(args)
     assert.deepEqual([code, stdout], [2, ''])

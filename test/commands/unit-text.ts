@@ -7,12 +7,12 @@ export const parse = (...args: string[]) => parseCommandLine(args, {}, [...serve
 export const service = (...args: string[]) =>
   serviceUnit({ executable: '/usr/local/bin/connbook', commandLine: parse(...args) })
 
-/** The settings of a unit that have this name, in order. */
+/** The values of the settings with this name, in order. */
 export function valuesOf(unit: string, setting: string): string[] {
   return Array.from(unit.matchAll(new RegExp(`^${setting}=(.*)$`, 'gm')), ([, value = '']) => value)
 }
 
-/** The words that systemd makes of a command line: systemd.service(5), "Command lines", read anew. */
+/** The words that systemd makes of a command line; written independently from systemd.service(5), "Command lines". */
 export function wordsOf(line: string): string[] {
   const words: string[] = []
   let word: string | undefined

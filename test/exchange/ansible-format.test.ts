@@ -8,24 +8,24 @@ import { draft } from '../support/store.ts'
 const record = (name: string, fields = {}) => new Configuration(1, draft(name, fields))
 
 describe('a record in an inventory', () => {
-  it('is a key with its variables, every text in quotes and the address without brackets', () => {
+  it('is a key with its variables, with text quoted and the address without brackets', () => {
     assert.equal(
       ansibleFormat.encode(record('a "b"', { hostname: '[::1]', username: 'no' })),
       '    "a \\"b\\"":\n      ansible_host: "::1"\n      ansible_port: 22\n      ansible_user: "no"\n',
     )
   })
 
-  it('has escapes for what YAML folds or does not allow', () => {
+  it('escapes characters that YAML folds or does not allow', () => {
     const text = ansibleFormat.encode(record('a\u2028b\u2029c\ufeffd\uffffe'))
     assert.match(text, /^ {4}"a\\u2028b\\u2029c\\ufeffd\\uffffe":\n/)
   })
 
-  it('has a long key marked as one', () => {
+  it('marks a long key as a key', () => {
     assert.match(ansibleFormat.encode(record('"'.repeat(499))), /^ {4}"[^\n]+":\n {6}ansible_host/)
     assert.match(ansibleFormat.encode(record('"'.repeat(500))), /^ {4}\? "[^\n]+"\n {4}:\n {6}ansible_host/)
   })
 
-  it('is none with a name or a username that Ansible takes for something else', () => {
+  it('is left out when Ansible would misread its name or username', () => {
     const reasonOf = (name: string, username = 'ops') => ansibleFormat.obstacle?.(record(name, { username }))
     for (const name of ['a[1:3]', 'a:22', 'all', 'ungrouped', '{{ x }}', '{% x %}', '{# x #}'])
       assert.match(reasonOf(name) ?? '', /^has a name /, name)

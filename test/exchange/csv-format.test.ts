@@ -6,12 +6,12 @@ import { Configuration } from '../../src/store/configuration.ts'
 import { draft } from '../support/store.ts'
 
 describe('a record as CSV', () => {
-  it('is a line under a header that names its columns', () => {
+  it('is a line after a header that names its columns', () => {
     assert.equal(csvFormat.start, 'name,hostname,port,username\r\n')
     assert.equal(csvFormat.encode(new Configuration(1, draft('a'))), 'a,host.example,22,ops\r\n')
   })
 
-  it('has quotes around what would be read as something else', () => {
+  it('quotes text that would otherwise be misread', () => {
     const cells: Record<string, string> = {
       'a,b': '"a,b"',
       'a"b': '"a""b"',

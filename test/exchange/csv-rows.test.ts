@@ -6,7 +6,7 @@ import { draft } from '../support/store.ts'
 import { draftsOf, faultsOf, HEADER } from './read-text.ts'
 
 describe('a CSV import', () => {
-  it('takes columns in any order, an id, quotes, a byte order mark, and any line ends', () => {
+  it('accepts columns in any order, an id, quotes, a byte order mark, and any line endings', () => {
     const wanted = [draft('a,"b', { port: 1 }), draft('c')]
     const rows = [
       '\ufeffport,id,"name",username,hostname',
@@ -18,7 +18,7 @@ describe('a CSV import', () => {
         assert.deepEqual(draftsOf('csv', rows.join(end) + last), wanted, JSON.stringify(end + last))
   })
 
-  it('names every faulty row with its line, and reads on behind it', () => {
+  it('names every faulty row with its line, and continues after it', () => {
     const text = `${HEADER}\r\na,b,22\r\n\r\nb,,99999,x\r\n"c\nd",h,22,x\r\ne"e,h,22,x\r\n"f"f,h,22,x\r\nok,h,0x16,x\r\nok2,h,22,x\r\nok2,h,23,x\r\n"open,h,22,x\r\n`
     assert.deepEqual(faultsOf('csv', text), [
       '2 row has 3 fields, and the header has 4',
@@ -33,7 +33,7 @@ describe('a CSV import', () => {
     ])
   })
 
-  it('counts blank lines, whatever ends them', () => {
+  it('counts blank lines with any line ending', () => {
     for (const end of ['\r\n', '\n', '\r']) {
       const text = `${end}${HEADER}${end.repeat(4)}"c\nd",h,22,x${end.repeat(3)}a,b,22`
       for (const pieceBytes of [1, 1_000]) {
@@ -58,11 +58,11 @@ describe('a CSV import', () => {
       '1 header names "Name", which is no field; write it as: name,hostname,port,username',
   }
   for (const [text, fault] of Object.entries(headers)) {
-    it(`refuses the header ${JSON.stringify(text)}, and says nothing of what is behind it`, () =>
+    it(`refuses the header ${JSON.stringify(text)}, and reports nothing after it`, () =>
       assert.deepEqual(faultsOf('csv', `${text}${text === '' ? '' : 'x,y\n'}`), [fault]))
   }
 
-  it('stops at a row that is too long to be one', () => {
+  it('stops at a row that is too long', () => {
     const text = `${HEADER}\n"${'x\n'.repeat(IMPORT_ROW_CHARACTERS_MAX)}`
     assert.deepEqual(faultsOf('csv', text, 1000), [
       `2 row is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters; nothing behind it was read`,

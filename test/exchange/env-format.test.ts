@@ -8,7 +8,7 @@ import { draft } from '../support/store.ts'
 const record = (name: string, username = 'ops') => new Configuration(1, draft(name, { username }))
 
 describe('a record as variables', () => {
-  it('has a variable for each field, its text in quotes and its number plain', () => {
+  it('has a variable for each field, with text quoted and numbers plain', () => {
     assert.equal(
       envFormat.encode(record('web 1', 'it\'s $HOME "x"')),
       [
@@ -21,11 +21,11 @@ describe('a record as variables', () => {
     )
   })
 
-  it('goes by a name in capitals, with an underscore for each other character', () => {
+  it('has its name in capitals, with an underscore for each other character', () => {
     assert.equal(envFormat.keyOf?.(record('a-b.é\u{1f600}9')), 'CONNBOOK_A_B___9')
   })
 
-  it('is none without a letter or a digit, or when it would be a variable of connbook', () => {
+  it('is left out when its name has no letter or digit, or clashes with a variable of connbook', () => {
     assert.match(envFormat.obstacle?.(record('日本')) ?? '', /^has a name without a letter or digit/)
     for (const name of ['admin', 'Admin'])
       assert.match(envFormat.obstacle?.(record(name)) ?? '', /itself reads$/)

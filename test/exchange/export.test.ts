@@ -36,11 +36,11 @@ describe('an export', () => {
       "CONNBOOK_WEB_1_PORT=22\nCONNBOOK_WEB_1_USERNAME='ops, night'\n",
   }
   for (const format of exportFormatNames) {
-    it(`writes ${format} as it is known`, async () => {
+    it(`writes ${format} in its usual form`, async () => {
       assert.equal((await exported(format, two)).text, texts[format])
     })
 
-    it(`writes ${format} of no records, and of more than one piece`, async () => {
+    it(`writes ${format} without records, and in more than one piece`, async () => {
       const none = await exported(format, [])
       assert.deepEqual([none.names, none.obstacles], [[], {}])
       const many = await exported(format, named(...Array.from({ length: 1201 }, (_, i) => `n${i}`)))
@@ -49,7 +49,7 @@ describe('an export', () => {
     })
   }
 
-  it('lets others run in the middle of records that it leaves out', async () => {
+  it('lets other work run while it skips records that it leaves out', async () => {
     const records = recordsOf(Array.from({ length: 2_000 }, (_, i) => draft(`a ${i}`)))
     const { pieces } = await prepareExport(exportFormats['ssh-config'], () => records, 1)
     assert.equal([...pieces].length, 1 + Math.floor(2_000 / STREAM_SLICE_RECORDS))

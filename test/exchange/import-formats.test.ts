@@ -10,7 +10,7 @@ describe('the formats of an import', () => {
     'ssh-config': 'Host a\n  HostName h\n  Port 1\n  User u\n',
   }
 
-  it('are those that can be read back', () => assert.deepEqual(importFormatNames, Object.keys(texts)))
+  it('are the formats that can be read back', () => assert.deepEqual(importFormatNames, Object.keys(texts)))
 
   for (const format of importFormatNames) {
     it(`read the same record from ${format}`, () => {

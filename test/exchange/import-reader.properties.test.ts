@@ -8,9 +8,9 @@ import { anyText } from '../support/properties/texts.ts'
 import { draftsOf, HEADER, read, web } from './read-text.ts'
 import { anyRecords, bare, exported, hostnames } from './records.ts'
 
-describe('what was exported', () => {
+describe('an exported file', () => {
   for (const format of ['json', 'csv', 'ssh-config'] as const) {
-    it(`comes back from ${format} as it was, in pieces of any length`, async (t) => {
+    it(`is read back unchanged from ${format}, in pieces of any length`, async (t) => {
       const cases = extent({ quick: 200, full: 5_000 })
       const input = fc.tuple(anyRecords(12, hostnames), fc.integer({ min: 1, max: 200 }))
       await holdLaterFor(
@@ -23,7 +23,7 @@ describe('what was exported', () => {
             .map(({ name, hostname, port, username }) => {
               return { name, hostname: format === 'ssh-config' ? bare(hostname) : hostname, port, username }
             })
-          // No record at all is no ssh-config.
+          // An ssh-config without a record is invalid.
           if (format !== 'ssh-config' || wanted.length > 0)
             assert.deepEqual(draftsOf(format, text, pieceBytes), wanted)
         },
@@ -66,7 +66,7 @@ describe('any text', () => {
     )
     .map((some) => some.join('').toWellFormed())
   for (const format of ['json', 'csv', 'ssh-config'] as const) {
-    it(`is read as ${format} alike, however it comes in pieces`, (t) => {
+    it(`is read the same as ${format}, however it is split into pieces`, (t) => {
       holdFor(t, fc.tuple(text, fc.integer({ min: 1, max: 20 })), ([input, pieceBytes]) => {
         assert.deepEqual(read(format, input, pieceBytes), read(format, input, 1_000_000))
       })

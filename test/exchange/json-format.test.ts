@@ -6,7 +6,7 @@ import { Configuration } from '../../src/store/configuration.ts'
 import { draft } from '../support/store.ts'
 
 describe('records as JSON', () => {
-  it('stand in the envelope of the list, with their ids', () => {
+  it('are in the envelope of the list, with their ids', () => {
     const { start = '', between = '', end = '', encode } = jsonFormat
     const records = ['a', 'b "c"'].map((name, i) => new Configuration(i + 1, draft(name)))
     assert.deepEqual(JSON.parse(start + records.map(encode).join(between) + end), {

@@ -6,7 +6,7 @@ import { draft } from '../support/store.ts'
 import { draftsOf, faultsOf, web } from './read-text.ts'
 
 describe('a JSON import', () => {
-  it('takes an array or the envelope, with white space anywhere, and ids, which it lets pass', () => {
+  it('accepts an array or the envelope, with white space anywhere, and ignores ids', () => {
     const texts = [
       `[${web}]`,
       `{"configurations":[${web}]}`,
@@ -20,7 +20,7 @@ describe('a JSON import', () => {
     assert.deepEqual([draftsOf('json', '[]'), draftsOf('json', '{"configurations": [\n] }')], [[], []])
   })
 
-  it('names every faulty record with its line, and reads on behind it', () => {
+  it('names every faulty record with its line, and continues after it', () => {
     const text = `[\n{"name":1},\n\n  7, null,\n"a]b,{",\n[1,[2]],\n{"name":"x"\n"y"},\n${web},\n${web},\n{"name":"z","hostname":"h","port":"22","username":"u","user":"u"},\n]`
     assert.deepEqual(faultsOf('json', text), [
       '2 name must be a string, not a number',
@@ -54,7 +54,7 @@ describe('a JSON import', () => {
     it(`refuses ${JSON.stringify(text)}`, () => assert.deepEqual(faultsOf('json', text), [fault]))
   }
 
-  it('stops at a record that is too long to be one, and at a start that is none', () => {
+  it('stops at a record that is too long, and at an invalid start', () => {
     const long = IMPORT_ROW_CHARACTERS_MAX
     assert.deepEqual(faultsOf('json', `[${web},\n"${'x'.repeat(long)}",${web}`, 1000), [
       `2 row is longer than ${long} characters; nothing behind it was read`,
@@ -64,7 +64,7 @@ describe('a JSON import', () => {
     ])
   })
 
-  it('leaves the prototype of a record alone', () => {
+  it('refuses __proto__ as an unknown member', () => {
     const [fault] = faultsOf('json', `[${web.replace('{', '{"__proto__":{},')}]`)
     assert.equal(fault, '1 __proto__ is not a member of a configuration: name, hostname, port or username')
   })

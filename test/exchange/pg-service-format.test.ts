@@ -16,7 +16,7 @@ describe('a record in a service file', () => {
     assert.equal(pgServiceFormat.between, '\n')
   })
 
-  it('is none when libpq would read another name or another username', () => {
+  it('is left out when libpq would read a different name or username', () => {
     const reasonOf = (name: string, username = 'ops') =>
       pgServiceFormat.obstacle?.(record(name, { username }))
     assert.match(reasonOf('a]b') ?? '', /^has a name with "]"/)
@@ -25,7 +25,7 @@ describe('a record in a service file', () => {
     assert.equal(reasonOf('[a', ' ops'), undefined)
   })
 
-  it('is none when a line of it would be longer than libpq takes, in bytes', () => {
+  it('is left out when one of its lines exceeds the limit of libpq, in bytes', () => {
     const reasonOf = (name: string, username = 'ops') =>
       pgServiceFormat.obstacle?.(record(name, { username }))
     const long = (bytes: number) => 'é'.repeat(bytes / 2) + 'a'.repeat(bytes % 2)

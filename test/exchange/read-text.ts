@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ImportFormatName } from '../../src/exchange/import-formats.ts'
 import { createImportReader } from '../../src/exchange/import-reader.ts'
 
-/** Reads bytes in pieces of a length. */
+/** Reads bytes in pieces of the given length. */
 export function read(format: ImportFormatName, input: string | Uint8Array, pieceBytes = 7, faultsMax = 100) {
   const bytes = Buffer.from(input)
   const reader = createImportReader(format, faultsMax)

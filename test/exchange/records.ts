@@ -10,7 +10,7 @@ export function recordsOf(drafts: readonly NewConfiguration[]): Configuration[] 
   return drafts.map((fields, i) => new Configuration(i + 1, fields))
 }
 
-/** Records that differ in their names alone. */
+/** Records that differ only in their names. */
 export function named(...names: string[]): Configuration[] {
   return recordsOf(names.map((name) => draft(name)))
 }
@@ -23,7 +23,7 @@ export interface Exported {
   readonly names: string[]
 }
 
-/** Exports records as a whole. */
+/** Exports all records. */
 export async function exported(format: string, records: readonly Configuration[]): Promise<Exported> {
   const { bytes, count, leftOut, obstacles, pieces } = await prepareExport(
     exportFormats[format as ExportFormatName],
@@ -38,7 +38,7 @@ export async function exported(format: string, records: readonly Configuration[]
   return { text, obstacles: reasons, names }
 }
 
-/** Names and usernames that mean something to one tool or another. */
+/** Names and usernames that have a special meaning for some tool. */
 export const meaningful = [
   'web 1',
   ' a ',
@@ -110,7 +110,7 @@ export const meaningful = [
   'web',
 ] as const
 
-/** Any texts that the interface takes for a name and a username. */
+/** Any valid name and username. */
 export const nameAndUsername = fc.tuple(
   fc.oneof(fc.constantFrom(...meaningful), recordName),
   fc.oneof(
@@ -127,7 +127,7 @@ export function anyRecords(maxLength: number, hostnames: readonly string[]): fc.
   return fc.uniqueArray(one, { selector: ({ name }) => name, maxLength }).map(recordsOf)
 }
 
-/** Of every kind, as the interface takes them. */
+/** Valid host names of every kind. */
 export const hostnames = [
   'host.example',
   '192.0.2.7',
@@ -138,7 +138,7 @@ export const hostnames = [
   'UPPER.example.',
 ]
 
-/** As tools want an address: without the brackets of a URL. */
+/** An address in the form that tools expect: without the brackets of a URL. */
 export function bare(hostname: string): string {
   return hostname.replaceAll(/[[\]]/g, '')
 }

@@ -9,14 +9,14 @@ const record = (name: string, fields = {}) => new Configuration(1, draft(name, f
 const reasonOf = (name: string, username = 'ops') => sshConfigFormat.obstacle?.(record(name, { username }))
 
 describe('a record in an ssh-config', () => {
-  it('is a section, with the address without brackets and no token in it', () => {
+  it('is a section, with the address without brackets and % escaped', () => {
     assert.equal(
       sshConfigFormat.encode(record('db/main', { hostname: '[fe80::1%eth0]', port: 2222 })),
       'Host db/main\n  HostName fe80::1%%eth0\n  Port 2222\n  User ops\n',
     )
   })
 
-  it('has quotes around what ssh would take apart', () => {
+  it('quotes text that ssh would split', () => {
     const lines: Record<string, string> = {
       'a b': '"a b"',
       'a#b': '"a#b"',
@@ -30,7 +30,7 @@ describe('a record in an ssh-config', () => {
       )
   })
 
-  it('is none under a name by which ssh would not find it', () => {
+  it('is left out when ssh would not find its name', () => {
     for (const name of [
       '-x',
       'a*',
@@ -51,7 +51,7 @@ describe('a record in an ssh-config', () => {
       assert.equal(reasonOf(name), undefined, name)
   })
 
-  it('is none with a username that ssh may expand', () => {
+  it('is left out when ssh may expand its username', () => {
     for (const username of ['50%', '$' + '{USER}'])
       assert.match(reasonOf('a', username) ?? '', /^has a username /)
     assert.equal(reasonOf('a', '$USER'), undefined)

@@ -5,7 +5,7 @@ import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
 import { draftsOf, faultsOf } from './read-text.ts'
 
 describe('an ssh-config import', () => {
-  it('takes each literal name of a Host line, with the defaults of ssh', () => {
+  it('imports each literal name of a Host line, with the defaults of ssh', () => {
     const text = `\ufeff# a comment
 Host web1 web2 # both
   HostName=%h.example.net
@@ -26,7 +26,7 @@ Host v6
       { name: 'v6', hostname: 'fe80::1%eth0', port: 22, username: 'x' },
     ])
   })
-  it('names every line that a record cannot keep, and passes none over', () => {
+  it('reports every line that a record cannot express, and skips none silently', () => {
     const text = `Compression yes
 User early
 Host *
@@ -79,12 +79,12 @@ Host far
     ])
   })
 
-  it('takes what names no host for a mistake, and not for no records', () => {
+  it('treats a file without a Host as an error, not as an empty import', () => {
     for (const text of ['', '\n', '# nothing\n'])
       assert.deepEqual(faultsOf('ssh-config', text), ['1 document has no Host'])
   })
 
-  it('stops at a line that is too long to be one', () => {
+  it('stops at a line that is too long', () => {
     const text = `Host a\n  User x\n#${'x'.repeat(3 * IMPORT_ROW_CHARACTERS_MAX)}\nHost b\n`
     assert.deepEqual(faultsOf('ssh-config', text, 1000), [
       `3 row is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters; nothing behind it was read`,

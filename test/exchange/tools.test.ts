@@ -18,10 +18,10 @@ import { anyRecords, bare, exported, hostnames, meaningful, recordsOf } from './
 
 const run = promisify(execFile)
 
-/** What a tool makes of a record. */
+/** A record as a tool reads it. */
 type Seen = Pick<Configuration, 'hostname' | 'port' | 'username'>
 
-/** Each text as a name, and as a username. */
+/** Records that have each text as name and as username. */
 const meaningfulRecords = recordsOf([
   ...meaningful.map((name, i) =>
     draft(name, { hostname: hostnames[i % hostnames.length] ?? '', port: 1 + i }),
@@ -35,7 +35,7 @@ function expected({ hostname, port, username }: Configuration): Seen {
   return { hostname: bare(hostname), port, username }
 }
 
-/** Exports records, and asks a tool for each that the format can express. */
+/** Exports records, and asks a tool about each that the format can express. */
 async function assertSeen(
   t: TestContext,
   format: string,
@@ -55,12 +55,12 @@ async function assertSeen(
     )
 }
 
-/** Host names mean the same in capitals, and ssh shows some of them without. */
+/** Host names ignore case, and ssh prints some of them in lower case. */
 function inSmallLetters(seen: Seen): Seen {
   return { ...seen, hostname: seen.hostname.toLowerCase() }
 }
 
-/** Starts one ssh for each name, from one shell: that is less work than to start each from here. */
+/** Starts one ssh for each name, from one shell: faster than to start each from here. */
 async function showEach(file: string, names: readonly string[]): Promise<string[]> {
   const script = 'for name do ssh -G -F "$0" -- "$name"; printf "\\0"; done'
   const { stdout } = await run('sh', ['-c', script, file, ...names], { maxBuffer: 64 * 1024 * 1024 })
@@ -87,7 +87,7 @@ async function askAnsible(file: string, names: readonly string[]): Promise<(Seen
     maxBuffer: 64 * 1024 * 1024,
   })
   assert.equal(stderr, '')
-  // A plain object would take `__proto__` for something else.
+  // A plain object would not store `__proto__` as a key.
   const listed = JSON.parse(stdout, (key, value) =>
     key === 'hostvars' ? new Map(Object.entries(value as object)) : value,
   ) as { _meta: { hostvars: Map<string, Record<string, unknown>> } }
@@ -109,7 +109,7 @@ async function askShell(file: string, names: readonly string[]): Promise<(Seen |
   const { stdout } = await run('env', ['-i', 'sh', '-c', '. "$0" && set', file], {
     maxBuffer: 64 * 1024 * 1024,
   })
-  // What a shell prints with `set` is quoted so that a shell reads it.
+  // `set` would print values quoted for a shell.
   const script = 'for v in "$@"; do eval "printf \'%s\\0\' \\"\\$$v\\""; done'
   const variables = [...stdout.matchAll(/^(CONNBOOK_[A-Z0-9_]*)_NAME=/gm)].map(([, prefix]) => prefix ?? '')
   assert.equal(variables.length, names.length)
@@ -126,13 +126,13 @@ async function askShell(file: string, names: readonly string[]): Promise<(Seen |
   return names.map((name) => byName.get(name))
 }
 
-/** The program itself: what Debian calls psql is a Perl script that looks for it, which is ten times the work. */
+/** The real program: Debian's psql is a Perl script that looks for it, and takes ten times as long. */
 const psql =
   globSync('/usr/lib/postgresql/*/bin/psql')
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .at(-1) ?? 'psql'
 
-/** A PostgreSQL that reads who wants what, and refuses. */
+/** A PostgreSQL server that reads the startup message, and refuses the connection. */
 async function listenAsPostgres(t: TestContext) {
   const seen: { address: string; username: string }[] = []
   const server = createServer((socket: Socket) => {
@@ -179,10 +179,10 @@ async function askPsql(
 }
 
 describe('an ssh-config export', { skip: missing('ssh'), timeout: 120_000 }, () => {
-  it('is read by ssh as it was meant, with names of every kind', (t) =>
+  it('is read correctly by ssh, with names of every kind', (t) =>
     assertSeen(t, 'ssh-config', meaningfulRecords, askSsh))
 
-  it('is so for any names', async (t) => {
+  it('is read correctly with random names', async (t) => {
     const cases = extent({ quick: 4, full: 500 })
     await holdLaterFor(
       t,
@@ -192,7 +192,7 @@ describe('an ssh-config export', { skip: missing('ssh'), timeout: 120_000 }, () 
     )
   })
 
-  it('leaves out only names that an ssh does not take or would not find', async (t) => {
+  it('leaves out only names that ssh refuses or would not find', async (t) => {
     const { obstacles } = await exported('ssh-config', meaningfulRecords)
     const file = join(await temporaryFolder(t), 'config')
     const finds = async (name: string) => {
@@ -220,10 +220,10 @@ describe('an ansible export', {
   skip: missing('ansible-inventory'),
   timeout: 300_000,
 }, () => {
-  it('is read by ansible-inventory as it was meant, with names of every kind, up to the longest', (t) =>
+  it('is read correctly by ansible-inventory, with names of every kind, up to the longest', (t) =>
     assertSeen(t, 'ansible', [...meaningfulRecords, ...longestRecords], askAnsible))
 
-  it('is so for any names', async (t) => {
+  it('is read correctly with random names', async (t) => {
     const cases = extent({ quick: 1, full: 50 })
     await holdLaterFor(
       t,
@@ -233,7 +233,7 @@ describe('an ansible export', {
     )
   })
 
-  it('is so for none at all', (t) => assertSeen(t, 'ansible', [], askAnsible))
+  it('is read correctly without any records', (t) => assertSeen(t, 'ansible', [], askAnsible))
 })
 
 describe('a pg-service export', { skip: missing('psql'), timeout: 120_000 }, () => {
@@ -246,7 +246,7 @@ describe('a pg-service export', { skip: missing('psql'), timeout: 120_000 }, () 
     await assertSeen(t, 'pg-service', records, (file, names) => askPsql(file, names, port, seen))
   }
 
-  it('is read by psql as it was meant, with names of every kind', (t) =>
+  it('is read correctly by psql, with names of every kind', (t) =>
     check(
       t,
       extent({
@@ -260,7 +260,7 @@ describe('a pg-service export', { skip: missing('psql'), timeout: 120_000 }, () 
       }),
     ))
 
-  it('is so for any names, up to the longest', async (t) => {
+  it('is read correctly with random names, up to the longest', async (t) => {
     const cases = extent({ quick: 2, full: 60 })
     await holdLaterFor(
       t,
@@ -282,10 +282,10 @@ describe('a pg-service export', { skip: missing('psql'), timeout: 120_000 }, () 
 })
 
 describe('an env export', () => {
-  it('is read by a shell as it was meant, with names of every kind', (t) =>
+  it('is read correctly by a shell, with names of every kind', (t) =>
     assertSeen(t, 'env', meaningfulRecords, askShell))
 
-  it('is so for any names', async (t) => {
+  it('is read correctly with random names', async (t) => {
     const cases = extent({ quick: 8, full: 500 })
     await holdLaterFor(
       t,

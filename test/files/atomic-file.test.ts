@@ -21,7 +21,7 @@ async function fileWith(t: TestContext, text: string) {
 }
 
 describe('an atomic file', () => {
-  it('is there as a whole, private, and nothing else is', async (t) => {
+  it('appears whole and private, and leaves no other file', async (t) => {
     const { folder, path } = await fileWith(t, 'old and longer')
     await writeAtomicFile(path, 'nöw', realFileSystem)
     assert.equal(await readFile(path, 'utf8'), 'nöw')
@@ -45,7 +45,7 @@ describe('an atomic file', () => {
     )
   })
 
-  it('shows only once it is committed, and not at all when given up', async (t) => {
+  it('appears only when it is committed, and never when it is aborted', async (t) => {
     const { folder, path } = await fileWith(t, 'old')
     const file = await openAtomicFile(path, realFileSystem)
     for (const part of ['ö', Buffer.from('new'), '']) await file.write(part)
@@ -62,7 +62,7 @@ describe('an atomic file', () => {
     assert.deepEqual(await readdir(folder), ['file.json'])
   })
 
-  it('gets every byte when the disk takes few at a time', async (t) => {
+  it('gets every byte when the disk writes few at a time', async (t) => {
     for (let writeBytesMax = 1; writeBytesMax <= 7; writeBytesMax++) {
       const { path, files } = await fileWith(t, 'old')
       files.writeBytesMax = writeBytesMax
@@ -71,7 +71,7 @@ describe('an atomic file', () => {
     }
   })
 
-  it('leaves the old text or the new, and nothing beside it, whichever system call fails', async (t) => {
+  it('leaves either the old or the new text, and no other file, whichever system call fails', async (t) => {
     const failed: string[] = []
     for (let failing = 0; failing === failed.length; failing++) {
       const { folder, path, files } = await fileWith(t, 'old')
@@ -97,7 +97,7 @@ describe('an atomic file', () => {
     )
   })
 
-  it('leaves only what the sweep removes when even the removal fails', async (t) => {
+  it('leaves only files that the sweep removes when even the removal fails', async (t) => {
     const { folder, path, files } = await fileWith(t, 'old')
     files.before = (operation) => {
       if (operation === 'write' || operation === 'unlink') throw systemError('EIO')
@@ -123,7 +123,7 @@ describe('an atomic file', () => {
 })
 
 describe('sweeping a folder', () => {
-  it('removes what writers of the named files left, and nothing else', async (t) => {
+  it('removes the leftovers of writers of the named files, and nothing else', async (t) => {
     const folder = await temporaryFolder(t)
     const left = [
       '.keys.json.0123456789ab.tmp',
@@ -146,7 +146,7 @@ describe('sweeping a folder', () => {
 })
 
 describe('removing a file', () => {
-  it('does not mind that it is absent, and tells any other failure', async (t) => {
+  it('succeeds when it is absent, and reports any other failure', async (t) => {
     const { folder, path, files } = await fileWith(t, 'old')
     await removeIfPresent(path, realFileSystem)
     await removeIfPresent(path, realFileSystem)

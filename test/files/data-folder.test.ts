@@ -19,7 +19,7 @@ async function openUntilEnd(t: TestContext, path: string) {
   return folder
 }
 
-/** A refusal that names the path and says all these things. */
+/** A refusal that contains the path and all these words. */
 function refusal(path: string, ...said: string[]) {
   return (error: unknown) => {
     assert.ok(error instanceof FolderRefusedError, String(error))
@@ -30,7 +30,7 @@ function refusal(path: string, ...said: string[]) {
 }
 
 describe('opening a data folder', () => {
-  it('makes it, with its parents, private, and every new name durable', async (t) => {
+  it('creates it and its parents, private, and makes every new name durable', async (t) => {
     const root = await temporaryFolder(t)
     const path = join(root, 'var', 'lib', 'data')
     const files = createFailingFiles()
@@ -43,7 +43,7 @@ describe('opening a data folder', () => {
     assert.equal(folder.file(dataFiles.journal), join(path, 'journal.jsonl'))
   })
 
-  it('is for one at a time, and free again once released', async (t) => {
+  it('succeeds for one process at a time, and again after the release', async (t) => {
     const path = await temporaryFolder(t)
     const first = await openUntilEnd(t, path)
     await assert.rejects(openDataFolder(path), (error) => {
@@ -54,7 +54,7 @@ describe('opening a data folder', () => {
     await openUntilEnd(t, path)
   })
 
-  it('sweeps what its own writers left, and not what commands may be writing', async (t) => {
+  it('sweeps the leftovers of its own writers, and not what commands may be writing', async (t) => {
     const path = await temporaryFolder(t)
     const left = ['journal.jsonl', 'journal.old.jsonl', 'revocations.jsonl', 'snapshot.json']
     const kept = ['accounts.json', 'initial-credentials.json', 'keys.json', 'other.json']
@@ -66,7 +66,7 @@ describe('opening a data folder', () => {
     )
   })
 
-  it('gives the lock back when the sweep fails', async (t) => {
+  it('releases the lock when the sweep fails', async (t) => {
     const path = await temporaryFolder(t)
     const files = createFailingFiles()
     await writeFile(join(path, '.journal.jsonl.0123456789ab.tmp'), '')
@@ -75,7 +75,7 @@ describe('opening a data folder', () => {
     await openUntilEnd(t, path)
   })
 
-  it('is refused before its lock when it cannot be written', async (t) => {
+  it('is refused without taking the lock when the folder cannot be written', async (t) => {
     const path = await temporaryFolder(t)
     for (const code of ['EACCES', 'EPERM', 'EROFS']) {
       const files = createFailingFiles()
@@ -85,7 +85,7 @@ describe('opening a data folder', () => {
     assert.deepEqual(await readdir(path), [])
   })
 
-  it('is refused with the path of a lock file that is none', async (t) => {
+  it('is refused with the path of the lock file when that is not a lock file', async (t) => {
     const path = await temporaryFolder(t)
     const lock = join(path, dataFiles.lock)
     await writeFile(lock, 'garbage '.repeat(200))
@@ -115,7 +115,7 @@ describe('a folder that is open to others', () => {
     })
   }
 
-  it('is left as it is when it is for everybody, though it is empty', async (t) => {
+  it('is left unchanged when everybody may write to it, even if it is empty', async (t) => {
     const path = await temporaryFolder(t)
     await chmod(path, 0o1777)
     await assert.rejects(
@@ -132,7 +132,7 @@ describe('a folder that is open to others', () => {
     '.keys.json.0123456789ab.tmp',
     'before-restore-20260101T000000Z-abcdef',
   ]) {
-    it(`is refused although only ${name} in it is`, async (t) => {
+    it(`is refused even when it holds only ${name}`, async (t) => {
       const path = await temporaryFolder(t)
       const entry = join(path, name)
       const isFolder = name.startsWith('before')
@@ -144,7 +144,7 @@ describe('a folder that is open to others', () => {
     })
   }
 
-  it('is used although something in it is that the program does not know', async (t) => {
+  it('is used when it holds only unknown files', async (t) => {
     const path = await temporaryFolder(t)
     for (const name of ['restore-notes.txt', 'before-restore-friday', 'journal.torn-off', 'x.tmp']) {
       await writeFile(join(path, name), '')
@@ -153,7 +153,7 @@ describe('a folder that is open to others', () => {
     await openUntilEnd(t, path)
   })
 
-  it('is refused, with the command that mends it, when something is in it', async (t) => {
+  it('is refused, with the command that fixes it, when it holds data', async (t) => {
     const path = await temporaryFolder(t)
     await writeFile(join(path, 'keys.json'), '')
     for (const [bits, shown] of [
@@ -172,7 +172,7 @@ describe('a folder that is open to others', () => {
     }
   })
 
-  it('is refused with a command that can be pasted, whatever its name', async (t) => {
+  it('is refused with a command that can be pasted, whatever the name of the folder', async (t) => {
     const path = join(await temporaryFolder(t), "o'neil")
     await mkdir(path, 0o700)
     const file = join(path, 'keys.json')
@@ -192,7 +192,9 @@ describe('a folder that is open to others', () => {
     }
   })
 
-  it('is refused when it is empty but another’s', { skip: process.getuid?.() !== 0 }, async (t) => {
+  it('is refused when it is empty but belongs to another user', {
+    skip: process.getuid?.() !== 0,
+  }, async (t) => {
     const path = await temporaryFolder(t)
     await chown(path, 1234, 1234)
     await chmod(path, 0o755)
@@ -200,14 +202,14 @@ describe('a folder that is open to others', () => {
     assert.equal(await mode(path), '755')
   })
 
-  it('cannot be read past a failing disk', async (t) => {
+  it('is refused when the disk cannot read it', async (t) => {
     const path = await temporaryFolder(t)
     const files = createFailingFiles()
     failOn(files, 'readdir', '', 'EACCES')
     await assert.rejects(checkDataFolder(dataPaths(path, files)), refusal(path, 'it cannot be read (EACCES)'))
   })
 
-  it('cannot be made where there is a file, or no permission', async (t) => {
+  it('cannot be created in the place of a file, or without permission', async (t) => {
     const path = await temporaryFolder(t)
     const file = join(path, 'file')
     await writeFile(file, '')
@@ -233,7 +235,7 @@ describe('a data file', () => {
     'a fifo': (path) => execFileSync('mkfifo', ['-m', '600', path]),
   }
   for (const [kind, place] of Object.entries(places)) {
-    it(`is refused when it is ${kind}, whichever it is`, async (t) => {
+    it(`is refused when it is ${kind}, for every data file`, async (t) => {
       for (const name of Object.values(dataFiles)) {
         const path = await temporaryFolder(t)
         const file = join(path, name)
@@ -243,7 +245,7 @@ describe('a data file', () => {
     })
   }
 
-  it('is refused, with the command that mends it, when others can get at it', async (t) => {
+  it('is refused, with the command that fixes it, when others can access it', async (t) => {
     for (const name of Object.values(dataFiles)) {
       const path = await temporaryFolder(t)
       const file = join(path, name)

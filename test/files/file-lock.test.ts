@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const module = new URL('../../src/files/file-lock.ts', import.meta.url).href
 
-/** Arguments of a Node process that takes the lock on a file, says whether it has it, and then does some more. */
+/** Arguments of a Node process that tries to lock a file, prints whether it succeeded, and then runs more code. */
 function locker(path: string, then: string): string[] {
   const script = `import { lockFile } from ${JSON.stringify(module)}
     console.log(lockFile(${JSON.stringify(path)}) !== undefined)
@@ -23,7 +23,7 @@ const NOBODY = 65534
 const isRoot = process.getuid?.() === 0
 
 describe('a file lock', () => {
-  it('is held once in a process', async (t) => {
+  it('can be held only once in a process', async (t) => {
     const path = join(await temporaryFolder(t), '.lock')
     const lock = lockFile(path)
     assert.ok(lock)
@@ -36,7 +36,7 @@ describe('a file lock', () => {
     next.release()
   })
 
-  it('keeps other processes out until it is released, failed attempts notwithstanding', async (t) => {
+  it('keeps other processes out until it is released, even after failed attempts', async (t) => {
     const path = join(await temporaryFolder(t), '.lock')
     const lock = lockFile(path)
     lockFile(path)
@@ -62,7 +62,7 @@ describe('a file lock', () => {
     lock.release()
   })
 
-  it('tells any other failure from a held lock', async (t) => {
+  it('distinguishes any other failure from a held lock', async (t) => {
     const folder = await temporaryFolder(t)
     await mkdir(join(folder, 'a'))
     assert.throws(() => lockFile(join(folder, 'a')))
@@ -71,7 +71,7 @@ describe('a file lock', () => {
     assert.throws(() => lockFile(join(folder, 'b')))
   })
 
-  it('gives away what root has made for it, and nothing else', {
+  it('gives only a lock file that root created to the owner of the folder', {
     skip: isRoot ? false : 'only as root',
   }, async (t) => {
     const folder = await temporaryFolder(t)

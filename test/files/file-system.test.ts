@@ -7,7 +7,7 @@ import { realFileSystem } from '../../src/files/file-system.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('a file of the real file system', () => {
-  it('is written and read at any place', async (t) => {
+  it('is written and read at any offset', async (t) => {
     const path = join(await temporaryFolder(t), 'file')
     const file = await realFileSystem.open(path, 'w+')
     t.after(() => file.close())
@@ -30,7 +30,7 @@ describe('a file of the real file system', () => {
     assert.equal((await realFileSystem.stat(path)).mode & 0o777, 0o600)
   })
 
-  it('names itself and the place when it cannot be read', async (t) => {
+  it('has its path and the offset in the error when it cannot be read', async (t) => {
     const folder = await temporaryFolder(t)
     const file = await realFileSystem.open(folder, 'r')
     t.after(() => file.close())

@@ -30,11 +30,11 @@ const fresh = {
 
 type Contents = Readonly<Record<string, string>>
 
-/** Calls that may change something; before the others nothing differs. */
+/** Calls that may change something; other calls need no image. */
 const changes = new Set(['open', 'write', 'sync', 'rename', 'unlink', 'mkdir', 'rmdir', 'chown'])
 
 const IMAGES_OF_COMPLETION = extent({ quick: 6, full: Number.POSITIVE_INFINITY })
-/** Whether what is swept away may be swept in several attempts. */
+/** Whether the completion is also interrupted at each call when it only sweeps leftovers. */
 const ALSO_WHEN_OLD = extent({ quick: false, full: true })
 
 async function fill(folder: string, contents: Contents) {
@@ -55,7 +55,7 @@ async function replace(folder: string, files: FailingFiles): Promise<string | un
   return finishReplacement(folder, names, files)
 }
 
-/** Everything in a folder and below, by path, but for the lock. */
+/** Everything in a folder and below, by path, except the lock. */
 function read(folder: string): Contents {
   const found: Record<string, string> = {}
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
@@ -67,10 +67,10 @@ function read(folder: string): Contents {
   return found
 }
 
-/** Makes a folder of what `read` found in one. */
+/** Writes a folder with the content that `read` returned. */
 function write(folder: string, contents: Contents): void {
   mkdirSync(folder)
-  // A folder comes before what is in it.
+  // A folder must come before its content.
   for (const [path, text] of Object.entries(contents)) {
     if (path.endsWith('/')) mkdirSync(join(folder, path))
     else writeFileSync(join(folder, path), text)
@@ -84,7 +84,7 @@ function inFolder(folder: string, contents: Contents): Contents {
   ])
 }
 
-/** The folder as it was, or with the new files and the old ones set aside, and nothing besides. */
+/** The folder is unchanged, or has the new files and the old ones set aside, and nothing else. */
 function outcome(folder: string, before: Contents): 'old' | 'new' {
   const found = read(folder)
   const aside = Object.keys(found).find((path) => path.startsWith('before-restore-') && path.endsWith('/'))
@@ -108,7 +108,7 @@ interface Image {
   readonly isCommitted: boolean
 }
 
-/** Keeps what is in a folder before each call that may change something, and once at the end. */
+/** Keeps an image of a folder before each call that may change something, and once at the end. */
 function keepAtEachCall(files: FailingFiles, folder: string): { images: Image[]; keep(at: string): void } {
   const images: Image[] = []
   let isCommitted = false
@@ -128,7 +128,7 @@ async function open(folder: string, files?: FailingFiles) {
 }
 
 describe('the replacement of the files in a folder', { timeout: 60_000 }, () => {
-  it('puts new files in, the old ones aside, and leaves the rest alone', async (t) => {
+  it('puts the new files in place, sets the old ones aside, and leaves the rest alone', async (t) => {
     const folder = await makeFolder(t)
     const aside = await replace(folder, createFailingFiles())
     assert.match(basename(aside ?? ''), /^before-restore-\d{8}T\d{6}Z-[0-9a-f]{6}$/)
@@ -136,7 +136,7 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     assert.deepEqual(read(aside ?? ''), old)
   })
 
-  it('makes no folder for old files when there are none', async (t) => {
+  it('creates no folder for old files when there are none', async (t) => {
     const folder = await makeFolder(t, foreign)
     assert.equal(await replace(folder, createFailingFiles()), undefined)
     assert.deepEqual(read(folder), { ...foreign, ...fresh })
@@ -151,7 +151,7 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     assert.deepEqual(read(second ?? ''), fresh)
   })
 
-  it('can be given up before it counts', async (t) => {
+  it('can be aborted before it is committed', async (t) => {
     const folder = await makeFolder(t)
     const replacement = await prepareReplacement(folder, realFileSystem)
     await fill(replacement.path, fresh)
@@ -160,7 +160,7 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     assert.equal(await finishReplacement(folder, names, realFileSystem), undefined)
   })
 
-  it('that root began and never gave to the owner of the folder stops nobody', async (t) => {
+  it('that root left unreadable to the owner of the folder blocks nobody', async (t) => {
     const folder = await temporaryFolder(t)
     const left = '.restore-20260102T030405Z-abcdef.tmp'
     await mkdir(join(folder, left))
@@ -173,7 +173,7 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     assert.ok(!(await readdir(folder)).includes(left))
   })
 
-  it('is old or new, whole, when the process ends at any call, and again at any call of the completion', async (t) => {
+  it('leaves the old or the new files, complete, when the process ends at any call, also during the completion', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
     const root = await temporaryFolder(t)
@@ -227,7 +227,7 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     }
   })
 
-  it('is old or new after a call failed, whichever it is, and the next opening completes it', async (t) => {
+  it('leaves the old or the new files when any call fails, and the next opening completes it', async (t) => {
     let hasFailed = true
     const outcomes = new Set<string>()
     for (let failing = 0; hasFailed; failing += 1) {
@@ -256,7 +256,7 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     assert.equal(outcomes.size, 2)
   })
 
-  it('is completed later when the completion itself fails, whichever call it is', async (t) => {
+  it('is completed later when any call of the completion fails', async (t) => {
     const prepared = await makeFolder(t)
     const before = read(prepared)
     const replacement = await prepareReplacement(prepared, realFileSystem)
@@ -284,7 +284,7 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     }
   })
 
-  it('leaves folders of others alone that only look like its own', async (t) => {
+  it('leaves foreign folders alone whose names resemble its own', async (t) => {
     const folder = await makeFolder(t)
     await mkdir(join(folder, 'restore-april'))
     await mkdir(join(folder, 'restore-april.begun.bak'))

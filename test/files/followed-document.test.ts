@@ -11,7 +11,7 @@ import { createFailingFiles, holdUp, systemError } from '../support/failing-file
 import { createMemoryLog } from '../support/memory-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** Follows a file, while time stands still, through a document that the test gives its contents. */
+/** Follows a file with the clock stopped; the test provides the content. */
 async function follow(t: TestContext, known: readonly string[] = ['a']) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const folder = await temporaryFolder(t)
@@ -42,13 +42,13 @@ async function follow(t: TestContext, known: readonly string[] = ['a']) {
     takenUp,
     stop,
     tick,
-    /** Puts something else in the place of the content. */
+    /** Replaces the content. */
     async change(content: typeof found) {
       found = content
       size += 1
       await writeFile(path, 'x'.repeat(size))
     },
-    /** Lets time pass until a look has begun and ended: only then the next begins. */
+    /** Lets time pass until a look has begun and ended; only then can the next begin. */
     async look() {
       for (const before = looks(); looks() < before + 2; await nextTurn()) tick()
     },
@@ -60,7 +60,7 @@ const damage = () => {
 }
 
 describe('a followed document', { timeout: 15_000 }, () => {
-  it('is taken up once when it has changed, also when it had changed before the first look', async (t) => {
+  it('is applied once after a change, also after a change before the first look', async (t) => {
     const { look, change, takenUp } = await follow(t)
     await change(() => ['a', 'b'])
     await look()
@@ -71,7 +71,7 @@ describe('a followed document', { timeout: 15_000 }, () => {
     assert.deepEqual(takenUp, [['a', 'b'], ['a']])
   })
 
-  it('is read again only when the file is another one', async (t) => {
+  it('is read again only when the file was replaced', async (t) => {
     const { look, change, reads } = await follow(t)
     for (let i = 0; i < 3; i += 1) await look()
     assert.equal(reads(), 1)
@@ -80,14 +80,14 @@ describe('a followed document', { timeout: 15_000 }, () => {
     assert.equal(reads(), 2)
   })
 
-  it('is not taken up when it says the same in a new file', async (t) => {
+  it('is not applied when a new file has the same content', async (t) => {
     const { look, change, takenUp, log } = await follow(t)
     await change(() => ['a'])
     await look()
     assert.deepEqual([takenUp, log.events], [[], []])
   })
 
-  it('is taken up only once its name is durable', async (t) => {
+  it('is applied only after its name is durable', async (t) => {
     const { look, tick, change, takenUp, log, files, folder } = await follow(t)
     await change(() => ['b'])
     const sync = holdUp(files, 'sync', folder)
@@ -99,7 +99,7 @@ describe('a followed document', { timeout: 15_000 }, () => {
     assert.deepEqual([takenUp, log.events], [[['b']], ['things_not_taken_up']])
   })
 
-  it('is not taken up any more when the following ends meanwhile', async (t) => {
+  it('is not applied when the following ends meanwhile', async (t) => {
     const { change, takenUp, files, folder, stop, tick } = await follow(t)
     const sync = holdUp(files, 'sync', folder)
     await change(() => ['b'])
@@ -107,12 +107,12 @@ describe('a followed document', { timeout: 15_000 }, () => {
     await sync.begun
     stop()
     sync.release()
-    // Time enough for one that does not look whether it has ended.
+    // Enough time for a look that ignores the end to apply the document.
     for (let turn = 0; turn < 5_000; turn++) await nextTurn()
     assert.deepEqual(takenUp, [])
   })
 
-  it('that is damaged is told and read once, and taken up when it is mended', async (t) => {
+  it('that is damaged is reported and read once, and applied when it is repaired', async (t) => {
     const { look, change, takenUp, reads, log } = await follow(t)
     await change(damage)
     for (let i = 0; i < 3; i += 1) await look()
@@ -124,7 +124,7 @@ describe('a followed document', { timeout: 15_000 }, () => {
     assert.deepEqual([takenUp, reads()], [[['b']], 2])
   })
 
-  it('that is missing is told, and nothing is taken up', async (t) => {
+  it('that is missing is reported, and nothing is applied', async (t) => {
     const { look, change, takenUp, log } = await follow(t)
     await change(() => undefined)
     await look()
@@ -132,7 +132,7 @@ describe('a followed document', { timeout: 15_000 }, () => {
     assert.deepEqual([takenUp, log.events], [[], ['things_missing']])
   })
 
-  it('that cannot be read is tried again, though the file is the same, and told once', async (t) => {
+  it('that cannot be read is retried, though the file is the same, and reported once', async (t) => {
     const { look, change, takenUp, log } = await follow(t)
     let failures = 3
     await change(() => {
@@ -143,7 +143,7 @@ describe('a followed document', { timeout: 15_000 }, () => {
     assert.deepEqual([takenUp, log.events], [[['b']], ['things_not_taken_up']])
   })
 
-  it('is looked at by one look at a time', async (t) => {
+  it('is checked by one look at a time', async (t) => {
     const { files, tick } = await follow(t)
     const stat = holdUp(files, 'stat')
     tick()

@@ -19,7 +19,7 @@ describe('a small JSON file', () => {
     files,
   )
 
-  it('gives back what was written', async (t) => {
+  it('is read back as it was written', async (t) => {
     await holdLaterFor(t, fc.jsonValue({ maxDepth: 1 }), async (content) => {
       await document.write(content)
       assert.deepEqual([...files.contents.keys()], ['accounts.json'])
@@ -27,7 +27,7 @@ describe('a small JSON file', () => {
     })
   })
 
-  it('damaged in one place is refused, or says the same; a refusal tells no secret', async (t) => {
+  it('damaged in one place is refused without showing a secret, or has the same content', async (t) => {
     const contents = fc.record(
       { secret: fc.constant(SECRET), other: fc.constantFrom<unknown>(1, 'a', [], null, 1e21) },
       { noNullPrototype: true },

@@ -21,7 +21,7 @@ async function documentFile(t: TestContext, parse = anything) {
 }
 
 describe('a JSON document', () => {
-  it('gives back what was written, privately, and nothing when there is no file', async (t) => {
+  it('returns what was written to a private file, and nothing when there is no file', async (t) => {
     const { document, path } = await documentFile(t)
     assert.equal(await document.read(), undefined)
     await document.write(content)
@@ -29,14 +29,14 @@ describe('a JSON document', () => {
     assert.equal((await stat(path)).mode & 0o777, 0o600)
   })
 
-  it('may be indented anew by any tool', async (t) => {
+  it('may be reindented by any tool', async (t) => {
     const { document, path } = await documentFile(t)
     await document.write(content)
     await writeFile(path, JSON.stringify(JSON.parse(await readFile(path, 'utf8'))))
     assert.deepEqual(await document.read(), JSON.parse(JSON.stringify(content)))
   })
 
-  it('is refused for any flipped bit and any cut, with the advice and without the secret', async (t) => {
+  it('is refused with any bit flipped or cut at any length, with advice and without showing the secret', async (t) => {
     const { document, path } = await documentFile(t)
     await document.write(content)
     const bytes = await readFile(path)
@@ -46,7 +46,7 @@ describe('a JSON document', () => {
       return flipped
     })
     const cuts = Array.from({ length: bytes.length - 1 }, (_, length) => bytes.subarray(0, length))
-    // Without the newline at the very end nothing is lost.
+    // The newline at the very end may be missing: nothing is lost.
     for (const [index, damaged] of [...flips, ...cuts].entries()) {
       await writeFile(path, damaged)
       await assert.rejects(document.read(), (error) => {
@@ -58,7 +58,7 @@ describe('a JSON document', () => {
     }
   })
 
-  it('is refused when it is another kind of file, or a newer one', async (t) => {
+  it('is refused when it has another kind or a newer version', async (t) => {
     const { document, path } = await documentFile(t)
     await document.write(content)
     const text = await readFile(path, 'utf8')
@@ -84,7 +84,7 @@ describe('a JSON document', () => {
     }
   })
 
-  it('is refused for a member more around its content, and the remedy is the newer connbook', async (t) => {
+  it('is refused with an unknown member around its content, with advice to use the newer connbook', async (t) => {
     const { document, path } = await documentFile(t)
     await document.write(content)
     const text = await readFile(path, 'utf8')
@@ -100,7 +100,7 @@ describe('a JSON document', () => {
     })
   })
 
-  it('is refused, with the reason, when its content does not parse', async (t) => {
+  it('is refused with the reason when its content does not parse', async (t) => {
     const refuse = () => {
       throw new SyntaxError('it holds no list')
     }
@@ -109,7 +109,7 @@ describe('a JSON document', () => {
     await assert.rejects(document.read(), { name: 'DamagedFileError', path, message: /it holds no list/ })
   })
 
-  it('tells a failing disk from damage', async (t) => {
+  it('distinguishes a failing disk from damage', async (t) => {
     const { document, files } = await documentFile(t)
     await document.write(content)
     failOn(files, 'readFile', 'keys.json', 'EIO')

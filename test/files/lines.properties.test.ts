@@ -7,7 +7,7 @@ import { holdLaterFor } from '../support/properties/hold-property.ts'
 import { memoryFile } from '../support/properties/memory-file.ts'
 
 describe('reading lines', () => {
-  it('gives what stands between newlines, in whatever pieces the bytes come', async (t) => {
+  it('returns the text between newlines, however the bytes are split into reads', async (t) => {
     const bytes = fc.array(
       fc.oneof(
         { weight: 3, arbitrary: fc.nat({ max: 255 }) },

@@ -19,7 +19,7 @@ interface Line {
   isWhole: boolean
 }
 
-/** The lines found in a file of these parts. */
+/** The lines found in a file made of these parts. */
 async function linesOf(
   t: TestContext,
   parts: (string | Buffer)[],
@@ -39,8 +39,8 @@ async function linesOf(
 }
 
 describe('reading lines', () => {
-  it('gives lines of any length around the borders of chunks', async (t) => {
-    // What is before the line are two bytes, and behind it is a newline.
+  it('returns lines of any length around the borders of chunks', async (t) => {
+    // Two bytes come before the line, and a newline after it.
     const around = borders.flatMap((border) => [-4, -3, -2, -1, 0, 1].map((more) => border + more))
     for (const length of [0, 1, ...around, MIB, 3 * MIB + 5]) {
       const found = await linesOf(t, ['a\n', Buffer.alloc(length, 'b'), '\nc\n'])
@@ -52,7 +52,7 @@ describe('reading lines', () => {
     }
   })
 
-  it('gives the bytes themselves, however few a read brings', async (t) => {
+  it('returns the same bytes, however few each read returns', async (t) => {
     const whole = await linesOf(t, ['one\n\nthree\nfour'])
     for (const readBytesMax of [1, 2, 3, 5]) {
       assert.deepEqual(await linesOf(t, ['one\n\nthree\nfour'], readBytesMax), whole)
@@ -63,14 +63,14 @@ describe('reading lines', () => {
     )
   })
 
-  it('tells that the last line has no newline', async (t) => {
+  it('reports that the last line has no newline', async (t) => {
     assert.deepEqual(await linesOf(t, []), [])
     assert.deepEqual(await linesOf(t, ['a']), [{ length: 1, first: 'a', offset: 0, isWhole: false }])
     const [, last] = await linesOf(t, ['a\n', Buffer.alloc(MIB, 'b')])
     assert.deepEqual(last, { length: MIB, first: 'b', offset: 2, isWhole: false })
   })
 
-  it('gives a line of LINE_BYTES_MAX bytes, and an empty one, not whole, for a longer one', async (t) => {
+  it('returns a line of LINE_BYTES_MAX bytes, and for a longer one an empty line that is not whole', async (t) => {
     for (const [bytes, length, isWhole] of [
       [LINE_BYTES_MAX - 1, LINE_BYTES_MAX - 1, true],
       [LINE_BYTES_MAX, LINE_BYTES_MAX, true],

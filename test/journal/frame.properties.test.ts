@@ -14,7 +14,7 @@ const json = fc.oneof(
 const checksum = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 
 describe('a frame', () => {
-  it('holds what was put into it, and fits behind its predecessor and no other line', (t) => {
+  it('holds what was put into it, and fits only after its predecessor', (t) => {
     const values = fc.tuple(checksum, checksum, fc.integer({ min: 0, max: 2 ** 53 - 1 }), json)
     holdFor(t, values, ([previous, other, firstRevision, text]) => {
       const { crc, bytes } = encodeFrame(previous, firstRevision, text)
@@ -29,7 +29,7 @@ describe('a frame', () => {
     })
   })
 
-  it('is none any more, or does not fit, with a change in any place', (t) => {
+  it('is invalid, or does not fit, after a change in any place', (t) => {
     const values = fc.tuple(checksum, fc.nat(), json, anyByteEdit)
     holdFor(t, values, ([previous, firstRevision, text, edit]) => {
       const whole = encodeFrame(previous, firstRevision, text).bytes.subarray(0, -1)

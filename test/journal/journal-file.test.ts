@@ -18,7 +18,7 @@ import { batches, before, frames, journalFile, last } from './journal-place.ts'
 
 describe('a torn tail', () => {
   const tails = {
-    'nothing behind': '',
+    'nothing after it': '',
     NULs: '\0'.repeat(600),
     garbage: 'garbage \xff {"',
     'garbage with newlines': 'gar\n\nbage 1 2\n[]\n',
@@ -30,7 +30,7 @@ describe('a torn tail', () => {
     it(`is cut off and kept at every length of the last frame, with ${name}`, async (t) => {
       const behind = typeof tail === 'string' ? Buffer.from(tail) : tail
       const step = tail.length > LINE_BYTES_MAX ? last.length : 1
-      // Behind nothing at all the last frame stands for itself.
+      // At length 0 this tail would itself be the valid last frame.
       for (let length = tail === last ? 1 : 0; length <= last.length; length += step) {
         const journal = await journalFile(t)
         const isWhole = length === last.length
@@ -54,7 +54,7 @@ describe('a torn tail', () => {
     })
   }
 
-  it('is said in the log with file, offset and length', async (t) => {
+  it('is logged with file, offset and length', async (t) => {
     const { path, write } = await journalFile(t)
     await write(before, last.subarray(0, 9))
     const log = createMemoryLog()
@@ -73,12 +73,12 @@ describe('a journal file', () => {
     checkStore('/data/journal.jsonl', found, 'another store')
   })
 
-  it('that is absent is undefined, and no error', async (t) => {
+  it('that is absent is undefined, not an error', async (t) => {
     const { path } = await journalFile(t)
     assert.equal(await openJournalFile(path, realFileSystem), undefined)
   })
 
-  it('that is new is empty, and takes the place of whatever is there', async (t) => {
+  it('that is new is empty, and replaces any existing file', async (t) => {
     const { path, write, replay } = await journalFile(t)
     await write(before, last)
     await createJournalFile(path, { store: 'new store', after: 7 }, realFileSystem)
@@ -88,7 +88,7 @@ describe('a journal file', () => {
     assert.deepEqual(journal.header, { store: 'new store', after: 7 })
   })
 
-  it('begins with changes in frames of a bounded length, which number the changes', async (t) => {
+  it('begins with changes in frames of bounded length, with consecutive revisions', async (t) => {
     const { path } = await journalFile(t)
     const changes = Array.from({ length: 2 * FRAME_CHANGES_MAX + 1 }, (_, i) => i)
     const start = encodeJournalStart({ store: 's', after: 5 }, changes)
@@ -106,7 +106,7 @@ describe('a journal file', () => {
     assert.deepEqual([crc, size, revision], [start.crc, start.bytes.length, start.revision])
   })
 
-  it('is synced before anything is written behind it, though nothing is cut off', async (t) => {
+  it('is synced before the first write, even when nothing is cut off', async (t) => {
     const { path, write } = await journalFile(t)
     await write(before, last)
     const files = createFailingFiles()
@@ -119,7 +119,7 @@ describe('a journal file', () => {
     assert.deepEqual([size, crc, revision], [before.length + last.length, end.crc, batches.flat().length])
   })
 
-  it('loses its torn tail only when that is safe beside it', async (t) => {
+  it('loses its torn tail only after a copy of the tail is durable', async (t) => {
     const { path, write } = await journalFile(t)
     await write(before, last.subarray(0, 9))
     const files = createFailingFiles()

@@ -14,7 +14,7 @@ export const last = frames.at(-1) ?? Buffer.alloc(0)
 /** All but the last frame. */
 export const before = Buffer.concat([header, ...frames.slice(0, -1)])
 
-/** A place for a journal, which the test fills. */
+/** A path for a journal that the test fills. */
 export async function journalFile(t: TestContext) {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'journal.jsonl')

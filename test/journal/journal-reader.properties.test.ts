@@ -29,7 +29,7 @@ interface Found {
   readonly end: JournalEnd
 }
 
-/** What a journal holds, or why it cannot be believed. */
+/** The content of a journal, or why it is damaged. */
 async function replay(content: Buffer, sizes?: readonly number[]): Promise<Found | DamagedFileError> {
   const changes: unknown[] = []
   try {
@@ -46,7 +46,7 @@ async function replay(content: Buffer, sizes?: readonly number[]): Promise<Found
   }
 }
 
-/** What is left of a journal that was damaged. */
+/** How much of a damaged journal is intact. */
 function examine(lines: readonly Buffer[], content: Buffer) {
   let good = 0
   let size = 0
@@ -55,7 +55,7 @@ function examine(lines: readonly Buffer[], content: Buffer) {
     good += 1
     size += line.length
   }
-  // The first line that is not there may be half-written; whole, or with another behind it, it proves damage.
+  // The first missing line may be a torn tail; a whole line, or another line after it, proves damage.
   const behind = content.subarray(size).toString('latin1').split('\n').slice(0, -1)
   const later = lines.slice(good).some((bytes, i) => {
     const line = bytes.toString('latin1', 0, bytes.length - 1)
@@ -65,7 +65,7 @@ function examine(lines: readonly Buffer[], content: Buffer) {
 }
 
 describe('a journal', () => {
-  it('gives back every change with its revision, in whatever pieces it is read', async (t) => {
+  it('returns every change with its revision, however the reads are split', async (t) => {
     const readSizes = fc.constantFrom([1_000], [1_000], [1_000], [90, 200])
     await holdLaterFor(t, fc.tuple(batches, readSizes), async ([written, sizes]) => {
       const content = Buffer.concat(encodeLines(written))
@@ -95,7 +95,7 @@ describe('a journal', () => {
       return Buffer.concat([header, ...frames])
     })
 
-  /** Two lines become one. */
+  /** Joins two lines. */
   const anyJoin: fc.Arbitrary<Damage> = fc
     .tuple(fc.nat(), fc.constantFrom('', ' ', '\0', 'x'))
     .map(([at, text]) => (written) => {
@@ -108,7 +108,7 @@ describe('a journal', () => {
       )
     })
 
-  it('damaged in one place is refused at that place, or ends there when nothing good is behind', async (t) => {
+  it('damaged in one place is refused at that place, or ends there when nothing valid follows', async (t) => {
     const damage = fc.oneof({ weight: 3, arbitrary: anyEdit }, anyMove, anyJoin)
     await holdLaterFor(t, fc.tuple(batches, damage), async ([written, apply]) => {
       const content = apply(written)

@@ -28,7 +28,7 @@ function* bitFlips(bytes: Buffer): Generator<{ offset: number; flipped: Buffer }
 
 describe('a journal of a newer connbook', () => {
   const newer = encodeJournal('this store', [['a'], ['b']])
-  /** A header with a checksum that fits. */
+  /** A header with a valid checksum. */
   const headed = (content: object) => encodeFrame(0, 0, JSON.stringify([content])).bytes
   const wrong: Record<string, [content: object, said: RegExp]> = {
     'of another version': [
@@ -36,7 +36,7 @@ describe('a journal of a newer connbook', () => {
       /: journal version 2 is unknown to this program, which reads 1, at byte 0; use the connbook that wrote it/,
     ],
     'of another version in another form': [{ journal: 2, stores: [] }, /journal version 2 is unknown/],
-    'with a member more': [
+    'with an unknown member': [
       { journal: 1, store: 'this store', cluster: 'c' },
       /written by a newer connbook: the member "cluster" of the header is unknown to this program at byte 0; use/,
     ],
@@ -50,14 +50,14 @@ describe('a journal of a newer connbook', () => {
   }
 
   for (const journal of [0, 1.5, '2', null, undefined]) {
-    it(`is not one whose header has version ${JSON.stringify(journal)}: that is damage`, async (t) => {
+    it(`is not assumed when the header has version ${JSON.stringify(journal)}: that is damage`, async (t) => {
       const file = await journalFile(t)
       await file.write(headed({ journal, store: 'this store' }))
       await assert.rejects(file.replay(), /the header has no valid version at byte 0/)
     })
   }
 
-  it('is refused for a last frame that nobody knows, and nothing of it is cut off', async (t) => {
+  it('is refused when its last frame is of an unknown kind, and nothing is cut off', async (t) => {
     const { path, write, tornFiles } = await journalFile(t)
     await write(newer.header, ...newer.frames)
     const bytes = await readFile(path)
@@ -82,7 +82,7 @@ describe('a journal of a newer connbook', () => {
 })
 
 describe('a damaged journal', () => {
-  it('stops the start for any bit flipped before the last frame, and is left as it is', async (t) => {
+  it('stops the start for any bit flipped before the last frame, and is left unchanged', async (t) => {
     const journal = await journalFile(t)
     for (const { offset, flipped } of bitFlips(before)) {
       await journal.write(flipped, last)
@@ -92,7 +92,7 @@ describe('a damaged journal', () => {
     assert.equal((await readFile(journal.path)).length, before.length + last.length)
   })
 
-  it('never gives anything but what was written when a bit of the last frame is flipped', async (t) => {
+  it('never returns anything that was not written when a bit of the last frame is flipped', async (t) => {
     const journal = await journalFile(t)
     for (const { offset, flipped } of bitFlips(last)) {
       await journal.write(before, flipped)
@@ -135,7 +135,7 @@ describe('a damaged journal', () => {
     })
   }
 
-  it('stops the start when a change in a good frame is refused', async (t) => {
+  it('stops the start when a change in a valid frame is refused', async (t) => {
     const { path, write } = await journalFile(t)
     await write(before, last)
     const journal = await openJournalFile(path, realFileSystem)
@@ -160,7 +160,7 @@ describe('a journal header', () => {
     'a newer version': newer,
   }
   for (const [name, start] of Object.entries(cases)) {
-    it(`stops the start when it is ${name}, with and without frames behind it`, async (t) => {
+    it(`stops the start when it is ${name}, with and without frames after it`, async (t) => {
       const journal = await journalFile(t)
       for (const rest of [[], frames]) {
         await journal.write(start, ...rest)

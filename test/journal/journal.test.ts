@@ -20,7 +20,7 @@ async function read(path: string, files: FailingFiles) {
   return { changes, position, file }
 }
 
-/** A journal of texts whose state is the list of them. */
+/** A journal of texts, whose state is their list. */
 async function openJournal(t: TestContext) {
   const path = join(await temporaryFolder(t), 'journal.jsonl')
   const files = createFailingFiles()
@@ -44,7 +44,7 @@ async function openJournal(t: TestContext) {
 }
 
 describe('a journal', { timeout: 15_000 }, () => {
-  it('applies changes in the order of their revisions, over more frames than one', async (t) => {
+  it('applies changes in the order of their revisions, across several frames', async (t) => {
     const { journal, applied, stored, files } = await openJournal(t)
     files.calls.length = 0
     const changes = Array.from({ length: FRAME_CHANGES_MAX + 1 }, (_, i) => `change ${i}`)
@@ -58,7 +58,7 @@ describe('a journal', { timeout: 15_000 }, () => {
     assert.equal(journal.revision, changes.length)
   })
 
-  it('goes on in a new file, with what that begins with, and keeps the old one if told so', async (t) => {
+  it('continues in a new file after the initial changes of that file, and keeps the old one if asked to', async (t) => {
     const { journal, path, applied, stored } = await openJournal(t)
     const old = join(dirname(path), 'old.jsonl')
     await journal.append('first')
@@ -79,7 +79,7 @@ describe('a journal', { timeout: 15_000 }, () => {
     assert.deepEqual(await stored(), ['c'])
   })
 
-  it('stays in the old file when the new one cannot be made, and leaves nothing of it', async (t) => {
+  it('stays in the old file when the new one cannot be created, and leaves no part of the new one', async (t) => {
     const { journal, path, files, stored } = await openJournal(t)
     await journal.append('kept')
     const old = join(dirname(path), 'old.jsonl')
@@ -101,7 +101,7 @@ describe('a journal', { timeout: 15_000 }, () => {
     assert.deepEqual(await stored(), ['kept', 'later'])
   })
 
-  it('is not to be trusted when the folder of a new file cannot be synced', async (t) => {
+  it('refuses changes until its recovery when the folder of a new file cannot be synced', async (t) => {
     const { journal, path, files, stored } = await openJournal(t)
     files.before = (operation, path) => {
       if (operation === 'sync' && !path.endsWith('.tmp')) {

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const header = { store: 's', after: 4 }
 const OLD = 'journal.old.jsonl'
 
-/** A journal whose place the next one takes. */
+/** A journal that the next one replaces. */
 async function setUp(t: TestContext) {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'journal.jsonl')
@@ -33,7 +33,7 @@ async function setUp(t: TestContext) {
       const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
       return Object.fromEntries(names.map((name, i) => [name, texts[i]]))
     },
-    /** What was asked of the disk to make it durable, in order. */
+    /** The disk calls that make it durable, in order. */
     steps: () =>
       files.calls
         .filter((call) => /^(write|sync|rename) /.test(call))
@@ -44,7 +44,7 @@ async function setUp(t: TestContext) {
 describe('the next journal', () => {
   const { bytes, crc, revision } = encodeJournalStart(header, ['a', 'b'])
 
-  it('takes the place of the one before, synced before it gets the name', async (t) => {
+  it('replaces the old one, and is synced before it gets the name', async (t) => {
     const { put, contents, steps } = await setUp(t)
     const { size, crc: foundCrc, revision: foundRevision } = await put()
     assert.deepEqual([size, foundCrc, foundRevision], [bytes.length, crc, revision])
@@ -52,14 +52,14 @@ describe('the next journal', () => {
     assert.deepEqual(steps(), ['write ./new', 'sync ./new', 'rename ./journal.jsonl'])
   })
 
-  it('is the open file, so that what is written next stands in it', async (t) => {
+  it('is the open file, so the next write goes to it', async (t) => {
     const { put, path } = await setUp(t)
     const { file, size } = await put()
     await file.write(Buffer.from('behind'), 0, 6, size)
     assert.equal(await readFile(path, 'utf8'), `${bytes}behind`)
   })
 
-  it('leaves the one before under its new name, which is durable before the old name is given away', async (t) => {
+  it('keeps the old one under another name, which is durable before the old name is reused', async (t) => {
     const { put, contents, steps } = await setUp(t)
     await put(OLD)
     assert.deepEqual(await contents(), { 'journal.jsonl': bytes.toString(), [OLD]: 'what was there' })
@@ -87,7 +87,7 @@ describe('the next journal', () => {
     })
   }
 
-  it('tells when the one before cannot get its name back', async (t) => {
+  it('reports when the old one cannot get its name back', async (t) => {
     const { put, contents, files, lost, path } = await setUp(t)
     failOn(files, 'rename', `/${basename(path)}`, 'EIO', 2)
     await assert.rejects(put(OLD), { code: 'EIO' })

@@ -7,7 +7,7 @@ import { RECOVERY_PAUSE_MS_MAX, RECOVERY_PAUSE_MS_MIN } from '../../src/limits.t
 import { holdTimers } from '../support/held-timers.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
-/** A recovery that fails so often, begun while time stands still. */
+/** A recovery that fails the given number of times, started with the clock stopped. */
 function begin(t: TestContext, failures: number) {
   const tick = holdTimers(t)
   const log = createMemoryLog()
@@ -24,7 +24,7 @@ function begin(t: TestContext, failures: number) {
     aborter,
     log,
     attempts: () => attempts,
-    /** Lets time pass, and then everything happen that is due. */
+    /** Lets time pass, and runs everything that is due. */
     async pass(ms: number) {
       tick(ms)
       for (let turn = 0; turn < 5; turn++) await nextTurn()
@@ -32,14 +32,14 @@ function begin(t: TestContext, failures: number) {
   }
 }
 
-describe('recovering', () => {
-  it('is over at the first success, and says nothing', async (t) => {
+describe('the recovery', () => {
+  it('ends at the first success, and logs nothing', async (t) => {
     const { recovered, log, attempts } = begin(t, 0)
     assert.equal(await recovered, true)
     assert.deepEqual([attempts(), log.lines], [1, []])
   })
 
-  it('is tried again after pauses that double, up to the longest', async (t) => {
+  it('is retried after pauses that double up to a maximum', async (t) => {
     const { recovered, log, attempts, pass } = begin(t, 9)
     await pass(0)
     let pauseMs = RECOVERY_PAUSE_MS_MIN
@@ -56,7 +56,7 @@ describe('recovering', () => {
     assert.equal(log.lines.length, 9)
   })
 
-  it('says in the log what fails, of which file, and when it is tried again', async (t) => {
+  it('logs what failed, for which file, and when it is retried', async (t) => {
     const { log, pass } = begin(t, 1)
     await pass(0)
     const { event, level, file, reason, retry_ms } = JSON.parse(log.lines[0] ?? '{}')
@@ -64,7 +64,7 @@ describe('recovering', () => {
     assert.deepEqual([file, reason, retry_ms], ['journal.jsonl', 'Error: failure 1', RECOVERY_PAUSE_MS_MIN])
   })
 
-  it('is given up in the middle of a pause', async (t) => {
+  it('can be stopped during a pause', async (t) => {
     const { recovered, aborter, attempts, pass } = begin(t, 1)
     await pass(0)
     aborter.abort()
@@ -72,7 +72,7 @@ describe('recovering', () => {
     assert.equal(attempts(), 1)
   })
 
-  it('is not begun when it was given up before', async () => {
+  it('does not begin when it was stopped before', async () => {
     const recover = async () => assert.fail('it is tried')
     assert.equal(await recoverPatiently(recover, 'f', createMemoryLog(), AbortSignal.abort()), false)
   })

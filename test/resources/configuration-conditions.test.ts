@@ -23,7 +23,7 @@ describe('entity tags', async () => {
     assert.equal(modified.headers.etag, answers[3]?.headers.etag)
   })
 
-  it('of a record change exactly when it changes', async () => {
+  it('of a record change exactly when the record changes', async () => {
     const first = await add('exact')
     await add('another')
     await ask('PATCH', `${list}exact`, { body: {} })
@@ -77,7 +77,7 @@ describe('entity tags', async () => {
     assert.equal((await ask('GET', `${list}none`, { headers: { 'If-None-Match': '*' } })).status, 404)
   })
 
-  it('let only the change through that knows the record', async () => {
+  it('allow a change only with the tag of the current record', async () => {
     const stale = await add('guarded')
     const path = `${list}guarded`
     await ask('PATCH', path, { body: { port: 2 } })
@@ -105,7 +105,7 @@ describe('entity tags', async () => {
     assert.equal((await ask('DELETE', path, { headers: { 'If-Match': '*' } })).status, 404)
   })
 
-  it('let one of many changes through that know the same record', async () => {
+  it('allow only one of many changes with the same tag', async () => {
     const headers = { 'If-Match': await add('race') }
     const ports = [11, 12, 13, 14]
     const answers = await Promise.all(
@@ -118,7 +118,7 @@ describe('entity tags', async () => {
 })
 
 describe('entity tags after a restart', () => {
-  it('are what they were, for every caller', async (t) => {
+  it('are unchanged, for every caller', async (t) => {
     const folder = await temporaryFolder(t)
     const seen: (string | undefined)[][] = []
     for (let run = 0; run < 2; run++) {

@@ -11,7 +11,7 @@ describe('the list', async () => {
   const service = await start({ after })
   const ask = createClient(service.url, { Authorization: await service.bearer() })
 
-  it('of nothing is empty', async () => {
+  it('without records is empty', async () => {
     const answer = await ask('GET', path)
     assert.deepEqual([answer.status, answer.text], [200, '{"configurations":[]}'])
     assert.equal(answer.headers['x-total-count'], '0')
@@ -19,7 +19,7 @@ describe('the list', async () => {
     assert.deepEqual([page.status, page.text], [200, answer.text])
   })
 
-  // In UTF-16 code units a letter outside the basic plane comes before U+FF61, in code points behind it.
+  // In UTF-16 code units a letter outside the basic plane comes before U+FF61, in code points after it.
   const records = [
     { name: 'b', hostname: 'h2', port: 9, username: 'x' },
     { name: 'B', hostname: 'h1', port: 10, username: 'x' },
@@ -27,7 +27,7 @@ describe('the list', async () => {
     { name: 'a', hostname: 'h2', port: 9, username: 'y' },
     { name: '😀', hostname: 'h1', port: 8080, username: 'X' },
   ]
-  it('holds what was added, by id', async () => {
+  it('holds the added records, by id', async () => {
     for (const body of records) assert.equal((await ask('POST', path, { body })).status, 200)
     const answer = await ask('GET', path)
     assert.equal(answer.status, 200)
@@ -55,7 +55,7 @@ describe('the list', async () => {
   ]
   const idsIn = async (query: string) => recordsIn(await ask('GET', `${path}?${query}`)).map(({ id }) => id)
   for (const [sort, ids] of orders) {
-    it(`by ${sort} stands in order, page by page too`, async () => {
+    it(`by ${sort} is in order, also page by page`, async () => {
       assert.deepEqual(await idsIn(`sort=${sort}`), ids)
       assert.deepEqual(await idsIn(`sort=${sort}&page=1&per_page=2`), ids.slice(2, 4))
     })
@@ -88,7 +88,7 @@ describe('the list', async () => {
     })
   }
 
-  it('has links that keep the order and lead through everything', async () => {
+  it('has links that keep the order and reach every page', async () => {
     const ids: number[] = []
     for (let next: string | undefined = `${path}?per_page=2&sort=-port&page=0`; next !== undefined; ) {
       const answer = await ask('GET', next)
@@ -132,25 +132,25 @@ describe('the list', async () => {
     ['x=1&sort=y&page=z&per_page=0', ['x', 'sort', 'page', 'per_page']],
   ]
   for (const [query, fields] of faults) {
-    it(`at ${query} is 400 that names ${fields}`, async () => {
+    it(`at ${query} is refused with 400 that names ${fields}`, async () => {
       const answer = await ask('GET', `${path}?${query}`)
       assert.equal(answer.status, 400)
       assert.deepEqual(faultyFields(answer), fields)
     })
   }
 
-  it('at a query that is no UTF-8 is 400', async () => {
+  it('at a query that is not UTF-8 is refused with 400', async () => {
     for (const query of ['sort=%ff', '%=1', 'page=%c3&per_page=1']) {
       assert.equal((await ask('GET', `${path}?${query}`)).status, 400)
     }
   })
 
-  it('takes an empty query and empty pairs for none', async () => {
+  it('ignores an empty query and empty pairs', async () => {
     for (const query of ['?', '?&', '?&sort=name&'])
       assert.equal((await ask('GET', path + query)).status, 200)
   })
 
-  it('is the only one that looks at its query', async () => {
+  it('is the only route here that reads its query', async () => {
     const body = { name: 'query', hostname: 'h', port: 1, username: 'u' }
     assert.equal((await ask('POST', `${path}?sort=x&page=%ff`, { body })).status, 200)
     assert.equal((await ask('GET', `${path}query?page=1&x`)).status, 200)
@@ -176,7 +176,7 @@ describe('a long list', async () => {
     await Promise.all(adds.map((body) => ask('POST', path, { body })))
   }
 
-  it('comes whole, with its length, in any order', async () => {
+  it('arrives complete, with its length, in any order', async () => {
     const all = await ask('GET', path)
     assert.equal(all.status, 200)
     assert.equal(all.headers['content-length'], String(Buffer.byteLength(all.text)))

@@ -27,11 +27,11 @@ describe('the query of the list', async () => {
     draft('aa', { hostname: 'H', port: 1, username: 'x' }),
   ]
   for (const each of drafts) await store.add(each)
-  // A list leaves no trail.
+  // A list leaves no entry in the audit trail.
   const audit = { record: () => assert.fail('nothing is to be told'), close: async () => {} }
   const { list } = configurationHandlers(store, '/base', audit)
 
-  /** The records of an answer, its `Link`, or the parameters at fault. */
+  /** The records and `Link` of an answer, or the faulty parameters. */
   function ask(query: string): { names: string[]; link: string | undefined } | { faults: string[] } {
     try {
       const reply = list(requestOf({}, '', query))
@@ -91,7 +91,7 @@ describe('the query of the list', async () => {
     })
   })
 
-  it('gives the records in the order and on the page that it asks for, in any order and encoding', (t) => {
+  it('returns the records in the requested order and page, for any order and encoding of its parameters', (t) => {
     holdFor(t, asked, ({ wish: { sort, pages }, parameters, spellings }) => {
       const found = ask(write(parameters, spellings))
       assert.ok('names' in found)
@@ -106,7 +106,7 @@ describe('the query of the list', async () => {
     })
   })
 
-  it('with one parameter spoilt is refused with the name of that one', (t) => {
+  it('with one invalid parameter is refused with its name', (t) => {
     const badNumbers = [
       '',
       '-1',
@@ -170,7 +170,7 @@ describe('the query of the list', async () => {
     })
   })
 
-  it('of any text is answered, or refused with each name that is at fault', (t) => {
+  it('of any text is answered, or refused with the name of each faulty parameter', (t) => {
     const pieces = [
       'sort=',
       'page=',
@@ -209,7 +209,7 @@ describe('the query of the list', async () => {
         String(BigInt(text || '-1')) === text &&
         BigInt(text) >= BigInt(min) &&
         BigInt(text) <= BigInt(max)
-      // A name that comes twice is at fault, whatever its values are.
+      // A repeated name is faulty, whatever its values.
       const judge = (name: string, values: string[], isGood: (text: string) => boolean) => {
         if (values.length > 1 || values.some((value) => !isGood(value))) faults.add(name)
       }

@@ -20,7 +20,7 @@ describe('configurations', async () => {
     return answer
   }
 
-  it('are added with an id, and found under their Location', async () => {
+  it('are added with an id, and found at their Location', async () => {
     const answer = await ask('POST', collection, {
       body: { username: 'app', port: 22.0, name: 'one', hostname: '::1' },
     })
@@ -72,7 +72,7 @@ describe('configurations', async () => {
     'x'.repeat(255),
   ]
   for (const name of names) {
-    it(`carry the name ${JSON.stringify(name.slice(0, 20))} through all that can be done`, async () => {
+    it(`keep the name ${JSON.stringify(name.slice(0, 20))} through every operation`, async () => {
       const { headers } = await add(name)
       const path = pathOf(name)
       assert.equal(headers.location, path)
@@ -88,14 +88,14 @@ describe('configurations', async () => {
     })
   }
 
-  it('have names that differ in case and in the bytes that spell them', async () => {
+  it('have distinct names when case or Unicode form differs', async () => {
     const spellings = ['Name', 'name', '\u00e5', 'a\u030a', '\u212b']
     for (const name of spellings) await add(name)
     for (const name of spellings) assert.deepEqual(namesIn(await ask('GET', pathOf(name))), [name])
     for (const name of spellings) await ask('DELETE', pathOf(name))
   })
 
-  it('are found by any spelling of the path that means the same', async () => {
+  it('are found by any equivalent encoding of the path', async () => {
     await add('a~b')
     for (const path of [
       '/configurations/a~b',
@@ -115,7 +115,7 @@ describe('configurations', async () => {
     }
   })
 
-  it('are 400 under a path that is no percent-encoded UTF-8, 404 under a name that nothing has', async () => {
+  it('are 400 at a path that is not percent-encoded UTF-8, and 404 at an unknown name', async () => {
     for (const name of ['%', '%4', '%zz', '%ff', '%c3', '%c0%af', '%ed%a0%80', '%f5%80%80%80']) {
       for (const method of ['GET', 'HEAD', 'PATCH', 'DELETE', 'OPTIONS']) {
         assert.equal((await ask(method, collection + name, { body: {} })).status, 400, `${method} ${name}`)
@@ -147,7 +147,7 @@ describe('configurations', async () => {
         { name: '', hostname: '', port: 0, username: '' },
         ['name', 'hostname', 'port', 'username'],
       ],
-      ['a name that no URL carries', { ...good, name: '..' }, ['name']],
+      ['a name that no URL can carry', { ...good, name: '..' }, ['name']],
       ['control characters', { ...good, name: 'a\u0085', username: 'a\nb' }, ['name', 'username']],
       ['too long', { ...good, name: 'x'.repeat(256), username: '😀'.repeat(256) }, ['name', 'username']],
       [
@@ -170,12 +170,11 @@ describe('configurations', async () => {
       })
     }
 
-    it('leave nothing behind', async () =>
-      assert.equal((await ask('GET', '/configurations/refused')).status, 404))
+    it('are not stored', async () => assert.equal((await ask('GET', '/configurations/refused')).status, 404))
   })
 
   describe('on PATCH', () => {
-    it('change what is given and keep the rest and the id', async () => {
+    it('change the given members and keep the others and the id', async () => {
       const [record] = recordsIn(await add('patched'))
       assert.ok(record)
       const steps: Partial<ShownRecord>[] = [
@@ -198,7 +197,7 @@ describe('configurations', async () => {
       }
     })
 
-    it('are refused where a member is wrong, null or unknown, and stay as they are', async () => {
+    it('are refused and unchanged when a member is wrong, null or unknown', async () => {
       const before = (await add('kept')).text
       const bodies = [
         { port: null },
@@ -222,7 +221,7 @@ describe('configurations', async () => {
     })
   })
 
-  it('that clash are 409 with the record in the way, on add and on rename', async () => {
+  it('with a taken name are 409 with the record that holds it, on add and on rename', async () => {
     const holder = (await add('holder')).text
     await add('rival')
     const answers = [
@@ -237,7 +236,7 @@ describe('configurations', async () => {
     assert.equal(recordsIn(await ask('GET', '/configurations/rival'))[0]?.port, fields.port)
   })
 
-  it('of two adds of one name at once let one win', async () => {
+  it('are added once when two concurrent adds have the same name', async () => {
     const body = { name: 'race', ...fields }
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask('POST', collection, { body })))
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array<number>(7).fill(409)])
@@ -258,7 +257,7 @@ describe('configurations', async () => {
     )
   })
 
-  it('ignore a body that is not asked for', async () => {
+  it('ignore an unexpected body', async () => {
     await add('bare')
     const parts = { headers: { 'Content-Type': 'image/png', 'Content-Encoding': 'gzip' }, body: '{{{' }
     assert.equal((await ask('GET', '/configurations/bare', parts)).status, 200)
@@ -267,7 +266,7 @@ describe('configurations', async () => {
 })
 
 describe('ids', () => {
-  it('rise and are never given twice, not after a delete and a restart either', async (t) => {
+  it('rise and are never reused, not even after a delete and a restart', async (t) => {
     const folder = await temporaryFolder(t)
     const given: number[] = []
     for (let run = 0; run < 2; run++) {

@@ -22,7 +22,7 @@ describe('GET /v1/export', () => {
     env: ['text/plain; charset=utf-8', 'connbook.env'],
   }
   for (const [format, [type, fileName]] of Object.entries(files)) {
-    it(`gives all records as ${format}, as a file to be saved`, async () => {
+    it(`returns all records as ${format}, as a download`, async () => {
       const { status, headers, text } = await ask('GET', `/v1/export?format=${format}`)
       assert.equal(status, 200)
       assert.equal(headers['content-type'], type)
@@ -34,12 +34,12 @@ describe('GET /v1/export', () => {
     })
   }
 
-  it('gives as json what the list gives', async () => {
+  it('returns as json the same as the list', async () => {
     const list = await ask('GET', '/configurations/')
     assert.equal((await ask('GET', '/v1/export?format=json')).text, `${list.text}\n`)
   })
 
-  it('answers HEAD alike, without the body', async () => {
+  it('answers HEAD the same way, without the body', async () => {
     const [get, head] = [
       await ask('GET', '/v1/export?format=csv'),
       await ask('HEAD', '/v1/export?format=csv'),
@@ -49,7 +49,7 @@ describe('GET /v1/export', () => {
       assert.equal(head.headers[name], get.headers[name])
   })
 
-  it('gives nothing, and names what is in the way, when the format cannot express a record', async () => {
+  it('returns no records, and names the obstacles, when the format cannot express a record', async () => {
     const { status, headers, json } = await ask('GET', '/v1/export?format=ssh-config')
     assert.deepEqual([status, headers['content-type']], [422, 'application/problem+json'])
     const problem = json<{ type: string; detail: string; errors: unknown }>()
@@ -64,7 +64,7 @@ describe('GET /v1/export', () => {
     ])
   })
 
-  it('leaves such records out when it may, and says how many', async () => {
+  it('leaves such records out when allowed to, and reports how many', async () => {
     const { status, headers, text } = await ask('GET', '/v1/export?format=ssh-config&skip=1')
     assert.equal(status, 200)
     assert.deepEqual([headers['x-total-count'], headers['x-left-out']], [String(RECORDS - 1), '1'])
@@ -97,14 +97,14 @@ describe('GET /v1/export', () => {
     })
   }
 
-  it('is for whoever may read, and for nobody else', async () => {
+  it('is open to all who may read, and to nobody else', async () => {
     assert.equal((await createClient(service.url)('GET', '/v1/export?format=csv')).status, 403)
     const { headers } = await ask('OPTIONS', '/v1/export')
     assert.equal(headers.allow, 'GET, HEAD, OPTIONS')
     assert.equal((await ask('PUT', '/v1/export?format=csv')).status, 405)
   })
 
-  it('shows the records of one moment, whatever changes while it is prepared', async () => {
+  it('shows the records of one moment, even if they change while it is prepared', async () => {
     const [answer, removed] = await Promise.all([
       ask('GET', '/v1/export?format=csv'),
       ask('DELETE', pathOf('n7')),

@@ -8,19 +8,19 @@ describe('health', () => {
   let reason: string | undefined
   const { healthz, readyz } = healthHandlers(() => reason)
 
-  it('is good while the process answers, and nobody keeps the answer', () => {
+  it('is good while the process answers, and is never cached', () => {
     reason = 'the disk failed'
     const { status, headers, body } = healthz()
     assert.deepEqual([status, headers['Cache-Control'], body], [200, 'no-store', '{"status":"ok"}'])
   })
 
-  it('is ready when nothing keeps the service from taking changes', () => {
+  it('is ready when the service can accept changes', () => {
     reason = undefined
     const { status, headers, body } = readyz()
     assert.deepEqual([status, headers['Cache-Control'], body], [200, 'no-store', '{"status":"ready"}'])
   })
 
-  it('is 503 with the reason, and when to ask again, at each moment when something does', () => {
+  it('is 503 with the reason and Retry-After whenever the service cannot accept changes', () => {
     for (const said of ['the records are being read', 'the disk failed']) {
       reason = said
       assert.throws(readyz, (error) => {

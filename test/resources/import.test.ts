@@ -59,7 +59,7 @@ const csv = `${HEADER}same,host.example,1,ops\nother,host.example,2,ops\nnew,hos
 const merged: Counts = { added: 1, modified: 1, removed: 0, unchanged: 1 }
 const replaced: Counts = { ...merged, removed: 1 }
 
-/** For what changes nothing. */
+/** The server for requests that change nothing. */
 const { send: sendInVain, shown: shownBefore } = await setUp({ after })
 
 describe('POST /v1/import', { timeout: 60_000 }, () => {
@@ -73,15 +73,15 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
       rows.map(({ name, port }) => `Host ${name}\nHostName host.example\nPort ${port}\nUser ops\n`).join(''),
       '?',
     ],
-    'CSV, told by the query, of no type': [undefined, csv, '?format=csv&'],
-    'CSV, told by the query, of the type that curl gives': [
+    'CSV without a type, named by the query': [undefined, csv, '?format=csv&'],
+    'CSV with the default type of curl, named by the query': [
       'application/x-www-form-urlencoded',
       csv,
       '?format=csv&',
     ],
   }
   for (const [what, [type, body, query]] of Object.entries(bodies)) {
-    it(`takes ${what}`, async (t) => {
+    it(`accepts ${what}`, async (t) => {
       const { send, shown } = await setUp(t)
       const answer = await send(type, body, `${query}mode=merge`)
       assert.deepEqual([answer.status, answer.json()], [200, merged])
@@ -89,7 +89,7 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     })
   }
 
-  it('merges when nothing else is said, and removes what is not in the file when it replaces', async (t) => {
+  it('merges by default, and removes records that are not in the file in mode replace', async (t) => {
     const { send, shown } = await setUp(t)
     assert.deepEqual((await send('text/csv', csv, '?mode=replace')).json(), replaced)
     assert.deepEqual(await shown(), { same: 1, other: 2, new: 3 })
@@ -98,7 +98,7 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     assert.deepEqual(await shown(), { same: 1, other: 2, new: 4 })
   })
 
-  it('tells with dry_run what would change, and changes nothing', async () => {
+  it('reports with dry_run what would change, and changes nothing', async () => {
     const { status, text } = await sendInVain('text/csv', csv, '?mode=replace&dry_run=1')
     assert.equal(status, 200)
     assert.deepEqual(JSON.parse(text), {
@@ -132,7 +132,7 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     assert.deepEqual(await shownBefore(), before)
   })
 
-  it('lists the first 100 faults, and says how many there are', async () => {
+  it('lists the first 100 faults, and reports their total', async () => {
     const { text } = await sendInVain('text/csv', HEADER + ',h,1,u\n'.repeat(2_500))
     const { detail, errors } = JSON.parse(text)
     assert.match(detail, /there are 2500 faults, of which 100 are listed; nothing has changed$/)
@@ -143,14 +143,14 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     string,
     [status: number, code: string, type: string | undefined, body: string, query: string]
   > = {
-    'of no type': [415, 'unsupported_type', undefined, csv, ''],
+    'without a type': [415, 'unsupported_type', undefined, csv, ''],
     'of another type': [415, 'unsupported_type', 'text/html', csv, ''],
-    'of a member of an object for a type': [415, 'unsupported_type', 'constructor', csv, ''],
+    'whose type is the name of an object member': [415, 'unsupported_type', 'constructor', csv, ''],
     'in another charset': [415, 'unsupported_charset', 'text/csv; charset=latin1', csv, ''],
-    'that is no UTF-8': [400, 'invalid_input', 'text/csv', '\ud800', '?format=__proto__'],
+    'that is not UTF-8': [400, 'invalid_input', 'text/csv', '\ud800', '?format=__proto__'],
     'with an unknown mode': [400, 'invalid_input', 'text/csv', csv, '?mode=append'],
     'with an unknown format': [400, 'invalid_input', 'text/csv', csv, '?format=env'],
-    'with a dry run that is neither': [400, 'invalid_input', 'text/csv', csv, '?dry_run=true'],
+    'with an invalid dry_run': [400, 'invalid_input', 'text/csv', csv, '?dry_run=true'],
     'that is empty': [400, 'invalid_input', 'text/csv', '', ''],
   }
   for (const [what, [status, code, type, body, query]] of Object.entries(refused)) {
@@ -164,7 +164,7 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     })
   }
 
-  it('takes a body of many pieces to its last byte, chunked or not, which no other route does', async (t) => {
+  it('reads a large body to its last byte, chunked or not, which no other route does', async (t) => {
     const { ask, send } = await setUp(t)
     const count = 20_000
     const long = HEADER + Array.from({ length: count }, (_, i) => `n${i},h${i}.example,22,ops\n`).join('')
@@ -178,7 +178,7 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     assert.equal(elsewhere.status, 413)
   })
 
-  it('refuses a body that says that it is too long, and cuts off one that turns out to be', async (t) => {
+  it('refuses a body that is declared too long, and cuts off one that becomes too long', async (t) => {
     const { ask, shown } = await setUp(t)
     const type = { 'Content-Type': 'text/csv' }
     const said = await ask('POST', '/v1/import', {
@@ -195,7 +195,7 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     assert.deepEqual(await shown(), before)
   })
 
-  it('takes one import at a time, and others are told to come back', async (t) => {
+  it('runs one import at a time, and tells others to retry', async (t) => {
     const { send, service, auth, shown } = await setUp(t)
     const { hostname, port } = new URL(service.url)
     const socket = connect(Number(port), hostname)
@@ -213,7 +213,7 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     assert.deepEqual(await shown(), { ...before, other: 2, new: 3 })
   })
 
-  it('changes nothing when the client goes in the middle of the body, and takes the next import', async (t) => {
+  it('changes nothing when the client disconnects in the middle of the body, and accepts the next import', async (t) => {
     const { send, service, auth, shown } = await setUp(t)
     const { hostname, port } = new URL(service.url)
     const socket = connect(Number(port), hostname)
@@ -227,7 +227,7 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     assert.deepEqual([answer.status, await shown()], [200, before])
   })
 
-  it('is 507 when the disk is full, and nothing has changed', async (t) => {
+  it('answers 507 when the disk is full, and changes nothing', async (t) => {
     const files = createFailingFiles()
     const { send, shown, service } = await setUp(t, files)
     const journal = join(service.folder.path, 'journal.jsonl')
@@ -249,7 +249,7 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     assert.equal((await createClient(service.url)('POST', '/v1/import', { body: csv })).status, 403)
   })
 
-  it('leaves a line of counts in the audit trail, and one for each record of a small import', async (t) => {
+  it('writes its counts to the audit trail, and a line for each record of a small import', async (t) => {
     const { send, ask, service } = await setUp(t)
     await send('text/csv', csv, '?mode=replace')
     const many = Array.from({ length: IMPORT_AUDITED_RECORDS_MAX + 1 }, (_, i) => `n${i},h.example,1,ops\n`)

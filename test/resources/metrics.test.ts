@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { metricsHandlers } from '../../src/resources/metrics.ts'
 
 describe('the metrics', () => {
-  it('are the figures of the moment, as text for Prometheus that nobody keeps', () => {
+  it('are the current figures, as Prometheus text that is never cached', () => {
     let value = 1
     const { read } = metricsHandlers([
       { name: 'connbook_things', help: 'Things.', type: 'gauge', samples: () => [{ value }] },

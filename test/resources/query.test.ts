@@ -15,7 +15,7 @@ describe('a query', () => {
     assert.deepEqual(parseQuery('', names), { values: {}, faults: [] })
   })
 
-  it('has a fault for each parameter that is unknown or given twice, and keeps the last', () => {
+  it('has a fault for each parameter that is unknown or repeated, and keeps the last value', () => {
     const { values, faults } = parseQuery('sort=a&order=x&sort=b&Page=1&page=', names)
     assert.deepEqual(values, { sort: 'b', page: '' })
     assert.deepEqual(faults, [
@@ -25,11 +25,11 @@ describe('a query', () => {
     ])
   })
 
-  it('takes an empty value for given', () => {
+  it('treats an empty value as given', () => {
     assert.deepEqual(parseQuery('page=&page=', names).faults, [{ field: 'page', detail: 'is given twice' }])
   })
 
-  it('knows no member of an object', () => {
+  it('does not treat object members as parameters', () => {
     const { values, faults } = parseQuery('__proto__=1&constructor=2', names)
     assert.deepEqual(Object.keys(values), [])
     assert.deepEqual(
@@ -38,12 +38,12 @@ describe('a query', () => {
     )
   })
 
-  it('is refused when it is no percent-encoded UTF-8', () => {
+  it('is refused when it is not percent-encoded UTF-8', () => {
     for (const text of ['page=%', 'page=%zz', 'page=%ff'])
       assert.throws(() => parseQuery(text, names), InvalidInputError, text)
   })
 
-  it('is refused with every fault, and only when there is one', () => {
+  it('is refused with all its faults, and only when it has any', () => {
     checkQuery({ values: {}, faults: [] })
     const faults = [
       { field: 'a', detail: 'x' },
@@ -59,12 +59,12 @@ describe('a query', () => {
 describe('a query of choices', () => {
   const choices = { format: ['json', 'csv', 'env'], skip: ['0', '1'] }
 
-  it('gives the values that are given', () => {
+  it('has the values that are given', () => {
     assert.deepEqual(parseChoices('skip=1&format=csv', choices), { skip: '1', format: 'csv' })
     assert.deepEqual(parseChoices('', choices), {})
   })
 
-  it('is refused with every parameter at fault', () => {
+  it('is refused with every faulty parameter', () => {
     assert.throws(
       () => parseChoices('format=JSON&skip=&x=1', choices),
       (error) => {

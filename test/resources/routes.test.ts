@@ -11,7 +11,7 @@ describe('the routes', async () => {
   const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
   const chapter = readme.split('\n## The interface\n')[1]?.split('\n## ')[0] ?? assert.fail('no chapter')
 
-  it('let nobody in without a credential, and nobody write without the scope for it, but as listed here', () => {
+  it('require a credential, and the scope write for changes, except as listed here', () => {
     const usual = (method: string) => (method === 'GET' ? 'read' : 'write')
     const exceptions = routes.filter(({ method, access }) => access !== usual(method))
     assert.deepEqual(
@@ -36,7 +36,7 @@ describe('the routes', async () => {
     assert.deepEqual(calls, [...new Set(calls)])
   })
 
-  it('answer at the start only what is public', () => {
+  it('answer only public requests during the start', () => {
     const starting = createStartingRoutes({ whyNotReady: () => undefined })
     assert.deepEqual(
       starting.map(({ access, path }) => `${access} ${path}`),

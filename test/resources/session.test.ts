@@ -78,7 +78,7 @@ describe('POST /login', async () => {
     })
   }
 
-  it('sets a cookie that opens everything, until it expires or logs out', async () => {
+  it('sets a cookie that gives full access, until it expires or logs out', async () => {
     const answer = await ask('POST', '/login', { body: admin })
     const [cookie = ''] = answer.headers['set-cookie'] ?? []
     const twelveHours = 12 * 60 * 60
@@ -94,7 +94,7 @@ describe('POST /login', async () => {
     assert.equal((await ask('POST', '/login', { headers, body: admin })).status, 200)
   })
 
-  it('is closed to pages of other sites, whose visitors would try passwords for them', async () => {
+  it('is closed to pages of other sites, which could make their visitors try passwords', async () => {
     for (const path of ['/login', '/v1/auth/token']) {
       const answer = await ask('POST', path, { headers: { Origin: 'http://evil' }, body: admin })
       assert.equal(answer.status, 403)
@@ -115,7 +115,7 @@ describe('POST /login', async () => {
 })
 
 describe('failed logins', () => {
-  it('pause the account for that address after the free ones, right password included', async (t) => {
+  it('pause the account for that address after a few free attempts, even for the right password', async (t) => {
     const clock = holdClock()
     const ask = createClient((await start(t, { clock })).url)
     const logIn = async (secret: string) =>
@@ -141,7 +141,7 @@ describe('failed logins', () => {
     assert.equal(await logIn(password), 200)
   })
 
-  it('in a flood are queued, then put off, and slow nobody else down', async (t) => {
+  it('in a flood are queued, then refused, and slow nobody else down', async (t) => {
     setArgon2Work(t, 'slow')
     const service = await start(t)
     const ask = createClient(service.url)
@@ -178,7 +178,7 @@ describe('POST /logout', async () => {
     assert.equal((await ask('POST', '/logout', { headers: { Cookie } })).status, 403)
   })
 
-  it('ends the bearer that made the call and leaves the cookie alone', async () => {
+  it('ends the bearer token that made the call and leaves the cookie alone', async () => {
     const [Authorization, Cookie] = [await service.bearer(), await service.cookie()]
     const answer = await ask('POST', '/logout', { headers: { Authorization, Cookie } })
     assert.deepEqual([answer.status, answer.text], [200, 'Success'])
@@ -187,7 +187,7 @@ describe('POST /logout', async () => {
     assert.equal(await isLetIn(service, { Cookie }), true)
   })
 
-  it('takes no input, whatever the body', async () => {
+  it('ignores its body', async () => {
     const bodies = ['', '{', 'x'.repeat(1000)]
     for (const body of bodies) {
       const headers = { Cookie: await service.cookie(), 'Content-Type': 'image/png' }
@@ -197,7 +197,7 @@ describe('POST /logout', async () => {
 })
 
 describe('a restart', () => {
-  it('logs nobody out and lets nobody back in', async (t) => {
+  it('keeps valid sessions valid and ended sessions ended', async (t) => {
     const folder = await usedFolder(t)
     const first = await start(t, { folder })
     const kept = [{ Cookie: await first.cookie() }, { Authorization: await first.bearer() }]

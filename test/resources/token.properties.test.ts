@@ -40,7 +40,7 @@ const authenticator: Authenticator = {
 }
 const { issue } = tokenHandlers(authenticator)
 
-/** The spellings of credentials that a request leads to, or the problem that it meets. */
+/** The spellings of the credentials that a request is read as, or the problem that it causes. */
 async function ask(request: Request): Promise<readonly ClientCredentials[] | Problem> {
   asked = undefined
   askedScope = undefined
@@ -72,7 +72,7 @@ const inAnyOrder = (members: Record<string, string>) => {
   return fc.shuffledSubarray(entries, { minLength: entries.length })
 }
 
-/** Of RFC 6749 section 3.3, good ones and others. */
+/** Scopes of RFC 6749 section 3.3, valid and invalid. */
 const scopeText = fc.oneof(
   { weight: 2, arbitrary: fc.constant(undefined) },
   {
@@ -90,7 +90,7 @@ const scopeText = fc.oneof(
   },
 )
 
-/** What is asked for; undefined for everything, `invalid` for what no client may. */
+/** The requested scope; undefined if none is named, `invalid` if no client may have it. */
 function expectedScope(text: string | undefined): Scope | 'invalid' | undefined {
   if (text === undefined || text === '') return undefined
   const wanted = new Set(text.split(' '))
@@ -100,13 +100,13 @@ function expectedScope(text: string | undefined): Scope | 'invalid' | undefined 
   return mayWrite ? 'read write' : 'read'
 }
 
-/** What the client is told of a problem (RFC 6749 section 5.2). */
+/** The error response for a problem (RFC 6749 section 5.2). */
 function toldOf(problem: Problem): { error: string; error_description: string } {
   const reply = oauthReply(problem)
   return JSON.parse(String(reply.body))
 }
 
-/** Holds what came of a request to its credentials and scope. */
+/** Asserts that a request leads to its credentials and scope. */
 async function checkMeaning(request: Request, shown: ClientCredentials, scope: string | undefined) {
   const found = await ask(request)
   const expected = expectedScope(scope)
@@ -120,11 +120,11 @@ async function checkMeaning(request: Request, shown: ClientCredentials, scope: s
 }
 
 const credentials = fc.record({ id, secret }, { noNullPrototype: true })
-/** Basic has no way to send a colon in an id. */
+/** Basic cannot carry a colon in an id. */
 const forBasic = credentials.filter(({ id }) => !id.includes(':') && !id.startsWith('\ufeff'))
 
 describe('a token request', () => {
-  it('in JSON means the client that it names, whatever stands beside', async (t) => {
+  it('in JSON identifies the client that it names, whatever other members it has', async (t) => {
     const types = fc.constantFrom(
       undefined,
       'application/json',
@@ -145,9 +145,9 @@ describe('a token request', () => {
     })
   })
 
-  it('in a form means the client that it names, in whatever order and encoding', async (t) => {
+  it('in a form identifies the client that it names, in any order and encoding', async (t) => {
     const types = fc.constantFrom(FORM, FORM.toUpperCase(), `${FORM};charset=utf-8`)
-    // A form has no way to send a lone surrogate.
+    // A form cannot carry a lone surrogate.
     const formScopeText = scopeText.filter((text) => text?.isWellFormed() ?? true)
     const writers = fc.oneof(
       fc.constant((entries: string[][]) => new URLSearchParams(entries as [string, string][]).toString()),
@@ -168,7 +168,7 @@ describe('a token request', () => {
     })
   })
 
-  it('with Basic means the client that it names, first as it stands, then decoded', async (t) => {
+  it('with Basic identifies the client that it names, first as sent, then decoded', async (t) => {
     const schemes = fc.constantFrom('Basic ', 'basic ', 'BASIC  ', 'Basic \t')
     await holdLaterFor(
       t,
@@ -190,7 +190,7 @@ describe('a token request', () => {
     )
   })
 
-  it('is refused with one fault in it, as that fault is', async (t) => {
+  it('is refused with the error of its one fault', async (t) => {
     const faults: Record<
       string,
       (shown: ClientCredentials) => { request: Request; status: number; code: string }
@@ -256,7 +256,7 @@ describe('a token request', () => {
     )
   })
 
-  it('of any kind gives texts that stand in it, or a problem of the client, told in the letters of OAuth', async (t) => {
+  it('of any kind yields only texts from the request, or a client error in the characters that OAuth allows', async (t) => {
     const pieces = [
       'client_id',
       'client_secret',
@@ -318,7 +318,7 @@ describe('a token request', () => {
           const [raw] = found
           const shown = withoutBlanks(authorization.slice(5)).replace(/=+$/, '')
           const again = Buffer.from(`${raw?.id}:${raw?.secret}`).toString('base64').replace(/=+$/, '')
-          // The last character may hold bits that are no part of a byte.
+          // The last character may hold bits that belong to no byte.
           assert.equal(again.slice(0, -1), shown.slice(0, again.length - 1))
           assert.ok(shown.length - again.length <= 1)
         }

@@ -10,7 +10,7 @@ import { admin, client, start } from '../support/service.ts'
 import { startedFolder } from '../support/started-folder.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
 
-// What clients encode in different ways, all in one.
+// Contains every character that clients encode in different ways.
 const id = 'my-client_1'
 const secret = 's3c+r%t/=:~x é'
 const path = '/v1/auth/token'
@@ -31,7 +31,7 @@ const basicCase = (authorization: string, body?: string): Case => {
   return { headers: { Authorization: authorization, ...(body ? { 'Content-Type': formType } : {}) }, body }
 }
 
-/** Starts with the client above. */
+/** Starts a service with the client above. */
 async function startWith(
   t: Lifetime,
   { clientSecret = secret, flags = [] }: { clientSecret?: string; flags?: string[] } = {},
@@ -48,7 +48,7 @@ function assertOAuthError(answer: Answer, status: number, error: string) {
   const body = answer.json<Record<string, string>>()
   assert.deepEqual(Object.keys(body), ['error', 'error_description'])
   assert.equal(body.error, error)
-  // RFC 6749 section 5.2 allows these characters only.
+  // RFC 6749 section 5.2 allows only these characters.
   assert.match(body.error_description ?? '', /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
 }
 
@@ -59,12 +59,12 @@ describe('POST /v1/auth/token', async () => {
   const granted: Record<string, Case> = {
     'the JSON of the interface': { body: json },
     'JSON with a grant_type': { body: { ...json, grant_type: 'client_credentials' } },
-    'JSON with members that nobody knows': { body: { ...json, audience: ['y'], resource: 1 } },
+    'JSON with unknown members': { body: { ...json, audience: ['y'], resource: 1 } },
     'JSON with an empty scope': { body: { ...json, scope: '' } },
     'JSON without a type': { body: JSON.stringify(json) },
     'JSON as text': { headers: { 'Content-Type': 'text/plain' }, body: JSON.stringify(json) },
     'JSON under the type of a form': formCase(` \n${JSON.stringify(json)}`),
-    'JSON of which the last of doubled members counts': {
+    'JSON with a repeated member, of which the last counts': {
       body: `{"client_id":"x",${JSON.stringify(json).slice(1)}`,
     },
     'a form': formCase(form(json)),
@@ -89,7 +89,7 @@ describe('POST /v1/auth/token', async () => {
     'a header that is no client authentication': { headers: { Authorization: 'Bearer x' }, body: json },
   }
   for (const [name, parts] of Object.entries(granted)) {
-    it(`takes ${name}`, async () => {
+    it(`accepts ${name}`, async () => {
       const answer = await ask('POST', path, parts)
       assert.equal(answer.status, 200, answer.text)
       assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
@@ -210,7 +210,7 @@ describe('POST /v1/auth/token', async () => {
     }
   })
 
-  it('has no other method', async () => {
+  it('accepts no other method', async () => {
     assert.equal((await ask('GET', path)).status, 403)
     const answer = await ask('GET', path, { headers: { Cookie: await service.cookie() } })
     assert.equal(answer.status, 405)
@@ -260,21 +260,21 @@ describe('the scope of a token', async () => {
     }
 
     for (const scope of ['write', 'read write', 'write read']) {
-      it(`is never "${scope}" for a read-only client, as ${way}: 400 invalid_scope`, async () => {
+      it(`is never "${scope}" for a read-only client as ${way}: 400 invalid_scope`, async () => {
         const answer = await ask('POST', path, write(readingClient, { scope }))
         assertOAuthError(answer, 400, 'invalid_scope')
       })
 
-      it(`is no way to find out whether a client is read-only: ${scope} as ${way}`, async () => {
+      it(`does not reveal to a wrong secret that a client is read-only: ${scope} as ${way}`, async () => {
         const wrong = { ...readingClient, client_secret: 'x' }
         assertOAuthError(await ask('POST', path, write(wrong, { scope })), 401, 'invalid_client')
-        // A success, so that the failures do not add up to a pause.
+        // A success resets the failures, so that the client is not paused.
         await ask('POST', path, write(readingClient, {}))
       })
     }
   }
 
-  it('that was refused stands in the log as such, and not as a token issued', async () => {
+  it('that was refused is logged as refused, not as a token issued', async () => {
     const events = () => service.log.events
     const before = events().length
     await ask('POST', path, { body: { ...readingClient, scope: 'write' } })
@@ -283,7 +283,7 @@ describe('the scope of a token', async () => {
 })
 
 describe('a token', () => {
-  it('is given for a secret in Basic that could also be read as encoded', async (t) => {
+  it('is issued for a secret in Basic that could also be read as encoded', async (t) => {
     const ambiguous = 'a+b%41'
     const service = await startWith(t, { clientSecret: ambiguous })
     const ask = createClient(service.url)
@@ -294,7 +294,7 @@ describe('a token', () => {
     assert.deepEqual(statuses, [200, 200, 401])
   })
 
-  it('lives as long as the option says', async (t) => {
+  it('lives as long as --token-ttl says', async (t) => {
     const ask = createClient((await startWith(t, { flags: ['--token-ttl', '90s'] })).url)
     assert.equal((await ask('POST', path, { body: json })).json<{ expires_in: number }>().expires_in, 90)
   })
@@ -308,7 +308,7 @@ describe('a token', () => {
     assert.match(answer.headers['retry-after'] ?? '', /^[1-9]\d*$/)
   })
 
-  it('is put off in a flood, 503 with Retry-After', async (t) => {
+  it('is refused in a flood, 503 with Retry-After', async (t) => {
     setArgon2Work(t, 'slow')
     const ask = createClient((await startWith(t)).url)
     const flood = Array.from({ length: 64 }, (_, i) =>

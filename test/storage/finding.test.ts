@@ -9,23 +9,23 @@ const damaged = new DamagedFileError('/data/keys.json', 3, 'the checksum differs
 const newer = inFile('/data/keys.json', 0, new NewerFormError('version 9', 1), 'do this')
 
 describe('a finding', () => {
-  it('has the words for a sound file', async () => {
+  it('describes a sound file', async () => {
     assert.deepEqual(await examine('keys.json', async () => '2 keys'), [
       { name: 'keys.json', words: '2 keys', isDamage: false },
     ])
   })
 
-  it('is none for a file that is absent and may be', async () => {
+  it('is absent for a file that may be missing', async () => {
     assert.deepEqual(await examine('keys.json', async () => undefined), [])
   })
 
-  it('has where, why and what to do for a damaged file', async () => {
+  it('names the place, the reason and the remedy for a damaged file', async () => {
     const found = await examine('keys.json', () => Promise.reject(damaged))
     const words = 'Cannot read "/data/keys.json": the checksum differs at byte 3; do this'
     assert.deepEqual(found, [{ name: 'keys.json', words, isDamage: true, isNewer: false }])
   })
 
-  it('tells a file of a newer connbook from a damaged one', async () => {
+  it('distinguishes a file of a newer connbook from a damaged one', async () => {
     const [found] = await examine('keys.json', () => Promise.reject(newer))
     assert.deepEqual([found?.isDamage, found?.isNewer], [true, true])
   })
@@ -37,12 +37,12 @@ describe('a finding', () => {
   })
 
   for (const [what, error] of Object.entries({
-    'another failure of the system': systemError('EACCES', '/data/keys.json'),
+    'another system error': systemError('EACCES', '/data/keys.json'),
     'a failing disk without a file': systemError('EIO'),
     'a fault of the program': new TypeError('x is not a function'),
     'a text': 'no error',
   })) {
-    it(`is not made of ${what}`, async () => {
+    it(`is not made from ${what}`, async () => {
       await assert.rejects(
         examine('keys.json', () => Promise.reject(error)),
         (thrown) => thrown === error,
@@ -52,7 +52,7 @@ describe('a finding', () => {
 })
 
 describe('the words for a torn tail', () => {
-  it('are none when there is none, and else tell how long it is', () => {
+  it('are empty without a torn tail, and otherwise state its length', () => {
     assert.equal(describeTail({ tornBytes: 0 }), '')
     assert.match(describeTail({ tornBytes: 1 }), /^; then 1 byte of a change /)
     assert.match(describeTail({ tornBytes: 20 }), /^; then 20 bytes of a change /)

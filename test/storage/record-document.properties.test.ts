@@ -65,7 +65,7 @@ describe('a document of records', () => {
     return { start, texts }
   }
 
-  it('gives back what was written, is JSON, and is refused with damage in any place', async (t) => {
+  it('is read back as written, is JSON, and is refused with damage in any place', async (t) => {
     await holdLaterFor(t, fc.tuple(states, anyByteEdit), async ([state, edit]) => {
       const content = await write(state)
       const { start, texts } = await read(content)
@@ -85,7 +85,7 @@ describe('a document of records', () => {
     })
   })
 
-  it('is refused with a header that does not fit, though its checksum does', async (t) => {
+  it('is refused with a header that does not fit, although its checksum is valid', async (t) => {
     const wrongs: readonly ((state: State) => Partial<StateHeader>)[] = [
       ({ records }) => ({ count: records.length + 1 }),
       ({ records }) => ({ count: records.length - 1 }),

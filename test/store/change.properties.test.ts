@@ -25,7 +25,7 @@ describe('a change', () => {
     })
   })
 
-  it('is none with a member missing or of another kind, and never more than stands there', (t) => {
+  it('is refused with a member missing or of another type', (t) => {
     const odd = fc.constantFrom<unknown>(null, 0, -1, 1.5, 2 ** 53, '1', true, [], {}, { id: 1 }, undefined)
     const values = fc.tuple(
       change,
@@ -43,12 +43,12 @@ describe('a change', () => {
       if (isSame || (member === 'id' && value === 1)) return
       if (value === undefined) delete spoilt[member]
       else spoilt[member] = value
-      // A text for a record is none, and neither is a record for a text.
+      // Neither a string in place of a record nor a record in place of a string is valid.
       assert.throws(() => parseChange(input), SyntaxError, JSON.stringify(input))
     })
   })
 
-  it('is nothing else of JSON', (t) => {
+  it('is not read from any other JSON', (t) => {
     holdFor(t, fc.jsonValue({ maxDepth: 2 }), (input) => assert.throws(() => parseChange(input), SyntaxError))
   })
 })

@@ -10,12 +10,15 @@ const record = { id: 1, ...draft('a') }
 describe('a stored change', () => {
   const newer: Record<string, unknown> = {
     'of another kind': { label: record },
-    'of a known kind with a member more': { remove: 'a', by: 'admin' },
+    'of a known kind with an unknown member': { remove: 'a', by: 'admin' },
     'that adds with the name of a modification': { add: record, name: 'a' },
     'that both adds and removes': { add: record, remove: 'a' },
-    'with a record that has a member more': { add: { ...record, note: 'x' } },
-    'with a modified record that has a member more': { modify: { ...record, note: undefined }, name: 'a' },
-    'with a member that JavaScript knows': {
+    'with a record that has an unknown member': { add: { ...record, note: 'x' } },
+    'with a modified record that has an unknown member': {
+      modify: { ...record, note: undefined },
+      name: 'a',
+    },
+    'with the member __proto__': {
       add: JSON.parse(JSON.stringify(record).replace('{', '{"__proto__":1,')),
     },
   }
@@ -25,7 +28,7 @@ describe('a stored change', () => {
     })
   }
 
-  it('that is no object, or not complete, is none at all', () => {
+  it('that is no object, or incomplete, is invalid', () => {
     for (const change of [null, 1, 'add', [], {}, { add: {} }, { modify: record }, { remove: 1 }])
       assert.throws(
         () => parseChange(change),
@@ -35,7 +38,7 @@ describe('a stored change', () => {
 })
 
 describe('a stored record', () => {
-  it('that is not complete is none, whatever else it has', () => {
+  it('that is incomplete is invalid, whatever other members it has', () => {
     const { port: _, ...rest } = record
     assert.equal(parseStoredRecord({ ...rest, note: 'x' }), undefined)
   })

@@ -6,7 +6,7 @@ import { ConfigurationIndex, type Sort, sortFields } from '../../src/store/confi
 import { createRandom, type Random } from '../support/random.ts'
 import { draft } from '../support/store.ts'
 
-/** Few of each, so that there are ties; the order by code unit differs from that by code point and by language. */
+/** Few of each, so that there are ties; their order by code unit differs from those by code point and by language. */
 const texts = ['', 'a', 'B', 'ä', 'Z', 'z', '10', '9', '\uff5e', '\u{1f5c4}', '__proto__', 'constructor']
 const ports = [1, 9, 10, 80, 443, 65535]
 const sorts: (Sort | undefined)[] = [
@@ -117,7 +117,7 @@ describe('a configuration index', () => {
     )
   })
 
-  it('begins anew with what it loads', () => {
+  it('replaces its content when it loads records', () => {
     const index = indexOf(new Configuration(1, draft('old')))
     index.slice(0, 1, 'name')
     const records = [3, 8].map((id) => new Configuration(id, draft(`n${id}`)))
@@ -128,7 +128,7 @@ describe('a configuration index', () => {
     assert.throws(() => index.load([...records, ...records], 1, 1, 1))
   })
 
-  it('refuses an id that is not higher than all before', () => {
+  it('refuses an id that is not above all earlier ones', () => {
     const index = indexOf(new Configuration(5, draft('a')))
     assert.throws(() => index.apply({ add: new Configuration(5, draft('b')) }, 2))
     assert.throws(() => index.apply({ add: new Configuration(4, draft('b')) }, 2))

@@ -24,7 +24,7 @@ async function openFilled(t: Parameters<typeof openStore>[0]) {
 }
 
 describe('an import into a store', { timeout: 30_000 }, () => {
-  it('adds what is new, modifies what differs, and leaves the rest', async (t) => {
+  it('adds new records, modifies those that differ, and leaves the rest', async (t) => {
     const { store } = await openFilled(t)
     const { added, modified, removed, unchanged } = await store.importAll(file, 'merge')
     assert.deepEqual(
@@ -44,7 +44,7 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     assert.equal(store.revision, 3 + 3)
   })
 
-  it('removes what is not in it when it replaces', async (t) => {
+  it('removes records that it does not contain when it replaces', async (t) => {
     const { store, folder, close } = await openFilled(t)
     const { removed } = await store.importAll(file, 'replace')
     assert.deepEqual(
@@ -57,7 +57,7 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     assert.deepEqual(names((await openStore(t, folder)).store), shown)
   })
 
-  it('tells before what it would do, and writes nothing for that', async (t) => {
+  it('can be previewed without writing anything', async (t) => {
     const { store, files } = await openFilled(t)
     files.calls.length = 0
     const { added, modified, removed, unchanged } = store.planImport(file, 'replace')
@@ -88,7 +88,7 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     assert.equal(store.count, 3 + 5_000 + 2)
   })
 
-  it('counts changes on their way as done, and takes names from changes that come behind', async (t) => {
+  it('treats pending changes as done, and reserves its names against later changes', async (t) => {
     const { store } = await openFilled(t)
     const adding = store.add(draft('new', { port: 9 }))
     const removing = store.remove('left')
@@ -110,7 +110,7 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     assert.equal(new Set(store.list(0, 9).map(({ id }) => id)).size, 4)
   })
 
-  it('does not call unchanged what may still be refused, and does it then', async (t) => {
+  it('does not report a record as unchanged while its change is pending, and makes the change if that one is refused', async (t) => {
     const { store, files } = await openFilled(t)
     const held = holdUp(files, 'write', dataFiles.journal)
     const adding = store.add(draft('new'))
@@ -125,7 +125,7 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     assert.deepEqual(names(store), ['same', 'other', 'left', 'new'])
   })
 
-  it('is there as a whole or not at all when its frame was cut, at any byte', async (t) => {
+  it('is restored completely or not at all when its frame is cut at any byte', async (t) => {
     const { store, folder, close } = await openFilled(t)
     const journal = join(folder, dataFiles.journal)
     const start = (await stat(journal)).size
@@ -162,7 +162,7 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     assert.equal(store.count, 4)
   })
 
-  it('is refused when it would not be read again, and nothing has changed', async (t) => {
+  it('is refused, and changes nothing, when it is too large to be read back', async (t) => {
     const { store } = await openFilled(t)
     const long = '\u{1f5c4}'.repeat(255)
     const count = Math.ceil(LINE_BYTES_MAX / (2 * 4 * 255))
@@ -171,11 +171,10 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     )
     await assert.rejects(store.importAll(many, 'merge'), TooManyChangesError)
     assert.deepEqual([store.count, store.revision], [3, 3])
-    // And one byte less than the limit is read again.
     assert.equal((await store.add(draft('next'))).id, 4)
   })
 
-  it('is kept by a snapshot that begins while it is applied', async (t) => {
+  it('is not lost when a snapshot begins while it is applied', async (t) => {
     const { store, folder, close, log } = await openFilled(t)
     const username = 'u'.repeat(255)
     const many = Array.from({ length: 20_000 }, (_, i) => draft(`n${i}`, { username }))

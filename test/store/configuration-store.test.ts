@@ -11,7 +11,7 @@ import { createFailingFiles, holdUp, systemError } from '../support/failing-file
 import { draft, names, openStore, storedNames } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** A store with some records, at a disk that the test can hold up. */
+/** A store with some records, on a disk that the test can delay. */
 async function heldStore(t: TestContext, existing: readonly string[] = []) {
   const path = await temporaryFolder(t)
   const files = createFailingFiles()
@@ -20,7 +20,7 @@ async function heldStore(t: TestContext, existing: readonly string[] = []) {
   return { ...opened, path, files, holdDisk: () => holdUp(files, 'datasync') }
 }
 
-/** Tells whether a promise has settled, once everything that can go on without the disk has. */
+/** Whether a promise is pending after everything that needs no disk has run. */
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending')
   const turn = new Promise((resolve) => setImmediate(() => setImmediate(resolve, pending)))
@@ -43,13 +43,13 @@ describe('a configuration store', { timeout: 15_000 }, () => {
     assert.equal(reopened.jsonBytes, Buffer.byteLength(before.map((record) => record.json).join('')))
   })
 
-  it('takes the next change right when one was answered', async (t) => {
+  it('accepts the next change as soon as one is answered', async (t) => {
     const { store } = await heldStore(t)
     for (let i = 0; i < 20; i++) await store.add(draft(`host${i}`))
     assert.equal(store.count, 20)
   })
 
-  it('gives rising ids and never one again, not even the last after its removal and a restart', async (t) => {
+  it('gives rising ids and never reuses one, not even the last after its removal and a restart', async (t) => {
     const { store, close, path } = await heldStore(t, ['a', 'b', 'c'])
     await store.remove('c')
     assert.equal((await store.add(draft('d'))).id, 4)
@@ -59,7 +59,7 @@ describe('a configuration store', { timeout: 15_000 }, () => {
     assert.equal((await reopened.add(draft('c'))).id, 5)
   })
 
-  it('keeps the id of a renamed record, and lets a record have its own name', async (t) => {
+  it('keeps the id of a renamed record, and allows a rename to the same name', async (t) => {
     const { store } = await heldStore(t, ['a', 'b'])
     assert.equal((await store.modify('a', { name: 'z' })).after.id, 1)
     assert.equal((await store.modify('z', { name: 'z', port: 23 })).after.port, 23)
@@ -81,14 +81,14 @@ describe('a configuration store', { timeout: 15_000 }, () => {
     assert.deepEqual([store.revision, files.calls], [revision, []])
   })
 
-  it('is one process’s alone', async (t) => {
+  it('can be opened by only one process', async (t) => {
     const { path, close } = await heldStore(t)
     await assert.rejects(openDataFolder(path), FolderInUseError)
     await close()
     assert.deepEqual(await storedNames(t, path), [])
   })
 
-  it('refuses more changes than may wait, and goes on with those it took', async (t) => {
+  it('refuses changes above the limit of waiting ones, and completes those it accepted', async (t) => {
     const { store, holdDisk } = await heldStore(t)
     const disk = holdDisk()
     const first = store.add(draft('first'))
@@ -101,7 +101,7 @@ describe('a configuration store', { timeout: 15_000 }, () => {
     await store.add(draft('one too many'))
   })
 
-  it('finishes what is on its way when it is closed, and takes nothing more', async (t) => {
+  it('completes pending changes when it is closed, and accepts no more', async (t) => {
     const { store, path, close } = await heldStore(t)
     const added = store.add(draft('a'))
     const closed = close()
@@ -110,15 +110,15 @@ describe('a configuration store', { timeout: 15_000 }, () => {
     assert.deepEqual(await storedNames(t, path), ['a'])
   })
 
-  it('leaves no file but its own', async (t) => {
+  it('leaves no other files than its own', async (t) => {
     const { path, close } = await heldStore(t, ['a'])
     await close()
     assert.deepEqual((await readdir(path)).sort(), ['.lock', 'journal.jsonl'])
   })
 })
 
-describe('a change on its way to the disk', { timeout: 15_000 }, () => {
-  it('does not show until it is durable', async (t) => {
+describe('a pending change', { timeout: 15_000 }, () => {
+  it('is not visible until it is durable', async (t) => {
     const { store, holdDisk } = await heldStore(t, ['changed', 'removed'])
     const seen = () => [
       names(store),
@@ -143,7 +143,7 @@ describe('a change on its way to the disk', { timeout: 15_000 }, () => {
     assert.equal(store.find('renamed')?.port, 23)
   })
 
-  it('shares one datasync with all that arrive during the one before', async (t) => {
+  it('shares one datasync with all changes that arrive during the previous one', async (t) => {
     const { store, files, holdDisk } = await heldStore(t)
     const disk = holdDisk()
     const first = store.add(draft('first'))
@@ -161,7 +161,7 @@ describe('a change on its way to the disk', { timeout: 15_000 }, () => {
     existing: string[]
     first: (store: ConfigurationStore) => Promise<unknown>
     second: (store: ConfigurationStore) => Promise<unknown>
-    /** What the second comes to once the first is durable, and once it is refused. */
+    /** The error of the second once the first is durable, and once it is refused. */
     refusedWith: [
       (new (...args: never[]) => Error) | undefined,
       (new (...args: never[]) => Error) | undefined,
@@ -210,14 +210,14 @@ describe('a change on its way to the disk', { timeout: 15_000 }, () => {
       refusedWith: [StaleRecordError, undefined],
     },
     {
-      name: 'a patch of what is being removed',
+      name: 'a patch of a record that is being removed',
       existing: ['a'],
       first: removeA,
       second: patchSame,
       refusedWith: [UnknownNameError, undefined],
     },
     {
-      name: 'a patch that changes nothing then',
+      name: 'a patch that then changes nothing',
       existing: ['a'],
       first: toPort23,
       second: toPort23,
@@ -245,7 +245,7 @@ describe('a change on its way to the disk', { timeout: 15_000 }, () => {
     }
   }
 
-  it('keeps an answer waiting that rests on it, but no longer for those that came after', async (t) => {
+  it('delays an answer that depends on it, which does not wait for later changes', async (t) => {
     const { store, holdDisk } = await heldStore(t, ['a'])
     const first = holdDisk()
     const modified = store.modify('a', { port: 1 })
@@ -262,7 +262,7 @@ describe('a change on its way to the disk', { timeout: 15_000 }, () => {
     await later
   })
 
-  it('counts for the next though an earlier one of the same name is durable by now', async (t) => {
+  it('is considered by the next change even after an earlier change of the same name is durable', async (t) => {
     const { store, holdDisk } = await heldStore(t)
     const first = holdDisk()
     const added = store.add(draft('a'))
@@ -277,7 +277,7 @@ describe('a change on its way to the disk', { timeout: 15_000 }, () => {
     assert.equal((await addedAgain).id, 2)
   })
 
-  it('frees and takes names for the changes behind it', async (t) => {
+  it('frees and takes names for the changes after it', async (t) => {
     const { store, path, close, holdDisk } = await heldStore(t, ['a', 'gone'])
     const disk = holdDisk()
     const first = store.add(draft('first'))
@@ -307,7 +307,7 @@ describe('a change on its way to the disk', { timeout: 15_000 }, () => {
 })
 
 describe('a listener to durable changes', { timeout: 15_000 }, () => {
-  it('hears each once, in order, when it can be read and before its caller hears', async (t) => {
+  it('is notified of each once, in order, when the change is readable and before its caller is answered', async (t) => {
     const { store, holdDisk } = await heldStore(t, ['before'])
     const heard: unknown[] = []
     store.onDurable((change, revision) => {
@@ -334,7 +334,7 @@ describe('a listener to durable changes', { timeout: 15_000 }, () => {
     ])
   })
 
-  it('hears of no refused change, and of none once it has ended', async (t) => {
+  it('is not notified of refused changes, or of any after it has ended', async (t) => {
     const { store, files } = await heldStore(t, ['a'])
     const heard: string[] = []
     const hear = (whose: string) => store.onDurable((_, revision) => void heard.push(`${whose} ${revision}`))

@@ -32,7 +32,7 @@ function isPlainText(value: unknown, charactersMax: number): boolean {
   return characters <= charactersMax
 }
 
-/** The members at fault, in the order in which they are to be told. */
+/** The faulty members, in the order in which they must be reported. */
 function expectedFaults(input: Record<string, unknown>, isComplete: boolean): string[] {
   const faulty = fields.filter((field) =>
     Object.hasOwn(input, field) ? !isGood[field](input[field]) : isComplete,
@@ -43,7 +43,7 @@ function expectedFaults(input: Record<string, unknown>, isComplete: boolean): st
   return [...faulty, ...unknown]
 }
 
-/** What was parsed, or the members at fault. */
+/** The parsed value, or the faulty members. */
 function parseOf(parse: Parse, json: string): { parsed: object } | { faults: string[] } {
   try {
     return { parsed: parse(JSON.parse(json)) }
@@ -142,7 +142,7 @@ function toJson(entries: readonly (readonly [string, unknown])[]): string {
 
 interface Parser {
   readonly parse: Parse
-  /** Whether every field has to be there. */
+  /** Whether every field is required. */
   readonly isComplete: boolean
 }
 const parsers = fc.constantFrom<Parser>(
@@ -150,8 +150,8 @@ const parsers = fc.constantFrom<Parser>(
   { parse: parseConfigurationPatch, isComplete: false },
 )
 
-describe('the body of a new configuration, and of a change of one,', () => {
-  it('is what the decisions allow, or every fault of it is told, in order', (t) => {
+describe('the body of an add or a patch', () => {
+  it('is accepted when the rules allow it, or refused with every fault in order', (t) => {
     holdFor(t, fc.tuple(parsers, bodies), ([{ parse, isComplete }, entries]) => {
       const json = toJson(entries)
       const input = JSON.parse(json) as Record<string, unknown>
@@ -162,7 +162,7 @@ describe('the body of a new configuration, and of a change of one,', () => {
     })
   })
 
-  it('means the same in any order of its members, and once more when it is sent back', (t) => {
+  it('means the same in any order of its members, and when it is sent back', (t) => {
     const twoOrders = bodies
       .map((entries) => [...new Map(entries)])
       .chain((entries) =>
@@ -185,13 +185,13 @@ describe('a hostname', () => {
   const isTaken = (hostname: string) =>
     'parsed' in parseOf(parseConfigurationPatch, JSON.stringify({ hostname }))
 
-  it('is taken exactly when it is a DNS name, an IPv4 or an IPv6 address', (t) => {
+  it('is accepted exactly when it is a DNS name, an IPv4 or an IPv6 address', (t) => {
     holdFor(t, anyHostname, (hostname) => {
       assert.equal(isTaken(hostname), isGood.hostname(hostname), hostname)
     })
   })
 
-  it('of another script is taken only when what DNS would be asked for is taken too', (t) => {
+  it('in another script is accepted only when its DNS form is accepted too', (t) => {
     holdFor(t, anyHostname, (hostname) => {
       if (hostname.split('').every((unit) => unit < '\x80') || !isTaken(hostname)) return
       const ascii = domainToASCII(hostname)

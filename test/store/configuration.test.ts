@@ -11,10 +11,10 @@ import { draft } from '../support/store.ts'
 
 type Parse = typeof parseNewConfiguration | typeof parseConfigurationPatch
 
-/** What is wrong with some input, as `field detail`. */
+/** The faults of an input, as `field detail`. */
 function faultsOf(parse: Parse, input: unknown): string[] {
   try {
-    // By way of JSON text, as it comes over the wire.
+    // Parsed from JSON text, as it arrives over the network.
     parse(typeof input === 'string' ? JSON.parse(input) : (input as Record<string, unknown>))
     return []
   } catch (error) {
@@ -150,7 +150,7 @@ const fields: Record<string, { good: unknown[]; bad: unknown[] }> = {
 
 describe('parsing a configuration', () => {
   for (const [field, { good, bad }] of Object.entries(fields)) {
-    it(`takes every good ${field}, as it is`, () => {
+    it(`accepts every valid ${field}, unchanged`, () => {
       for (const value of good) {
         const input = { ...draft('a'), [field]: value }
         assert.deepEqual(parseNewConfiguration(input), input)
@@ -158,7 +158,7 @@ describe('parsing a configuration', () => {
       }
     })
 
-    it(`refuses every bad ${field}, and says nothing of the others`, () => {
+    it(`refuses every invalid ${field}, and reports no other field`, () => {
       for (const value of bad) {
         const shown = JSON.stringify(value).slice(0, 80)
         for (const faults of [
@@ -205,18 +205,18 @@ describe('parsing a configuration', () => {
     )
   })
 
-  it('does not take inherited members for given ones', () => {
+  it('does not treat inherited members as given', () => {
     assert.equal(faultsOf(parseNewConfiguration, Object.create(draft('a'))).length, 4)
   })
 
-  it('ignores the id, so that a record that was read can be sent back', () => {
+  it('ignores the id, so a record that was read can be sent back', () => {
     for (const id of [1, 0, 'x', null]) {
       assert.deepEqual(parseNewConfiguration({ id, ...draft('a') }), draft('a'))
       assert.deepEqual(parseConfigurationPatch({ id }), {})
     }
   })
 
-  it('takes a patch of nothing, and none of what is unknown or null', () => {
+  it('accepts an empty patch, and refuses unknown members and null', () => {
     assert.deepEqual(parseConfigurationPatch({}), {})
     assert.deepEqual(faultsOf(parseConfigurationPatch, { name: null }), ['name must be a string, not null'])
     assert.equal(faultsOf(parseConfigurationPatch, { Name: 'a' }).length, 1)
@@ -224,7 +224,7 @@ describe('parsing a configuration', () => {
 })
 
 describe('a configuration', () => {
-  it('has its members in the order of the interface, whatever order they came in', () => {
+  it('has its members in the order of the interface, whatever the order of the input', () => {
     const { name, hostname, port, username } = draft('ö')
     const record = new Configuration(7, { username, port, hostname, name })
     assert.equal(record.json, '{"id":7,"name":"ö","hostname":"host.example","port":22,"username":"ops"}')
@@ -235,13 +235,13 @@ describe('a configuration', () => {
     )
   })
 
-  it('is itself after a patch that changes nothing', () => {
+  it('is the same object after a patch that changes nothing', () => {
     const record = new Configuration(7, draft('a'))
     assert.equal(record.with({}), record)
     assert.equal(record.with({ name: 'a', port: 22 }), record)
   })
 
-  it('has a strong entity tag of its content alone', () => {
+  it('has a strong entity tag that depends only on its content', () => {
     const record = new Configuration(7, draft('a'))
     assert.match(record.etag, /^"[\w-]{22}"$/)
     assert.equal(record.etag, new Configuration(7, draft('a')).etag)

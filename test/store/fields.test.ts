@@ -12,7 +12,7 @@ import {
 } from '../../src/store/configuration.ts'
 import { type FieldName, fieldNames, recordFields } from '../../src/store/fields.ts'
 
-/** Two good values of each field that are not the same. A field without an entry does not compile. */
+/** Two different valid values of each field. A field without an entry does not compile. */
 const samples: Record<FieldName, readonly [string | number, string | number]> = {
   name: ['a', 'b'],
   hostname: ['a.example', 'b.example'],
@@ -40,7 +40,7 @@ describe('the table of fields', () => {
     assert.deepEqual(JSON.parse(read.add.json), stored.add)
   })
 
-  it('has no field that a CSV or a JSON file loses on its way out and back', () => {
+  it('has no field that an export and import as CSV or JSON loses', () => {
     for (const format of ['csv', 'json'] as const) {
       const { start = '', encode, end = '' } = exportFormats[format]
       const reader = createImportReader(format, 1)
@@ -52,12 +52,12 @@ describe('the table of fields', () => {
   for (const { name, check, isStored, isRequired } of recordFields) {
     const [one, other] = samples[name]
 
-    it(`knows a good ${name}, and takes it in a patch`, () => {
+    it(`accepts a valid ${name}, also in a patch`, () => {
       assert.deepEqual([check(one), isStored(one)], [undefined, true])
       assert.deepEqual(parseConfigurationPatch({ [name]: one }), { [name]: one })
     })
 
-    it(`sees a change of ${name}, and none where it is the same`, () => {
+    it(`detects a change of ${name}, and none when it is the same`, () => {
       const changed = record.with({ [name]: other })
       assert.equal(changed[name], other)
       assert.deepEqual(changesBetween(record, changed).changed, { [name]: { before: one, after: other } })

@@ -15,25 +15,25 @@ function plan(drafts: readonly NewConfiguration[], mode: ImportMode, lastId = 7)
 describe('the plan of an import', () => {
   const drafts = [draft('new'), draft('other', { port: 2 }), draft('same'), draft('also new')]
 
-  it('adds what is new in the order of the file, with ids behind the last one ever given', () => {
+  it('adds new records in the order of the file, with ids above the highest ever given', () => {
     assert.deepEqual(plan(drafts, 'merge').added, [
       new Configuration(8, draft('new')),
       new Configuration(9, draft('also new')),
     ])
   })
 
-  it('modifies what differs, keeps its id, and counts what does not', () => {
+  it('modifies records that differ, keeps their ids, and counts the unchanged ones', () => {
     const { modified, unchanged } = plan(drafts, 'merge')
     assert.deepEqual(modified, [{ before: other, after: new Configuration(2, draft('other', { port: 2 })) }])
     assert.equal(unchanged, 1)
   })
 
-  it('leaves what is not in the file when it merges, without a look at what is stored', () => {
+  it('leaves records that are not in the file when it merges, without reading the stored ones', () => {
     const unread = new Proxy(stored, { get: () => assert.fail('the records are read') })
     assert.deepEqual(planImport([draft('same')], 'merge', unread, () => same, 3).removed, [])
   })
 
-  it('removes what is not in the file when it replaces', () => {
+  it('removes records that are not in the file when it replaces', () => {
     assert.deepEqual(plan(drafts, 'replace').removed, [left])
     assert.deepEqual(plan([], 'replace'), { added: [], modified: [], removed: stored, unchanged: 0 })
   })
@@ -49,7 +49,7 @@ describe('the changes of an import', () => {
     ])
   })
 
-  it('are none when nothing differs', () => {
+  it('are empty when nothing differs', () => {
     assert.deepEqual(changesOf(plan(stored, 'replace')), [])
   })
 })

@@ -6,7 +6,7 @@ import { NameTakenError, StaleRecordError, UnknownNameError } from '../../src/st
 import { draft } from '../support/store.ts'
 
 describe('a refused change', () => {
-  it('has a code for callers, and words that name the record', () => {
+  it('has a code for callers, and a message that names the record', () => {
     const holder = new Configuration(7, draft('web'))
     const taken = new NameTakenError(holder)
     const said = [taken, new UnknownNameError('web'), new StaleRecordError('web')]

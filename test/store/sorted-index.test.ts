@@ -17,7 +17,7 @@ function assertSame(index: SortedIndex<number>, model: readonly number[]): void 
   assert.deepEqual(index.slice(0, model.length + 1), model)
 }
 
-/** Puts an item into, or takes it out of, both. */
+/** Adds an item to both, or removes it from both. */
 function toggle(index: SortedIndex<number>, model: number[], item: number): void {
   const position = positionOf(model, item)
   if (model[position] === item) {
@@ -29,7 +29,7 @@ function toggle(index: SortedIndex<number>, model: number[], item: number): void
   }
 }
 
-/** Where the first item is that is not smaller. */
+/** The position of the first item that is not smaller. */
 function positionOf(model: readonly number[], item: number): number {
   let [from, to] = [0, model.length]
   while (from < to) {
@@ -41,7 +41,7 @@ function positionOf(model: readonly number[], item: number): number {
 }
 
 describe('a sorted index', () => {
-  it('gives every slice that an array gives', () => {
+  it('returns the same slices as an array', () => {
     for (const size of [0, 1, 96, 97, 128, 129, 300]) {
       const items = Array.from({ length: size }, (_, i) => i)
       const built = new SortedIndex(byNumber, items)
@@ -65,7 +65,7 @@ describe('a sorted index', () => {
     }
   })
 
-  it('finds a place that is far beyond the end empty', () => {
+  it('returns an empty slice far beyond the end', () => {
     const index = new SortedIndex(byNumber, [1, 2, 3])
     assert.deepEqual(index.slice(Number.MAX_SAFE_INTEGER, 100), [])
   })
@@ -85,7 +85,7 @@ describe('a sorted index', () => {
     })
   }
 
-  it('takes an item for another, in its place or in the one where it belongs, whoever is still reading', (t) => {
+  it('replaces an item, at the same or another position, without disturbing readers', (t) => {
     const random = seededRandom(t)
     interface Item {
       readonly key: number
@@ -95,7 +95,7 @@ describe('a sorted index', () => {
     const index = new SortedIndex<Item>((a, b) => a.key - b.key, model)
     for (let step = 0; step < 3_000; step++) {
       const old = model[random.integer(0, model.length - 1)] ?? assert.fail('there are 1,000')
-      // One in three goes elsewhere.
+      // One item in three moves to another position.
       let key = old.key
       if (step % 3 === 0) while (model.some((item) => item.key === key)) key = random.integer(0, 20_000)
       const item = { key, text: `step ${step}` }
@@ -114,7 +114,7 @@ describe('a sorted index', () => {
     back: (size: number) => size - 1,
     middle: (size: number) => size >> 1,
   })) {
-    it(`of three levels empties from the ${name}, and fills again`, () => {
+    it(`of three levels can be emptied from the ${name}, and filled again`, () => {
       const model = Array.from({ length: 20_000 }, (_, i) => i)
       const index = new SortedIndex(byNumber, model)
       while (model.length > 0) {
@@ -129,7 +129,7 @@ describe('a sorted index', () => {
     })
   }
 
-  it('empties in random order from a size of several levels', (t) => {
+  it('of several levels can be emptied in random order', (t) => {
     const random = seededRandom(t)
     const model = Array.from({ length: 20_000 }, (_, i) => i)
     const index = new SortedIndex(byNumber, model)
@@ -138,7 +138,7 @@ describe('a sorted index', () => {
   })
 
   for (const size of [0, 1, 50, 20_000]) {
-    it(`keeps ${size} frozen items as they were, whatever is changed while they are read`, (t) => {
+    it(`keeps ${size} frozen items unchanged, whatever changes while they are read`, (t) => {
       const random = seededRandom(t)
       const model = Array.from({ length: size }, (_, i) => 2 * i)
       const index = new SortedIndex(byNumber, model)
@@ -160,7 +160,7 @@ describe('a sorted index', () => {
     })
   }
 
-  it('keeps frozen items of a node that takes in what is left of its neighbour', () => {
+  it('keeps the frozen items of a node unchanged when it merges with its neighbour', () => {
     const index = new SortedIndex(
       byNumber,
       Array.from({ length: 192 }, (_, i) => i),
@@ -172,7 +172,7 @@ describe('a sorted index', () => {
     assert.deepEqual([...frozen], expected)
   })
 
-  it('answers a page from a million items in logarithmic time', () => {
+  it('returns a page from a million items in logarithmic time', () => {
     let comparisons = 0
     const counting = (a: number, b: number) => {
       comparisons += 1

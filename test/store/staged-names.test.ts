@@ -14,7 +14,7 @@ const refused = () => {
 const record = (id: number, name: string) => new Configuration(id, draft(name))
 
 describe('staged names', () => {
-  it('know of a name only while a change of it is on its way', () => {
+  it('contain a name only while a change of it is pending', () => {
     const staged = new StagedNames()
     const change = { add: record(1, 'a') }
     assert.equal(staged.find('a'), undefined)
@@ -25,7 +25,7 @@ describe('staged names', () => {
     assert.deepEqual(staged.names(), [])
   })
 
-  it('tell a name that will be free from one that no change touches', () => {
+  it('distinguish a name that will be free from one that no change affects', () => {
     const staged = new StagedNames()
     staged.add({ remove: 'a' }, durable)
     assert.notEqual(staged.find('a'), undefined)
@@ -54,7 +54,7 @@ describe('staged names', () => {
     assert.deepEqual(staged.names(), ['same'])
   })
 
-  it('go by the last of several changes, until all of them are durable', () => {
+  it('follow the last of several changes, until all of them are durable', () => {
     const staged = new StagedNames()
     const first = { add: record(1, 'a') }
     const second = { remove: 'a' }
@@ -68,7 +68,7 @@ describe('staged names', () => {
     assert.equal(staged.find('a'), undefined)
   })
 
-  it('are all free again when the changes are refused, and a late removal does no harm', () => {
+  it('are all released when the changes are refused, and a late removal does no harm', () => {
     const staged = new StagedNames()
     const change = { add: record(1, 'a') }
     staged.add(change, durable)
@@ -81,12 +81,12 @@ describe('staged names', () => {
 })
 
 describe('waiting for staged names', () => {
-  it('ends at once when no change touches them', async () => {
+  it('ends at once when no change affects them', async () => {
     assert.equal(await new StagedNames().areDurable(['a', 'b']), true)
     assert.equal(await new StagedNames().areDurable([]), true)
   })
 
-  it('ends when the changes of all of them are durable, and no sooner', async () => {
+  it('ends only when the changes of all of them are durable', async () => {
     const staged = new StagedNames()
     const writing = Promise.withResolvers<void>()
     staged.add({ remove: 'a' }, durable)
@@ -102,7 +102,7 @@ describe('waiting for staged names', () => {
     assert.equal(found, true)
   })
 
-  it('tells that one of the changes was refused, and does not mind those of other names', async () => {
+  it('reports when one of the changes is refused, and ignores those of other names', async () => {
     const staged = new StagedNames()
     staged.add({ add: record(1, 'a') }, refused())
     staged.add({ add: record(2, 'b') }, durable)

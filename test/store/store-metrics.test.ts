@@ -6,7 +6,7 @@ import { draft, openStore } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('the figures of a store', () => {
-  it('are those of the moment of the scrape, and behind them stand those of the storage', async (t) => {
+  it('have their values at the scrape, and come before those of the storage', async (t) => {
     const { store } = await openStore(t, await temporaryFolder(t))
     let isWritable = true
     const [records, writable, ...others] = storeMetrics(store, () => isWritable)

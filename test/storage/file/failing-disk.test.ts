@@ -10,7 +10,7 @@ import { createFailingFiles, failOn, holdUp, systemError } from '../../support/f
 import { draft, names, openStore, storedNames, until } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** A store with one record, at a disk that the test makes fail. */
+/** A store with one record, on a disk that the test makes fail. */
 async function failingStore(t: TestContext) {
   const folder = await temporaryFolder(t)
   const files = createFailingFiles()
@@ -22,7 +22,7 @@ async function failingStore(t: TestContext) {
 
 describe('a full disk', { timeout: 15_000 }, () => {
   for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG']) {
-    it(`(${code}) refuses the change, leaves no part of it, and takes the next`, async (t) => {
+    it(`(${code}) makes the store refuse the change, leave no part of it, and accept the next`, async (t) => {
       const { store, files, folder, log, readJournal, close } = await failingStore(t)
       const before = await readJournal()
       files.writeBytesMax = 10
@@ -44,7 +44,7 @@ describe('a full disk', { timeout: 15_000 }, () => {
     })
   }
 
-  it('refuses with a change those that were checked against it', async (t) => {
+  it('makes the store also refuse changes that were checked against the refused one', async (t) => {
     const { store, files } = await failingStore(t)
     const write = holdUp(files, 'write')
     const first = store.modify('kept', { name: 'other' })
@@ -57,7 +57,7 @@ describe('a full disk', { timeout: 15_000 }, () => {
     await assert.rejects(store.add(draft('kept')), { code: 'name_taken' })
   })
 
-  it('from which the change cannot be cut back is a failed disk', async (t) => {
+  it('counts as a failed disk when the change cannot be cut off', async (t) => {
     const { store, files, folder, close } = await failingStore(t)
     files.writeBytesMax = 10
     let writes = 0
@@ -88,7 +88,7 @@ describe('a disk that writes less than asked', { timeout: 15_000 }, () => {
 })
 
 describe('a failed datasync', { timeout: 15_000 }, () => {
-  it('refuses what it covers, never syncs that file again, and goes on in a new one', async (t) => {
+  it('makes the store refuse what it covers, never sync that file again, and continue in a new one', async (t) => {
     const { store, files, folder, log, journalPath, close } = await failingStore(t)
     failOn(files, 'datasync', '/journal.jsonl', 'EIO')
     files.calls.length = 0
@@ -109,7 +109,7 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
     assert.deepEqual(await storedNames(t, folder), ['kept', 'later'])
   })
 
-  it('leaves nothing that a restart before the recovery would find', async (t) => {
+  it('leaves no refused change for a restart before the recovery', async (t) => {
     const { store, files, readJournal, close } = await failingStore(t)
     const before = await readJournal()
     files.before = (operation) => {
@@ -120,7 +120,7 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
     await close()
   })
 
-  it('refuses with the change those behind it, in flight or waiting', async (t) => {
+  it('makes the store refuse the change and those after it, in flight or waiting', async (t) => {
     const { store, files } = await failingStore(t)
     const disk = holdUp(files, 'datasync')
     const first = store.remove('kept')
@@ -134,7 +134,7 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
     await store.remove('kept')
   })
 
-  it('stays read-only until a full snapshot is written and synced', async (t) => {
+  it('keeps the store read-only until a full snapshot is written and synced', async (t) => {
     const { store, files, folder, log, close } = await failingStore(t)
     let snapshots = 0
     files.before = (operation, path) => {
@@ -169,14 +169,14 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
     await until(() => store.isWritable)
     files.before = () => {}
     await close()
-    // The refused change is in the file until it is cut off again.
+    // The refused change is in the file until it is cut off.
     const cutBack = images.findIndex(({ at }) => at.startsWith('truncate'))
     for (const { at, image } of images.slice(cutBack + 1)) {
       assert.deepEqual(await storedNames(t, image), ['kept'], at)
     }
   })
 
-  it('does not hold up the end of the program', async (t) => {
+  it('does not delay the end of the program', async (t) => {
     const { store, files, folder, log, close } = await failingStore(t)
     files.before = (operation) => {
       if (operation.endsWith('sync')) throw systemError('EIO')
@@ -189,7 +189,7 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
     assert.deepEqual(await storedNames(t, folder), ['kept'])
   })
 
-  it('happens to the new file too, and again to the one after it', async (t) => {
+  it('may happen again to the new file, and to the one after it', async (t) => {
     const { store, files, folder, close } = await failingStore(t)
     for (const name of ['b', 'c']) {
       failOn(files, 'datasync', 'journal.jsonl', 'EIO')

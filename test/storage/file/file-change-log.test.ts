@@ -26,7 +26,7 @@ const filled = recordsWith('')
 const filledNames = filled.map((record) => record.name)
 const journal = journalOf(filled)
 
-/** Records whose names and user names end alike. */
+/** Records whose names and user names have the same ending. */
 function recordsWith(ending: string): Configuration[] {
   return Array.from(
     { length: RECORDS },
@@ -41,7 +41,7 @@ function journalOf(records: readonly Configuration[]): Buffer {
   ).bytes
 }
 
-/** Opens a journal that has outgrown its snapshot, which begins a compaction; by default, a short one. */
+/** Opens a journal that has outgrown its snapshot, so a compaction begins; by default, a short one. */
 async function openGrown(
   t: TestContext,
   files: FailingFiles,
@@ -75,7 +75,7 @@ describe('compaction', { timeout: 60_000 }, () => {
     assert.deepEqual(await storedNames(t, folder), longNames)
   })
 
-  it('takes in what is written meanwhile', async (t) => {
+  it('keeps changes written meanwhile', async (t) => {
     const files = createFailingFiles()
     const snapshot = holdUp(files, 'write', 'snapshot.json')
     const { store, folder, compacted, close } = await openGrown(t, files)
@@ -97,7 +97,7 @@ describe('compaction', { timeout: 60_000 }, () => {
     await access(join(folder, 'snapshot.json'))
   })
 
-  it('is waited for when the disk fails meanwhile, lest its older snapshot replace that of the recovery', async (t) => {
+  it('ends before the recovery from a disk failure begins, so its older snapshot cannot replace the newer one', async (t) => {
     const files = createFailingFiles()
     const snapshot = holdUp(files, 'rename', 'snapshot.json')
     const { store, folder, close } = await openGrown(t, files)
@@ -105,7 +105,7 @@ describe('compaction', { timeout: 60_000 }, () => {
     await store.add(draft('added'))
     failOn(files, 'datasync', 'journal.jsonl', 'EIO')
     await assert.rejects(store.add(draft('refused')), { code: 'storage_unavailable' })
-    // Time enough for a recovery that does not wait.
+    // Enough time for a recovery that does not wait.
     for (let turn = 0; turn < 20_000 && !store.isWritable; turn++) await nextTurn()
     snapshot.release()
     await until(() => store.isWritable)
@@ -147,7 +147,7 @@ describe('compaction', { timeout: 60_000 }, () => {
     assert.ok(calls.includes('unlink journal.old.jsonl'))
   })
 
-  it('loses nothing and goes on, whichever of its system calls fails', async (t) => {
+  it('loses nothing, and the store accepts changes again, whichever of its system calls fails', async (t) => {
     let hasFailed = true
     for (let failing = 0; hasFailed; failing++) {
       const files = createFailingFiles()

@@ -10,7 +10,7 @@ import { createFailingFiles, failOn } from '../../support/failing-files.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { type FolderState, writeState } from './folder-state.ts'
 
-/** Amid a compaction: a snapshot, the journal before it, and the one behind. */
+/** During a compaction: a snapshot, the journal before it, and the one after it. */
 const whole: FolderState = {
   snapshot: { adds: 'abc' },
   old: { after: 0, adds: 'abc' },
@@ -39,7 +39,7 @@ async function told(folder: DataPaths, files = realFileSystem): Promise<string[]
 const ALONE = 'by itself as it was written'
 
 describe('the examination of a store', () => {
-  it('says of each file how far it goes, and reads the records', async (t) => {
+  it('reports the last revision of each file, and reads the records', async (t) => {
     const folder = await folderWith(t, whole)
     assert.deepEqual(await told(folder), [
       'snapshot.json: 3 records, up to revision 3',
@@ -50,7 +50,7 @@ describe('the examination of a store', () => {
     assert.deepEqual([stored?.store, stored?.index.count, stored?.index.revision], ['s', 4, 4])
   })
 
-  it('says that a journal ends in a change that is just being written', async (t) => {
+  it('reports that a journal ends in a change that is just being written', async (t) => {
     const folder = await folderWith(t, { journal: { after: 0, adds: 'a' } })
     await appendFile(folder.file(dataFiles.journal), 'half a change')
     assert.deepEqual(await told(folder), [
@@ -66,7 +66,7 @@ describe('the examination of a store', () => {
   })
 
   for (const damaged of [dataFiles.snapshot, dataFiles.journalOld, dataFiles.journal]) {
-    it(`tells the damage of ${damaged} first, and that the others are sound by themselves`, async (t) => {
+    it(`reports damage of ${damaged} first, and the other files as sound`, async (t) => {
       const folder = await folderWith(t, whole)
       await truncate(folder.file(damaged), 5)
       const others = [dataFiles.snapshot, dataFiles.journalOld, dataFiles.journal].filter(
@@ -76,7 +76,7 @@ describe('the examination of a store', () => {
     })
   }
 
-  it('tells the damage of every file', async (t) => {
+  it('reports the damage of every file', async (t) => {
     const folder = await folderWith(t, whole)
     for (const name of [dataFiles.snapshot, dataFiles.journal]) await truncate(folder.file(name), 5)
     assert.deepEqual((await told(folder)).sort(), [
@@ -86,7 +86,7 @@ describe('the examination of a store', () => {
     ])
   })
 
-  it('takes a file that the disk cannot read for damage, and names it', async (t) => {
+  it('reports a file that the disk cannot read as damaged, and names it', async (t) => {
     const folder = await folderWith(t, whole)
     const files = createFailingFiles()
     failOn(files, 'read', dataFiles.snapshot, 'EIO', Number.POSITIVE_INFINITY)
@@ -95,7 +95,7 @@ describe('the examination of a store', () => {
     assert.match(findings[0]?.words ?? '', /EIO.*; restore the data folder from a backup/)
   })
 
-  it('is no examination when the files cannot be opened', async (t) => {
+  it('fails when the files cannot be opened', async (t) => {
     const folder = await folderWith(t, whole)
     const files = createFailingFiles()
     failOn(files, 'open', join('/', dataFiles.journal), 'EACCES')

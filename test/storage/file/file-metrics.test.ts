@@ -23,7 +23,7 @@ async function openJournal(t: TestContext): Promise<Journal<Change>> {
 }
 
 describe('the figures of the files', () => {
-  it('follow the journal', async (t) => {
+  it('count the changes and frames of the journal', async (t) => {
     const journal = await openJournal(t)
     const families = fileMetrics(journal, { written: 0, failed: 0, last: undefined })
     const figure = (name: string) => {
@@ -41,7 +41,7 @@ describe('the figures of the files', () => {
     assert.equal(figure('fsync_duration_seconds'), journal.activity.syncSeconds)
   })
 
-  it('follow the snapshots, of which there may have been none', async (t) => {
+  it('count the snapshots, also before the first one', async (t) => {
     const snapshots: SnapshotActivity = { written: 0, failed: 2, last: undefined }
     const families = fileMetrics(await openJournal(t), snapshots)
     const samples = () =>

@@ -14,7 +14,7 @@ describe('opening a folder', () => {
     ['with a journal alone', 'abcdef', { journal: { after: 0, adds: 'abcdef' } }],
     ['with nothing in the journal yet', '', { journal: { after: 0, adds: '' } }],
     [
-      'left when the journal had another name and no new one had begun',
+      'left after the journal was renamed and before the new one began',
       'abc',
       { old: { after: 0, adds: 'abc' } },
     ],
@@ -24,13 +24,13 @@ describe('opening a folder', () => {
       { old: { after: 0, adds: 'abc' }, journal: { after: 3, adds: 'def' } },
     ],
     [
-      'left before the old journal went',
+      'left before the old journal was removed',
       'abcdef',
       { snapshot: { adds: 'abcde' }, old: { after: 0, adds: 'abc' }, journal: { after: 3, adds: 'def' } },
     ],
     ['left after compaction', 'abcdef', { snapshot: { adds: 'abc' }, journal: { after: 3, adds: 'def' } }],
     [
-      'with a snapshot of all',
+      'with a snapshot of everything',
       'abcdef',
       { snapshot: { adds: 'abcdef' }, journal: { after: 3, adds: 'def' } },
     ],
@@ -42,7 +42,7 @@ describe('opening a folder', () => {
     ],
   ]
   for (const [name, expected, state] of wholeStates) {
-    it(`${name} finds everything, twice, and goes on`, async (t) => {
+    it(`${name} finds everything, twice, and accepts more changes`, async (t) => {
       const folder = await temporaryFolder(t)
       await writeState(folder, state)
       for (const round of [1, 2]) {
@@ -106,10 +106,10 @@ describe('opening a folder', () => {
     ['is no change', [{}]],
     ['is no object', ['add']],
     ['adds no record', [{ add: { id: 1, name: 'a' } }]],
-    ['gives an id again', [{ add: record(1, 'a') }, { remove: 'a' }, { add: record(1, 'b') }]],
-    ['removes what is not there', [{ remove: 'a' }]],
-    ['modifies what is not there', [{ modify: record(1, 'b'), name: 'a' }]],
-    ['modifies another id', [{ add: record(1, 'a') }, { modify: record(2, 'a'), name: 'a' }]],
+    ['reuses an id', [{ add: record(1, 'a') }, { remove: 'a' }, { add: record(1, 'b') }]],
+    ['removes an absent record', [{ remove: 'a' }]],
+    ['modifies an absent record', [{ modify: record(1, 'b'), name: 'a' }]],
+    ['modifies a record under another id', [{ add: record(1, 'a') }, { modify: record(2, 'a'), name: 'a' }]],
     [
       'takes a taken name',
       [{ add: record(1, 'a') }, { add: record(2, 'b') }, { modify: record(2, 'a'), name: 'b' }],
@@ -124,7 +124,7 @@ describe('opening a folder', () => {
     })
   }
 
-  it('that is new makes a store with an id of its own', async (t) => {
+  it('that is new creates a store with its own id', async (t) => {
     const stores = await Promise.all([1, 2].map(async () => openStore(t, await temporaryFolder(t))))
     assert.match(stores[0]?.store.id ?? '', /^[0-9a-f]{32}$/)
     assert.notEqual(stores[0]?.store.id, stores[1]?.store.id)

@@ -13,7 +13,7 @@ interface JournalState {
   store?: string
 }
 
-/** What lies in a folder; the n-th letter of the alphabet is added by revision n, with id n. */
+/** The files of a folder; revision n adds the n-th letter of the alphabet, with id n. */
 export interface FolderState {
   snapshot?: { adds: string; store?: string }
   old?: JournalState

@@ -39,7 +39,7 @@ async function snapshotFile(t: TestContext) {
   }
 }
 
-/** A snapshot with other text in it and a checksum that fits. */
+/** A snapshot with altered text and a valid checksum. */
 function reseal(text: string, replaced: string | RegExp, replacement: string): string {
   const body = text.slice(0, text.lastIndexOf(']')).replace(replaced, replacement)
   return `${body}],"checksum":"${crc32(body).toString(16).padStart(8, '0')}"}\n`
@@ -47,7 +47,7 @@ function reseal(text: string, replaced: string | RegExp, replacement: string): s
 
 describe('a snapshot', () => {
   for (const count of [0, 1, 499, 500, 501, 1000, 1234]) {
-    it(`gives back ${count} records`, async (t) => {
+    it(`is read back with its ${count} records`, async (t) => {
       const { write, read, folder } = await snapshotFile(t)
       const many = Array.from({ length: count }, (_, i) => new Configuration(i + 1, draft(`ö${i}`)))
       const lastId = Math.max(header.lastId, count)
@@ -61,7 +61,7 @@ describe('a snapshot', () => {
     })
   }
 
-  it('is one JSON document, a record a line', async (t) => {
+  it('is one JSON document, one record per line', async (t) => {
     const { path, write } = await snapshotFile(t)
     await write(records)
     const text = await readFile(path, 'utf8')
@@ -76,7 +76,7 @@ describe('a snapshot', () => {
     assert.equal(lines.length, records.length + 3)
   })
 
-  it('is absent, which is no error', async (t) => {
+  it('may be absent, without an error', async (t) => {
     const { read } = await snapshotFile(t)
     assert.equal((await read()).header, undefined)
   })
@@ -99,7 +99,7 @@ describe('a damaged snapshot', () => {
     assert.equal((await read()).found.length, 2)
   })
 
-  it('is refused when cut at any length, or followed by anything', async (t) => {
+  it('is refused when cut at any length, or when anything follows it', async (t) => {
     const { path, write, read } = await snapshotFile(t)
     await write(records)
     const bytes = await readFile(path)
@@ -113,7 +113,7 @@ describe('a damaged snapshot', () => {
     }
   })
 
-  it('is called damaged, and not newer, when a member more comes of damage', async (t) => {
+  it('is reported as damaged, not as newer, when damage adds a member', async (t) => {
     const { path, write, read } = await snapshotFile(t)
     await write(records)
     const text = await readFile(path, 'utf8')
@@ -123,7 +123,7 @@ describe('a damaged snapshot', () => {
     }
   })
 
-  it('is called damaged, and not newer, when another version comes of damage', async (t) => {
+  it('is reported as damaged, not as newer, when damage changes the version', async (t) => {
     const { path, write, read } = await snapshotFile(t)
     await write(records)
     const text = await readFile(path, 'utf8')
@@ -153,12 +153,12 @@ describe('a damaged snapshot', () => {
     ],
     'version 0': ['"version":1', '"version":0', /no connbook snapshot header/],
     'a version that is no number': ['"version":1', '"version":"2"', /no connbook snapshot header/],
-    'a member more in its header': [
+    'an unknown member in its header': [
       '"revision":9',
       '"revision":9,"cluster":"c"',
       /newer connbook: the member "cluster" of the header is unknown to this program at byte 0; use the connbook/,
     ],
-    'a member more in a record': [
+    'an unknown member in a record': [
       '"id":3,',
       '"id":3,"note":"x",',
       /newer connbook: the member "note" of a record is unknown to this program at byte \d{3}; use the connbook/,
@@ -171,7 +171,7 @@ describe('a damaged snapshot', () => {
     'a record without a port': ['"port":22,', '', /no record/],
   } as const
   for (const [name, [replaced, replacement, message]] of Object.entries(cases)) {
-    it(`is refused for ${name}, though the checksum fits`, async (t) => {
+    it(`is refused for ${name}, although the checksum is valid`, async (t) => {
       const { path, write, read } = await snapshotFile(t)
       await write(records)
       const text = await readFile(path, 'utf8')

@@ -18,7 +18,7 @@ import { createMemoryLog } from '../../support/memory-log.ts'
 import { draft, until } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** Between the beginning and the end of a compaction, of the reader's. */
+/** The most calls of the reader between the beginning and the end of a compaction. */
 const CALLS_APART_MAX = extent({ quick: 5, full: Number.POSITIVE_INFINITY })
 
 async function recordsBeside(folder: string, files = realFileSystem) {
@@ -30,14 +30,14 @@ async function namesBeside(folder: string, files = realFileSystem): Promise<stri
   return (await recordsBeside(folder, files)).map(({ name }) => name)
 }
 
-/** Reads a folder whose one record counts its changes in its port. */
+/** The port of the one record, which counts its changes. */
 async function countBeside(folder: string, files = realFileSystem): Promise<number> {
   const records = await recordsBeside(folder, files)
   assert.equal(records.length, 1)
   return records[0]?.port ?? 0
 }
 
-/** A store with one record that counts its changes in its port; it makes a snapshot every few changes. */
+/** A store with one record whose port counts its changes; it makes a snapshot every few changes. */
 async function openCounting(t: TestContext, path: string) {
   const folder = await openDataFolder(path)
   const files = createFailingFiles()
@@ -54,7 +54,7 @@ async function openCounting(t: TestContext, path: string) {
   await store.add(draft('counter', { port: count }))
   const snapshots = () => log.events.filter((event) => event === 'snapshot_written').length
   const isCompacting = () => existsSync(folder.file(dataFiles.journalOld))
-  /** Counts on until a compaction has begun, and gives a function that waits for its end. */
+  /** Makes changes until a compaction has begun; returns a function that waits for its end. */
   const beginCompaction = async () => {
     const before = snapshots()
     while (snapshots() === before && !isCompacting()) {
@@ -72,7 +72,7 @@ function isDamage(name: string) {
 }
 
 describe('reading a store beside its server', { timeout: 60_000 }, () => {
-  it('gives what was durable at each moment of a compaction, and changes nothing', async (t) => {
+  it('returns the durable state at each moment of a compaction, and changes nothing', async (t) => {
     const folder = await temporaryFolder(t)
     const root = await temporaryFolder(t)
     const { files, count, beginCompaction } = await openCounting(t, folder)
@@ -94,7 +94,7 @@ describe('reading a store beside its server', { timeout: 60_000 }, () => {
     }
   })
 
-  it('gives a state of that time when a whole compaction happens before any of its calls', async (t) => {
+  it('returns a state from the time of the read when a whole compaction happens before any of its calls', async (t) => {
     const folder = await temporaryFolder(t)
     const { count, beginCompaction } = await openCounting(t, folder)
     let wasReached = true
@@ -115,7 +115,7 @@ describe('reading a store beside its server', { timeout: 60_000 }, () => {
     assert.ok(count() > 30)
   })
 
-  it('goes on opening while one compaction follows the other', async (t) => {
+  it('retries until it succeeds while one compaction follows another', async (t) => {
     const folder = await temporaryFolder(t)
     const { count, beginCompaction } = await openCounting(t, folder)
     const files = createFailingFiles()
@@ -130,7 +130,7 @@ describe('reading a store beside its server', { timeout: 60_000 }, () => {
     assert.equal(compactions, 50)
   })
 
-  it('takes no compaction for damage, wherever that begins and ends among its calls', async (t) => {
+  it('never mistakes a compaction for damage, wherever it begins and ends between its calls', async (t) => {
     const folder = await temporaryFolder(t)
     const writer = await openCounting(t, folder)
     const alone = createFailingFiles()
@@ -168,7 +168,7 @@ describe('reading a store beside its server', { timeout: 60_000 }, () => {
     assert.deepEqual(faults, [])
   })
 
-  it('reads again when a frame was cut back and written anew meanwhile', async (t) => {
+  it('reads again when a frame was cut off and rewritten meanwhile', async (t) => {
     const header = encodeJournalStart({ store: 's', after: 0 }, [])
     const frame = (crc: number, revision: number, name: string) =>
       encodeFrame(crc, revision, JSON.stringify([{ add: new Configuration(revision, draft(name)) }]))
@@ -204,7 +204,7 @@ describe('reading a store beside its server', { timeout: 60_000 }, () => {
     assert.ok(reread > 0, 'no torn read came about')
   })
 
-  it('says at once what is damaged when nobody writes', async (t) => {
+  it('reports damage at once when nobody writes', async (t) => {
     const folder = await temporaryFolder(t)
     const { bytes } = encodeJournalStart({ store: 's', after: 0 }, [{ remove: 'absent' }])
     await writeFile(join(folder, 'journal.jsonl'), bytes)
@@ -213,7 +213,7 @@ describe('reading a store beside its server', { timeout: 60_000 }, () => {
     assert.equal(files.calls.filter((call) => call === `open ${join(folder, 'journal.jsonl')}`).length, 1)
   })
 
-  it('says what is damaged even when somebody writes all the time', async (t) => {
+  it('reports damage even when somebody writes all the time', async (t) => {
     const folder = await temporaryFolder(t)
     const path = join(folder, 'journal.jsonl')
     const { bytes } = encodeJournalStart({ store: 's', after: 0 }, [{ remove: 'absent' }])
@@ -223,14 +223,16 @@ describe('reading a store beside its server', { timeout: 60_000 }, () => {
     await assert.rejects(namesBeside(folder, files), isDamage('journal.jsonl'))
   })
 
-  it('finds missing files where a server has been, and an empty store where none has', async (t) => {
+  it('reports missing files in a used folder, and an empty store in an unused one', async (t) => {
     const folder = await temporaryFolder(t)
     await assert.rejects(namesBeside(folder), isDamage('journal.jsonl'))
     const { store, index } = await readStoreBeside(dataPaths(folder), false)
     assert.deepEqual([store, index.count, index.lastId], [undefined, 0, 0])
   })
 
-  it('keeps no file open, whether it reads or refuses', { skip: process.platform !== 'linux' }, async (t) => {
+  it('leaves no file open, whether it succeeds or fails', {
+    skip: process.platform !== 'linux',
+  }, async (t) => {
     const folder = await temporaryFolder(t)
     const { store, beginCompaction } = await openCounting(t, folder)
     const compacted = await beginCompaction()
