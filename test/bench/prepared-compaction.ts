@@ -4,7 +4,7 @@ import { Configuration } from '../../src/store/configuration.ts'
 import { fieldsOf } from './data-folders.ts'
 
 /**
- * Modifications for a journal after which this many steady writes bring the next snapshot about.
+ * Modifications for a journal after which this many steady writes start the next snapshot.
  *
  * @param snapshotBytes A snapshot is due when the journal has grown to the size of the last one.
  */

@@ -4,14 +4,14 @@ import type { Sample, Series } from './figure.ts'
 export interface Contender {
   readonly name: string
   readonly measure: () => Promise<Sample>
-  /** For the compiler to have done its work. */
+  /** Until the compiler has optimized. */
   readonly warmUp?: () => Promise<unknown>
 }
 
 export const ROUNDS = 3
 
 /**
- * Measures all in turn, and every other round in the other order, so that a drift of the machine cancels out.
+ * Measures all in turn, every second round in reverse order, so that a drift of the machine cancels out.
  *
  * @returns In the order of the contenders; what was measured in the same round is at the same position.
  */

@@ -1,7 +1,7 @@
 import { type Figure, type Series, valuesOf } from './figure.ts'
 import { type Summary, summarize } from './statistics.ts'
 
-/** What is hoped of a ratio, or of the subject's own value. */
+/** The target of a ratio, or of the subject's own value. */
 export interface Target {
   readonly of: 'ratio' | 'value'
   readonly bound: 'at most' | 'at least'
@@ -23,11 +23,11 @@ export interface Section {
   readonly rows: readonly Row[]
 }
 
-/** What a row comes to. */
+/** The result of a row. */
 export interface Assessment {
   readonly value: Summary
   readonly baselineValue?: Summary
-  /** Subject by baseline, each by its neighbour in time. */
+  /** Subject divided by baseline, each pair from the same round. */
   readonly ratio?: Summary
   readonly isMet?: boolean
 }
@@ -48,7 +48,7 @@ export function valueAtLeast(limit: number): Target {
   return { of: 'value', bound: 'at least', limit }
 }
 
-/** Several figures of one kind of work, each with what is hoped of it, if anything. */
+/** Several figures of one kind of work, each with its target, if any. */
 export function rowsOf(
   work: string,
   subject: Series,
@@ -64,7 +64,7 @@ export function rowsOf(
   }))
 }
 
-/** By medians: one round that something else disturbed decides nothing. */
+/** By medians, so that one disturbed round decides nothing. */
 export function assess({ figure, subject, baseline, target }: Row): Assessment {
   const values = valuesOf(subject, figure)
   const value = summarize(values)

@@ -6,7 +6,7 @@ import { fieldsOf } from './data-folders.ts'
 import type { Connbook } from './servers.ts'
 
 const WORKERS = 16
-/** A worker begins no request sooner after the one before. */
+/** The least time between the starts of two requests of a worker. */
 const PERIOD_MS = 20
 const PER_PAGE = 50
 /** Rounds of one worker between two whole lists, and between two logins. */
@@ -108,7 +108,7 @@ export function startTraffic({ url, credentials }: Connbook, records: number): R
     await send('delete', 209, 'DELETE', path, { headers })
     if (round % LIST_EVERY === worker) {
       const list = await send('list', 200, 'GET', '/configurations/', { headers })
-      // To parse it would hold up those whose latency is measured.
+      // Parsing it would delay the requests whose latency is measured.
       equal(list.text.split('{"id":').length - 1, Number(list.headers['x-total-count']))
     }
     if (round % LOGIN_EVERY === worker) await visit()

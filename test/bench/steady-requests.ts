@@ -23,7 +23,7 @@ export interface SteadyRequests {
   readonly answered: readonly Answered[]
   /** Rejects as soon as one request is not answered with 2xx. */
   readonly failed: Promise<never>
-  /** Sends nothing more; what still has no answer may go without. */
+  /** Sends nothing more; requests in flight may stay without an answer. */
   stop(): void
 }
 

@@ -15,7 +15,7 @@ const namespaces = ['--user', '--map-root-user', '--mount', '--net']
 
 describe('the executable', () => {
   const skip = missing('ip')
-  it('serves from a root that holds nothing but the libraries it names, without a network', {
+  it('serves without a network, from a root that holds only the libraries it needs', {
     skip,
   }, async (t) => {
     const reason = await whyNot()
@@ -28,7 +28,7 @@ describe('the executable', () => {
     }
     await link(executable, join(root, 'connbook')).catch(() => copyFile(executable, join(root, 'connbook')))
 
-    // Its loopback is the only network there is.
+    // Its loopback interface is the only network.
     const inside = 'ip link set lo up && exec chroot "$0" /connbook --data /data'
     const child = spawn('unshare', [...namespaces, 'sh', '-c', inside, root], {
       env: { PATH: process.env.PATH },

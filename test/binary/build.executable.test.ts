@@ -19,8 +19,7 @@ const root = join(import.meta.dirname, '..', '..')
 const ARM64_LIBRARIES = '/usr/aarch64-linux-gnu'
 
 /**
- * Builds from a copy of the source in a folder of its own, below settings of somebody else's; gives the folder with
- * what was made.
+ * Builds from a copy of the source, in a folder below somebody else's settings; returns the folder with the output.
  */
 async function buildElsewhere(t: Lifetime, targets: readonly string[]): Promise<string> {
   const folder = await temporaryFolder(t)
@@ -39,7 +38,7 @@ async function buildElsewhere(t: Lifetime, targets: readonly string[]): Promise<
 
 const digestOf = (path: string) => readFile(`${path}.sha256`, 'utf8')
 
-/** What may never be missing beside an executable. */
+/** What must be beside an executable. */
 async function assertAccompanied(path: string) {
   const { stdout } = await run('sha256sum', ['--check', `${basename(path)}.sha256`], { cwd: dirname(path) })
   assert.equal(stdout, `${basename(path)}: OK\n`)
@@ -70,14 +69,14 @@ async function readElf(path: string) {
 const [SYMBOLS, X64, ARM64] = [2, 62, 183]
 
 describe('the build', { skip: process.platform !== 'linux' && 'it is for Linux' }, () => {
-  it('has its checksum and the notices of all licences beside it, and no symbols in it', async () => {
+  it('has no symbols, and has its checksum and all licence notices beside it', async () => {
     await assertAccompanied(executable)
     const { machine, types } = await readElf(executable)
     assert.ok(process.arch === 'x64' ? machine === X64 : machine === ARM64)
     assert.ok(types.length > 20 && !types.includes(SYMBOLS))
   })
 
-  it('gives the same bytes from another folder, under another name', async (t) => {
+  it('has the same bytes when made in another folder and under another name', async (t) => {
     const target = `linux-${process.arch}`
     const dist = await buildElsewhere(t, [target])
     const [digest] = (await digestOf(join(dist, `connbook-${target}`))).split(' ')
@@ -105,12 +104,12 @@ const whyNotElsewhere =
     ? 'it is for Linux'
     : extent<string | false>({ quick: 'it takes a minute: npm run test:faults', full: false })
 
-describe('what was built for other machines', { skip: whyNotElsewhere }, async () => {
+describe('builds for other machines', { skip: whyNotElsewhere }, async () => {
   const targets = ['linux-arm64', 'win-x64']
   const files = ['connbook-linux-arm64', 'connbook-win-x64.exe']
   const dist = await buildElsewhere({ after }, targets)
 
-  it('is accompanied, and the same each time', async (t) => {
+  it('have checksums and licence notices, and the same bytes each time', async (t) => {
     const again = await buildElsewhere(t, targets)
     for (const file of files) {
       await assertAccompanied(join(dist, file))
@@ -118,7 +117,7 @@ describe('what was built for other machines', { skip: whyNotElsewhere }, async (
     }
   })
 
-  it('is for those machines, and has no symbols', async () => {
+  it('are for those machines, and have no symbols', async () => {
     const { machine, types } = await readElf(join(dist, 'connbook-linux-arm64'))
     assert.equal(machine, ARM64)
     assert.ok(types.length > 20 && !types.includes(SYMBOLS))
@@ -133,7 +132,7 @@ describe('what was built for other machines', { skip: whyNotElsewhere }, async (
   })
 
   const skip = missing('qemu-aarch64-static')
-  it('answers on arm64, and keeps what it has answered', { skip }, async (t) => {
+  it('serve on arm64, and keep what they acknowledged', { skip }, async (t) => {
     const folder = join(await temporaryFolder(t), 'data')
     const arm64 = [join(dist, 'connbook-linux-arm64')]
     const environment = { PATH: process.env.PATH, QEMU_LD_PREFIX: ARM64_LIBRARIES }
@@ -160,7 +159,7 @@ describe('what was built for other machines', { skip: whyNotElsewhere }, async (
     const check = await run('qemu-aarch64-static', [...arm64, 'healthcheck', url], { env: environment })
     assert.equal(check.stdout, `${url}/readyz answers 200\n`)
     child.kill('SIGKILL')
-    // The one for this machine reads what that one wrote.
+    // The executable for this machine reads what the arm64 one wrote.
     const { stdout } = await run(executable, ['backup', '-', '--data', folder])
     assert.match(stdout, /"name":"a","hostname":"a\.example"/)
   })

@@ -14,7 +14,7 @@ const backup = join(place, 'backup.json')
 const csv = join(place, 'hosts.csv')
 await writeFile(csv, 'name,hostname,port,username\na,a.example,22,u\n')
 
-/** One good line for each command, in an order in which each finds what it needs. */
+/** One valid command line for each command, ordered so that each finds what it needs. */
 const lines: Record<string, readonly [words: string, stdout: RegExp, input?: string]> = {
   'user add': ['user add eve', /^Added user "eve" in /, 'secret\n'],
   'user passwd': ['user passwd eve', /^Changed the password of user "eve" in /, 'another\n'],
@@ -35,7 +35,7 @@ const lines: Record<string, readonly [words: string, stdout: RegExp, input?: str
   systemd: ['systemd', /^\[Unit\]\n/],
 }
 
-/** Those that take no --data. */
+/** Commands without --data. */
 const others: Record<string, readonly [words: string, stdout: RegExp]> = {
   help: ['help user list', /^connbook user list \[FLAGS\]\n/],
 }
@@ -64,13 +64,13 @@ describe('the executable', () => {
     assert.equal(await stop(), 0)
   })
 
-  it('has no command that is not tried here', () => {
+  it('has no command that this suite leaves out', () => {
     const tried = [...Object.keys(lines), ...Object.keys(others), 'serve', 'healthcheck']
     assert.deepEqual(commands.map(({ name }) => name).sort(), tried.sort())
   })
 
   for (const [what, through] of Object.entries({ 'is full': toFullDevice, 'has no reader': toNobody })) {
-    it(`tells a standard output that ${what}`, async () => {
+    it(`reports a standard output that ${what}`, async () => {
       const { code, stderr } = await runExecutable(['backup', '-', '--data', folder], { through })
       assert.equal(code, 1)
       assert.match(stderr, /^connbook: Cannot write the backup to standard output \((ENOSPC|EPIPE)\); /)

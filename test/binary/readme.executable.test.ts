@@ -10,10 +10,10 @@ import { missing } from '../support/debian.ts'
 import { executable } from '../support/executable.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** A command of the README and what it says that the command prints. */
+/** A command of the README and the output that it shows. */
 interface Step {
   readonly command: string
-  /** Lines without their `# `; `…` stands for anything. */
+  /** Lines without their `# `; `…` matches anything. */
   readonly output: readonly string[]
 }
 
@@ -23,7 +23,7 @@ describe('the README', () => {
   const hasServices = existsSync('/etc/services')
   const skip = hasServices ? missing('openssl') : '/etc/services is missing: apt-get install netbase'
 
-  it('prints what it says, line by line', { skip }, async (t) => {
+  it('shows what its commands print, line by line', { skip }, async (t) => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
     const titles = [
       'A tour with curl',
@@ -50,7 +50,7 @@ function section(readme: string, title: string): string {
   return text ?? assert.fail(`the README has no section "${title}"`)
 }
 
-/** Takes the `sh` blocks apart: a command goes on while its lines end in a backslash or a pipe. */
+/** Parses the `sh` blocks: a command continues while its lines end in a backslash or a pipe. */
 function stepsOf(text: string): Step[] {
   const blocks = Array.from(text.matchAll(/```sh\n(.*?)```/gs), (match) => match[1] ?? '')
   const steps: { command: string; output: string[] }[] = []
@@ -65,7 +65,7 @@ function stepsOf(text: string): Step[] {
   return steps
 }
 
-/** Nothing said about the output means that it does not matter. */
+/** Without output in the README, any output matches. */
 function patternOf(expected: string): RegExp {
   if (expected === '') return /(?:)/
   return new RegExp(`^${expected.split('…').map(RegExp.escape).join('.*')}$`, 's')
@@ -80,7 +80,7 @@ async function openShell(t: TestContext, port: number) {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   })
-  // The shell leads a group of its own, so a server that it left running goes with it.
+  // The shell leads its own process group, so a server that it left running is killed with it.
   t.after(() => {
     if (child.pid !== undefined) killGroup(child.pid)
   })

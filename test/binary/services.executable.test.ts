@@ -18,7 +18,7 @@ const MEMBERS = ['id', 'name', 'hostname', 'port', 'username']
 describe('every TCP service of Debian', () => {
   const skip = existsSync(SERVICES) ? false : `${SERVICES} is missing: apt-get install netbase`
 
-  it('goes in through the API, comes out sorted, and outlives kill -9', { skip }, async (t) => {
+  it('is added through the API, listed in order, and survives kill -9', { skip }, async (t) => {
     const folder = await temporaryFolder(t)
     const data = join(folder, 'data')
     const first = await startExecutable(t, ['--data', data])
@@ -69,7 +69,7 @@ describe('every TCP service of Debian', () => {
   })
 })
 
-/** Real names only: the aliases stand behind the port. */
+/** Real names only: the aliases follow the port. */
 async function readTcpServices() {
   const lines = (await readFile(SERVICES, 'utf8')).split('\n')
   return lines.flatMap((line) => {
@@ -79,7 +79,7 @@ async function readTcpServices() {
   })
 }
 
-/** What the system's own `sort` makes of the services; it keeps the order of equal ports, as ids do. */
+/** The services as the system's own `sort` orders them; it keeps the order of equal ports, as ids do. */
 async function sortedByPort(
   path: string,
   services: readonly { port: number; name: string }[],

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const HEADER_BYTES = 64
 
-/** An ELF64 file with these sections behind its header, 8 bytes each. */
+/** An ELF64 file with these sections of 8 bytes behind its header. */
 function makeElf(sections: readonly { readonly isLoaded: boolean }[]): Buffer {
   const file = Buffer.alloc(HEADER_BYTES + sections.length * 8 + (1 + sections.length) * 64)
   file.write('\x7fELF\x02\x01', 'latin1')
@@ -31,7 +31,7 @@ function makeElf(sections: readonly { readonly isLoaded: boolean }[]): Buffer {
 
 describe('stripSymbols', () => {
   const skip = process.platform !== 'linux' && 'it is for Linux'
-  it('leaves a Node that is smaller and runs, the same each time', { skip }, async (t) => {
+  it('makes a smaller Node that still runs, with the same bytes each time', { skip }, async (t) => {
     const node = await readFile(process.execPath)
     const stripped = stripSymbols(node)
     assert.ok(stripped.length < node.length)
@@ -42,7 +42,7 @@ describe('stripSymbols', () => {
     assert.equal(stdout, '42\n')
   })
 
-  it('keeps what is loaded, in its place, and nothing else', () => {
+  it('keeps what is loaded, at the same offset, and removes the rest', () => {
     const file = makeElf([{ isLoaded: true }, { isLoaded: true }, { isLoaded: false }])
     const stripped = stripSymbols(file)
     const end = HEADER_BYTES + 16
@@ -50,13 +50,13 @@ describe('stripSymbols', () => {
     assert.ok(!stripped.includes(Buffer.alloc(8, 3)))
   })
 
-  it('refuses a file in which something loaded comes after what is not', () => {
+  it('refuses a file with a loaded section behind one that is not loaded', () => {
     assert.throws(() => stripSymbols(makeElf([{ isLoaded: false }, { isLoaded: true }])), {
       message: 'Cannot strip Node: what is loaded does not come first in it',
     })
   })
 
-  it('refuses a file of another form', () => {
+  it('refuses a file that is not ELF64', () => {
     const message = 'Cannot strip Node: it is no ELF64 file'
     assert.throws(() => stripSymbols(Buffer.from('MZ'.padEnd(128, '\0'))), { message })
     const elf32 = makeElf([{ isLoaded: true }])

@@ -17,7 +17,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const run = promisify(execFile)
 const NOBODY = 65_534
 
-/** The system calls that systemd means by the names of some sets, and by their own. */
+/** The system calls that systemd means by the names of sets and of single calls. */
 async function expandCalls(names: readonly string[]): Promise<Set<string>> {
   const { stdout } = await run('systemd-analyze', ['syscall-filter', '--no-pager'])
   const sets = new Map<string, string[]>()
@@ -36,7 +36,7 @@ async function expandCalls(names: readonly string[]): Promise<Set<string>> {
   return new Set(names.flatMap(expand))
 }
 
-/** What the printed unit lets through, as the filter of the kernel does: what is allowed, but for what is denied. */
+/** The system calls that the printed unit permits: those it allows, without those it denies. */
 async function allowedCalls(unit: string): Promise<string[]> {
   const filters = Array.from(unit.matchAll(/^SystemCallFilter=(.*)$/gm), ([, value = '']) => value)
   const allowed = await expandCalls(
@@ -48,14 +48,14 @@ async function allowedCalls(unit: string): Promise<string[]> {
   return [...allowed].filter((name) => !denied.has(name))
 }
 
-/** Root would give its files to the owner of the folder, and no unit runs it as root. */
+/** As root it would give its files to the owner of the folder; but no unit runs it as root. */
 async function asNobody(folder: string): Promise<string[]> {
   if (process.getuid?.() !== 0) return []
   await chown(folder, NOBODY, NOBODY)
   return ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']
 }
 
-/** Starts and works a while. */
+/** Starts the executable and uses it for a while. */
 async function work(t: TestContext, folder: string, through: readonly string[]) {
   const server = await startExecutable(t, ['--data', join(folder, 'data'), '--access-log'], {
     environment: firstStartEnvironment,
@@ -69,15 +69,15 @@ async function work(t: TestContext, folder: string, through: readonly string[]) 
   return { server, pid }
 }
 
-describe('the executable within its unit', () => {
-  it('does with the system calls that the unit leaves it', {
+describe('the executable in its systemd unit', () => {
+  it('needs only the system calls that the unit allows', {
     skip: missing('systemd-analyze') || missing('strace'),
   }, async (t) => {
     const { stdout: unit } = await run(executable, ['systemd'])
     assert.deepEqual(unit.match(/^SystemCallErrorNumber=.*$/m)?.[0], 'SystemCallErrorNumber=EPERM')
     const allowed = await allowedCalls(unit)
     assert.ok(allowed.includes('futex') && !allowed.includes('mount') && !allowed.includes('setrlimit'))
-    // strace does not know each by its name; all others of the machine fail, as the filter has them fail.
+    // strace does not know every name; all other calls of the machine fail, as under the filter.
     const calls = allowed.map((name) => `?${name}`).join()
     const folder = await temporaryFolder(t)
     const filtered = [
@@ -90,13 +90,13 @@ describe('the executable within its unit', () => {
     assert.match(stderr, /cannot set niceness: Operation not permitted/)
 
     const { server, pid } = await work(t, folder, filtered)
-    // strace hands no signal on, and ends as what it runs.
+    // strace forwards no signal, and ends as its command does.
     const ended = once(server.process, 'exit')
     process.kill(pid, 'SIGTERM')
     assert.deepEqual(await ended, [0, null])
   })
 
-  it('does with what ProcSubset=pid leaves of /proc', async (t) => {
+  it('needs only what ProcSubset=pid shows of /proc', async (t) => {
     const script = 'mount -t proc -o subset=pid proc /proc && exec "$0" "$@"'
     const inNamespace = [
       ...['unshare', '--user', '--map-root-user', '--mount', '--pid', '--fork', '--kill-child'],

@@ -12,16 +12,16 @@ import type { Image } from './dockerfile.ts'
 
 const run = promisify(execFile)
 
-/** The libraries that the executable names, as paths. */
+/** Paths of the libraries that the executable needs. */
 export async function readLibraries(): Promise<string[]> {
   const { stdout } = await run('ldd', [executable])
   return [...new Set(stdout.match(/\/\S+/g))]
 }
 
 /**
- * The root of an image, with nothing in it but libraries and what the Dockerfile copies.
+ * The root of an image that holds only libraries and what the Dockerfile copies.
  *
- * @param mountPoints Paths of files and, ending in a slash, of folders, that are made in it as Docker makes them.
+ * @param mountPoints Paths of files and, ending in a slash, of folders; made as Docker makes them.
  */
 export async function makeRoot(t: Lifetime, image: Image, mountPoints: readonly string[]): Promise<string> {
   const root = await temporaryFolder(t)
@@ -39,23 +39,23 @@ export async function makeRoot(t: Lifetime, image: Image, mountPoints: readonly 
   return root
 }
 
-/** A container that runs. */
+/** A running container. */
 export interface BareContainer {
   readonly url: string
-  /** Its process 1, as seen from outside. */
+  /** Its process 1, by its id outside. */
   readonly pid: number
-  /** Runs a command in it, as `docker exec` does, and gives what it prints; fails unless it exits with 0. */
+  /** Runs a command in it, as `docker exec` does, and returns its output; fails unless it exits with 0. */
   execute(command: readonly string[]): Promise<string>
-  /** Does what `docker stop` does first, and gives the exit code. */
+  /** Sends SIGTERM, as `docker stop` does first, and returns the exit code. */
   terminate(): Promise<number | null>
 }
 
 /**
- * Runs the entry point as process 1 of namespaces of its own, under the image's account, in a root that cannot be
- * written. It is killed when the test ends.
+ * Runs the entry point as process 1 of its own namespaces, under the image's account, on a read-only root. It is
+ * killed when the test ends.
  *
  * @param mounts Path in the container to path outside.
- * @returns What it says instead, and its exit code, when it ends before it listens.
+ * @returns Its standard error and exit code if it ends before it listens.
  */
 export async function startContainer(
   t: Lifetime,
@@ -77,7 +77,7 @@ export async function startContainer(
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     ...image.environment,
     ...environment,
-    // Its network is that of the host.
+    // It shares the host's network.
     CONNBOOK_HOST: '127.0.0.1',
     CONNBOOK_PORT: String(await freePort()),
   }
@@ -112,7 +112,7 @@ export async function startContainer(
   }
 }
 
-/** `unshare` stays outside and waits for the one process that it has started. */
+/** `unshare` stays outside and waits for its only child. */
 async function firstProcess({ pid }: ChildProcess): Promise<number> {
   const child = Number(await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'))
   const status = await readFile(`/proc/${child}/status`, 'utf8')

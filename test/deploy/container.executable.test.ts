@@ -19,15 +19,15 @@ import { readContainer, readImage } from './dockerfile.ts'
 
 const run = promisify(execFile)
 
-/** apt needs them, and so every image of Debian has them. */
+/** apt needs them, so every Debian image has them. */
 const LIBRARIES_OF_APT = ['libc6', 'libgcc-s1', 'libstdc++6']
 
 describe('the container of the README', () => {
-  it('has every library that the executable names', { skip: missing('dpkg-query') }, async () => {
+  it('has every library that the executable needs', { skip: missing('dpkg-query') }, async () => {
     const { stdout: apt } = await run('dpkg-query', ['--status', 'apt'])
     for (const name of LIBRARIES_OF_APT)
       assert.match(apt, new RegExp(`^(Pre-)?Depends: (.*, )?${RegExp.escape(name)} `, 'm'))
-    // Where a file lies in its package, with /usr or without, differs from release to release.
+    // The path of a library, with /usr or without, differs between releases.
     const patterns = (await readLibraries()).map((library) => `*${library.replace(/^\/usr/, '')}`)
     const { stdout: owners } = await run('dpkg-query', ['--search', ...patterns])
     const packages = new Set(Array.from(owners.matchAll(/^([^:, ]+)(?::\w+)?: /gm), ([, name]) => name))
@@ -35,7 +35,7 @@ describe('the container of the README', () => {
     assert.deepEqual([...packages].toSorted(), [...LIBRARIES_OF_APT, ...installed].toSorted())
   })
 
-  it('is told of a folder and a password that its account, and nobody else, can read', async () => {
+  it('uses a data folder and a password file that only its account can read', async () => {
     const { uid, gid, environment } = await readImage()
     const container = await readContainer()
     const { '/data': folder, '/run/secrets/password': password } = container.mounts
@@ -52,7 +52,7 @@ describe('the container of the README', () => {
     assert.ok(container.stopTimeoutSeconds > options.shutdownTimeoutSeconds)
   })
 
-  it('runs as process 1 in a root that cannot be written, is healthy, stops at SIGTERM, and goes on', {
+  it('runs as process 1 on a read-only root, is healthy, stops on SIGTERM, and keeps its data', {
     skip: noNamespaces,
   }, async (t) => {
     const [image, { environment }] = [await readImage(), await readContainer()]
@@ -84,7 +84,7 @@ describe('the container of the README', () => {
     assert.equal(await second.terminate(), 0)
   })
 
-  it('does not start without its folder', { skip: noNamespaces }, async (t) => {
+  it('does not start without its data folder', { skip: noNamespaces }, async (t) => {
     const image = await readImage()
     const root = await makeRoot(t, image, [])
     const ended = await startContainer(t, root, image, { mounts: {}, environment: {} })

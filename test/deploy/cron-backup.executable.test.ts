@@ -13,7 +13,7 @@ import { readBlock } from './published.ts'
 import { runLine } from './shell.ts'
 
 describe('the crontab of the README', () => {
-  it('keeps a sound backup of a server that runs, one for each day of the month, and says nothing', async (t) => {
+  it('silently backs up a running server, to one file for each day of the month', async (t) => {
     const { data, backups, runJob } = await prepare(await temporaryFolder(t))
     const server = await startExecutable(t, ['--data', data], { environment: firstStartEnvironment })
     const ask = createClient(server.url, await logIn(server.url, admin))
@@ -23,7 +23,7 @@ describe('the crontab of the README', () => {
       assert.deepEqual(await runJob(), silence)
     }
     const [file = '', ...more] = await readdir(backups)
-    // Around midnight there are two.
+    // There are two if midnight has passed.
     assert.ok(more.length <= 1, `${more}`)
     assert.match(file, /^[0-3][0-9]\.json$/)
     await server.stop()
@@ -36,7 +36,7 @@ describe('the crontab of the README', () => {
     assert.deepEqual(namesIn(list), ['a', 'b'])
   })
 
-  it('lets cron mail what is wrong, and leaves the backup from before', async (t) => {
+  it('prints an error for cron to mail, and keeps the previous backup', async (t) => {
     const { data, backups, runJob } = await prepare(await temporaryFolder(t))
     const server = await startExecutable(t, ['--data', data])
     await server.stop()
@@ -79,7 +79,7 @@ async function prepare(folder: string) {
   return { data, backups, runJob }
 }
 
-/** What crontab(5) makes of a line: a `%` ends the command, unless a backslash stands before it. */
+/** The command of a line, by crontab(5): an unescaped `%` ends it. */
 function commandOf(line: string): string {
   const [command = '', ...input] = line.split(/(?<!\\)%/)
   assert.deepEqual(input, [], 'cron would cut the line here')

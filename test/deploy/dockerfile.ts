@@ -3,9 +3,9 @@ import { readBlock } from './published.ts'
 
 const HEADING = '### In a container'
 
-/** What the README's Dockerfile makes of a base image. */
+/** The image that the README's Dockerfile describes. */
 export interface Image {
-  /** Packages that are installed into the base. */
+  /** Packages installed into the base image. */
   readonly packages: readonly string[]
   /** Where the executable is put. */
   readonly copiedTo: string
@@ -16,7 +16,7 @@ export interface Image {
   readonly entrypoint: readonly string[]
 }
 
-/** What the README's commands run the image with. */
+/** The container that the README's commands run. */
 export interface Container {
   /** The lines before it, which prepare the host. */
   readonly preparation: readonly string[]
@@ -24,7 +24,7 @@ export interface Container {
   readonly stopTimeoutSeconds: number
   /** The port in the container that is published. */
   readonly port: number
-  /** Where what is mounted: path in the container to path of the host. */
+  /** Mounts: path in the container to path on the host. */
   readonly mounts: Readonly<Record<string, string>>
   readonly environment: Readonly<Record<string, string>>
 }

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * The one block of a language that stands below a heading of the README, as it stands there.
+ * The only code block of a language below a heading of the README, unchanged.
  *
- * @param language What stands behind the three backticks, nothing for a block without a language.
+ * @param language The word behind the three backticks; empty for a block without a language.
  */
 export async function readBlock(heading: string, language: string): Promise<string> {
   const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Runs a line as sh does, in the environment given and nothing else; `output` is all that it prints. */
+/** Runs a line with sh, in exactly this environment; `output` is all that it prints. */
 export async function runLine(
   line: string,
   { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },

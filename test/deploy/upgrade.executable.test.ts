@@ -12,8 +12,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { readBlock } from './published.ts'
 import { runLine } from './shell.ts'
 
-describe('an upgrade as the README says', () => {
-  it('replaces the file of a server that runs, and logs nobody out', async (t) => {
+describe('an upgrade as the README describes it', () => {
+  it('replaces the executable of a running server, and logs nobody out', async (t) => {
     const host = await prepareHost(t)
     const first = await host.start()
     const credentials = [await logIn(first.url, admin), await getToken(first.url, client)]
@@ -32,7 +32,7 @@ describe('an upgrade as the README says', () => {
     const newFile = await stat(host.installed)
     assert.notEqual(newFile.ino, oldFile.ino)
     assert.equal(newFile.mode & 0o777, 0o755)
-    // The old file lives on as long as its process does.
+    // The old file exists as long as its process does.
     assert.equal(await readlink(running), `${host.installed} (deleted)`)
     assert.equal((await ask('GET', '/configurations/')).text, before.text)
 
@@ -44,7 +44,7 @@ describe('an upgrade as the README says', () => {
     }
   })
 
-  it('has a way back from what an older connbook does not know', async (t) => {
+  it('can be undone when the older connbook does not know the format', async (t) => {
     const host = await prepareHost(t)
     const first = await host.start()
     const ask = createClient(first.url, await logIn(first.url, admin))
@@ -74,7 +74,7 @@ describe('an upgrade as the README says', () => {
   })
 })
 
-/** The folders of the host that the README speaks of, below one of the test's own, with stand-ins for sudo and systemctl. */
+/** The README's folders of the host, below a folder of the test, with stand-ins for sudo and systemctl. */
 async function prepareHost(t: TestContext) {
   const folder = await temporaryFolder(t)
   const at = (name: string) => join(folder, name)
@@ -100,7 +100,7 @@ async function prepareHost(t: TestContext) {
     start: () =>
       startExecutable(t, ['--data', data], {
         environment: firstStartEnvironment,
-        // It puts its own path first, which is not the one that is replaced here.
+        // `startExecutable` puts the path of the build first; the test replaces another file.
         through: ['/bin/sh', '-c', 'shift; exec "$0" "$@"', join(bin, 'connbook')],
       }),
     run: (line: string) =>

@@ -12,24 +12,24 @@ interface ChangeRequest {
   readonly method: 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly body?: unknown
-  /** What the writer's records are once it is carried out. */
+  /** The writer's records once it is carried out. */
   readonly after: State
 }
 
 /**
- * A client that changes records of its own, one request at a time, and so knows what the server must hold: what was
- * acknowledged, or that and the one request that had no answer.
+ * A client that changes its own records, one request at a time, and so knows what the server must hold: what was
+ * acknowledged, with or without the one request that has no answer.
  */
 export class Writer {
   readonly #prefix: string
   readonly #random: Random
-  /** Since the last `settle`; the last one is in force. */
+  /** Acknowledged states since the last `settle`; the last one is current. */
   #history: State[] = [new Map()]
-  /** What the request on its way would make of it. */
+  /** The state after the request in flight. */
   #possible: State = new Map()
-  /** Whether somebody has been shown the request on its way as carried out. */
+  /** Whether a reader has seen the effect of the request in flight. */
   #isPossibleShown = false
-  /** Every id that it was ever given. */
+  /** Every id that it ever got. */
   readonly ids = new Set<number>()
 
   constructor(prefix: string, random: Random) {
@@ -40,7 +40,7 @@ export class Writer {
   /**
    * Sends one change at random.
    *
-   * @returns The answer; undefined when there was none. One of 503 leaves open whether the change is stored.
+   * @returns The answer; undefined if there was none. After a 503 the change may be stored or not.
    */
   async change(ask: Ask): Promise<Answer | undefined> {
     const { method, path, body, after } = this.#nextRequest()
@@ -59,7 +59,7 @@ export class Writer {
     return answer
   }
 
-  /** How many changes were acknowledged since the last `settle`; for `observe`. */
+  /** Number of changes acknowledged since the last `settle`; for `observe`. */
   get position(): number {
     return this.#history.length - 1
   }
@@ -67,7 +67,7 @@ export class Writer {
   /**
    * Checks a list that was read before the crash: what it shows must be there after it.
    *
-   * @param since The `position` when the list was asked for.
+   * @param since The `position` when the list was requested.
    */
   observe(records: readonly ShownRecord[], since: number): void {
     const shown = show(this.#stateIn(records))
@@ -76,7 +76,7 @@ export class Writer {
     this.#isPossibleShown = true
   }
 
-  /** Checks what a new start has found; from then on that is what was acknowledged. */
+  /** Checks what a new start found, which from then on counts as acknowledged. */
   settle(records: readonly ShownRecord[]): void {
     const state = this.#stateIn(records)
     const found = show(state)

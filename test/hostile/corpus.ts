@@ -39,7 +39,7 @@ export interface Group {
   readonly rows: readonly HostileRow[]
 }
 
-/** Every row, with a name that fits a line and is the same in each run. */
+/** Every row; its name fits a line and is the same in each run. */
 export function makeCorpus(loot: Loot): Group[] {
   return Object.entries(groups).map(([name, makeRows]) => ({
     name,

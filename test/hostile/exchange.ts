@@ -2,10 +2,10 @@ import { connect } from 'node:net'
 import type { RawAnswer } from '../support/raw-http.ts'
 import type { HostileRow } from './row.ts'
 
-/** Far longer than any answer takes; a row that gets there has left the server waiting. */
+/** Far longer than any answer takes; a row that reaches it has left the server waiting. */
 const PATIENCE_MS = 10_000
 
-/** A request whose answer shows that both sides agree where the next request begins. */
+/** Its answer shows that both sides agree where the next request begins. */
 const PROBE = 'GET /readyz HTTP/1.1\r\nHost: probe\r\n\r\n'
 const PROBE_BODY = '{"status":"ready"}'
 
@@ -14,17 +14,17 @@ const BODILESS = new Set([204, 209, 304])
 /** What came back on one connection. */
 export interface Exchange {
   readonly answers: readonly RawAnswer[]
-  /** How the connection came to its end. */
+  /** How the connection ended. */
   readonly end: 'announced' | 'in step' | 'cut'
 }
 
 /**
  * Sends the bytes of a row and takes every answer until the server closes.
  *
- * Once as many answers have come as are expected, a probe follows on the same connection. Either the server has said
- * that it closes, or the probe gets its answer and nothing else comes.
+ * After the expected number of answers, it sends a probe on the same connection. Either the server has announced
+ * that it closes, or it answers the probe and nothing else.
  *
- * @throws {Error} for a byte that is no part of an answer, a connection closed without a word, or a server that waits.
+ * @throws {Error} for a byte outside an answer, an unannounced close, or a server that waits.
  */
 export async function exchange(
   url: string,
@@ -51,7 +51,7 @@ function isClosing({ head }: RawAnswer): boolean {
 /**
  * Gives everything received until the server closes.
  *
- * @param next Told what has been received, gives what is to be sent as the last; undefined while there is more to come.
+ * @param next Gets everything received and returns the last bytes to send; undefined while more is to be received.
  */
 function converse(
   url: string,
@@ -85,7 +85,7 @@ function converse(
   return promise
 }
 
-/** The whole answers that stand at the beginning, and what is behind them. */
+/** The complete answers at the beginning, and the rest. */
 function takeAnswers(received: string, request: string): { answers: RawAnswer[]; rest: string } {
   const answers: RawAnswer[] = []
   let rest = received

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 
 /**
- * What can be made of a good token without its key.
+ * Forgeries that can be made from a valid token without its key.
  *
  * @param otherAudience The `aud` of the other kind of token.
  */
@@ -16,7 +16,7 @@ export function forgeTokens(token: string, otherAudience: 'session' | 'api'): Re
     `${signed}.${createHmac(algorithm, key).update(signed).digest('base64url')}`
   const base64 = (text: string) => Buffer.from(text, 'base64url').toString('base64')
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-  /** The last letter of 32 bytes in base64url has two bits to spare: the letters behind it decode to the same bytes. */
+  /** The last base64url letter of 32 bytes has two unused bits, so the next letters decode to the same bytes. */
   const twin = (distance: number) =>
     token.slice(0, -1) + alphabet[alphabet.indexOf(mac.at(-1) ?? '') + distance]
 

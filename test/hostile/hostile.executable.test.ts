@@ -52,7 +52,7 @@ describe('hostile input', async () => {
   assert.deepEqual(await listRecords(), records)
   const socketsBefore = await countSockets()
 
-  /** Of the tokens that there may be, one whose signature shows which base64 it is in. */
+  /** Retries until the signature holds a character that differs between base64 and base64url. */
   async function obtain<Headers extends Record<string, string>>(
     issue: () => Promise<Headers>,
   ): Promise<Headers> {
@@ -69,7 +69,7 @@ describe('hostile input', async () => {
     return credential
   }
 
-  /** How many sockets the server holds, where that can be seen. */
+  /** How many sockets the server holds; only where /proc shows it. */
   async function countSockets(): Promise<number> {
     if (process.platform !== 'linux') return 0
     const table = `/proc/${child.pid}/fd`
@@ -79,7 +79,7 @@ describe('hostile input', async () => {
     return links.filter((link) => link.startsWith('socket:')).length
   }
 
-  it('comes in every group, and in rows each with a name of its own', () => {
+  it('covers every group, and each row has a unique name', () => {
     for (const { name, rows } of groups) assert.ok(rows.length >= GROUP_ROWS_MIN, `${name}: ${rows.length}`)
     const names = groups.flatMap((group) => group.rows.map((row) => `${group.name}: ${row.name}`))
     assert.ok(names.length >= ROWS_MIN, `${names.length}`)
@@ -110,7 +110,7 @@ describe('hostile input', async () => {
     )
   })
 
-  it('is nowhere allowed to make the server fail', () => {
+  it('has no row that allows a 5xx status', () => {
     const failing = groups.flatMap(({ rows }) =>
       rows.filter(({ allowed }) => allowed.flat().some((status) => status >= 500)),
     )
@@ -126,7 +126,7 @@ describe('hostile input', async () => {
   async function survive(row: HostileRow) {
     const before = records
     const { answers } = await exchange(url, row).finally(async () => {
-      // A row that fails must not make those behind it fail.
+      // A row that fails must not make later ones fail.
       records = await listRecords()
     })
     const isAllowed =
@@ -141,7 +141,7 @@ describe('hostile input', async () => {
     if (added.length > 0 || records !== before) assert.deepEqual(records, [...before, ...added])
   }
 
-  /** On one connection for all rows, which no row may disturb; the same array as long as the answer is the same. */
+  /** Uses one connection for all rows, which no row may disturb; returns the same array while the answer is the same. */
   async function listRecords(): Promise<readonly ShownRecord[]> {
     const answer = await askAgain('GET', '/configurations/')
     assert.equal(answer.status, 200, answer.text)
@@ -149,7 +149,7 @@ describe('hostile input', async () => {
     return listed.records
   }
 
-  /** The record that a row has added; every other row must have been told of none. */
+  /** The record that a row has added; the answers to other rows must hold none. */
   function acknowledged(
     { adds }: HostileRow,
     answers: readonly RawAnswer[],
@@ -176,7 +176,7 @@ describe('hostile input', async () => {
     await eventually('the sockets are closed', async () => (await countSockets()) <= socketsBefore)
   })
 
-  it('leaves nothing in the log that was not foreseen, that is no line of it, or that is secret', () => {
+  it('leaves only whole, expected lines without secrets in the log', () => {
     const lines = server.stderr().trimEnd().split('\n')
     const events = lines.map((line) => JSON.parse(line) as { level: unknown; event: unknown })
     assert.deepEqual(
@@ -189,7 +189,7 @@ describe('hostile input', async () => {
     )
   })
 
-  it('leaves what has been acknowledged to the next start', async (t) => {
+  it('loses nothing that was acknowledged, as the next start shows', async (t) => {
     assert.equal(await server.stop(), 0)
     const second = await startExecutable(t, ['--data', folder])
     const credential = await getToken(second.url, client)

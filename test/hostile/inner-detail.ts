@@ -1,16 +1,16 @@
 import { homedir, tmpdir } from 'node:os'
 
-/** Stack frames, files, codes and names of what the server is made of. */
+/** Stack frames, file names, error codes and names of the server's components. */
 const INNER =
   /\n? {4}at |node_modules|node:|llhttp|undici|[Oo]pen[Ss][Ss][Ll]|\bHPE_|\bERR_|\bE[A-Z]{4,}\b|file:|\.[tj]s\b|\/snapshot|\/src\/|Error:|\[object|\bundefined\b/g
-/** Header fields that name software, or let pages of other sites read. */
+/** Header fields that name software, or let pages of other sites read answers. */
 const HEADERS = /^(?:server|x-powered-by|x-aspnet-[\w-]+|via|access-control-[\w-]+):/im
 
 /**
- * The part of an answer that shows something of the inside; undefined when there is none.
+ * The part of an answer that reveals internals; undefined if there is none.
  *
- * @param request What an answer may repeat, because it came from there.
- * @param secrets Texts that no answer may show, wherever they came from.
+ * @param request An answer may repeat what is in it.
+ * @param secrets Texts that no answer may show, even if the request holds them.
  */
 export function findInnerDetail(
   { head, body }: { readonly head: string; readonly body: string },

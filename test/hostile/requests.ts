@@ -8,13 +8,13 @@ export const victim = `${list}victim`
 /** There is no record of this name. */
 export const nobody = `${list}nobody`
 
-/** Changes nothing about the record `victim`, and is answered like a change. */
+/** Leaves the record `victim` as it is, but is answered like a change. */
 export const idlePatch = '{"port":1}'
 
 export type Fields = Readonly<Record<string, string>>
 export type Send = (line: string, fields?: Fields, body?: string) => string
 
-/** Formats requests that carry some header fields unless they are given others. */
+/** Formats requests with default header fields. */
 export function sender(always: Fields): Send {
   return (line, fields, body) => formatRequest(line, { ...always, ...fields }, body)
 }
@@ -24,7 +24,7 @@ export function deletion(fields: Fields): string {
   return formatRequest(`DELETE ${victim}`, fields)
 }
 
-/** A text as UTF-8, a character a byte. */
+/** A text in UTF-8, one character for each byte. */
 export function utf8(text: string): string {
   return Buffer.from(text).toString('latin1')
 }
@@ -35,12 +35,12 @@ export function configuration(
   return { hostname: 'h', port: 1, username: 'u', ...fields }
 }
 
-/** A row that adds a record, given as it is to be kept. */
+/** A row that adds a record, given as it must be stored. */
 export function addition(name: string, bytes: string, adds: NewConfiguration): HostileRow {
   return { name, bytes, allowed: [[200]], adds }
 }
 
-/** One chunk of a body and the end (RFC 9112 section 7.1). */
+/** A body as one chunk and the last chunk (RFC 9112 section 7.1). */
 export function chunked(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
 }

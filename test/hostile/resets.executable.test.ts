@@ -14,10 +14,10 @@ import { makeCorpus } from './corpus.ts'
 
 const AT_ONCE = 64
 const EVERY = extent({ quick: 4, full: 1 })
-/** Some rows are never answered, because they are never complete. */
+/** Incomplete rows are never answered. */
 const ANSWER_MS = 250
 
-describe('a connection that is reset', async () => {
+describe('a connection reset by the client', async () => {
   const folder = await usedFolder({ after })
   const server = await startExecutable({ after }, ['--data', folder])
   const { url } = server
@@ -34,13 +34,13 @@ describe('a connection that is reset', async () => {
     etag: '"x"',
   })
   const random = createRandom()
-  /** Each so manieth row of each group, from a random one on. */
+  /** Every `EVERY`th row of each group, from a random one on. */
   const rows = groups.flatMap((group) => {
     const first = random.integer(0, EVERY - 1)
     return group.rows.filter((_, i) => i % EVERY === first)
   })
 
-  /** @param isAnswered Whether something of the answer is waited for. */
+  /** @param isAnswered Whether to wait for the beginning of the answer. */
   async function sendAndReset(bytes: string, isAnswered: boolean) {
     const { hostname, port } = new URL(url)
     const socket = connect({ host: hostname, port: Number(port) })
@@ -55,14 +55,14 @@ describe('a connection that is reset', async () => {
 
   for (const [when, isAnswered] of [
     ['at once', false],
-    ['in the middle of its answer', true],
+    ['during its answer', true],
   ] as const) {
-    it(`${when} harms nobody else, whatever it had sent`, async (t) => {
+    it(`${when} does not affect other clients, whatever was sent on it`, async (t) => {
       t.diagnostic(`seed ${random.seed}, ${rows.length} rows`)
       const waiting = [...rows]
       const work = async () => {
         for (let row = waiting.pop(); row !== undefined; row = waiting.pop()) {
-          // Without an answer there is no middle of it.
+          // A row without an answer cannot be reset during its answer.
           if (!isAnswered || row.allowed.length > 0) await sendAndReset(row.bytes, isAnswered)
         }
       }

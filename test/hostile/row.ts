@@ -1,19 +1,19 @@
 import type { NewConfiguration } from '../../src/store/configuration.ts'
 
-/** Bytes that mean no good, and what the server may answer. */
+/** Hostile bytes, and what the server may answer. */
 export interface HostileRow {
   readonly name: string
-  /** In Latin-1: a character is a byte. */
+  /** Latin-1: each character is a byte. */
   readonly bytes: string
-  /** For each answer, in order, the statuses that it may have; no other answer may come. */
+  /** The allowed statuses of each answer, in order; there must be no further answer. */
   readonly allowed: readonly (readonly number[])[]
-  /** Whether the sending side is closed right behind the bytes; else the connection must stay in step or be closed. */
+  /** Whether the client closes its sending side after the bytes; if not, the connection must stay in step or close. */
   readonly isCut?: boolean
-  /** The record that the last answer acknowledges as added; a row without it changes nothing. */
+  /** The record that the last answer acknowledges; a row without one changes nothing. */
   readonly adds?: NewConfiguration
 }
 
-/** What an attacker with accounts of his own has in hand. */
+/** What an attacker with accounts can use. */
 export interface Loot {
   /** A valid `Authorization` header. */
   readonly bearer: string
@@ -28,7 +28,7 @@ export interface Loot {
   readonly etag: string
 }
 
-/** Names, of which no two are the same, and the bytes. */
+/** Bytes by unique name. */
 export type Entries = Readonly<Record<string, string>>
 
 /**
@@ -41,7 +41,7 @@ export function rows(entries: Entries, ...statuses: readonly (number | readonly 
   return Object.entries(entries).map(([name, bytes]) => ({ name, bytes, allowed }))
 }
 
-/** Rows whose bytes end before their time. */
+/** Rows with incomplete bytes. */
 export function cutRows(
   entries: Entries,
   ...statuses: readonly (number | readonly number[])[]
@@ -49,7 +49,7 @@ export function cutRows(
   return rows(entries, ...statuses).map((row) => ({ ...row, isCut: true }))
 }
 
-/** Entries named by the texts that they are made from. */
+/** Entries named by the texts they are made from. */
 export function entriesFrom(
   texts: readonly string[],
   toBytes: (text: string) => string,
@@ -58,7 +58,7 @@ export function entriesFrom(
   return Object.fromEntries(texts.map((text) => [prefix + text, toBytes(text)]))
 }
 
-/** The same entries with something before each name. */
+/** The same entries with a prefix before each name. */
 export function prefixed(prefix: string, entries: Entries): Entries {
   return Object.fromEntries(Object.entries(entries).map(([name, bytes]) => [prefix + name, bytes]))
 }

@@ -17,22 +17,22 @@ import { formatRequest } from '../support/raw-http.ts'
 import { client as credentials } from '../support/service.ts'
 import { type AttackedServer, startAttacked } from './attack/attacked-server.ts'
 
-/** A busy machine may be late, never early. */
+/** A busy machine may fire late, never early. */
 const LATE_MS_MAX = 5_000
 /** Timers count whole milliseconds. */
 const EARLY_MS_MAX = 50
 const RECORDS = 20_000
-/** Not so many that the list is sent in pieces. */
+/** Few enough that the list is sent in one piece. */
 const FEW_RECORDS = 1_000
 const LOOK_MS = 200
 
 interface Outcome {
   readonly received: string
-  /** From the first byte on. */
+  /** Measured from the first byte. */
   readonly milliseconds: number
 }
 
-/** Writes at once what is due at 0, then the rest, and waits for the end of the connection. */
+/** Writes at once what is due at 0, then the rest, and waits until the connection closes. */
 async function live(
   url: string,
   first: string,
@@ -53,8 +53,8 @@ async function live(
 }
 
 /**
- * Asks for more than a connection has room for, reads nothing, and tells how long the server keeps the connection: a
- * client that does not read does not see its end.
+ * Requests more than a connection can buffer, reads nothing, and returns how long the server keeps the connection.
+ * The client cannot see the end itself, because it does not read.
  *
  * @param more To send each second.
  */
@@ -74,7 +74,7 @@ async function untilCutOff(t: TestContext, server: AttackedServer, more?: string
   return performance.now() - begin
 }
 
-/** Whether a connection is established as its server sees it, from the table of the kernel (IPv4). */
+/** Whether the server's side of a connection is established, by the kernel's table (IPv4). */
 function isEstablished(serverPort: number, clientPort: number): boolean {
   const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0')
   const line = new RegExp(`: [0-9A-F]{8}:${hex(serverPort)} [0-9A-F]{8}:${hex(clientPort)} 01 `)
@@ -94,7 +94,7 @@ const isFull = extent({ quick: false, full: true })
 describe('time-outs', { concurrency: true, skip: !isFull, timeout: 200_000 }, () => {
   const health = formatRequest('GET /healthz')
 
-  it('answer headers that dribble with 408 after 10 s', async (t) => {
+  it('answer slow headers with 408 after 10 s', async (t) => {
     const server = await startAttacked(t, { records: 1 })
     const { received, milliseconds } = await live(server.url, 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: ', {
       more: 'x',
@@ -104,14 +104,14 @@ describe('time-outs', { concurrency: true, skip: !isFull, timeout: 200_000 }, ()
     assertBetween(milliseconds, HEADERS_TIMEOUT_MS)
   })
 
-  it('end a connection on which nothing was ever sent after 10 s', async (t) => {
+  it('close a connection after 10 s if nothing was sent', async (t) => {
     const server = await startAttacked(t, { records: 1 })
     const { received, milliseconds } = await live(server.url, '')
     assert.match(received, /^(HTTP\/1\.1 408 |$)/)
     assertBetween(milliseconds, HEADERS_TIMEOUT_MS)
   })
 
-  it('answer a body that comes byte by byte with 408 after 30 s', async (t) => {
+  it('answer a slow body with 408 after 30 s', async (t) => {
     const server = await startAttacked(t, { records: 1 })
     const body = JSON.stringify(credentials)
     const first = formatRequest('POST /v1/auth/token', { 'Content-Length': String(body.length) })
@@ -120,29 +120,29 @@ describe('time-outs', { concurrency: true, skip: !isFull, timeout: 200_000 }, ()
     assertBetween(milliseconds, REQUEST_TIMEOUT_MS)
   })
 
-  it('end a connection that is idle behind a request after 75 s', async (t) => {
+  it('close an idle connection 75 s after a request', async (t) => {
     const server = await startAttacked(t, { records: 1 })
     const { received, milliseconds } = await live(server.url, health)
     assert.match(received, /^HTTP\/1\.1 200 .*\{"status":"ok"\}$/s)
     assertBetween(milliseconds, KEEP_ALIVE_TIMEOUT_MS)
   })
 
-  it('end a connection whose client does not read after 90 s', async (t) => {
+  it('close a connection after 90 s if the client does not read', async (t) => {
     const server = await startAttacked(t, { records: RECORDS })
     assertBetween(await untilCutOff(t, server), TAKING_TIMEOUT_MS)
   })
 
-  it('end one whose client does not read, but goes on sending, after 90 s', async (t) => {
+  it('close a connection after 90 s if the client does not read, but goes on sending', async (t) => {
     const server = await startAttacked(t, { records: RECORDS })
     assertBetween(await untilCutOff(t, server, '\r\n'), TAKING_TIMEOUT_MS)
   })
 
-  it('end one whose client does not take a short answer, but goes on sending, after 90 s', async (t) => {
+  it('close a connection after 90 s if the client does not read a short answer, but goes on sending', async (t) => {
     const server = await startAttacked(t, { records: FEW_RECORDS })
     assertBetween(await untilCutOff(t, server, '\r\n'), TAKING_TIMEOUT_MS)
   })
 
-  it('leave a client alone that keeps to them', async (t) => {
+  it('do not affect a client that stays within them', async (t) => {
     const server = await startAttacked(t, { records: RECORDS })
     const client = server.client('patient')
     const slow = live(server.url, 'GET / HTTP/1.1\r\n')

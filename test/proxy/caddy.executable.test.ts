@@ -12,10 +12,10 @@ import { draft } from '../support/store.ts'
 import { noCaddy, startCaddySite } from './caddy.ts'
 import { DELICATE_NAMES, sendDelicateNames } from './delicate-names.ts'
 
-describe('connbook behind Caddy, both as the README says', { skip: noCaddy || noOpenSsl }, async () => {
+describe('connbook behind Caddy, set up as the README says', { skip: noCaddy || noOpenSsl }, async () => {
   const { url, origin, folder } = await startCaddySite({ after })
 
-  it('logs in with a cookie for its path and HTTPS only, and out again', async () => {
+  it('logs in with a cookie limited to its path and HTTPS, and logs out', async () => {
     const ask = createClient(url)
     const login = await ask('POST', '/login', { body: admin })
     assert.deepEqual([login.status, login.text], [200, 'Authorized'])
@@ -32,13 +32,13 @@ describe('connbook behind Caddy, both as the README says', { skip: noCaddy || no
     assert.equal((await createClient(origin)('GET', '/configurations/')).status, 404)
   })
 
-  it('takes delicate names as they are, in a Location that leads back to them', async () => {
+  it('keeps delicate names unchanged, with a Location that leads to the record', async () => {
     const headers = await logIn(url, admin)
     const ask = createClient(url, headers)
     await sendDelicateNames(ask, createClient(origin, headers))
   })
 
-  it('does not reach a name that leads out of its path, nor anything else by it', async () => {
+  it('receives no request for a name that leads out of its path', async () => {
     const ask = createClient(url, await logIn(url, admin))
     for (const name of ['../../x', '../../../x', 'a/../../../b', '../../../../etc/passwd']) {
       const { location } = (await ask('POST', '/configurations/', { body: draft(name) })).headers
@@ -51,7 +51,7 @@ describe('connbook behind Caddy, both as the README says', { skip: noCaddy || no
     }
   })
 
-  it('passes statuses, conditions and bodies on in both directions', async () => {
+  it('gets conditions and bodies, and returns statuses and bodies, unchanged', async () => {
     const ask = createClient(url, await getToken(url, client))
     const { etag = '' } = (await ask('POST', '/configurations/', { body: draft('a') })).headers
     const unchanged = await ask('GET', '/configurations/a', { headers: { 'If-None-Match': etag } })
@@ -65,11 +65,11 @@ describe('connbook behind Caddy, both as the README says', { skip: noCaddy || no
     const inChunks = await ask('POST', '/configurations/', { body: draft('b'), headers: chunked })
     assert.equal(inChunks.status, 200)
     const removed = await ask('DELETE', '/configurations/a', { headers: { 'If-Match': etag } })
-    // Caddy knows no reason for this status.
+    // Caddy sends no reason phrase for this status.
     assert.deepEqual([removed.status, removed.text], [209, ''])
   })
 
-  it("refuses another site's writes, by the host and port that the client named", async () => {
+  it("refuses another site's writes, by the client's host and port", async () => {
     const ask = createClient(url, await logIn(url, admin))
     const writeFrom = async (headers: Record<string, string>) =>
       (await ask('PATCH', '/configurations/none', { body: {}, headers })).status
@@ -79,7 +79,7 @@ describe('connbook behind Caddy, both as the README says', { skip: noCaddy || no
     assert.equal(await writeFrom({ Origin: new URL(url).origin.replace(/:\d+$/, '') }), 403)
   })
 
-  it('counts failed logins for the client, whatever address the client makes up', async () => {
+  it("counts failed logins by the client's real address, not by one it invents", async () => {
     const attemptFrom = (localAddress: string, password: string, last: number) =>
       createClient(
         url,
@@ -105,8 +105,8 @@ describe('connbook behind Caddy, both as the README says', { skip: noCaddy || no
   })
 })
 
-describe('Caddy set up in another way', { skip: noCaddy || noOpenSsl }, () => {
-  it('serves a host name of its own as well', async (t) => {
+describe('connbook behind Caddy, set up in another way', { skip: noCaddy || noOpenSsl }, () => {
+  it('can have a host name of its own', async (t) => {
     const { url } = await startCaddySite(t, {
       changes: [
         ['handle /connbook/* {', 'handle {'],
@@ -123,7 +123,7 @@ describe('Caddy set up in another way', { skip: noCaddy || noOpenSsl }, () => {
     }
   })
 
-  it('compresses a list, and leaves conditions usable', async (t) => {
+  it('answers conditional requests while Caddy compresses the list', async (t) => {
     const directive = 'handle /connbook/* {'
     const { url } = await startCaddySite(t, { changes: [[directive, `encode gzip\n${directive}`]] })
     const ask = createClient(url, await getToken(url, client))

@@ -29,9 +29,9 @@ export interface CaddySite extends PublishedServer {
 /**
  * Starts both, and waits until Caddy takes connections; it is stopped when the test or the suite ends.
  *
- * @param changes Of the Caddyfile, beyond port and files.
- * @param without A flag of the published command line that is left out, as it stands there.
- * @param flags More for connbook.
+ * @param changes Changes of the Caddyfile besides port and files.
+ * @param without A flag of the published command line to leave out, as written there.
+ * @param flags Further flags for connbook.
  */
 export async function startCaddySite(
   t: Lifetime,
@@ -57,8 +57,8 @@ export async function startCaddySite(
 }
 
 /**
- * By itself, Caddy would make an authority for an address that the certificate is not for, and have the whole machine
- * trust it. Clients that name an address send no name to choose a certificate by.
+ * By default, Caddy would make a certificate authority for an address outside the certificate, and install it on the
+ * machine. Clients that connect to an IP address send no name to choose a certificate by.
  */
 const GLOBAL_OPTIONS = `{
   auto_https off
@@ -77,7 +77,7 @@ async function startCaddy(t: Lifetime, site: string): Promise<void> {
   await writeFile(join(folder, 'Caddyfile'), GLOBAL_OPTIONS + site)
   const child = spawn('caddy', ['run', '--config', 'Caddyfile', '--adapter', 'caddyfile'], {
     cwd: folder,
-    // Whatever it keeps of its own goes into the folder.
+    // All of its own files go into the folder.
     env: { PATH: process.env.PATH, HOME: folder },
     stdio: ['ignore', 'ignore', 'pipe'],
   })

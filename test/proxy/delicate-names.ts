@@ -6,7 +6,7 @@ import { draft } from '../support/store.ts'
 
 type Ask = ReturnType<typeof createClient>
 
-/** Names that something on the way might decode, tidy up or cut off. */
+/** Names that a proxy might decode, normalize or cut off. */
 export const DELICATE_NAMES = [
   'db/main',
   '/',

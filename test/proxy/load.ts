@@ -11,7 +11,7 @@ export function keepConnections(t: Lifetime, url: string, headers: Headers, coun
   })
 }
 
-/** How often there was which outcome: a status, or the code of what broke the connection. */
+/** The number of each outcome: a status, or the code of the error that broke the connection. */
 export class Outcomes {
   readonly counts: Record<string, number> = {}
 

@@ -21,11 +21,11 @@ const KEPT_BY_NGINX = 16
 
 const IDLING_CLIENTS = 30
 const IDLING_ADDS = 5
-/** Around the time for which nginx keeps an idle connection, so that some are used just as it ends. */
+/** Around nginx's keep-alive time, so that some connections are used just as they expire. */
 const IDLING_SPREAD_MS = 600
 
-describe('nginx that keeps its connections to connbook', { skip: noNginx || noOpenSsl }, () => {
-  it('never has to answer 502 under load', async (t) => {
+describe('nginx with keep-alive connections to connbook', { skip: noNginx || noOpenSsl }, () => {
+  it('never answers 502 under load', async (t) => {
     const site = await startPublishedSite(t)
     const headers = await getToken(site.url, client)
     const outcomes = new Outcomes()
@@ -55,18 +55,18 @@ describe('nginx that keeps its connections to connbook', { skip: noNginx || noOp
     assert.deepEqual([...used.open.difference(kept.open)], [], 'another connection was made')
   })
 
-  it('never has to answer 502 after a pause, when it keeps them for 1 s and 8 requests', async (t) => {
+  it('never answers 502 after a pause, if it keeps them for 1 s and 8 requests', async (t) => {
     const kept = 'keepalive 16;'
     await idle(t, 1_000, [[kept, `${kept} keepalive_timeout 1s; keepalive_requests 8;`]])
   })
 
   const skip = extent<string | false>({ quick: 'takes more than a minute', full: false })
-  it('never has to answer 502 after a pause of a minute, for which it keeps them', { skip }, async (t) => {
+  it('never answers 502 after a pause of a minute, if it keeps them as long', { skip }, async (t) => {
     await idle(t, 60_000, [])
   })
 })
 
-/** Lets clients pause for about as long as nginx keeps an idle connection, and then go on. */
+/** Lets clients pause for about as long as nginx keeps an idle connection, then send again. */
 async function idle(t: Lifetime, keptMs: number, changes: readonly Change[]): Promise<void> {
   const site = await startPublishedSite(t, { changes })
   const headers = await getToken(site.url, client)
@@ -90,7 +90,7 @@ async function idle(t: Lifetime, keptMs: number, changes: readonly Change[]): Pr
   await assertUntroubled(site)
 }
 
-/** nginx met no failure, and connbook was never the one to close a connection: that is what may cross a request. */
+/** nginx met no failure, and connbook closed no connection first, because such a close may cross a request. */
 async function assertUntroubled({ nginx, port }: PublishedSite): Promise<void> {
   assert.deepEqual(await nginx.upstreamErrors(), [])
   assert.equal((await readTcpConnections(port)).closedByServer, 0)

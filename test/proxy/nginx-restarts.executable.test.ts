@@ -16,14 +16,14 @@ import { readTcpConnections } from './tcp-connections.ts'
 
 const RELOADS = extent({ quick: 2, full: 20 })
 
-describe('connbook that is stopped and started again behind nginx', { skip: noNginx || noOpenSsl }, () => {
-  it('answers what it has begun, and a change that got no 200 was not made', async (t) => {
+describe('connbook restarted behind nginx', { skip: noNginx || noOpenSsl }, () => {
+  it('finishes the requests it has begun; a change that is not answered with 200 is not made', async (t) => {
     await addThroughRestarts(t, await startPublishedSite(t, { flags: ['--access-log'] }))
   })
 })
 
-describe('nginx that is told to change', { skip: noNginx || noOpenSsl }, () => {
-  it('reads its configuration again without a request lost', async (t) => {
+describe('nginx', { skip: noNginx || noOpenSsl }, () => {
+  it('reloads its configuration without losing a request', async (t) => {
     const { url, nginx } = await startPublishedSite(t)
     const ask = createClient(url, await getToken(url, client))
     const outcomes = new Outcomes()
@@ -52,7 +52,7 @@ describe('nginx that is told to change', { skip: noNginx || noOpenSsl }, () => {
     assert.deepEqual(await nginx.upstreamErrors(), [])
   })
 
-  it('stops and starts again without harm to sessions or to connbook', async (t) => {
+  it('restarts without harm to sessions or to connbook', async (t) => {
     const site = await startPublishedSite(t)
     const ask = createClient(site.url, await logIn(site.url, admin))
     let { nginx } = site

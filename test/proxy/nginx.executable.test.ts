@@ -17,11 +17,11 @@ import { type PublishedSite, startPublishedSite } from './published-site.ts'
 
 const PROBLEM_TYPE = 'application/problem+json'
 
-describe('connbook behind nginx, both as the README says', { skip: noNginx || noOpenSsl }, async () => {
+describe('connbook behind nginx, set up as the README says', { skip: noNginx || noOpenSsl }, async () => {
   const site = await startPublishedSite({ after })
   const { url, origin, nginx } = site
 
-  it('logs in with a cookie for its path and HTTPS only, and out again', async () => {
+  it('logs in with a cookie limited to its path and HTTPS, and logs out', async () => {
     const ask = createClient(url)
     const login = await ask('POST', '/login', { body: admin })
     assert.deepEqual([login.status, login.text], [200, 'Authorized'])
@@ -41,15 +41,15 @@ describe('connbook behind nginx, both as the README says', { skip: noNginx || no
     assert.equal((await createClient(origin)('GET', '/configurations/')).status, 404)
   })
 
-  it('takes delicate names as they are, in a Location that leads back to them', async () => {
+  it('keeps delicate names unchanged, with a Location that leads to the record', async () => {
     const headers = await logIn(url, admin)
-    // The longest name of requests makes, with the longest name of a record, the longest head of an answer.
+    // The longest request id and the longest record name give the longest head of an answer.
     const ask = createClient(url, { ...headers, 'X-Request-Id': 'r'.repeat(128) })
     await sendDelicateNames(ask, createClient(origin, headers))
     assert.deepEqual(await nginx.upstreamErrors(), [])
   })
 
-  it('does not reach a name that leads out of its path, nor anything else by it', async () => {
+  it('receives no request for a name that leads out of its path', async () => {
     const ask = createClient(url, await logIn(url, admin))
     for (const name of ['../../x', '../../../x', 'a/../../../b', '../../../../etc/passwd']) {
       const { location } = (await ask('POST', '/configurations/', { body: draft(name) })).headers
@@ -60,7 +60,7 @@ describe('connbook behind nginx, both as the README says', { skip: noNginx || no
     }
   })
 
-  it('passes statuses, conditions and bodies on in both directions', async () => {
+  it('gets conditions and bodies, and returns statuses and bodies, unchanged', async () => {
     const ask = createClient(url, await getToken(url, client))
     const added = await ask('POST', '/configurations/', { body: draft('a') })
     const { etag = '' } = added.headers
@@ -108,7 +108,7 @@ describe('connbook behind nginx, both as the README says', { skip: noNginx || no
     assert.equal(removed.headers['content-length'], '0')
   })
 
-  it('leads from page to page by links that go through the proxy', async () => {
+  it('gives page links that go through the proxy', async () => {
     const headers = await getToken(url, client)
     const ask = createClient(url, headers)
     const askOrigin = createClient(origin, headers)
@@ -125,7 +125,7 @@ describe('connbook behind nginx, both as the README says', { skip: noNginx || no
     assert.deepEqual(found, names)
   })
 
-  it("refuses another site's writes, by the host and port that the client named", async () => {
+  it("refuses another site's writes, by the client's host and port", async () => {
     const ask = createClient(url, await logIn(url, admin))
     const writeFrom = async (headers: Record<string, string>) => {
       const answer = await ask('PATCH', '/configurations/none', { body: {}, headers })
@@ -149,7 +149,7 @@ describe('connbook behind nginx, both as the README says', { skip: noNginx || no
       assert.equal(await writeFrom(headers), expected, JSON.stringify(headers))
   })
 
-  it('names each request once, in its answer, its audit line and the log of nginx', async () => {
+  it("has one id for a request in its answer, its audit line and nginx's log", async () => {
     const ask = createClient(url, await getToken(url, client))
     const add = (name: string, id?: string) =>
       ask('POST', '/configurations/', {
@@ -172,7 +172,7 @@ describe('connbook behind nginx, both as the README says', { skip: noNginx || no
     assert.deepEqual(await loggedIds(), ids)
   })
 
-  it('counts failed logins for the client, whatever address the client makes up', async () => {
+  it("counts failed logins by the client's real address, not by one it invents", async () => {
     const attemptFrom = (localAddress: string, password: string, headers: Record<string, string> = {}) =>
       createClient(url, headers, { localAddress })('POST', '/login', { body: { ...admin, password } })
     const forged = (last: number) => ({
@@ -205,8 +205,8 @@ describe('connbook behind nginx, both as the README says', { skip: noNginx || no
   })
 })
 
-describe('nginx set up in another way', { skip: noNginx || noOpenSsl }, () => {
-  it("knows the client's host over HTTP/2, too", async (t) => {
+describe('connbook behind nginx, set up in another way', { skip: noNginx || noOpenSsl }, () => {
+  it("knows the client's host over HTTP/2", async (t) => {
     const { url, origin } = await startPublishedSite(t, { changes: [[' ssl;', ' ssl http2;']] })
     const { Cookie } = await logIn(url, admin)
     const session = connect(origin, { rejectUnauthorized: false })
@@ -229,7 +229,7 @@ describe('nginx set up in another way', { skip: noNginx || noOpenSsl }, () => {
     assert.equal(await ask('DELETE', '/configurations/a%2Fb', origin), 209)
   })
 
-  it('takes the names that nginx gives to requests, when nginx is told to', async (t) => {
+  it('uses the request ids of nginx, if nginx sends them', async (t) => {
     const forwarded = 'proxy_set_header X-Forwarded-Proto $scheme;'
     const named = `${forwarded} proxy_set_header X-Request-Id $request_id;`
     const site = await startPublishedSite(t, { changes: [[forwarded, named]] })
@@ -242,7 +242,7 @@ describe('nginx set up in another way', { skip: noNginx || noOpenSsl }, () => {
     assert.equal((await site.nginx.log())[1]?.requestId, id)
   })
 
-  it('serves a host name of its own as well', async (t) => {
+  it('can have a host name of its own', async (t) => {
     const { url, nginx } = await startPublishedSite(t, {
       changes: [['location /connbook/ {', 'location / {']],
       without: '--base-path /connbook',

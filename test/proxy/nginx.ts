@@ -16,19 +16,19 @@ export const noNginx = missing('nginx')
 export interface NginxLogLine {
   readonly address: string
   readonly status: number
-  /** What nginx itself names the request. */
+  /** nginx's own id of the request. */
   readonly requestId: string
-  /** What connbook's answer names it. */
+  /** The id in connbook's answer. */
   readonly upstreamRequestId: string
 }
 
-/** An nginx of the test's own, in a folder of its own. */
+/** The test's own nginx, in its own folder. */
 export interface Nginx {
   readonly port: number
   readonly process: ChildProcess
   /** The access log so far; a line is written once the answer has been sent. */
   log(): Promise<NginxLogLine[]>
-  /** What it has logged of failures with connbook so far, those included that a second try made up for. */
+  /** Logged failures with connbook so far, including those where a retry succeeded. */
   upstreamErrors(): Promise<string[]>
   /** The processes that answer requests. */
   workers(): Promise<string[]>
@@ -38,8 +38,8 @@ export interface Nginx {
 /**
  * Starts nginx and waits until it takes connections; it is stopped when the test or the suite ends.
  *
- * @param site What stands in the `http` block, for the port that nginx listens on.
- * @param port A free one when not given.
+ * @param site Returns the content of the `http` block for the port that nginx listens on.
+ * @param port A free port if not given.
  */
 export async function startNginx(t: Lifetime, site: (port: number) => string, port?: number): Promise<Nginx> {
   const folder = await temporaryFolder(t)
@@ -84,7 +84,7 @@ export async function startNginx(t: Lifetime, site: (port: number) => string, po
   }
 }
 
-/** All that nginx writes goes into the folder, which only this account can open. */
+/** All files of nginx go into the folder, which only this account can open. */
 function frame(folder: string, site: string): string {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   const fields = {

@@ -24,15 +24,15 @@ export interface PublishedSite {
   startNginx(): Promise<Nginx>
 }
 
-/** A text of the README that stands there once, and what is put in its place. */
+/** A text that occurs once in the README, and its replacement. */
 export type Change = readonly [published: string, instead: string]
 
 /**
  * Starts both.
  *
- * @param changes Of nginx's configuration, beyond ports and files.
- * @param without A flag of the published command line that is left out, as it stands there.
- * @param flags More for connbook.
+ * @param changes Changes of nginx's configuration besides ports and files.
+ * @param without A flag of the published command line to leave out, as written there.
+ * @param flags Further flags for connbook.
  */
 export async function startPublishedSite(
   t: Lifetime,
@@ -69,10 +69,10 @@ export async function startPublishedSite(
   }
 }
 
-/** What connbook itself is, whichever proxy stands before it. */
+/** The connbook behind any proxy. */
 export type PublishedServer = Pick<PublishedSite, 'server' | 'folder' | 'port' | 'startServer'>
 
-/** Starts connbook with the command line for behind a proxy; the parameters are those of `startPublishedSite`. */
+/** Starts connbook with the README's command line for a proxy; parameters as in `startPublishedSite`. */
 export async function startPublishedServer(
   t: Lifetime,
   { without, flags = [] }: { without?: string | undefined; flags?: readonly string[] } = {},

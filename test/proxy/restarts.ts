@@ -15,11 +15,11 @@ export const RESTARTS = extent({ quick: 1, full: 8 })
 const ADDED_BETWEEN = { min: 100, max: 300 }
 
 /**
- * Adds records through a proxy while connbook is stopped and started again, and asserts that what is there at the end
- * is what was acknowledged, and that the proxy answers 502 only while connbook restarts.
+ * Adds records through a proxy while connbook restarts. Asserts that exactly the acknowledged records are there at the
+ * end, and that the proxy answers 502 only while connbook restarts.
  *
  * @param site With `--access-log`.
- * @returns How often there was which outcome.
+ * @returns The number of each outcome.
  */
 export async function addThroughRestarts(
   t: TestContext,

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
 
-/** The connections between connbook and whoever connects to it, as the kernel lists them (proc(5), /proc/net/tcp). */
+/** The connections between connbook and its peers, as the kernel lists them (proc(5), /proc/net/tcp). */
 export interface TcpConnections {
-  /** The other side's port of each open one. */
+  /** The peer's port of each open connection. */
   readonly open: ReadonlySet<number>
-  /** How many that connbook closed first are still remembered by the kernel, which it does for a minute. */
+  /** How many connections that connbook closed first the kernel still lists, which it does for a minute. */
   readonly closedByServer: number
 }
 
 const ESTABLISHED = '01'
 const TIME_WAIT = '06'
 
-/** @param port That connbook listens on. */
+/** @param port The port that connbook listens on. */
 export async function readTcpConnections(port: number): Promise<TcpConnections> {
   const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').slice(1, -1)
   const own = lines

@@ -23,7 +23,7 @@ export const client = { name: 'script', secret: generateSecret() }
 const key = createSigningKey('k1', Buffer.alloc(32, 1))
 export const keys = [key] as const
 
-/** Keys that stay as they are: the first signs, any verifies. */
+/** Fixed keys: the first signs, any verifies. */
 export function unchanging(all: readonly [SigningKey, ...SigningKey[]]) {
   return { signing: all[0], verifying: all }
 }
@@ -39,7 +39,7 @@ const accounts = [
 
 export const caller: Caller = { requestId: 'r1', address: ADDRESS, isSecure: false }
 
-/** As much of a request as authentication looks at. */
+/** The part of a request that authentication uses. */
 export function request(headers: Request['headers']): Request {
   const readBody = () => assert.fail('nobody reads the body')
   return { ...caller, method: 'GET', path: '/', query: '', headers, readBody, readPieces: readBody }
@@ -48,7 +48,7 @@ export function request(headers: Request['headers']): Request {
 export const asCookie = (token: string) => request({ cookie: `connbook_session=${token}` })
 export const asBearer = (token: string) => request({ authorization: `Bearer ${token}` })
 
-/** An authenticator over a real file of revocations, with accounts and a clock in the hands of the test. */
+/** An authenticator over a real file of revocations, with accounts and a clock that the test controls. */
 export async function setUpAuthenticator(t: Lifetime) {
   const folder = await openedFolder(t)
   const clock = holdClock()
@@ -104,7 +104,7 @@ export async function setUpAuthenticator(t: Lifetime) {
       for (const listener of listeners) listener()
     },
     revocationsFile: () => readFile(folder.file(dataFiles.revocations), 'utf8'),
-    /** Another authenticator after a restart, or, with the old one not put away, as after a kill. */
+    /** Another authenticator, as after a restart, or, if the old one is not closed, as after a kill. */
     async reopen({ isKilled = false } = {}) {
       const before = revocations
       if (isKilled) t.after(() => before.close())

@@ -44,7 +44,7 @@ describe('the executable', () => {
       const { root, write } = await makeCheckout(t)
       await write(path, BUILT_AT + 1)
       const line = `dist/connbook is older than ${path}; run: npm run build`
-      // A new file shows in its folder, too, and that is older than the file.
+      // A new file also changes the time of its folder, which stays older than the file.
       for (const folder of ['src', 'src/commands']) await utimes(join(root, folder), BUILT_AT, BUILT_AT)
       assert.equal(staleBuild(root), line)
     })

@@ -24,7 +24,7 @@ export interface TestCertificate {
 /**
  * Makes a certificate in a folder of its own.
  *
- * @param newKey What `openssl req` makes the key from.
+ * @param newKey The kind of key, for `openssl req`.
  * @param through A command that runs openssl, faketime for example, with that command's arguments.
  */
 export async function makeCertificate(
@@ -52,7 +52,7 @@ export function openSsl(args: readonly string[], through: readonly string[] = []
   execFileSync(command, rest, { stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
-/** Puts a file in the place of another, whole, as whoever renews certificates should. */
+/** Replaces a file atomically, as a renewal of certificates should. */
 export async function replaceFile(path: string, by: string): Promise<void> {
   await copyFile(by, `${path}.new`)
   await rename(`${path}.new`, path)

@@ -7,12 +7,12 @@ import type { Finished } from './executable.ts'
 process.umask(0o077)
 
 /**
- * Runs a command line in this process, with everything but the process itself as the executable has it.
+ * Runs a command line in this process, otherwise as the executable does.
  *
  * @param input Standard input.
  * @param outputError The code of the error with which standard output fails: `ENOSPC` for a full disk, `EPIPE` for a reader
  *   that has gone.
- * @param openInput Makes standard input of `input`, each time that a command asks for it.
+ * @param openInput Makes standard input from `input` each time that a command opens it.
  * @param isTerminal Whether standard output is a terminal.
  */
 export async function runCommand(

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** A command that tests use where it is there. */
+/** A command that tests use if it is installed. */
 interface Tool {
   /** The Debian package that has it. */
   readonly package: string
   /** The version that the tests were written with. */
   readonly version: string
-  /** What makes an older one useless to the tests, and how to ask for its version; any will do when not given. */
+  /** Why older versions are useless to the tests, and how to get the version; any version will do if not given. */
   readonly least?: { readonly version: string; readonly ask: string }
 }
 
@@ -39,7 +39,7 @@ export const tools = {
   wrk: { package: 'wrk', version: '4.1' },
 } as const satisfies Record<string, Tool>
 
-/** Why tests with a command are left out, for their `skip`; false when it is there. */
+/** Why tests with a command are skipped, for their `skip`; false if it is installed. */
 export function missing(command: keyof typeof tools): string | false {
   const tool: Tool = tools[command]
   if (!isThere(command)) {
@@ -63,7 +63,7 @@ function isThere(command: string): boolean {
   })
 }
 
-/** The first number with a dot that a command says of itself, on either stream. */
+/** The first number with a dot that a command prints about itself, on either stream. */
 function versionOf(command: string, flag: string): string {
   const said = execFileSync('sh', ['-c', '"$0" "$1" 2>&1', command, flag], { encoding: 'utf8' })
   return /\d+\.\d+/.exec(said)?.[0] ?? '0.0'
@@ -77,7 +77,7 @@ export function isOlder(version: string, than: string): boolean {
   return major < leastMajor || (major === leastMajor && minor < leastMinor)
 }
 
-// With a word behind it, this file lists the table for .ci/run.
+// With an argument, this file lists the table for .ci/run.
 if (import.meta.main) {
   const lists: Record<string, () => readonly string[]> = {
     commands: () => Object.keys(tools),

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 const DEADLINE_MS = 5_000
 const PAUSE_MS = 20
 
-/** Waits until something holds that another process brings about. */
+/** Waits until a condition holds that depends on another process. */
 export async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS
   while (!(await holds())) {

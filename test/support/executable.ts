@@ -9,7 +9,7 @@ import type { Lifetime } from './temporary-folder.ts'
 const root = join(import.meta.dirname, '../..')
 refuseToRun(staleBuild(root))
 
-/** What `npm run build` has made; `npm test` builds it before it runs the tests. */
+/** The output of `npm run build`; `npm test` builds it before the tests. */
 export const executable = join(root, 'dist/connbook')
 
 /** A command that turns out to be a server would never end. */
@@ -80,10 +80,10 @@ export async function startExecutable(
   }
 }
 
-/** What `runExecutable` goes through for a standard output that takes nothing. */
+/** For `through`: a standard output on a full device. */
 export const toFullDevice = ['/bin/sh', '-c', 'exec "$0" "$@" > /dev/full'] as const
 
-/** And for one whose reader has gone. */
+/** For `through`: a standard output without a reader. */
 export const toNobody = [
   '/bin/bash',
   '--norc',

@@ -37,7 +37,7 @@ export interface HeldOperation {
   fail(error: Error): void
 }
 
-/** Holds up the next such operation; those behind it go on as ever. */
+/** Holds up the next such operation; later ones proceed as usual. */
 export function holdUp(files: FailingFiles, held: Operation, part = ''): HeldOperation {
   const begun = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()

@@ -19,7 +19,7 @@ export async function writeImage(folder: string, image: FolderImage): Promise<vo
   for (const [name, bytes] of image) await writeFile(join(folder, name), bytes, { mode: 0o600 })
 }
 
-/** The image with another file in the place of one; without it when there are no bytes. */
+/** The image with one file replaced, or removed if there are no bytes. */
 export function replaceFile(image: FolderImage, name: string, bytes: Buffer | undefined): FolderImage {
   const changed = new Map(image)
   if (bytes === undefined) changed.delete(name)
@@ -40,7 +40,7 @@ export function changedFiles(before: FolderImage, after: FolderImage): string[] 
   })
 }
 
-/** Where each line of a file begins, and at the end where the file ends. */
+/** The offset of each line of a file, and last the file's length. */
 export function lineOffsets(bytes: Buffer): number[] {
   const offsets = [0]
   for (let newline = bytes.indexOf(0x0a); newline !== -1; newline = bytes.indexOf(0x0a, newline + 1)) {

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 /** Makes the pauses of the program wait for the function that is returned. */
 export function holdTimers(t: TestContext): (ms: number) => void {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  // Only so do modules get it that have imported it by name.
+  // Otherwise modules that have imported it by name would keep the old one.
   syncBuiltinESMExports()
   t.after(() => {
     t.mock.timers.reset()

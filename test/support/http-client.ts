@@ -15,19 +15,18 @@ export interface Answer {
 
 export interface Parts {
   readonly headers?: Headers
-  /** Text and bytes are sent as they are, without a type; anything else as JSON, typed so. */
+  /** Text and bytes are sent unchanged, without a type; anything else as JSON, with its type. */
   readonly body?: unknown
 }
 
-/** Sends a request, with the path exactly as it is given, and no header that is not asked for but `Host`. */
+/** Sends a request with the path exactly as given, and no header of its own but `Host`. */
 export type Ask = (method: string, path: string, parts?: Parts) => Promise<Answer>
 
 /**
  * A client that, unlike `fetch`, neither tidies paths nor adds headers, and may use any method.
  *
  * @param always Headers that go with each request.
- * @param connection Whose connections it uses, from which address, or over which Unix socket; a new one for each request
- *   when not given.
+ * @param connection The agent, the local address or the Unix socket; without it, a new connection for each request.
  */
 export function createClient(
   url: string,

@@ -4,7 +4,7 @@ import { dataPaths } from '../../src/files/data-folder.ts'
 import { startedFolder } from './started-folder.ts'
 import type { Lifetime } from './temporary-folder.ts'
 
-/** What the first start has made up. */
+/** The credentials that the first start generated. */
 export const initial = {
   username: 'admin',
   password: 'made up for a user',
@@ -12,7 +12,7 @@ export const initial = {
   client_secret: 'made up for a client',
 }
 
-/** Makes a folder as a first start leaves it that has made credentials up; to check them takes hardly any time. */
+/** Makes a folder as a first start with generated credentials leaves it; they are cheap to check. */
 export async function makeInitialFolder(t: Lifetime, path: string): Promise<void> {
   const user = { name: initial.username, secret: initial.password }
   const client = { name: initial.client_id, secret: initial.client_secret }

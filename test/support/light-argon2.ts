@@ -1,4 +1,4 @@
-// To be imported before anything of src, which takes argon2 from node:crypto when it is loaded.
+// Import this before any file of src, which takes argon2 from node:crypto when it is loaded.
 import crypto from 'node:crypto'
 import { after, before } from 'node:test'
 import type { Lifetime } from './temporary-folder.ts'
@@ -10,9 +10,8 @@ const computeArgon2 = crypto.argon2
 let work: Work = 'light'
 
 /**
- * In this process argon2 is hardly any work from here on, whatever a hash says of itself: a first start hashes a password,
- * and each login checks one. For files in which hashing is only on the way; the hashes themselves are checked where they
- * are whole.
+ * From here on argon2 is cheap in this process, whatever cost a hash names: a first start hashes a password, and each
+ * login checks one. For test files that are not about hashing; other files check the hashes themselves.
  */
 crypto.argon2 = (algorithm, parameters, callback) => {
   if (work === 'full') return computeArgon2(algorithm, parameters, callback)
@@ -23,7 +22,7 @@ crypto.argon2 = (algorithm, parameters, callback) => {
   })
 }
 
-/** Until the test ends argon2 does its full work, or takes as long without doing it. */
+/** Until the test ends, argon2 does its full work, or takes as long without doing it. */
 export function setArgon2Work(t: Lifetime, until: Exclude<Work, 'light'>): void {
   work = until
   t.after(() => {

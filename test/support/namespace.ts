@@ -6,26 +6,26 @@ import type { Lifetime } from './temporary-folder.ts'
 
 const isRefused = spawnSync('unshare', ['--map-root-user', '--mount', 'true']).status !== 0
 
-/** For the `skip` of a test that mounts something where nobody else sees it. */
+/** For the `skip` of a test that mounts in its own namespace. */
 export const noNamespaces: string | false = isRefused && 'this machine lets nobody make namespaces'
 
-/** What a command goes through for whom a folder is on a file system mounted read-only. */
+/** For `through`: mounts the folder read-only for the command. */
 export function withReadOnly(folder: string): string[] {
   const script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
   return ['unshare', '--map-root-user', '--mount', '/bin/sh', '-c', script, folder]
 }
 
-/** A small file system of its own, which only those see who go through `through`. */
+/** A small file system, visible only to commands run through `through`. */
 export interface SmallDisk {
-  /** What a command goes through that is to find the disk at its folder. */
+  /** Runs a command that sees the disk at its folder. */
   readonly through: string[]
-  /** Where everybody else finds it. */
+  /** The path for all other processes. */
   readonly outside: string
-  /** Changes how many bytes it has room for; never below what is in use. */
+  /** Changes its size in bytes; never below what is in use. */
   resize(bytes: number): Promise<void>
 }
 
-/** Mounts an empty disk at a folder; it is gone when the test ends. */
+/** Mounts an empty disk at a folder until the test ends. */
 export async function mountSmallDisk(t: Lifetime, folder: string, bytes: number): Promise<SmallDisk> {
   const script = `mount -t tmpfs -o mode=0700,size=${bytes} none "$0" && echo mounted && exec cat`
   const keeper = spawn('unshare', ['--map-root-user', '--mount', '/bin/sh', '-c', script, folder], {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const isRoot = process.getuid?.() === 0
 const ID = 65534
 
-/** What `runExecutable` goes through to be held to the modes of files, which root is not. */
+/** For `through`: runs under an account to which file modes apply, unlike root. */
 export const asPlainAccount = isRoot
   ? ['setpriv', `--reuid=${ID}`, `--regid=${ID}`, '--clear-groups']
   : ([] as const)

@@ -22,18 +22,18 @@ import { start, type TestService } from './service.ts'
 import { draft } from './store.ts'
 import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 
-/** What an operator has in a data folder, as far as it shows from outside. */
+/** The content of a data folder as it shows from outside. */
 export interface State {
   readonly records: readonly ShownRecord[]
   /** The id that the next record gets. */
   readonly nextId: number
-  /** Which of `PreparedFolder.credentials` are good. */
+  /** Which of `PreparedFolder.credentials` are valid. */
   readonly areGood: readonly boolean[]
   /** Content of the accounts file, whatever its layout. */
   readonly accounts: unknown
 }
 
-/** A data folder as the service has left it, and what it stands for. */
+/** A data folder as the service has left it, and the state that it holds. */
 export interface PreparedFolder {
   readonly image: FolderImage
   readonly state: State
@@ -45,7 +45,7 @@ export interface PreparedFolder {
   readonly earlier: readonly FolderImage[]
 }
 
-/** The records that a journal file of so many bytes stands for. */
+/** The records in a journal file of so many bytes. */
 export interface Step {
   readonly bytes: number
   readonly records: readonly ShownRecord[]
@@ -59,7 +59,7 @@ export interface PreparedFolders {
   readonly compacting: PreparedFolder
 }
 
-/** Makes a folder by way of the service itself: three runs, compactions between them, logouts, a new client. */
+/** Makes a folder with the service itself: three runs, compactions between them, logouts, a new client. */
 export async function prepareFolders(t: Lifetime): Promise<PreparedFolders> {
   const folder = join(await temporaryFolder(t), 'data')
   await makeInitialFolder(t, folder)
@@ -172,8 +172,8 @@ export async function prepareFolders(t: Lifetime): Promise<PreparedFolders> {
 }
 
 /**
- * Asks a running service for everything that a `State` says; adds a record to see its id. Without a good credential
- * nothing of the records can be seen.
+ * Reads the whole `State` from a running service; adds a record to see its id. Without a valid credential no records
+ * can be seen.
  */
 export async function stateOf(service: TestService, { credentials }: PreparedFolder): Promise<State> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -228,7 +228,7 @@ class History {
   }
 }
 
-/** What a killed process leaves besides is no part of what the folder stands for. */
+/** Leftovers of a killed process are not part of the state of the folder. */
 function withoutTemporaryFiles(image: FolderImage): FolderImage {
   return new Map([...image].filter(([name]) => !name.endsWith('.tmp')))
 }
@@ -269,7 +269,7 @@ function recordsOf(store: ConfigurationStore): ShownRecord[] {
   return store.list(0, store.count).map(({ json }) => JSON.parse(json) as ShownRecord)
 }
 
-/** Which of the credentials are good when those from 2 up to `end` have ended. */
+/** Which of the credentials are valid if those from 2 up to `end` have ended. */
 function goodBut(credentials: readonly Headers[], end: number): boolean[] {
   return credentials.map((_, i) => i < 2 || i >= end)
 }

@@ -5,14 +5,14 @@ import { eventually } from './eventually.ts'
 import { executable } from './executable.ts'
 import type { Lifetime } from './temporary-folder.ts'
 
-/** The executable at a terminal of its own, with somebody who types. */
+/** The executable on its own terminal, with a person who types. */
 export interface TerminalSession {
-  /** Everything that the terminal has shown, what it echoed included. */
+  /** Everything that the terminal has shown, including echoes. */
   screen(): string
-  /** Waits until the terminal shows a text, behind what was waited for before. */
+  /** Waits until the terminal shows a text, after the text of the last wait. */
   sees(text: string): Promise<void>
   type(text: string): void
-  /** Takes the terminal away, as somebody who closes its window. */
+  /** Closes the terminal, as a person who closes its window. */
   close(): Promise<void>
   readonly exitCode: Promise<number | null>
 }
@@ -38,7 +38,7 @@ export function startAtTerminal(
     },
   )
   const exitCode = once(child, 'close').then(([code]) => code as number | null)
-  // When script goes, the terminal goes, and with it whatever runs there.
+  // When script ends, so does the terminal, and with it whatever runs there.
   const close = async () => {
     child.kill('SIGKILL')
     await exitCode

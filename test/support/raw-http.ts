@@ -9,8 +9,8 @@ export interface RawAnswer {
 }
 
 /**
- * Sends bytes to a server as they are, through TLS where the address says so, and gives everything that comes back until the server closes or `until` says
- * that it is enough, told all of it and its last piece.
+ * Sends bytes unchanged, over TLS for an https address, and returns everything received until the server closes or
+ * `until`, which gets all of it and its last piece, returns true.
  *
  * @param halfClose Whether to close the sending side after the bytes.
  */
@@ -46,7 +46,7 @@ export function sendRaw(
   return promise
 }
 
-/** Takes the answers apart that stand one behind the other; each must have a Content-Length or no body. */
+/** Splits consecutive answers; each must have a Content-Length or no body. */
 export function parseAnswers(received: string): RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let rest = received; rest !== ''; ) {
@@ -61,7 +61,7 @@ export function parseAnswers(received: string): RawAnswer[] {
   return answers
 }
 
-/** A request as bytes stand on the wire, in Latin-1 where it is not ASCII; `Host` and a body's length are added. */
+/** A request as bytes on the wire, in Latin-1; `Host` and the length of a body are added. */
 export function formatRequest(
   line: string,
   headers: Readonly<Record<string, string>> = {},

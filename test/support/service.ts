@@ -13,7 +13,7 @@ export const client = { client_id: 'script', client_secret: 'battery staple' }
 const user = { name: admin.username, secret: admin.password }
 const script = { name: client.client_id, secret: client.client_secret }
 
-/** A folder that a server has used, with `admin` and `client`; to check their secrets takes hardly any time. */
+/** A folder that a server has used, with `admin` and `client`; their secrets are cheap to check. */
 export const usedFolder = (t: Lifetime) => startedFolder(t, user, script)
 
 /** The environment that makes `admin` and `client` at a first start. */

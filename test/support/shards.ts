@@ -15,7 +15,7 @@ for (const outcome of ['tests', 'pass', 'fail', 'cancelled', 'skipped'])
 const isSound = outcomes.every(({ status, output }) => status === 0 && /^ℹ tests \d/m.test(output))
 process.exitCode = isSound && sum(outcomes.map(({ output }) => countOf('tests', output))) > 0 ? 0 : 1
 
-/** Prints what a shard says once it is through, so that no two mix. */
+/** Prints the output of a shard once it has ended, so that outputs do not mix. */
 async function runShard(number: number): Promise<{ status: number | null; output: string }> {
   const light = ['--import', join(import.meta.dirname, 'light-argon2.ts')]
   const shard = ['--test', '--test-isolation=none', `--test-shard=${number}/${SHARDS}`]

@@ -12,8 +12,8 @@ import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 const hashes = new Map<string, Promise<string>>()
 
 /**
- * A folder as a first start leaves it, but that its secrets are hashed with hardly any work: most tests are about
- * something else, and would spend half of their time on that.
+ * A folder as a first start leaves it, but with cheap hashes of its secrets: most tests are about something else, and
+ * would spend half of their time on hashing.
  */
 export async function startedFolder(
   t: Lifetime,
@@ -38,7 +38,7 @@ export async function startedFolder(
   return path
 }
 
-/** A hash that takes hardly any work to make or to check; the same one each time. */
+/** A hash that is cheap to make and to check; the same each time. */
 export function cheapHashOf(secret: string): Promise<string> {
   const known = hashes.get(secret) ?? hashWithLeastWork(secret)
   hashes.set(secret, known)

@@ -32,7 +32,7 @@ export function underStrace(injection: Injection, log = '/dev/null'): string[] {
   return ['strace', '-D', '-f', '-qq', '-o', log, ...wordsFor([injection])]
 }
 
-/** A tracer that was put on a running process. */
+/** A tracer attached to a running process. */
 export interface Tracer {
   /**
    * The system calls so far of the threads that work in the folder, a line each as strace writes it, with the paths of
@@ -41,7 +41,7 @@ export interface Tracer {
   calls(): Promise<string[]>
   /** Lets the process go on by itself. */
   detach(): Promise<void>
-  /** The same at once, even where the process is being held up. */
+  /** The same at once, even while strace delays the process. */
   kill(): Promise<void>
 }
 

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 // As main.ts does.
 process.umask(0o077)
 
-/** What ends some day: a test, or a whole suite by way of the `after` of node:test. */
+/** A test, or a whole suite through the `after` of node:test. */
 export interface Lifetime {
   after(cleanUp: () => void | Promise<void>): void
 }
 
-/** A new private folder that goes when the test or the suite ends. */
+/** A new private folder, removed when the test or the suite ends. */
 export async function temporaryFolder(t: Lifetime): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'connbook-test-'))
   // What was opened later is closed later, and may still write a file.

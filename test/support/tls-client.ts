@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import type { Lifetime } from './temporary-folder.ts'
 
-/** Makes a connection, whatever the certificate says; rejects when the handshake fails. */
+/** Connects with any certificate; rejects if the handshake fails. */
 export async function connectTls(
   t: Lifetime,
   url: string,

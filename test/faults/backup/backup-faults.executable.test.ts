@@ -47,7 +47,7 @@ const BACKUPS_UNDER_COMPACTION = extent({ quick: 4, full: 100 })
 const COUNTERS = 5
 
 const long = '\u{1f5c4}'.repeat(250)
-/** A journal that has outgrown its snapshot, so that the server that opens it begins a compaction. */
+/** A journal larger than its snapshot, so that a server that opens it starts a compaction. */
 const grownJournal = encodeJournalStart(
   { store: 's', after: 0 },
   Array.from({ length: 2200 }, (_, i) => ({
@@ -67,7 +67,7 @@ async function copyGrown(t: TestContext): Promise<string> {
   return folder
 }
 
-/** Restores a backup elsewhere, which must give exactly what the backup says. */
+/** Restores a backup elsewhere, which must give exactly its state. */
 async function assertRestorable(t: TestContext, backup: string, expected: KeptState) {
   const folder = join(await temporaryFolder(t), 'data')
   const { code, stderr } = await runCommand(['restore', backup, '--data', folder])
@@ -75,8 +75,8 @@ async function assertRestorable(t: TestContext, backup: string, expected: KeptSt
   assert.deepEqual(await stateIn(folder), expected)
 }
 
-describe('connbook backup beside a server that is written to', () => {
-  it('holds what was acknowledged before it began, and nothing that was not asked for', async (t) => {
+describe('connbook backup while a server takes changes', () => {
+  it('holds everything acknowledged before it began, and only what was requested', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
     for (let round = 0; round < BUSY_ROUNDS; round += 1) {
@@ -111,7 +111,7 @@ describe('connbook backup beside a server that is written to', () => {
     }
   })
 
-  it('does not mind that a compaction removes a file at which it is about to look', async (t) => {
+  it('tolerates that compaction removes a file that it is about to check', async (t) => {
     const folder = await copyUsed(t)
     await writeFile(join(folder, dataFiles.journalOld), '')
     const files = createFailingFiles()
@@ -122,7 +122,7 @@ describe('connbook backup beside a server that is written to', () => {
     assert.ok(!(await readdir(folder)).includes(dataFiles.journalOld))
   })
 
-  it('holds exactly the state of its revision while one compaction follows the other', async (t) => {
+  it('holds exactly the state of its revision during repeated compaction', async (t) => {
     const folder = await copyUsed(t)
     const target = join(folder, '..', 'backup.json')
     const owner = await openDataFolder(folder)
@@ -132,7 +132,7 @@ describe('connbook backup beside a server that is written to', () => {
     await Promise.all(
       Array.from({ length: COUNTERS }, (_, i) => store.add(draft(`counter ${i}`, { port: 1 }))),
     )
-    /** Which counter each revision after `first` counted on; promises resolve in the order of revisions. */
+    /** The counter that each revision after `first` incremented; promises resolve in the order of revisions. */
     const history: number[] = []
     let isOver = false
     const count = async (counter: number) => {
@@ -172,7 +172,7 @@ describe('connbook backup beside a server that is written to', () => {
   })
 })
 
-/** Whether SIGINT does something else in a process than end it; see proc_pid_status(5). */
+/** Whether a process catches SIGINT; see proc_pid_status(5). */
 async function catchesInterrupt(pid: number | undefined): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   const caught = BigInt(`0x${/^SigCgt:\s*([0-9a-f]+)$/m.exec(status)?.[1]}`)
@@ -212,7 +212,7 @@ describe('connbook backup, interrupted', { skip: missing('strace') }, () => {
     })
   }
 
-  it('ends at once on a second SIGINT while the disk holds it up, and leaves the old backup', async (t) => {
+  it('ends at once on a second SIGINT while the disk is slow, and leaves the old backup', async (t) => {
     const { folder, target } = await place(t)
     const log = join(await temporaryFolder(t), 'strace.log')
     const stuck = underStrace({ calls: 'pwrite64', fault: 'delay_enter=3000000' }, log)
@@ -232,7 +232,7 @@ describe('connbook backup, interrupted', { skip: missing('strace') }, () => {
     await eventually('it has taken the first one', async () => !(await catchesInterrupt(child.pid)))
     child.kill('SIGINT')
     assert.deepEqual(await exited, [null, 'SIGINT'])
-    // strace writes here, too.
+    // strace writes to the same standard error.
     assert.doesNotMatch(stderr, /^connbook/m)
     assert.equal(await readFile(target, 'utf8'), oldBackup)
   })
@@ -281,7 +281,7 @@ describe('connbook backup, interrupted', { skip: missing('strace') }, () => {
   })
 })
 
-describe('connbook backup beside a restore', { skip: missing('strace') }, () => {
+describe('connbook backup during a restore', { skip: missing('strace') }, () => {
   /** Starts a command that stops at a system call; resolves once it has. */
   async function startStopping(t: TestContext, args: string[], injection: Omit<Injection, 'fault'>) {
     const log = join(await temporaryFolder(t), 'strace.log')
@@ -308,14 +308,14 @@ describe('connbook backup beside a restore', { skip: missing('strace') }, () => 
     }
   }
 
-  it('takes files that are just being replaced for no damage', async (t) => {
+  it('does not report files as damaged while they are replaced', async (t) => {
     const folder = await copyUsed(t)
     const target = join(folder, '..', 'backup.json')
     const goOn = await startStopping(t, ['backup', target, '--data', folder], {
       calls: 'openat',
       path: join(folder, dataFiles.snapshot),
     })
-    // When all the old files are aside and none of the new ones is in its place.
+    // When all old files are aside and no new one is in place.
     const finishRestore = await startStopping(t, ['restore', used.backup, '--data', folder], {
       calls: 'rename',
       when: '11',
@@ -327,7 +327,7 @@ describe('connbook backup beside a restore', { skip: missing('strace') }, () => 
     if (code === 0) assert.deepEqual(await stateOfBackup(target), used.kept)
   })
 
-  it('does not put the records of one state together with the accounts of another', async (t) => {
+  it('does not combine the records of one state with the accounts of another', async (t) => {
     const folder = await copyUsed(t)
     const target = join(folder, '..', 'backup.json')
     assert.equal((await runExecutable(['client', 'add', 'later', '--data', folder])).code, 0)
@@ -335,7 +335,7 @@ describe('connbook backup beside a restore', { skip: missing('strace') }, () => 
     const goOn = await startStopping(t, ['backup', target, '--data', folder], {
       calls: 'statx',
       path: join(folder, dataFiles.accounts),
-      // After the looks of those who check the folder: the last before the file is opened.
+      // After the checks of the folder: the last statx before the file is opened.
       when: '3',
     })
     assert.equal((await runExecutable(['restore', used.backup, '--data', folder])).code, 0)

@@ -40,7 +40,7 @@ function restore(folder: string, through: readonly string[] = []) {
   return runExecutable(['restore', used.backup, '--data', folder], { through, environment: oneFileThread })
 }
 
-/** The folder as it was, or as the backup says with the old files aside; a restore not committed is left in pieces. */
+/** Whether the folder is as before, or as in the backup with the old files kept; ignores pieces of uncommitted restores. */
 async function outcome(folder: string): Promise<'old' | 'new'> {
   const aside = (await readdir(folder)).find((name) => name.startsWith('before-restore-'))
   if (aside === undefined) {
@@ -57,8 +57,8 @@ async function assertNothingIsLeft(folder: string) {
   assert.deepEqual(left, [])
 }
 
-describe('a restore when the power goes', () => {
-  it('is undone or complete, whenever it went and went again, and the old files are kept', async (t) => {
+describe('a restore interrupted by power losses', () => {
+  it('is undone or complete, at whatever steps they come, and the old files are kept', async (t) => {
     const random = createRandom()
     const steps = await countSteps(scene)
     t.diagnostic(`seed ${random.seed}, ${steps} steps`)
@@ -72,7 +72,7 @@ describe('a restore when the power goes', () => {
   })
 
   for (const ignoredSyncs of ['all', 'folders'] as const) {
-    it(`is found to be mixed or lost when syncs do nothing (${ignoredSyncs})`, async (t) => {
+    it(`mixes or loses state if syncs do nothing (${ignoredSyncs})`, async (t) => {
       const random = createRandom()
       t.diagnostic(`seed ${random.seed}`)
       const steps = await countSteps(scene)
@@ -86,7 +86,7 @@ describe('a restore when the power goes', () => {
 })
 
 describe('connbook restore, killed at a system call', { skip: missing('strace') }, () => {
-  it('leaves the old state or the new one, which the next start completes', async (t) => {
+  it('leaves the old state, or the new one, which the next start completes', async (t) => {
     const points: KillPoints[] = [
       { call: 'mkdir', quick: [2] },
       { call: 'rename', quick: [6, 7, 9, 12, 14] },
@@ -114,7 +114,7 @@ describe('connbook restore, killed at a system call', { skip: missing('strace') 
     })
   })
 
-  it('can be done again at once', async (t) => {
+  it('can be repeated at once', async (t) => {
     for (const when of ['3', '8', '11']) {
       const folder = await copyUsed(t)
       const through = underStrace({ calls: 'rename', fault: 'signal=KILL', when })
@@ -139,7 +139,7 @@ describe('connbook restore on a disk that is full or fails', () => {
     }
   })
 
-  it('leaves the folder as it was, or restores it, however much room there is', {
+  it('restores the folder or leaves it as it was, however much room there is', {
     skip: noNamespaces,
   }, async (t) => {
     const outcomes = new Set<string>()
@@ -148,7 +148,7 @@ describe('connbook restore on a disk that is full or fails', () => {
       await mkdir(folder)
       const disk = await mountSmallDisk(t, folder, 256 * KIB)
       await cp(used.folder, disk.outside, { recursive: true })
-      // Locks take room as well.
+      // Makes the lock files, which take room as well.
       assert.equal((await runExecutable(['check', '--data', folder], { through: disk.through })).code, 0)
       await fillUp(disk.outside, pages)
       const { code, stderr } = await restore(folder, disk.through)
@@ -161,7 +161,7 @@ describe('connbook restore on a disk that is full or fails', () => {
     assert.equal(outcomes.size, 2)
   })
 
-  it('leaves the folder as it was or completes it later, whichever call fails', async (t) => {
+  it('leaves the folder as it was, or is completed by the next start, whichever call fails', async (t) => {
     const backup = await readBackup(used.backup, realFileSystem)
     let hasFailed = true
     for (let failing = 0; hasFailed; failing += FAILING_CALLS_APART) {
@@ -194,7 +194,7 @@ describe('connbook restore on a disk that is full or fails', () => {
     }
   })
 
-  it('says what becomes of it when it fails past the point of no return', {
+  it('says that the next start completes it, if it fails after the commit', {
     skip: missing('strace'),
   }, async (t) => {
     for (const [call, when] of [
@@ -214,7 +214,7 @@ describe('connbook restore on a disk that is full or fails', () => {
   })
 })
 
-/** Leaves so many pages. */
+/** Leaves this many free pages. */
 async function fillUp(folder: string, pages: number) {
   const page = Buffer.alloc(4 * KIB)
   const fillers: string[] = []

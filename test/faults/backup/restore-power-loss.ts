@@ -23,7 +23,7 @@ const COMPLETION_STEPS = 60
 
 type Options = Pick<VolatileFilesOptions, 'ignoredSyncs'>
 
-/** A folder on a disk that forgets, and a backup to be restored there. */
+/** A folder on a disk that forgets unsynced data, and a backup to be restored there. */
 export interface RestoreScene {
   readonly image: DiskImage
   readonly backup: Backup
@@ -40,7 +40,7 @@ export async function prepareScene({ folder, backup, kept }: UsedFolder): Promis
   return { image, backup: await readBackup(backup, realFileSystem), kept, old }
 }
 
-/** How many operations a restore takes that nothing interrupts. */
+/** Number of operations of an uninterrupted restore. */
 export async function countSteps(scene: RestoreScene): Promise<number> {
   let crashAt = 0
   while (
@@ -51,8 +51,8 @@ export async function countSteps(scene: RestoreScene): Promise<number> {
 }
 
 /**
- * Restores until the power goes at a step, and completes that, the power going again now and then; the folder must then
- * be what it was or what the backup says, the old files kept.
+ * Restores until the power fails at a step, and completes the restore, with further power losses. The folder must then
+ * be as before or as in the backup, with the old files kept.
  */
 export async function losePowerAt(
   scene: RestoreScene,
@@ -90,7 +90,7 @@ function completeOn(disk: VolatileDisk, options: VolatileFilesOptions): Promise<
   })
 }
 
-/** Whether the action came to its end. */
+/** Whether the action finished. */
 function untilDeath(files: VolatileFiles, action: () => Promise<unknown>): Promise<boolean> {
   return Promise.race([action().then(() => true), files.died.then(() => false)])
 }

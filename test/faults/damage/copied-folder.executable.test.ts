@@ -25,17 +25,17 @@ import { Writer } from '../writer.ts'
 const COPIES = extent({ quick: 3, full: 60 })
 const WRITERS = 6
 const CHANGES_BEFORE_COPY = 30
-/** Of a folder in which snapshots are made all the time. */
+/** Copies of a folder in which snapshots are made continually. */
 const MIXED_COPIES = extent({ quick: 80, full: 3_000 })
 const CHANGES = 60
 const SNAPSHOT_BYTES_MIN = 400
-/** How many system calls of the server may pass between the copying of two files. */
+/** Most system calls of the server between the copying of two files. */
 const CALLS_BETWEEN_MAX = 30
 
 const storeFiles = [dataFiles.journal, dataFiles.journalOld, dataFiles.snapshot]
 
-describe('a folder that is copied under load', () => {
-  it('is good, with everything acknowledged before the copying began, or exit 65', async (t) => {
+describe('a folder copied under load', () => {
+  it('holds everything acknowledged before the copying began, or is refused with exit code 65', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
     const root = await temporaryFolder(t)
@@ -85,7 +85,7 @@ describe('a folder that is copied under load', () => {
     assert.equal(last.stdout, `${client.client_id}\n`)
   })
 
-  it('is good or damaged, and never wrong, however a snapshot and the copying of the files take turns', async (t) => {
+  it('is valid or reported as damaged, never silently wrong, however copying and snapshots interleave', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
     const moments = await recordMoments(t)
@@ -106,7 +106,7 @@ describe('a folder that is copied under load', () => {
   })
 })
 
-/** Runs the service on a folder for as long as an action takes; undefined when the folder is refused as damaged. */
+/** Runs the service on a folder during an action; undefined if the folder is refused as damaged. */
 async function withService<T>(folder: string, action: (url: string) => Promise<T>): Promise<T | undefined> {
   const cleanUps: (() => void | Promise<void>)[] = []
   try {
@@ -129,7 +129,7 @@ interface Moment {
   readonly begun: number
 }
 
-/** Changes a record again and again, so that its port tells how often, while snapshots are made. */
+/** Changes a record repeatedly, so that its port is the number of changes, while snapshots are made. */
 async function recordMoments(t: Lifetime): Promise<Moment[]> {
   const path = await temporaryFolder(t)
   const folder = await openDataFolder(path)
@@ -155,7 +155,7 @@ async function recordMoments(t: Lifetime): Promise<Moment[]> {
   return moments
 }
 
-/** Another call that is on its way may take a file away between two of these. */
+/** A concurrent call may remove a file between two of these. */
 function readStoreFiles(folder: string): FolderImage {
   const image = new Map<string, Buffer>()
   for (const name of storeFiles) {
@@ -169,8 +169,8 @@ function readStoreFiles(folder: string): FolderImage {
 }
 
 /**
- * What a copy holds that takes one file after the other while the server goes on. It may meet one snapshot being made,
- * not two: between them the journal grows by megabytes.
+ * The content of a copy that takes one file after the other while the server runs. It may overlap one snapshot, not
+ * two: between them the journal grows by megabytes.
  */
 function copyFileByFile(moments: readonly Moment[], random: Random) {
   const left: string[] = [...storeFiles]
@@ -189,7 +189,7 @@ function copyFileByFile(moments: readonly Moment[], random: Random) {
   return { image, acknowledged, how: steps.join(', ') }
 }
 
-/** How often the record was changed in a copy; undefined when that is refused as damaged. */
+/** How often the record was changed in a copy; undefined if the copy is refused as damaged. */
 async function changesIn(folder: string): Promise<number | undefined> {
   const cleanUps: (() => void | Promise<void>)[] = []
   try {

@@ -4,7 +4,7 @@ import { encodeFrame } from '../../../src/journal/frame.ts'
 import { lineOffsets } from '../../support/folder-image.ts'
 import type { Random } from '../../support/random.ts'
 
-/** A file as it is after something went wrong with it. */
+/** A damaged file. */
 export interface Damage {
   readonly name: string
   readonly bytes: Buffer
@@ -23,7 +23,7 @@ export const files = [
   dataFiles.revocations,
 ]
 
-/** `count` of the integers from 0 below `end`, all of them when there are not more. */
+/** `count` of the integers from 0 to below `end`; all of them if there are no more. */
 export function sample(end: number, count: number, random: Random): number[] {
   if (end <= count) return Array.from({ length: end }, (_, i) => i)
   const chosen = new Set<number>()
@@ -48,7 +48,7 @@ export function* bitFlips(bytes: Buffer, count: number, random: Random): Generat
   }
 }
 
-/** Bytes that came or went, at `count` places each; those that go are of the last line or of what is before it. */
+/** Bytes inserted or removed, at `count` places each; a removal is within the last line or within what is before it. */
 export function* shifts(bytes: Buffer, count: number, random: Random): Generator<Damage> {
   const last = lineOffsets(bytes).at(-2) ?? 0
   for (const offset of sample(bytes.length + 1, count, random)) {
@@ -59,14 +59,14 @@ export function* shifts(bytes: Buffer, count: number, random: Random): Generator
     }
   }
   for (const offset of sample(bytes.length, count, random)) {
-    // What takes the newline before the last line with it is made by lossesUpToLastLine.
+    // lossesUpToLastLine covers removals that include the newline before the last line.
     const end = offset < last - 1 ? last - 1 : bytes.length
     const gone = random.integer(1, Math.min(200, end - offset))
     yield { name: `${gone} bytes gone from byte ${offset}`, bytes: splice(bytes, offset, gone, '') }
   }
 }
 
-/** Lines that were swapped, lost, doubled or overwritten; where several are, the last line is whole. */
+/** Lines swapped, removed, repeated or overwritten; if several are damaged, the last line is intact. */
 export function* wrongLines(bytes: Buffer): Generator<Damage> {
   const offsets = lineOffsets(bytes)
   const lines = offsets.slice(0, -1).map((offset, i) => bytes.subarray(offset, offsets[i + 1]))
@@ -93,7 +93,7 @@ export function* wrongLines(bytes: Buffer): Generator<Damage> {
   }
 }
 
-/** Bytes overwritten or lost from the start or the middle of a line up to the last line, which is whole itself. */
+/** Bytes overwritten or removed from the start or middle of a line up to the last line, which is intact. */
 export function* lossesUpToLastLine(bytes: Buffer): Generator<Damage> {
   const offsets = lineOffsets(bytes)
   const last = offsets.at(-2) ?? 0
@@ -109,7 +109,7 @@ function wipe(bytes: Buffer, from: number, length: number): Damage {
   return { name: `NULs over ${length} bytes from byte ${from}`, bytes: wiped }
 }
 
-/** Something that stands behind the end. */
+/** Bytes appended to the file. */
 export function* appendices(bytes: Buffer): Generator<Damage> {
   const more = { 'a newline': '\n', NULs: '\0'.repeat(4096), garbage: 'garbage \u00ff {"', text: '{}\n' }
   for (const [name, appended] of Object.entries(more)) {

@@ -17,7 +17,7 @@ const folder = join(await temporaryFolder(suite), 'data')
 describe('the executable', () => {
   const { image } = folders.compacting
   for (const name of files.filter((file) => image.has(file))) {
-    it(`says in one line what is wrong with ${name}, is exit 65, and changes nothing`, async (t) => {
+    it(`reports damage of ${name} in one line, ends with exit code 65, and changes nothing`, async (t) => {
       t.diagnostic(`seed ${random.seed}`)
       const [damage] = bitFlips(fileIn(image, name).subarray(0, 60), 1, random)
       const damaged = replaceFile(

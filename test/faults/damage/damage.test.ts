@@ -57,12 +57,12 @@ const folders = await prepareFolders(suite)
 const otherFolders = await prepareFolders(suite)
 const folder = join(await temporaryFolder(suite), 'data')
 
-/** What came of a start: a state, and the bytes that were put aside; or a refusal. */
+/** The outcome of a start: a state and the bytes set aside, or a refusal. */
 type Outcome =
   | { readonly state: State; readonly aside: readonly Buffer[] }
   | { readonly refusal: DamagedFileError }
 
-/** Starts the service on an image; a refusal must be one that helps, and must have changed nothing. */
+/** Starts the service on an image; a refusal must have a helpful message and change nothing. */
 async function startOn(image: FolderImage, prepared: PreparedFolder): Promise<Outcome> {
   await writeImage(folder, image)
   const cleanUps: (() => void | Promise<void>)[] = []
@@ -83,7 +83,7 @@ async function startOn(image: FolderImage, prepared: PreparedFolder): Promise<Ou
   }
 }
 
-/** What a file that is good up to some byte stands for, when nothing says that there was more. */
+/** The state of a file that is valid up to some byte, if nothing shows that there was more. */
 function stateOfBeginning(prepared: PreparedFolder, name: string, bytes: number): State {
   if (name !== dataFiles.journal && name !== dataFiles.revocations) return prepared.state
   if (name === dataFiles.journal) {
@@ -105,7 +105,7 @@ function idOf(headers: Headers): string {
   return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { jti: string }).jti
 }
 
-/** Where the line begins that holds the first byte in which two files differ. */
+/** Start of the line with the first byte in which two files differ. */
 function firstWrongLine(good: Buffer, bad: Buffer): number {
   let offset = 0
   while (offset < good.length && good[offset] === bad[offset]) offset += 1
@@ -113,8 +113,8 @@ function firstWrongLine(good: Buffer, bad: Buffer): number {
 }
 
 /**
- * Whatever was done to a file, the start is refused or finds everything. Only a last line may be lost, because it looks
- * as if it had never been acknowledged; its bytes are kept then. Where a line break went, two lines are the last one.
+ * Whatever the damage, the start is refused or finds everything. Only the last line may be lost, because it looks as
+ * if it was never acknowledged; its bytes are kept then. Where a line break is lost, two lines become the last one.
  */
 async function checkDamage(prepared: PreparedFolder, name: string, { name: what, bytes }: Damage) {
   const good = fileIn(prepared.image, name)
@@ -132,9 +132,9 @@ function checkKept(aside: readonly Buffer[], cutOff: Buffer, label: string) {
   assert.deepEqual(aside, cutOff.length > 0 ? [cutOff] : [], `${label}, and what was cut off is not kept`)
 }
 
-describe('an unharmed folder', () => {
+describe('an undamaged folder', () => {
   for (const [kind, prepared] of Object.entries(folders)) {
-    it(`${kind} stands for what was done`, async (t) => {
+    it(`${kind} opens with what was acknowledged`, async (t) => {
       t.diagnostic(`seed ${random.seed}`)
       assert.deepEqual(await startOn(prepared.image, prepared), { state: prepared.state, aside: [] })
     })
@@ -151,8 +151,8 @@ for (const [kind, prepared] of Object.entries(folders)) {
         assert.ok('refusal' in outcome)
       })
 
-      // Where a file of lines was cut, nobody can tell whether there was more than the frame that was being written.
-      it('cut off is refused, or its whole lines count and the rest is kept', async (t) => {
+      // In a cut file of lines, nothing shows whether more was lost than the frame that was being written.
+      it('cut off is refused, or its whole lines are read and the rest is kept aside', async (t) => {
         t.diagnostic(`seed ${random.seed}`)
         for (const { name: what, bytes } of cuts(good, OFFSETS, random)) {
           const outcome = await startOn(replaceFile(prepared.image, name, bytes), prepared)
@@ -168,28 +168,28 @@ for (const [kind, prepared] of Object.entries(folders)) {
         for (const damage of bitFlips(good, OFFSETS, random)) await checkDamage(prepared, name, damage)
       })
 
-      it('with bytes put in or taken out is refused, or nothing is lost', async (t) => {
+      it('with bytes inserted or removed is refused, or nothing is lost', async (t) => {
         t.diagnostic(`seed ${random.seed}`)
         for (const damage of shifts(good, SHIFTS, random)) await checkDamage(prepared, name, damage)
       })
 
-      it('with lines swapped, lost, doubled or overwritten is refused, or nothing is lost', async (t) => {
+      it('with lines swapped, removed, repeated or overwritten is refused, or nothing is lost', async (t) => {
         t.diagnostic(`seed ${random.seed}`)
         for (const damage of someOf([...wrongLines(good)], WRONG_LINES))
           await checkDamage(prepared, name, damage)
       })
 
-      it('with everything up to its last line lost is refused, or nothing is lost', async (t) => {
+      it('with a range up to its last line overwritten or removed is refused, or nothing is lost', async (t) => {
         t.diagnostic(`seed ${random.seed}`)
         for (const damage of someOf([...lossesUpToLastLine(good)], LOSSES))
           await checkDamage(prepared, name, damage)
       })
 
-      it('with something behind its end is refused, or nothing is lost', async () => {
+      it('with bytes appended is refused, or nothing is lost', async () => {
         for (const damage of appendices(good)) await checkDamage(prepared, name, damage)
       })
 
-      it('of a newer version is refused, and the advice is to use the newer program', async () => {
+      it('of a newer version is refused, with the advice to use the newer program', async () => {
         const image = replaceFile(prepared.image, name, newerVersion(good))
         const outcome = await startOn(image, prepared)
         assert.ok('refusal' in outcome)
@@ -201,8 +201,8 @@ for (const [kind, prepared] of Object.entries(folders)) {
   }
 }
 
-describe('files that are missing', () => {
-  /** Looks as if the process had ended while it gave the journal its old name; the changes behind it are lost. */
+describe('missing files', () => {
+  /** Looks as if the process had ended while it renamed the journal to the old one; its changes are lost. */
   const unnoticed = `${dataFiles.journal} of a folder compacting`
 
   for (const [kind, prepared] of Object.entries(folders)) {
@@ -232,8 +232,8 @@ function subsets(names: readonly string[]): string[][] {
 }
 
 /**
- * Accounts, keys and revocations do not say which folder they belong to, nor how far the other files have gone; and a
- * journal that joins on to the snapshot may end anywhere. Each of these loses something and is not noticed.
+ * Accounts, keys and revocations do not name their folder or the state of the other files, and a journal that follows
+ * the snapshot may end anywhere. Each of these replacements loses something and is not noticed.
  */
 const unnoticed: Record<string, readonly string[]> = {
   compacted: [
@@ -260,12 +260,12 @@ const unnoticed: Record<string, readonly string[]> = {
   ],
 }
 
-describe('a file in the place of another', () => {
+describe('a file replaced by another', () => {
   for (const [kind, prepared] of Object.entries(folders)) {
     const all = [...swaps(prepared, otherFolders[kind as keyof typeof folders])]
     for (const { what, image } of someOf(all, SWAPS)) {
       const isUnnoticed = unnoticed[kind]?.includes(what)
-      it(`is ${isUnnoticed ? 'not noticed' : 'refused or does no harm'}: ${what} of a folder ${kind}`, async () => {
+      it(`is ${isUnnoticed ? 'not noticed' : 'refused or harmless'}: ${what} of a folder ${kind}`, async () => {
         const outcome = await startOn(image, prepared)
         if ('refusal' in outcome) return assert.ok(!isUnnoticed, 'it is noticed now')
         const isRight = isDeepStrictEqual(outcome.state, prepared.state)

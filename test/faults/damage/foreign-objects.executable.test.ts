@@ -23,14 +23,14 @@ const TIMEOUT_MS = 30_000
 
 const { compacting: prepared } = await prepareFolders({ after })
 
-/** A data folder that has been in use, with every file that there can be. */
+/** A used data folder with every possible file. */
 async function usedFolder(t: TestContext): Promise<string> {
   const folder = join(await temporaryFolder(t), 'data')
   await writeImage(folder, prepared.image)
   return folder
 }
 
-/** All that can be seen of a folder without opening what would block. */
+/** Everything visible of a folder without opening what would block. */
 async function listing(folder: string): Promise<string[]> {
   const lines: string[] = []
   for (const name of (await readdir(folder, { recursive: true })).sort()) {
@@ -69,7 +69,7 @@ const objects: Record<string, (path: string, t: TestContext) => unknown> = {
   'a socket': (path, t) => listen(t, path),
 }
 
-/** A refusal that names a path, says whose it is and what its mode is, and what to do. */
+/** A refusal names the path, its owner and mode, and what to do. */
 function assertRefuses(message: string, path: string, mode: number) {
   const shown = (mode & 0o7777).toString(8).padStart(4, '0')
   assert.ok(message.includes(`Cannot use "${path}": `), message)
@@ -78,7 +78,7 @@ function assertRefuses(message: string, path: string, mode: number) {
 
 describe('in the place of a data file', { timeout: TIMEOUT_MS }, () => {
   for (const [kind, place] of Object.entries(objects)) {
-    it(`${kind} is refused with path, owner and mode, and nothing is changed`, async (t) => {
+    it(`${kind} is refused with its path, owner and mode, and nothing changes`, async (t) => {
       for (const name of Object.values(dataFiles)) {
         const folder = await usedFolder(t)
         const path = join(folder, name)
@@ -95,7 +95,7 @@ describe('in the place of a data file', { timeout: TIMEOUT_MS }, () => {
     })
   }
 
-  it('is refused by the executable and its commands in one line, and nobody waits for a fifo', async (t) => {
+  it('a fifo is refused by the server and by commands in one line, and blocks neither', async (t) => {
     for (const name of [dataFiles.journal, dataFiles.accounts, dataFiles.accountsLock, dataFiles.lock]) {
       const folder = await usedFolder(t)
       const path = join(folder, name)
@@ -118,7 +118,7 @@ describe('under the name of a temporary file', { timeout: TIMEOUT_MS }, () => {
   const temporaryName = (name: string) => `.${name}.0123456789ab.tmp`
 
   for (const kind of ['a fifo', 'a symbolic link to nothing', 'a symbolic link to /dev/zero', 'a socket']) {
-    it(`${kind} is removed, and nothing else`, async (t) => {
+    it(`${kind} is removed`, async (t) => {
       const folder = await usedFolder(t)
       for (const name of names) await objects[kind]?.(join(folder, temporaryName(name)), t)
       await (await start(t, { folder, environment: {} })).stop()
@@ -129,7 +129,7 @@ describe('under the name of a temporary file', { timeout: TIMEOUT_MS }, () => {
     })
   }
 
-  it('a symbolic link to a file of somebody is removed, and the file is not', async (t) => {
+  it("a symbolic link to somebody else's file is removed, and the file stays", async (t) => {
     const folder = await usedFolder(t)
     const target = join(folder, '..', 'mine')
     await writeFile(target, 'mine')
@@ -139,7 +139,7 @@ describe('under the name of a temporary file', { timeout: TIMEOUT_MS }, () => {
   })
 
   for (const kind of ['a folder', 'a folder with something in it']) {
-    it(`${kind} is somebody's and is left alone`, async (t) => {
+    it(`${kind} belongs to somebody else and stays`, async (t) => {
       const folder = await usedFolder(t)
       for (const name of names) await objects[kind]?.(join(folder, temporaryName(name)), t)
       const temporaries = async () =>
@@ -152,7 +152,7 @@ describe('under the name of a temporary file', { timeout: TIMEOUT_MS }, () => {
 })
 
 describe('files and folders of somebody else', () => {
-  it('are left alone byte for byte, whatever the service does', async (t) => {
+  it('stay as they are, byte for byte, whatever the service does', async (t) => {
     const folder = await usedFolder(t)
     const own = new Set(await readdir(folder))
     await mkdir(join(folder, 'notes', 'deep'), { recursive: true })
@@ -181,7 +181,7 @@ describe('files and folders of somebody else', () => {
   })
 })
 
-describe('a file without the permission that it takes', { timeout: TIMEOUT_MS }, () => {
+describe('a file with a wrong mode', { timeout: TIMEOUT_MS }, () => {
   const rows = [
     { modes: [0o000, 0o200, 0o100], names: [dataFiles.accounts, dataFiles.keys] },
     {
@@ -193,7 +193,7 @@ describe('a file without the permission that it takes', { timeout: TIMEOUT_MS },
   ]
   for (const { modes, names } of rows) {
     for (const name of names) {
-      it(`${name} is refused with path, owner, mode and the command that mends it`, async (t) => {
+      it(`is refused with its path, owner, mode and a command to repair it: ${name}`, async (t) => {
         const folder = await usedFolder(t)
         const path = join(folder, name)
         await giveToPlainAccount(join(folder, '..'))
@@ -213,7 +213,7 @@ describe('a file without the permission that it takes', { timeout: TIMEOUT_MS },
     }
   }
 
-  it('is refused when it is open to others, by the executable and by its commands', async (t) => {
+  it('is refused by the server and by commands if others have access', async (t) => {
     const folder = await usedFolder(t)
     for (const name of [dataFiles.keys, dataFiles.journalOld, dataFiles.initialCredentials]) {
       const path = join(folder, name)
@@ -233,7 +233,7 @@ describe('a file without the permission that it takes', { timeout: TIMEOUT_MS },
 })
 
 describe('a file system that is mounted read-only', { skip: noNamespaces }, () => {
-  it('is refused by the server and by what would change accounts, and can be read', async (t) => {
+  it('is refused by the server and by commands that change accounts, and can be read', async (t) => {
     const folder = await usedFolder(t)
     const through = withReadOnly(folder)
     const before = await listing(folder)

@@ -16,7 +16,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { sample } from './damage-kinds.ts'
 
 const LENGTHS = extent({ quick: 4, full: Number.POSITIVE_INFINITY })
-/** With something behind it. */
+/** With bytes behind it. */
 const LENGTHS_BEFORE = extent({ quick: 2, full: 20 })
 
 const random = createRandom()
@@ -24,14 +24,14 @@ const suite = { after }
 const { compacted, compacting } = await prepareFolders(suite)
 const folder = join(await temporaryFolder(suite), 'data')
 
-/** What lies behind the good lines of a file, and how many of those there are left. */
+/** A file with a torn tail, and the size of its intact lines. */
 interface TornFile {
   readonly what: string
   readonly bytes: Buffer
   readonly goodBytes: number
 }
 
-/** Every way in which the last line of a file may have been half-written, and what may stand there instead. */
+/** Every way in which the last line may be half-written, and other bytes that may be in its place. */
 function* tornTails(bytes: Buffer): Generator<TornFile> {
   const offsets = lineOffsets(bytes)
   const last = bytes.subarray(offsets.at(-2))
@@ -66,7 +66,7 @@ async function tornFilesIn(image: FolderImage): Promise<Buffer[]> {
   return Promise.all(names.map((name) => readFile(join(folder, name))))
 }
 
-/** Runs the service on the folder for as long as an action takes. */
+/** Runs the service on the folder during an action. */
 async function serve<T>(action: (service: TestService) => Promise<T>): Promise<T> {
   const cleanUps: (() => void | Promise<void>)[] = []
   try {
@@ -84,7 +84,7 @@ async function readRecords(url: string, prepared: PreparedFolder): Promise<Shown
   return recordsIn(await clientOf(url, prepared)('GET', '/configurations/'))
 }
 
-/** The records that are left when only so many bytes of the journal count. */
+/** The records if only so many bytes of the journal count. */
 function recordsAfter({ steps }: PreparedFolder, bytes: number): readonly ShownRecord[] {
   return steps.findLast((step) => step.bytes <= bytes)?.records ?? assert.fail('nothing is left')
 }
@@ -127,7 +127,7 @@ async function checkCredentials(url: string, { credentials, state }: PreparedFol
 
 describe('a torn tail', () => {
   for (const [kind, prepared] of Object.entries({ compacted, compacting })) {
-    it(`of the journal of a folder ${kind} costs the torn frame at most, is kept, and the service goes on`, async (t) => {
+    it(`of the journal of a folder ${kind} loses at most that frame, is kept aside, and stops no service`, async (t) => {
       t.diagnostic(`seed ${random.seed}`)
       for (const torn of tornTails(fileIn(prepared.image, dataFiles.journal))) {
         const image = replaceFile(prepared.image, dataFiles.journal, torn.bytes)
@@ -136,7 +136,7 @@ describe('a torn tail', () => {
     })
   }
 
-  it('of revocations revives no session and no token, is kept, and the service goes on', async (t) => {
+  it('of the revocations makes no session or token valid again, is kept aside, and stops no service', async (t) => {
     t.diagnostic(`seed ${random.seed}`)
     for (const torn of tornTails(fileIn(compacted.image, dataFiles.revocations))) {
       const image = replaceFile(compacted.image, dataFiles.revocations, torn.bytes)
@@ -144,7 +144,7 @@ describe('a torn tail', () => {
     }
   })
 
-  it('of the old journal, where the new one has not begun, costs the torn frame at most', async (t) => {
+  it('of the old journal loses at most the torn frame while there is no new journal', async (t) => {
     t.diagnostic(`seed ${random.seed}`)
     const { image, steps } = compacting
     const old = fileIn(image, dataFiles.journalOld)
@@ -159,7 +159,7 @@ describe('a torn tail', () => {
     }
   })
 
-  it('behind the old journal, where the new one goes on, costs nothing and is kept', async () => {
+  it('behind the old journal loses nothing and is kept aside when there is a new journal', async () => {
     const { image, state } = compacting
     const old = fileIn(image, dataFiles.journalOld)
     for (const torn of tornTails(old)) {
@@ -170,7 +170,7 @@ describe('a torn tail', () => {
 })
 
 describe('the executable on a torn tail', () => {
-  it('starts, says what it has put aside, and goes on after another kill', async (t) => {
+  it('starts, logs what it set aside, and starts again after another kill', async (t) => {
     const journal = fileIn(compacted.image, dataFiles.journal)
     const offset = lineOffsets(journal).at(-2) ?? 0
     await writeImage(folder, replaceFile(compacted.image, dataFiles.journal, journal.subarray(0, offset + 9)))

@@ -17,15 +17,15 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** The log may be a little behind. */
+/** The last log line may be a little old. */
 const TOLERANCE_MS = 60_000
-/** Of a disk that takes its time, for each write. */
+/** Delay of each write on a slow disk. */
 const SLOW_WRITE_US = 300_000
 
-/** How far a clock is from the right time: a number of ms, or from the start of a year on. */
+/** Difference from the right time, in ms, or the year at whose start the clock begins. */
 type Offset = number | '1970'
 
-/** What the clock is set to at starts after a refusal. */
+/** Clock settings for the starts after a refusal. */
 const LATER = extent<readonly Offset[]>({ quick: [0], full: [0, -HOUR_MS, '1970', 0] })
 
 /** A folder, and servers on it whose clock the test sets. */
@@ -54,7 +54,7 @@ async function setUp(t: TestContext) {
   }
 }
 
-/** The last moment that a server's log tells. */
+/** The last time in a server's log. */
 function lastTime(stderr: string): number {
   const line = stderr.trimEnd().split('\n').at(-1) ?? ''
   return Date.parse((JSON.parse(line) as { time: string }).time)
@@ -72,7 +72,7 @@ async function addRecord(ask: Ask, name: string): Promise<number> {
   return recordsIn(answer)[0]?.id ?? assert.fail('no record')
 }
 
-/** Revisions of the first changes of the frames of a journal. */
+/** The revision of the first change in each frame of a journal. */
 async function revisionsIn(folder: string): Promise<number[]> {
   const lines = (await readFile(join(folder, dataFiles.journal), 'utf8')).trimEnd().split('\n')
   return lines.slice(1).map((line) => Number(line.split(' ')[2]))
@@ -83,13 +83,13 @@ function assertRising(numbers: readonly number[]) {
     assert.ok(i === 0 || number > (numbers[i - 1] ?? 0), numbers.join())
 }
 
-describe('a clock that is wrong', { skip: missing('faketime') }, () => {
+describe('a wrong clock', { skip: missing('faketime') }, () => {
   const offsets: Record<string, Offset> = {
     'at 1970': '1970',
     ...extent({ quick: {}, full: { 'an hour behind': -HOUR_MS, 'a day ahead': DAY_MS } }),
   }
   for (const [what, offset] of Object.entries(offsets)) {
-    it(`${what} at a start does not matter to ids, revisions and what is stored`, async (t) => {
+    it(`${what} at a start does not affect ids, revisions and records`, async (t) => {
       const { folder, setClock, start } = await setUp(t)
       const ids: number[] = []
       for (const [round, at] of [0, offset, 0].entries()) {
@@ -112,7 +112,7 @@ describe('a clock that is wrong', { skip: missing('faketime') }, () => {
     })
   }
 
-  it('jumps while the server runs: it goes on, and so do ids, revisions and credentials', async (t) => {
+  it('that jumps does not affect a running server, its ids, revisions and credentials', async (t) => {
     const { folder, setClock, start } = await setUp(t)
     const server = await start()
     const token = await getToken(server.url, client)
@@ -129,7 +129,7 @@ describe('a clock that is wrong', { skip: missing('faketime') }, () => {
     assert.equal(await server.stop(), 0)
   })
 
-  it('does not shorten or lengthen the pause after failed logins', async (t) => {
+  it('does not change the pause after failed logins', async (t) => {
     const { setClock, start } = await setUp(t)
     const server = await start()
     const ask = createClient(server.url)
@@ -146,9 +146,9 @@ describe('a clock that is wrong', { skip: missing('faketime') }, () => {
   })
 })
 
-describe('a credential that was refused because it had expired', { skip: missing('faketime') }, () => {
+describe('a credential refused as expired', { skip: missing('faketime') }, () => {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    it(`does not revive when the clock goes back, nor after a restart by ${signal}`, async (t) => {
+    it(`stays refused when the clock is set back, and after a restart by ${signal}`, async (t) => {
       const { setClock, start } = await setUp(t)
       const first = await start()
       const [session, token] = [await logIn(first.url, admin), await getToken(first.url, client)]
@@ -172,7 +172,7 @@ describe('a credential that was refused because it had expired', { skip: missing
     })
   }
 
-  it('does not revive when the process is killed right behind the answer, on a slow disk', {
+  it('stays refused when the process is killed right after the answer, on a slow disk', {
     skip: missing('strace'),
   }, async (t) => {
     const { setClock, start } = await setUp(t)
@@ -199,8 +199,8 @@ describe('a credential that was refused because it had expired', { skip: missing
   })
 })
 
-describe('a credential that was ended', { skip: missing('faketime') }, () => {
-  it('does not revive when it was forgotten as expired and the clock goes back', async (t) => {
+describe('a revoked credential', { skip: missing('faketime') }, () => {
+  it('stays refused when its revocation was dropped as expired and the clock is set back', async (t) => {
     const { folder, setClock, start } = await setUp(t)
     const first = await start()
     const [ended, other] = [await logIn(first.url, admin), await logIn(first.url, admin)]

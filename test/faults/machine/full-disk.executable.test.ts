@@ -25,12 +25,12 @@ import { Writer } from '../writer.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
-/** A file on this disk takes room page by page. */
+/** Files on this disk grow by pages. */
 const PAGE_BYTES = 4096
 const PAGES_APART = extent({ quick: 2, full: 1 })
 const JOURNAL_BYTES_MAX = 10_000
 const LONG = '\u{1f5c4}'.repeat(250)
-/** Until another snapshot is due; in the quick extent that moment does not come. */
+/** Changes until another snapshot is due; none in the quick extent. */
 const SNAPSHOT_CHANGES = extent({
   quick: 0,
   full: Math.ceil(SNAPSHOT_JOURNAL_BYTES_MIN / Buffer.byteLength(LONG)),
@@ -38,7 +38,7 @@ const SNAPSHOT_CHANGES = extent({
 
 const add = (ask: Ask, name: string) => ask('POST', '/configurations/', { body: draft(name) })
 
-/** Adds records until one is refused, which must be for lack of room; tells the names of the others. */
+/** Adds records until one is refused, which must be for lack of room; returns the names of the others. */
 async function addUntilFull(ask: Ask, prefix: string): Promise<string[]> {
   const added: string[] = []
   for (;;) {
@@ -60,7 +60,7 @@ async function assertNoPartOfALine(folder: string) {
   assert.equal((await readFile(join(folder, dataFiles.journal))).at(-1), 0x0a, 'a part of a line was left')
 }
 
-describe('a file that may not grow', () => {
+describe('a file at its size limit', () => {
   it('refuses changes with 507, keeps answering, and takes them again without a restart', {
     skip: missing('strace'),
   }, async (t) => {
@@ -115,7 +115,7 @@ async function dataOnDisk(t: TestContext, bytes: number, isUsed = true): Promise
   }
 }
 
-/** Takes all the room that is left, and gives some of it back. */
+/** Uses up the free space, and frees some of it. */
 function createFiller({ outside }: SmallDisk) {
   const path = join(outside, 'filler')
   return {
@@ -157,7 +157,7 @@ describe('a full disk', { skip: noNamespaces }, () => {
     assert.equal((await createClient(second.url, session)('GET', '/configurations/')).status, 403)
   })
 
-  it('loses nothing of many writers, however often it fills up and is given room', async (t) => {
+  it('loses no acknowledged change of many writers, however often it fills up', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
     // The audit trail grows all the time.
@@ -173,7 +173,7 @@ describe('a full disk', { skip: noNamespaces }, () => {
         await filler.fill()
         const isRefused = (await runWriters(writers, ask, (status) => status === 507)).includes(507)
         assert.ok(isRefused)
-        // Twenty changes, and what the audit trail says of them.
+        // Room for twenty changes and their lines in the audit trail.
         await filler.free(random.integer(32 * KIB, 100 * KIB))
         let stored = 0
         await runWriters(writers, ask, (status) => status !== 507 && ++stored >= 20)
@@ -189,7 +189,7 @@ describe('a full disk', { skip: noNamespaces }, () => {
     for (const writer of writers) writer.settle(found)
   })
 
-  it('during a snapshot costs the snapshot only: the journal goes on while there is room', async (t) => {
+  it('makes only the snapshot fail: the journal takes changes while there is room', async (t) => {
     const { disk, data, ...on } = await dataOnDisk(t, 7 * MIB)
     const names = await placeLongJournal(disk)
     const first = await on.start()
@@ -224,7 +224,7 @@ describe('a full disk', { skip: noNamespaces }, () => {
     await assertNames(await on.start(), headers, expected)
   })
 
-  it('is told by commands for accounts in one line, and changes nothing', async (t) => {
+  it('makes account commands fail with one line, and changes nothing', async (t) => {
     const { disk, data, ...on } = await dataOnDisk(t, 64 * KIB)
     const server = await on.start()
     const filler = createFiller(disk)
@@ -248,7 +248,7 @@ describe('a full disk', { skip: noNamespaces }, () => {
     assert.equal((await run('client add ci')).code, 0)
   })
 
-  it('at the first start is exit 1 with one line, and with room the next start is the first', async (t) => {
+  it('makes the first start fail with exit code 1 and one line; with room, the next is a first start', async (t) => {
     for (let pages = 1; ; pages += PAGES_APART) {
       const { disk, ...on } = await dataOnDisk(t, pages * PAGE_BYTES, false)
       const refusal = await on.start().then(
@@ -269,7 +269,7 @@ describe('a full disk', { skip: noNamespaces }, () => {
   })
 })
 
-/** Lets each writer change records until `isEnough` says so of an answer; tells the statuses. */
+/** Lets each writer change records until `isEnough` accepts an answer; returns the statuses. */
 async function runWriters(
   writers: readonly Writer[],
   ask: Ask,
@@ -289,7 +289,7 @@ async function runWriters(
   return statuses
 }
 
-/** Puts a folder on the disk whose journal is due for a snapshot; tells the names in it. */
+/** Puts a folder on the disk whose journal is due for a snapshot; returns its names. */
 async function placeLongJournal(disk: SmallDisk): Promise<string[]> {
   const records = Array.from({ length: 2200 }, (_, i) => {
     return new Configuration(i + 1, draft(`${i} ${LONG}`, { username: LONG }))

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import type { DiskFault } from '../volatile/volatile-files.ts'
 import type { Life, Step } from './lives.ts'
 
-/** More than any life takes: the power goes when all is done. */
+/** More operations than any life has: the power fails after the last. */
 const STEPS_MAX = 1_000_000
 
 const fault: fc.Arbitrary<DiskFault> = fc.record({
@@ -23,7 +23,7 @@ const fault: fc.Arbitrary<DiskFault> = fc.record({
   times: fc.constantFrom(1, 1, 2, 5, 1000),
 })
 
-/** Up to four lives that end in a kill or a power loss, with these requests and with disks that fail now and then. */
+/** Up to four lives that end in a kill or a power loss, with these requests and on disks that sometimes fail. */
 export function livesWith<Request>(request: fc.Arbitrary<Request>): fc.Arbitrary<Life<Request>[]> {
   const step: fc.Arbitrary<Step<Request>> = fc.oneof(
     { weight: 8, arbitrary: fc.record({ burst: fc.array(request, { minLength: 1, maxLength: 6 }) }) },

@@ -19,7 +19,7 @@ let serial = 0
 export const documentSubject: Subject<DocumentRequest, DocumentState> = {
   firstState: { content: undefined },
   begin(state) {
-    /** The content acknowledged last, and those written since without success or without an answer. */
+    /** The content acknowledged last, and contents written since that failed or got no answer. */
     let possible = [state.content]
 
     async function readFound(document: ReturnType<typeof openDocument>): Promise<DocumentState> {

@@ -26,12 +26,12 @@ export interface State extends ShownState {
 
 export const emptyState: State = { revision: 0, lastId: 0, records: new Map() }
 
-/** What a store was asked and what it answered: from this follows what it may show, now and after a power loss. */
+/** The requests to a store and its answers, which determine what it may show, now and after a power loss. */
 export class History {
   #acknowledged: State
-  /** Neither acknowledged nor refused, in the order in which they were taken. */
+  /** Changes neither acknowledged nor refused, in the order in which they were taken. */
   #taken: HistoryChange[] = []
-  /** Refused because the disk failed, and perhaps on it nevertheless, until the store has recovered. */
+  /** Changes refused because the disk failed, which may still be on it until the store has recovered. */
   #doubtful: HistoryChange[] = []
   #lastIdGiven: number
 
@@ -45,12 +45,12 @@ export class History {
     return this.#acknowledged
   }
 
-  /** The record of a name once all that was taken is done. */
+  /** The record of a name once all taken changes are done. */
   latest(name: string): StoredRecord | undefined {
     return this.allLatest().get(name)
   }
 
-  /** All records once all that was taken is done, by name. */
+  /** All records, by name, once all taken changes are done. */
   allLatest(): ReadonlyMap<string, StoredRecord> {
     return this.#taken.reduce(applied, this.#acknowledged).records
   }
@@ -59,7 +59,7 @@ export class History {
     return this.take(this.nextAdd(fields))
   }
 
-  /** An add that is still to be taken, with others. */
+  /** An add that is not taken yet, with others. */
   nextAdd(fields: NewConfiguration): HistoryChange {
     this.#lastIdGiven += 1
     return { add: { id: this.#lastIdGiven, ...fields } }
@@ -80,7 +80,7 @@ export class History {
     this.#acknowledged = applied(this.#acknowledged, change)
   }
 
-  /** Everything on its way is refused. With a full disk it must never show. */
+  /** Refuses all pending changes. After a full disk they must never show. */
   refuse(reason: 'full disk' | 'failed disk'): void {
     if (reason === 'failed disk') this.#doubtful = this.#taken
     this.#taken = []
@@ -97,8 +97,8 @@ export class History {
   }
 
   /**
-   * Checks what is found after a power loss: all that was acknowledged, and of the changes without an answer the first
-   * few or none.
+   * Checks what is found after a power loss: everything acknowledged, and a prefix, possibly empty, of the changes
+   * without an answer.
    *
    * @returns The state that was found.
    */
@@ -116,7 +116,7 @@ function described({ revision, records }: ShownState) {
   return { revision, records: [...records.values()].sort((a, b) => a.id - b.id).map(describedRecord) }
 }
 
-/** A record in short, for comparisons and messages; user names are one text repeated, up to its `;`. */
+/** A record as short text, for comparisons and messages; of a user name that repeats a text, that text up to its `;`. */
 export function describedRecord({ id, name, hostname, port, username }: StoredRecord): string {
   const text = username.slice(0, username.indexOf(';') + 1)
   const isRepeated = username === text.padEnd(username.length, text)

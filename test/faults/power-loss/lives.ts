@@ -15,63 +15,63 @@ import {
   type VolatileFilesOptions,
 } from '../volatile/volatile-files.ts'
 
-/** What happens to something that runs, in order. */
+/** What happens to a running subject, in order. */
 export type Step<Request> =
-  /** Asks for all of these in one turn of the event loop. */
+  /** Makes all these requests in one turn of the event loop. */
   | { readonly burst: readonly Request[] }
   /** Lets turns of the event loop pass. */
   | { readonly turns: number }
   /** Waits for every answer. */
   | 'answers'
-  /** Lets the longest pause between tries to recover pass. */
+  /** Lets the longest pause between attempts to recover pass. */
   | 'pause'
   | { readonly fault: DiskFault }
   /** Nothing fails any more. */
   | 'mend'
-  /** Nothing fails any more, and changes are taken again. */
+  /** Nothing fails any more; waits until changes are taken again. */
   | 'recover'
 
 /** One process, from its start to the kill or the power loss that ends it. */
 export interface Life<Request> {
-  /** Draws short transfers, the time that operations take, and what a crash leaves. */
+  /** Seed of short transfers, of the duration of operations, and of what a crash leaves. */
   readonly seed: number
   readonly snapshotBytesMin: number
   /** Faults that are there at the start. */
   readonly faults: readonly DiskFault[]
   readonly steps: readonly Step<Request>[]
   readonly isClosed: boolean
-  /** The file-system operation at which the life ends; later than the last, it ends after it. */
+  /** The file-system operation at which the life ends; if there are fewer, it ends after the last. */
   readonly crashAt: number
-  /** Whether the power stays, so that the next life finds all that was written, synced or not. */
+  /** Whether only the process is killed, so that the next life finds everything written, synced or not. */
   readonly isOnlyKilled: boolean
-  /** Which of the images that the power loss may leave the next life begins with. */
+  /** Which of the images that the power loss may leave is the start of the next life. */
   readonly image: number
 }
 
-/** What all lives of one run share. */
+/** What the lives of one run share. */
 export interface Surroundings {
-  /** Lets time pass that something waits for. */
+  /** Lets the time of a pending timer pass. */
   pass(ms: number): void
   readonly ignoredSyncs?: NonNullable<VolatileFilesOptions['ignoredSyncs']>
   /** Stands between the program and the disk. */
   wrap?(files: FileSystem): FileSystem
 }
 
-/** Something that keeps its state in a data folder, while it runs. */
+/** A running subject, which keeps its state in a data folder. */
 export interface Running<Request> {
-  /** Asks for a change without waiting for the answer. */
+  /** Requests a change without waiting for the answer. */
   request(request: Request): void
   /** Requests that have no answer yet. */
   readonly waiting: number
   readonly isWritable: boolean
-  /** Checks what is shown, and throws what was found wrong since the last time. */
+  /** Checks what is shown; throws what was found wrong since the last check. */
   check(): void
   close(): Promise<void>
 }
 
-/** What was asked and answered since a state, and what may be found because of it. */
+/** Requests and answers since a state, and what may therefore be found. */
 export interface Chronicle<Request, State> {
-  /** @param files Fails or dies in the middle of anything. */
+  /** @param files May fail or die at any operation. */
   open(files: VolatileFiles, seen: FileSystem, life: Life<Request>): Promise<Running<Request>>
   /**
    * Opens what a power loss left and checks it.
@@ -81,7 +81,7 @@ export interface Chronicle<Request, State> {
   read(files: FileSystem): Promise<{ readonly found: State; readonly opened: State }>
 }
 
-/** A kind of thing that keeps its state in a data folder. */
+/** A kind of component that keeps its state in a data folder. */
 export interface Subject<Request, State> {
   /** Of an empty folder. */
   readonly firstState: State
@@ -96,8 +96,8 @@ export const lifeFolder = dataPaths(FOLDER)
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * Runs lives one after the other, each on what the one before left of the disk; some of the images that a power loss at
- * the end of each may leave are opened and compared with what had been answered.
+ * Runs lives one after the other, each on the disk that the last one left. Opens some of the images that a power loss
+ * at the end of each may leave, and compares them with the answers.
  *
  * @throws what was found wrong.
  */
@@ -113,7 +113,7 @@ export async function runLives<Request, State>(
     const random = createRandom(life.seed)
     const files = createVolatileFiles(disk, optionsOf(surroundings, random, life.crashAt))
     const begun = subject.begin(state)
-    // What never came up has shown nothing: what was true before it still is.
+    // A start that failed has shown nothing, so the expectation is unchanged.
     if (await live(life, files, begun, surroundings)) chronicle = begun
     files.kill()
 
@@ -121,7 +121,7 @@ export async function runLives<Request, State>(
     for (const left of imagesOf(disk, random)) {
       found.push({ image: left, state: await readTwice(left, subject, chronicle, random, surroundings) })
     }
-    // A failed sync leaves what no later process can know to be missing from the disk.
+    // A failed sync leaves data that no later process can know to be missing from the disk.
     if (life.isOnlyKilled && files.failures === 0) {
       state = await readTwice(disk.crash(keepAll), subject, chronicle, random, surroundings)
       continue
@@ -134,7 +134,7 @@ export async function runLives<Request, State>(
   }
 }
 
-/** @returns Whether it came up. */
+/** @returns Whether it started. */
 async function live<Request, State>(
   life: Life<Request>,
   files: VolatileFiles,
@@ -145,7 +145,7 @@ async function live<Request, State>(
   const seen = wrap?.(files) ?? files
   const start = settleFolder(FOLDER, seen).then(() => chronicle.open(files, seen, life))
   const running = await untilDead(files, start).catch((error: unknown) => {
-    // A start may fail with the disk, and only then.
+    // A start may fail only if the disk does.
     if (files.failures === 0 || systemCode(error) === undefined || error instanceof DamagedFileError)
       throw error
   })
@@ -196,19 +196,19 @@ async function turnsUntil(files: VolatileFiles, holds: () => boolean): Promise<v
   }
 }
 
-/** Undefined when the process dies before it has come to an end. */
+/** Undefined if the process dies first. */
 function untilDead<T>(files: VolatileFiles, action: Promise<T>): Promise<T | undefined> {
   return Promise.race([action, files.died.then(() => undefined)])
 }
 
-/** Some of the images that a power loss now may leave, each once. */
+/** Some different images that a power loss now may leave. */
 function imagesOf(disk: VolatileDisk, random: Random): DiskImage[] {
   const choosers = [dropAll, keepAll, keepNamesAndSizes, chooseRandomly(random), chooseRandomly(random)]
   const images = (disk.isDurable ? [keepAll] : choosers).map((choose) => disk.crash(choose))
   return [...new Map(images.map((image) => [textOf(image), image])).values()]
 }
 
-/** The same for images that are the same. */
+/** Equal for equal images. */
 function textOf({ entries }: DiskImage): string {
   return Array.from(entries, ([path, content]) => `${path} ${content?.toString('latin1')}`)
     .sort()
@@ -226,7 +226,7 @@ async function readTwice<Request, State>(
   const disk = new VolatileDisk(image)
   const { found, opened } = await readDisk(disk, chronicle, random, surroundings)
   for (const left of imagesOf(disk, random)) {
-    // Reading what has been read already could find nothing else.
+    // An image that was checked already would give the same result.
     if (textOf(left) === textOf(image)) continue
     await readDisk(new VolatileDisk(left), begin(opened), random, surroundings)
   }

@@ -37,10 +37,10 @@ const revocation: fc.Arbitrary<RevocationRequest> = fc.oneof(
 )
 const replacement: fc.Arbitrary<DocumentRequest> = fc.record({ size: sizes })
 
-/** Far more than it takes to see what a control breaks. */
+/** Far more runs than it takes to see what a control breaks. */
 const CONTROL_RUNS_MAX = 2_000
 
-/** The property that lives of such requests are found as they were answered, and how often to try it. */
+/** The property that each life with such requests leaves what it answered, and the parameters to check it. */
 function prepare<Request, State>(
   t: TestContext,
   subject: Subject<Request, State>,
@@ -57,7 +57,7 @@ function prepare<Request, State>(
   return { property, parameters: { seed, numRuns } }
 }
 
-/** What a program would do that tries a failed sync a second time. */
+/** A file system under a program that retries a failed sync. */
 function syncTwice(files: FileSystem): FileSystem {
   return {
     ...files,
@@ -69,19 +69,19 @@ function syncTwice(files: FileSystem): FileSystem {
 }
 
 describe('after a power loss at any moment', () => {
-  it('the store is as it was acknowledged', async (t) => {
+  it('the store holds what it acknowledged', async (t) => {
     const runs = extent({ quick: 100, full: 5_000 })
     const { property, parameters } = prepare(t, storeSubject, change, runs)
     await fc.assert(property, parameters)
   })
 
-  it('a credential that had ended has ended, and stays so', async (t) => {
+  it('a revoked credential stays revoked', async (t) => {
     const runs = extent({ quick: 40, full: 1_500 })
     const { property, parameters } = prepare(t, revocationsSubject, revocation, runs)
     await fc.assert(property, parameters)
   })
 
-  it('a JSON file is the old one or the new one, whole', async (t) => {
+  it('a JSON file is wholly the old one or wholly the new one', async (t) => {
     const runs = extent({ quick: 40, full: 1_500 })
     const { property, parameters } = prepare(t, documentSubject, replacement, runs)
     await fc.assert(property, parameters)
@@ -93,7 +93,7 @@ describe('after a power loss at any moment', () => {
     { disk: 'reports success when a failed sync is tried again', surroundings: { wrap: syncTwice } },
   ]
   for (const { disk, surroundings } of controls) {
-    it(`the store is not so on a disk that ${disk}: this shows that the tests notice`, async (t) => {
+    it(`the store has lost something if the disk ${disk} (control)`, async (t) => {
       const { property, parameters } = prepare(t, storeSubject, change, CONTROL_RUNS_MAX, surroundings)
       const outcome = await fc.check(property, { ...parameters, endOnFailure: true })
       const [seen] = String(outcome.errorInstance).split('\n')

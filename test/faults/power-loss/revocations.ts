@@ -7,10 +7,10 @@ import type { VolatileFiles } from '../volatile/volatile-files.ts'
 import { lifeFolder, type Running, type Subject, silentLog } from './lives.ts'
 
 export type RevocationRequest =
-  /** Ends a credential that would last so long. */
+  /** Ends a credential with this lifetime. */
   { readonly lastsSeconds: number } | { readonly advanceMs: number }
 
-/** Doubtful: without an answer, or refused because the disk failed, which has not recovered. */
+/** Doubtful: without an answer, or refused because the disk failed and has not recovered. */
 type Fate = 'ended' | 'doubtful' | 'refused'
 
 interface Credential {
@@ -33,7 +33,7 @@ export const revocationsSubject: Subject<RevocationRequest, RevocationsState> = 
     let { wasOpen } = state
     const asked = new Map(state.credentials.map((credential) => [credential.jti, credential]))
 
-    /** Each start finds the clock of the machine set back. */
+    /** The machine's clock is set back before each start. */
     const open = (files: FileSystem, clock: HeldClock) =>
       openRevocations({ ...lifeFolder, files }, { mustExist: wasOpen, log: silentLog, makeClock: clock.make })
     return {
@@ -52,7 +52,7 @@ export const revocationsSubject: Subject<RevocationRequest, RevocationsState> = 
   },
 }
 
-/** What is known of a credential once it has been looked for after a power loss. */
+/** What is known of a credential once it has been checked after a power loss. */
 function found(revocations: Revocations, credential: Credential): Credential {
   const { jti, exp, fate } = credential
   const isListed = revocations.has(jti)

@@ -18,24 +18,24 @@ import {
 } from './history.ts'
 import { lifeFolder, type Running, type Subject, silentLog } from './lives.ts'
 
-/** Something that a caller may ask of a store. */
+/** A request to a store. */
 export type ChangeRequest =
   | { readonly add: string; readonly size: number }
   /** A new name, a new value or both. */
   | { readonly modify: string; readonly to?: string; readonly size?: number }
   | { readonly remove: string }
-  /** Names, no two alike. */
+  /** Different names. */
   | { readonly importing: readonly string[]; readonly mode: ImportMode; readonly size: number }
 
 interface Pending {
-  /** What the store decided last: what to write, or that there is nothing to write. */
+  /** The store's last decision: what to write, or that there is nothing to write. */
   decision?: HistoryChange | 'nothing' | 'refusal'
 }
 
 const HOSTNAME = 'host.example'
 const PORT = 22
 
-/** Values differ from one request to the next, so that an old one is known when it comes back. */
+/** Values differ between requests, so that an old value is recognized if it returns. */
 let serial = 0
 
 function nextValue(size: number): string {
@@ -43,7 +43,7 @@ function nextValue(size: number): string {
   return `v${serial};`.padEnd(size, `v${serial};`)
 }
 
-/** A store, and the id that it has once it has been opened. */
+/** A store, and its id once it is open. */
 interface StoreState {
   readonly id: string | undefined
   readonly shown: State
@@ -78,9 +78,9 @@ export const storeSubject: Subject<ChangeRequest, StoreState> = {
 }
 
 /**
- * A store whose every decision and answer goes into a history, and is checked against it.
+ * A store whose decisions and answers are noted in a history and checked against it.
  *
- * @param disk What the store lives on; once it is dead, nobody gets an answer any more.
+ * @param disk The store's disk; once it is dead, no request is answered.
  */
 function observeStore(
   store: ConfigurationStore,
@@ -90,7 +90,7 @@ function observeStore(
   const wrong: unknown[] = []
   let waiting = 0
 
-  /** The store must not see what an assertion throws: it would take it for a refusal. */
+  /** Keeps failed assertions from the store, which would take them for refusals. */
   function note(action: () => void) {
     try {
       action()
@@ -108,7 +108,7 @@ function observeStore(
     const fields = { name, hostname: HOSTNAME, port: PORT, username: nextValue(size) }
     return store.add({
       ...fields,
-      // Read only when the record is made, so once the name is found free.
+      // Read when the record is made, which is once the name is known to be free.
       get hostname() {
         note(() => {
           assert.equal(history.latest(name), undefined, `"${name}" was added a second time`)
@@ -154,7 +154,7 @@ function observeStore(
   }
 
   function importAll(pending: Pending, names: readonly string[], mode: ImportMode, size: number) {
-    // Some are to be left as they are.
+    // Some records are to stay as they are.
     const drafts = names.map((name, i) => {
       const username = i % 2 === 0 ? nextValue(size) : (history.latest(name)?.username ?? nextValue(size))
       return { name, hostname: HOSTNAME, port: PORT, username }
@@ -163,7 +163,7 @@ function observeStore(
     assert.ok(first !== undefined)
     const noticed = {
       ...first,
-      // Read when a plan is made, which is done again only where there was nothing to do.
+      // Read when a plan is made, which is repeated only if there was nothing to do.
       get name() {
         note(() => {
           if (typeof pending.decision !== 'object') decideImport(pending, drafts, mode)
@@ -233,7 +233,7 @@ function observeStore(
     request(request) {
       const pending: Pending = {}
       waiting += 1
-      // The handlers run before the store decides again about what waited for a refused change.
+      // The handlers run before the store decides again about requests that waited for a refused change.
       ask(pending, request)
         .then(
           (done) => disk.isDead || note(() => acknowledged(pending, done)),
@@ -267,7 +267,7 @@ function observeStore(
   }
 }
 
-/** What a store shows, by each of the ways to read it. */
+/** What a store shows, by each way to read it. */
 function shownBy(store: ConfigurationStore): ShownState {
   const listed = store.list(0, store.count + 1)
   const records = new Map(listed.map((record) => [record.name, plain(record)]))

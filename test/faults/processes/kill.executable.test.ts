@@ -16,7 +16,7 @@ const ROUNDS = extent({ quick: 3, full: 60 })
 const REQUESTS_BEFORE_KILL = { min: 5, max: 400 }
 
 describe('kill -9 under eight writers and a reader', () => {
-  it('keeps what was acknowledged or shown, and each request without an answer whole or not at all', async (t) => {
+  it('keeps what was acknowledged or shown; a request without an answer is stored whole or not at all', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
     const data = join(await temporaryFolder(t), 'data')

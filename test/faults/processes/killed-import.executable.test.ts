@@ -17,8 +17,8 @@ function fileOf(port: number): string {
   return `name,hostname,port,username\n${rows.join('')}`
 }
 
-describe('an import that kill -9 interrupts', { timeout: 300_000 }, () => {
-  it('is there as a whole or not at all, and is there when it was answered', async (t) => {
+describe('an import interrupted by kill -9', { timeout: 300_000 }, () => {
+  it('is stored whole or not at all, and is stored if it was answered', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
     const folder = await usedFolder(t)
@@ -48,7 +48,7 @@ describe('an import that kill -9 interrupts', { timeout: 300_000 }, () => {
         // The server was killed before it answered.
         () => {},
       )
-      // Not to wait for something, but to interrupt it at any moment.
+      // The pause is not to wait for the answer, but to interrupt the import at a random moment.
       await Promise.race([answered, pause(random.integer(0, Math.ceil(1.5 * tookMs)))])
       await server.stop('SIGKILL')
       await answered

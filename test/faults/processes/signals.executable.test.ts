@@ -18,9 +18,9 @@ const ADDED_BEFORE_SIGNAL = { min: 20, max: 300 }
 
 const add = (ask: Ask, name: string) => ask('POST', '/configurations/', { body: draft(name) })
 
-describe('a signal to stop under load', () => {
+describe('a stop signal under load', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`${signal} is exit 0, and what is stored is what was acknowledged, no more and no less`, async (t) => {
+    it(`${signal} ends with exit code 0, and exactly what was acknowledged is stored`, async (t) => {
       const random = createRandom()
       t.diagnostic(`seed ${random.seed}`)
       const folder = await usedFolder(t)
@@ -55,8 +55,8 @@ describe('a signal to stop under load', () => {
   }
 })
 
-describe('standard error that takes nothing', () => {
-  it('is a pipe whose reader leaves after a line, and the server goes on to its end', async (t) => {
+describe('standard error that cannot be written', () => {
+  it('does not stop the server when it is a pipe whose reader leaves after a line', async (t) => {
     const folder = await usedFolder(t)
     const child = runInShell(t, folder, 'set -o pipefail; "$0" "$@" 2>&1 | head -1')
     const closed = once(child, 'close')
@@ -72,7 +72,7 @@ describe('standard error that takes nothing', () => {
   })
 
   for (const redirection of ['2>/dev/full', '0<&- 1>&- 2>&-']) {
-    it(`is ${redirection}, and nothing of the log gets anywhere else`, async (t) => {
+    it(`does not stop the server with ${redirection}, and the log goes nowhere else`, async (t) => {
       const folder = await usedFolder(t)
       const first = await start(t, { folder, environment: {} })
       const { port } = new URL(first.url)
@@ -91,7 +91,7 @@ describe('standard error that takes nothing', () => {
   }
 })
 
-/** Starts the executable, with a line in its log for each request, by a command line of bash. */
+/** Starts the executable by a bash command line, with a log line for each request. */
 function runInShell(t: TestContext, folder: string, script: string, port = '0') {
   const flags = ['--host', '127.0.0.1', '--port', port, '--data', folder, '--access-log']
   const child = spawn('/bin/bash', ['--norc', '-c', script, executable, ...flags], {
@@ -99,14 +99,14 @@ function runInShell(t: TestContext, folder: string, script: string, port = '0') 
     stdio: ['ignore', 'pipe', 'ignore'],
     detached: true,
   })
-  // The shell and what it has started.
+  // The shell and its children.
   t.after(() => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
   })
   return child
 }
 
-/** A token from a server that says nothing of when it listens. */
+/** A token from a server that cannot report when it listens. */
 async function firstToken(url: string): Promise<{ Authorization: string }> {
   let headers: { Authorization: string } | undefined
   await eventually('it listens', async () => {

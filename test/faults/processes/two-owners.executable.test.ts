@@ -18,14 +18,14 @@ import { draft } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const AT_ONCE = extent({ quick: 5, full: 20 })
-/** Of somebody who keeps changing records, so that others have a share of the machine. */
+/** Between two changes of a busy client, so that others get their share of the machine. */
 const PAUSE_MS = 5
 const COMMANDS = extent({ quick: 4, full: 20 })
 
-/** As a container has it: own processes, network and mounts. */
+/** As in a container: own processes, network and mounts. */
 const inContainer = ['unshare', '--map-root-user', '-pfnm', '--mount-proc', '--kill-child']
 
-/** A server with somebody who keeps changing records. */
+/** A server with a client that keeps changing records. */
 async function startBusy(t: TestContext) {
   let isOver = false
   t.after(() => {
@@ -68,7 +68,7 @@ async function startBusy(t: TestContext) {
   }
 }
 
-/** Starts another server, which must see that there is one already. */
+/** Starts another server, which must find the folder in use. */
 async function assertInUse(path: string, options: Parameters<typeof runExecutable>[1] = {}) {
   const { code, stdout, stderr } = await runExecutable(['--port', '0', '--data', path], options)
   assert.deepEqual([code, stdout], [75, ''], stderr)
@@ -76,7 +76,7 @@ async function assertInUse(path: string, options: Parameters<typeof runExecutabl
 }
 
 describe('a second server on a folder', () => {
-  it('is exit 75 by whatever path it comes, the first goes on, and after kill -9 the next starts at once', async (t) => {
+  it('ends with exit code 75, whatever path it is given; after kill -9 of the first, the next starts at once', async (t) => {
     const { folder, addMore, killAndCheck } = await startBusy(t)
     const link = `${folder}.link`
     await symlink(folder, link)
@@ -91,7 +91,7 @@ describe('a second server on a folder', () => {
     await killAndCheck()
   })
 
-  it('is exit 75 from another container and through a bind mount, and the first goes on', {
+  it('ends with exit code 75 in another container and through a bind mount', {
     skip: noNamespaces,
   }, async (t) => {
     const { folder, addMore, killAndCheck } = await startBusy(t)
@@ -105,7 +105,7 @@ describe('a second server on a folder', () => {
     await killAndCheck()
   })
 
-  it('is exit 75 when the first runs in another container, until that is killed', {
+  it('ends with exit code 75 while the first runs in another container', {
     skip: noNamespaces,
   }, async (t) => {
     const folder = join(await temporaryFolder(t), 'data')
@@ -114,14 +114,14 @@ describe('a second server on a folder', () => {
     await assertInUse(folder)
     await assertInUse(folder, { through: inContainer })
     await first.stop('SIGKILL')
-    // What was killed is the parent of the server, which the kernel ends a moment later.
+    // The killed process is the server's parent; the kernel ends the server a moment later.
     await eventually('the folder is free', async () => {
       const next = await startExecutable(t, ['--data', folder]).catch(() => undefined)
       return (await next?.stop()) === 0
     })
   })
 
-  it('is refused where the lock can only be read', async (t) => {
+  it('is refused even if the lock file is read-only', async (t) => {
     const folder = join(await temporaryFolder(t), 'data')
     await cp(await usedFolder(t), folder, { recursive: true })
     await chmod(join(folder, dataFiles.lock), 0o400)
@@ -137,7 +137,7 @@ describe('a second server on a folder', () => {
 
 describe('servers that start at the same instant', () => {
   for (const what of ['a folder that is still to be made', 'a folder that has been in use']) {
-    it(`on ${what}: one serves, the others are exit 75`, async (t) => {
+    it(`on ${what}: one serves, the others end with exit code 75`, async (t) => {
       const folder = join(await temporaryFolder(t), 'data')
       const environment = firstStartEnvironment
       if (what.includes('in use')) await cp(await usedFolder(t), folder, { recursive: true })
@@ -159,8 +159,8 @@ describe('servers that start at the same instant', () => {
   }
 })
 
-describe('commands for accounts while a server runs', () => {
-  it('all succeed or say that another is at work, and none is lost, however many run at once', async (t) => {
+describe('account commands while a server runs', () => {
+  it('succeed or report that another command is running, and lose nothing, however many run at once', async (t) => {
     const { folder, addMore, killAndCheck } = await startBusy(t)
     await addMore()
     const ids = Array.from({ length: COMMANDS }, (_, i) => `client-${i}`)
@@ -179,7 +179,7 @@ describe('commands for accounts while a server runs', () => {
     await killAndCheck()
   })
 
-  it('that change one account and another leave both changes', async (t) => {
+  it('keep all changes when they change different accounts at once', async (t) => {
     const folder = join(await temporaryFolder(t), 'data')
     await cp(await usedFolder(t), folder, { recursive: true })
     const server = await startExecutable(t, ['--data', folder])

@@ -12,14 +12,14 @@ import { Writer } from '../writer.ts'
 import { secondSyncs } from './second-syncs.ts'
 import { useFolder, withCopy } from './used-folder.ts'
 
-/** What fails at a disk, and how the change is refused that meets it. */
+/** A disk fault, and the status of the change that meets it. */
 interface Fault {
   readonly status: 503 | 507
-  /** Each as strace takes it: calls, fault, which of the calls. */
+  /** Each in strace's form: calls, fault, which of the calls. */
   readonly injections: readonly (readonly [calls: string, error: string, when?: string])[]
-  /** Also in the quick extent. */
+  /** Whether it is part of the quick extent. */
   readonly isQuick?: boolean
-  /** Whether the store is back at once every time, so that `/readyz` says nothing. */
+  /** Whether the store recovers at once each time, so that `/readyz` shows nothing. */
   readonly isReadyBetween?: boolean
 }
 
@@ -34,7 +34,7 @@ const once: readonly Fault[] = [
   { status: 503, injections: [['fdatasync', 'ENOSPC', '1']] },
   { status: 503, injections: failedSyncAnd('ftruncate', 'EIO', '1') },
   { status: 503, injections: [...failingFirst('pwrite64', 'ENOSPC'), ['ftruncate', 'EIO', '1']] },
-  // The rest of the disk's work on the way back: a snapshot, then a new journal.
+  // The remaining disk work of a recovery: a snapshot, then a new journal.
   { status: 503, injections: failedSyncAnd('openat', 'EIO', '1') },
   { status: 503, injections: failedSyncAnd('openat', 'ENOSPC', '3') },
   { status: 503, injections: failedSyncAnd('pwrite64', 'EIO', '2') },
@@ -56,7 +56,7 @@ const always: readonly Fault[] = [
   { status: 503, injections: [['fdatasync,openat', 'EIO']] },
 ]
 
-/** What a signal interrupts, when nothing else fails and on the way back from a failed disk. */
+/** Calls that a signal interrupts, if nothing else fails and during recovery from a failed disk. */
 const interrupted: Fault['injections'] = [
   ['pwrite64', 'EINTR', '1'],
   ['fdatasync', 'EINTR', '1'],
@@ -71,7 +71,7 @@ const used = await useFolder({ after })
 
 describe('a system call that fails', { skip: missing('strace') }, () => {
   for (const fault of chosen(once)) {
-    it(`once (${nameOf(fault)}) costs the change that met it and is forgotten without a restart`, async (t) => {
+    it(`once (${nameOf(fault)}) fails the change that met it; the next succeed without a restart`, async (t) => {
       await withServer(t, async ({ attach, ask, writer, change, settle }) => {
         const tracer = await attach(fault.injections)
         await refused(ask, writer, fault.status)
@@ -91,7 +91,7 @@ describe('a system call that fails', { skip: missing('strace') }, () => {
   }
 
   for (const fault of chosen(always)) {
-    it(`every time (${nameOf(fault)}) stops changes and not reads, until it succeeds again`, async (t) => {
+    it(`every time (${nameOf(fault)}) fails changes, but not reads, until it succeeds again`, async (t) => {
       const { isReadyBetween = false, injections, status } = fault
       await withServer(t, async ({ attach, ask, writer, change, settle }) => {
         const tracer = await attach(injections)
@@ -114,7 +114,7 @@ describe('a system call that fails', { skip: missing('strace') }, () => {
     })
   }
 
-  it('because a signal interrupts it is called again, unnoticed', async (t) => {
+  it('because of a signal is repeated, without an error in answers or log', async (t) => {
     await withServer(t, async ({ attach, change, settle, stderr }) => {
       const tracer = await attach(interrupted)
       for (let i = 0; i < CHANGES_AFTER; i++) await change()
@@ -124,7 +124,7 @@ describe('a system call that fails', { skip: missing('strace') }, () => {
     })
   })
 
-  it('because a signal interrupts it is called again on the way back, too', async (t) => {
+  it('because of a signal is repeated during recovery, too', async (t) => {
     await withServer(t, async ({ attach, ask, writer, settle, stderr }) => {
       const tracer = await attach(interruptedOnTheWayBack)
       await refused(ask, writer, 503)
@@ -136,7 +136,7 @@ describe('a system call that fails', { skip: missing('strace') }, () => {
     })
   })
 
-  it('makes a logout fail rather than be forgotten', async (t) => {
+  it('makes a logout fail instead of losing it', async (t) => {
     await withServer(t, async ({ attach, url, settle }) => {
       const ask = createClient(url, used.cookie)
       const tracer = await attach([['fdatasync,fsync', 'EIO']])
@@ -176,7 +176,7 @@ function isInjected(line: string): boolean {
   return line.endsWith('(INJECTED)')
 }
 
-/** A change that meets the fault: it is refused as it should be, and nobody sees anything of it. */
+/** A change that meets the fault: it is refused with this status, and never shows. */
 async function refused(ask: Ask, writer: Writer, status: number) {
   const before = recordsIn(await ask('GET', '/configurations/'))
   const answer = await writer.change(ask)
@@ -197,7 +197,7 @@ async function refusedOthers(ask: Ask, status: number) {
   assert.equal((await ask('GET', '/configurations/')).status, 200)
 }
 
-/** A server at work on a copy of a folder. */
+/** A server on a copy of a folder. */
 interface Subject {
   readonly url: string
   readonly ask: Ask
@@ -206,7 +206,7 @@ interface Subject {
   /** Sends a change that must succeed. */
   change(): Promise<void>
   attach(injections: Fault['injections']): ReturnType<typeof attachStrace>
-  /** Kills the server, starts another on what it has left, and checks that against what the writer knows. */
+  /** Kills the server, starts another on its folder, and checks the records against the writer's. */
   settle(): Promise<RunningServer>
 }
 

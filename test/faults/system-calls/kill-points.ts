@@ -10,23 +10,23 @@ export interface KillPoints {
   readonly call: string
   /** Only calls for this file of the data folder, or for the folder itself (`.`), count. */
   readonly file?: string
-  /** Which of the calls in the quick extent; they must come about. In the full extent it is all of them. */
+  /** Which of the calls in the quick extent; they must occur. In the full extent, all. */
   readonly quick?: readonly number[]
-  /** In the full extent only each so manieth. */
+  /** In the full extent, only every n-th call. */
   readonly every?: number
 }
 
 /**
- * Runs a scenario once, through the words that are made for its data folder, and checks what the kill has left.
+ * Runs a scenario once, through the command made for its data folder, and checks what the kill left.
  *
- * @returns Whether it was killed before it came to its end.
+ * @returns Whether it was killed before its end.
  */
 export type Attempt = (throughFor: (data: string) => string[]) => Promise<boolean>
 
 /** As many cores as a small machine has. */
 const LANES = 2
 
-/** Kills a scenario at each point in turn, until there are no more such calls in it. */
+/** Kills a scenario at each point in turn, until it has no more such calls. */
 export async function killAtEach(
   t: TestContext,
   points: readonly KillPoints[],

@@ -35,11 +35,11 @@ const NEW_PASSWORD = 'another battery staple'
 
 const used = await useFolder({ after })
 
-/** The two starts after a kill; the second is in this process, which is quicker. */
+/** The two starts after a kill; the second runs in this process, which is faster. */
 const starts = [startToBeKilled, startInProcess]
 
 describe('a kill at a system call', { skip: missing('strace') }, () => {
-  it('of the very first start leaves a folder that starts, with credentials that work', async (t) => {
+  it('of the first start leaves a folder that starts, with credentials that work', async (t) => {
     const points: KillPoints[] = [
       { call: 'write', every: 4 },
       { call: 'fsync', quick: [6] },
@@ -78,7 +78,7 @@ describe('a kill at a system call', { skip: missing('strace') }, () => {
     })
   })
 
-  it('of a server at work, or one that stops, loses nothing that was acknowledged or shown', async (t) => {
+  it('of a running or stopping server loses nothing that was acknowledged or shown', async (t) => {
     const { seed } = createRandom()
     t.diagnostic(`seed ${seed}`)
     const points: KillPoints[] = [
@@ -101,7 +101,7 @@ describe('a kill at a system call', { skip: missing('strace') }, () => {
     )
   })
 
-  it('of a compaction under changes loses nothing that was acknowledged or shown', async (t) => {
+  it('of a compaction during changes loses nothing that was acknowledged or shown', async (t) => {
     const { records, ...grown } = await growJournal(t, used)
     const { seed } = createRandom()
     t.diagnostic(`seed ${seed}`)
@@ -131,7 +131,7 @@ describe('a kill at a system call', { skip: missing('strace') }, () => {
     )
   })
 
-  it('of a start that sets torn ends aside leaves them to the next', async (t) => {
+  it('of a start that sets torn tails aside keeps those tails', async (t) => {
     const torn = await tearJournals(t, used, TORN)
     const points: KillPoints[] = [
       { call: 'write', every: 8 },
@@ -196,7 +196,7 @@ describe('a kill at a system call', { skip: missing('strace') }, () => {
     )
   })
 
-  it('of "client rotate" leaves the old secret, the one shown, or one to rotate again', async (t) => {
+  it('of "client rotate" leaves the old secret, the one shown, or one that can be rotated again', async (t) => {
     const words = ['client', 'rotate', used.credentials.client_id]
     await killAtEach(t, pointsOfCommands, (throughFor) =>
       withCopy(t, used, async (data) => {
@@ -221,7 +221,7 @@ describe('a kill at a system call', { skip: missing('strace') }, () => {
     )
   })
 
-  it('of "keys rotate" leaves a key that signs, old or new, and every session and token good', async (t) => {
+  it('of "keys rotate" leaves the old or the new signing key, and every session and token valid', async (t) => {
     await killAtEach(t, pointsOfCommands, (throughFor) =>
       withCopy(t, used, async (data) => {
         const before = await readKeys(dataPaths(data), true)
@@ -258,7 +258,7 @@ async function startToBeKilled(t: TestContext, data: string) {
   return { url, stop: async () => assert.equal(await stop('SIGKILL'), 'SIGKILL') }
 }
 
-/** Starts a server that may be killed; undefined when that was before it listened. */
+/** Starts a server that may be killed; undefined if that was before it listened. */
 async function startTraced(
   t: TestContext,
   data: string,
@@ -272,7 +272,7 @@ async function startTraced(
   }
 }
 
-/** Stops a server and tells whether it was killed, then or before. */
+/** Stops a server; returns whether it was killed, then or before. */
 async function stopTraced(server: RunningServer): Promise<boolean> {
   const end = await server.stop()
   if (end !== 'SIGKILL') assert.equal(end, 0, server.stderr())
@@ -281,7 +281,7 @@ async function stopTraced(server: RunningServer): Promise<boolean> {
 
 type Logout = 'not sent' | 'without answer' | 'acknowledged'
 
-/** Changes and reads at the same time, a logout, a stop: as much as comes about before the kill. */
+/** Concurrent changes and reads, a logout, a stop: as much as happens before the kill. */
 async function work(t: TestContext, data: string, writer: Writer, through: string[]) {
   let logout: Logout = 'not sent'
   const server = await startTraced(t, data, through)
@@ -308,9 +308,9 @@ async function changeAndRead(ask: Ask, writer: Writer): Promise<boolean> {
 }
 
 /**
- * Starts twice and checks, besides what the writer knows, that others' records are there and a logout has held.
+ * Starts twice and checks the writer's records, that the other records are there, and that a logout still holds.
  *
- * @param others How many records there are that are not the writer's.
+ * @param others How many records are not the writer's.
  */
 async function checkRecords(
   t: TestContext,
@@ -398,7 +398,7 @@ async function tryCredentials(url: string, credentials: Credentials): Promise<Tr
   return { user: login.status === 200, client: token.status === 200 }
 }
 
-/** The temporary files of a command are for the next command to sweep. */
+/** The next command removes the temporary files of a killed command. */
 async function checkSwept(data: string) {
   const { code, stderr } = await runHere(['user', 'add', 'later', '--data', data], { input: NEW_PASSWORD })
   assert.equal(code, 0, stderr)

@@ -28,10 +28,10 @@ const points: readonly { call: string; file?: string; quick?: number }[] = [
   { call: 'openat', file: dataFiles.journal },
 ]
 
-describe('the very first start on a disk that fails once', { skip: missing('strace') }, () => {
+describe('the first start on a disk that fails once', { skip: missing('strace') }, () => {
   for (const { call, file, quick } of points) {
     if (extent({ quick: quick === undefined, full: false })) continue
-    it(`at ${call} ${file ?? ''} ends with a line that says so, and the next succeeds`, async (t) => {
+    it(`at ${call} ${file ?? ''} ends with one line about it, and the next start succeeds`, async (t) => {
       if (extent({ quick: true, full: false })) assert.ok(await failAt(t, call, file, quick ?? 1))
       else for (let when = 1; await failAt(t, call, file, when); when++);
     })
@@ -52,7 +52,7 @@ async function failAt(t: TestContext, call: string, file: string | undefined, wh
     const server = await startExecutable(t, ['--data', data], { environment: oneFileThread, through })
     await server.stop()
     if (!(await readFile(log, 'utf8')).includes('(INJECTED)')) return false
-    // What is done in the background, besides the start, is told in the log and done again.
+    // A failure in the background does not end the start: it is logged and the work is retried.
     assert.match(server.stderr(), /"level":"error"/, what)
   } catch (refusal) {
     const text = refusal instanceof Error ? refusal.message : String(refusal)

@@ -1,6 +1,6 @@
 /**
- * Finds the syncs of a file whose sync had failed before, in what strace has logged with `close` among the calls: the
- * kernel may have dropped what was not written and would now report success.
+ * Finds syncs of a file whose sync had failed before, in a strace log that includes `close`. Such a sync proves
+ * nothing: the kernel may have dropped the unwritten data and now reports success.
  */
 export function secondSyncs(lines: readonly string[]): string[] {
   const failed = new Set<string>()

@@ -26,8 +26,8 @@ const ignore = () => {}
 
 const used = await useFolder({ after })
 
-describe('a disk that takes its time to sync', { skip: missing('strace') }, () => {
-  it('holds up changes, which all succeed, and no reads', async (t) => {
+describe('a disk that syncs slowly', { skip: missing('strace') }, () => {
+  it('delays changes, which all succeed, and no reads', async (t) => {
     await withSlowDisk(t, SLOW_US, async ({ url, data }) => {
       const ask = createClient(url, used.bearer)
       const ended: string[] = []
@@ -49,7 +49,7 @@ describe('a disk that takes its time to sync', { skip: missing('strace') }, () =
     })
   })
 
-  it('is not waited for by more changes than there is room for: 503 with Retry-After', {
+  it('makes changes fail with 503 and Retry-After when the backlog is full', {
     skip: extent<string | false>({ quick: 'only at full length', full: false }),
   }, async (t) => {
     await withSlowDisk(t, STUCK_US, async ({ url, data }) => {
@@ -98,8 +98,8 @@ async function isOnItsWay(data: string, send: () => Promise<void>): Promise<{ do
 }
 
 /**
- * Sends many changes, each over a connection of its own, and breaks the connections off when the server has had time
- * to take them: with all of them open, their number would be the limit.
+ * Sends many changes, each over its own connection, and breaks the connections once the server has had time to take
+ * the changes: otherwise the limit of connections would come first.
  *
  * @returns An answer, if there was one.
  */
@@ -127,7 +127,7 @@ async function sendAndGo(
     return promise
   })
   await Promise.all(sent)
-  // Each of these takes the server's event loop round once more.
+  // Each of these requests takes the server's event loop through one more turn.
   for (let i = 0; i < 10; i++) await ask('GET', '/healthz')
   for (const socket of sockets) socket.resetAndDestroy()
   return answers[0]

@@ -12,7 +12,7 @@ import { start } from '../../support/service.ts'
 import { draft } from '../../support/store.ts'
 import { type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** What a first start makes up. */
+/** The credentials that a first start generates. */
 export interface Credentials {
   readonly username: string
   readonly password: string
@@ -20,7 +20,7 @@ export interface Credentials {
   readonly client_secret: string
 }
 
-/** A data folder after its first start, stopped, with credentials that stay good in every copy of it. */
+/** A stopped data folder after its first start, with credentials that are valid in every copy of it. */
 export interface UsedFolder {
   readonly path: string
   readonly credentials: Credentials
@@ -28,17 +28,17 @@ export interface UsedFolder {
   readonly cookie: Headers
 }
 
-/** Records of nobody; their names sort behind those of every `Writer`. */
+/** Records of no writer; their names sort behind those of every `Writer`. */
 const FILLERS = 2_100
 const FILLER_BYTES = 1_900
-/** So many bytes below the size that begins a snapshot, a few changes reach it. */
+/** How far the journal is below the size that starts a snapshot: a few changes reach it. */
 const ROOM_BYTES = 300
 
 export async function readCredentials(data: string): Promise<Credentials> {
   return JSON.parse(await readFile(join(data, dataFiles.initialCredentials), 'utf8'))
 }
 
-/** Makes such a folder by way of the service itself; it holds two records, `z0` and `z1`. */
+/** Makes such a folder with the service itself; it holds two records, `z0` and `z1`. */
 export async function useFolder(t: Lifetime): Promise<UsedFolder> {
   const path = join(await temporaryFolder(t), 'data')
   await makeInitialFolder(t, path)
@@ -54,7 +54,7 @@ export async function useFolder(t: Lifetime): Promise<UsedFolder> {
   return { path, credentials, bearer, cookie }
 }
 
-/** A copy whose journal is so large that a few more changes begin a snapshot. */
+/** A copy whose journal is so large that a few more changes start a snapshot. */
 export async function growJournal(t: Lifetime, used: UsedFolder): Promise<UsedFolder & { records: number }> {
   const records = Array.from({ length: FILLERS }, (_, i) => {
     return new Configuration(i + 1, draft(`z${i} ${'x'.repeat(FILLER_BYTES)}`))
@@ -79,7 +79,7 @@ export async function tearJournals(t: Lifetime, used: UsedFolder, half: string):
   return torn
 }
 
-/** Hands a copy of the folder over and removes it when that is done; when that fails, it stays until the test ends. */
+/** Runs an action on a copy of the folder, then removes the copy; if the action fails, it stays until the test ends. */
 export async function withCopy<T>(
   t: Lifetime,
   used: UsedFolder,
@@ -97,7 +97,7 @@ async function copyOf(t: Lifetime, used: UsedFolder): Promise<UsedFolder> {
   return { ...used, path }
 }
 
-/** Checks that a stopped folder holds what belongs there, and besides only files whose names match. */
+/** Checks that a stopped folder holds its files, and otherwise only files whose names match. */
 export async function checkEntries(data: string, besides: RegExp): Promise<void> {
   const always: readonly string[] = [
     dataFiles.accounts,
@@ -123,5 +123,5 @@ export async function checkEntries(data: string, besides: RegExp): Promise<void>
   )
 }
 
-/** For `checkEntries`: nothing. */
+/** For `checkEntries`: no other file. */
 export const nothing = /^(?!)/

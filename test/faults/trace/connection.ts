@@ -43,7 +43,7 @@ export async function openConnection(url: string): Promise<Connection> {
   return { ask, answers, close: () => agent.destroy() }
 }
 
-/** The same client with headers that go with each request. */
+/** The same client with headers for each request. */
 export function withHeaders(ask: Ask, always: Headers): Ask {
   return (method, path, parts = {}) =>
     ask(method, path, { ...parts, headers: { ...always, ...parts.headers } })

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import type { Lifetime } from '../../support/temporary-folder.ts'
 import type { DiskImage } from '../volatile/volatile-disk.ts'
 
-/** A folder in memory where the system has such a thing, because thousands of files are written there. */
+/** A folder in memory if the system has one, because thousands of files are written there. */
 export async function folderForImages(t: Lifetime): Promise<string> {
   const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
   const folder = await mkdtemp(join(parent, 'connbook-test-'))
@@ -25,7 +25,7 @@ export async function readImageOf(root: string): Promise<DiskImage> {
   return { entries: image }
 }
 
-/** Makes the folder `to` what the image has at `root`, with the modes that the program gives. */
+/** Writes what the image has at `root` to the folder `to`, with the modes that the program uses. */
 export async function writeImageOf(root: string, { entries }: DiskImage, to: string): Promise<void> {
   await mkdir(to, { mode: 0o700 })
   for (const [path, content] of entries) {

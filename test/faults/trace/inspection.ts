@@ -11,7 +11,7 @@ import type { Found } from './oracle.ts'
 import { describeOthers, isWriters } from './recorded-writer.ts'
 import type { CredentialStep } from './recording.ts'
 
-/** What stands around the records of a list. */
+/** The text around the records of a list. */
 const LIST_START = '{"configurations":['
 const LIST_END = ']}'
 
@@ -36,9 +36,9 @@ export const startAsExecutable: Starter = async (t, data) => {
 }
 
 /**
- * Starts on a data folder, twice, and tells what is there; what has to be so in any case it checks itself.
+ * Starts twice on a data folder and returns what is there; checks itself what must hold in any case.
  *
- * @param checksLogin Whether the password is tried too, which takes long.
+ * @param checksLogin Whether to try the password too, which is slow.
  */
 export async function inspect(
   t: TestContext,
@@ -62,7 +62,7 @@ export async function inspect(
     const added = await ask('POST', '/configurations/', { body: draft('after the crash') })
     const [record] = recordsIn(added)
     assert.ok(record !== undefined && record.id > (records.at(-1)?.id ?? 0))
-    // As text, because there may be megabytes of it.
+    // As text, because it may be megabytes.
     const recordText = added.text.slice(LIST_START.length, -LIST_END.length)
     expected = list.text.slice(0, -LIST_END.length) + (records.length > 0 ? ',' : '') + recordText + LIST_END
     found = {

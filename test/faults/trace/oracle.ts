@@ -8,7 +8,7 @@ import type { TraceEvent } from './trace-parser.ts'
 
 const STANDARD_ERROR = 2
 
-/** What a start on the files that a crash has left has found. */
+/** What a start found on the files that a crash left. */
 export interface Found {
   /** Whether new credentials were made. */
   readonly isFirstStart: boolean
@@ -16,11 +16,11 @@ export interface Found {
   readonly credentials: unknown
   /** The records of the writers. */
   readonly records: readonly ShownRecord[]
-  /** As `describeOthers` tells them. */
+  /** As `describeOthers` returns them. */
   readonly others: string
-  /** The id that one more record gets. */
+  /** The id that the next record gets. */
   readonly nextId: number
-  /** For each of the recording's steps, whether what it issued is good; undefined when it issued nothing. */
+  /** For each step of the recording, whether the credential it issued is valid; undefined if it issued none. */
   readonly areGood: readonly (boolean | undefined)[]
 }
 
@@ -28,9 +28,9 @@ export interface Found {
 export class ServiceOracle implements Oracle<Found> {
   readonly #recording: Recording
   readonly #connections = new Map<string, number>()
-  /** How many answers each connection has got behind the first, which says nothing; -1 without that. */
+  /** How many answers each connection got after the first, which is ignored; -1 before the first. */
   readonly #answers: number[]
-  /** How many changes of each writer must be there: the reader has been shown them. */
+  /** How many changes of each writer must be there, because the reader has seen them. */
   readonly #shown: number[]
   #highestId = 0
   #isAnnounced = false
@@ -69,7 +69,7 @@ export class ServiceOracle implements Oracle<Found> {
     }
     for (const [i, writer] of writers.entries()) {
       const acknowledged = this.#answersOf(i + 1)
-      // The next request may be on its way.
+      // The next request may be in flight.
       const allowed = writer.states.slice(Math.max(acknowledged, this.#shown[i] ?? 0), acknowledged + 2)
       const state = writer.stateIn(found.records)
       assert.ok(allowed.includes(state), `found\n${state}\nallowed are\n${allowed.join('\nor\n')}`)
@@ -80,7 +80,7 @@ export class ServiceOracle implements Oracle<Found> {
     this.#checkCredentials(found)
   }
 
-  /** In words, for a message. */
+  /** Text for a message. */
   toString(): string {
     const changes = this.#recording.writers.map((_, i) => this.#answersOf(i + 1))
     return `announced ${this.#isAnnounced}, credentials ${this.#answersOf(0)}, changes ${changes}`
@@ -96,7 +96,7 @@ export class ServiceOracle implements Oracle<Found> {
     for (const [i, { issued }] of steps.slice(0, answered).entries()) {
       if (issued === undefined) continue
       const endStep = steps.findIndex(({ ended }) => ended === issued)
-      // The request that ends it may be on its way.
+      // The request that ends it may be in flight.
       if (endStep === answered) continue
       const isEnded = endStep !== -1 && endStep < answered
       assert.equal(found.areGood[i], !isEnded, `credential ${i} ${isEnded ? 'lives again' : 'is lost'}`)

@@ -11,7 +11,7 @@ import { makeInitialFolder } from '../../support/initial-folder.ts'
 import { draft } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** What is left of the journal until it is worth a snapshot. */
+/** How many bytes the journal is short of the size that starts a snapshot. */
 const ROOM_BYTES = 1024
 
 /** More than a slice of a snapshot. */
@@ -19,7 +19,7 @@ const RECORDS_MAX = extent({ quick: SNAPSHOT_SLICE_RECORDS + 100, full: Number.P
 
 const long = '\u{1f5c4}'.repeat(250)
 
-/** Where a recording takes place: a data folder and a folder around it that exists. */
+/** The place of a recording: a data folder, and an existing folder around it. */
 export interface RecordedFolder {
   /** As `realpath` gives it. */
   readonly root: string
@@ -42,7 +42,7 @@ export async function usedFolder(t: TestContext): Promise<RecordedFolder> {
   return { root, data, records: [] }
 }
 
-/** A data folder in use, whose journal will be worth a snapshot after a few more changes. */
+/** A data folder in use, whose journal starts a snapshot after a few more changes. */
 export async function grownFolder(t: TestContext): Promise<RecordedFolder> {
   const { root, data } = await usedFolder(t)
   const changes = longChanges(SNAPSHOT_JOURNAL_BYTES_MIN - ROOM_BYTES)
@@ -52,7 +52,7 @@ export async function grownFolder(t: TestContext): Promise<RecordedFolder> {
   return { root, data, records }
 }
 
-/** As many as go into so many bytes of a journal: records, and then changes that leave them as they are. */
+/** As many changes as fit into so many bytes of a journal: adds, then modifications that keep the values. */
 function longChanges(bytes: number): Change[] {
   const changes: Change[] = []
   const records: Configuration[] = []

@@ -11,9 +11,9 @@ export class RecordedWriter {
   readonly #writer: Writer
   readonly #ask: Ask
   #records: readonly ShownRecord[] = []
-  /** Its records after so many changes, as `show` has them. */
+  /** Its records after so many changes, as `show` returns them. */
   readonly states: string[] = [show([])]
-  /** The highest id that it had been given after so many changes. */
+  /** The highest id that it had got after so many changes. */
   readonly highestIds: number[] = [0]
 
   constructor(number: number, ask: Ask, random: Random) {
@@ -44,7 +44,7 @@ export class RecordedWriter {
     this.highestIds.push(Math.max(0, ...this.#writer.ids))
   }
 
-  /** Its records among others, as `show` has them. */
+  /** Its records among these, as `show` returns them. */
   stateIn(records: readonly ShownRecord[]): string {
     return show(records.filter(({ name }) => name.startsWith(`${this.#prefix}/`)))
   }
@@ -55,7 +55,7 @@ export function isWriters({ name }: ShownRecord): boolean {
   return /^writer \d+\//.test(name)
 }
 
-/** The records that belong to no writer, told in a few words because there may be megabytes of them. */
+/** The records that belong to no writer, as a short text, because there may be megabytes of them. */
 export function describeOthers(records: readonly ShownRecord[]): string {
   const others = records.filter((record) => !isWriters(record))
   return `${others.length} others with digest ${hash('sha256', show(others))}`
@@ -69,7 +69,7 @@ export function show(records: readonly ShownRecord[]): string {
   return lines.sort().join('\n')
 }
 
-/** What the request makes of a record; the id is the only thing that the answer must tell. */
+/** The record after the request; only its id comes from the answer. */
 function changed(old: ShownRecord | undefined, { body }: Parts, id = 0): ShownRecord {
   return { ...old, ...(body as Omit<ShownRecord, 'id'>), id: old?.id ?? id }
 }

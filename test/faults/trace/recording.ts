@@ -17,7 +17,7 @@ import type { TraceEvent } from './trace-parser.ts'
 
 const WRITERS = 4
 
-/** What one request of the administrator has brought about, once it was answered. */
+/** The effect of one request of the administrator, once it was answered. */
 export interface CredentialStep {
   readonly issued?: Headers
   readonly ended?: Headers
@@ -32,13 +32,13 @@ export interface Read {
 }
 
 /**
- * A run of the executable: its system calls, and what its clients have asked and been answered.
+ * A run of the executable: its system calls, and the requests and answers of its clients.
  *
- * Each client has one connection. They are in this order: administrator, writers, reader; and the first answer on each
- * is to a question of no account.
+ * Each client has one connection, in this order: administrator, writers, reader. The first request on each connection
+ * has no account, and its answer is ignored.
  */
 export interface Recording {
-  /** Holds the data folder; all that the calls changed is in it. */
+  /** Holds the data folder and everything that the calls changed. */
   readonly root: string
   readonly data: string
   /** The root before the run. */
@@ -51,15 +51,15 @@ export interface Recording {
   readonly steps: readonly CredentialStep[]
   readonly writers: readonly RecordedWriter[]
   readonly reads: readonly Read[]
-  /** The records that no writer changes, as `describeOthers` has them. */
+  /** The records that no writer changes, as `describeOthers` returns them. */
   readonly others: string
 }
 
 /**
  * Starts the executable under strace, lets clients work with it at once, and stops it.
  *
- * @param hasReader Whether somebody reads the list again and again.
- * @param through What the executable is run by, below strace.
+ * @param hasReader Whether a client reads the list repeatedly.
+ * @param through A command that runs the executable, below strace.
  */
 export async function record(
   t: TestContext,
@@ -74,7 +74,7 @@ export async function record(
     readonly folder: RecordedFolder
     readonly random: Random
     readonly changesEach: number
-    /** Goes on longer, until the log has told this. */
+    /** Continues until the log holds this. */
     readonly untilEvent?: string
     readonly hasReader?: boolean
     readonly through?: readonly string[]
@@ -91,7 +91,7 @@ export async function record(
   t.after(() => killIfRunning(pid))
   const credentials: unknown = JSON.parse(await readFile(join(data, 'initial-credentials.json'), 'utf8'))
 
-  // One after the other, so that they are in this order in the trace too.
+  // One after the other, so that the trace has the same order.
   const connections: Connection[] = []
   for (let i = 0; i < WRITERS + 2; i++) connections.push(await openConnection(server.url))
   const [administrator, ...clients] = connections.map(({ ask }) => ask)
@@ -134,7 +134,7 @@ export async function record(
       const records = recordsIn(await readerAsk('GET', '/configurations/'))
       const highestId = records.at(-1)?.id ?? 0
       reads.push({ since, shown: writers.map((writer) => writer.stateIn(records)), highestId })
-      // Without a change there is nothing new to be shown.
+      // Without a change there is nothing new to show.
       if (writing > 0) await nextChange.promise
     }
   }
@@ -175,7 +175,7 @@ async function logInOn(ask: Ask, credentials: unknown): Promise<Headers> {
   return { Cookie: answer.headers['set-cookie']?.[0]?.split(';')[0] ?? assert.fail(answer.text) }
 }
 
-/** strace lets the server live when it is killed itself. */
+/** The server survives if only strace is killed. */
 function killIfRunning(pid: number) {
   try {
     process.kill(pid, 'SIGKILL')

@@ -15,7 +15,7 @@ import type { Call } from './trace-parser.ts'
 
 const ALL = Number.POSITIVE_INFINITY
 const RANDOM_OUTCOMES = 2
-/** Images on which the executable is started, and those on which the password is tried: both take long. */
+/** On how many images to start the executable, and on how many to try the password: both are slow. */
 const EXECUTABLE_EVERY = 50
 const LOGIN_EVERY = 10
 
@@ -30,13 +30,13 @@ async function recordRun(
   return record(t, { folder, random: createRandom(seed), changesEach, through })
 }
 
-/** The same without the first start and the reads, which would put megabytes into the trace, but with a compaction. */
+/** The same with a compaction, but without the first start, and without reads, which add megabytes to the trace. */
 async function recordCompaction(t: TestContext, folder: RecordedFolder, seed: number) {
   const untilEvent = 'snapshot_written'
   return record(t, { folder, random: createRandom(seed), changesEach: 5, untilEvent, hasReader: false })
 }
 
-/** Lets the power fail in a recorded run of the server, and starts the server on what is left. */
+/** Simulates power failures in a recorded run of the server, and starts the server on what is left. */
 async function replayRecording(t: TestContext, recording: Recording, options: ReplayOptions) {
   const { root, data, steps, events } = recording
   const oracle = new ServiceOracle(recording)
@@ -63,7 +63,7 @@ async function replayRecording(t: TestContext, recording: Recording, options: Re
 }
 
 describe('a power failure in a recorded run', { skip: missing('strace') }, () => {
-  it('loses nothing that was acknowledged, from the very first start on', async (t) => {
+  it('loses nothing that was acknowledged, even at the first start', async (t) => {
     const { seed } = createRandom()
     t.diagnostic(`seed ${seed}`)
     const recording = await recordRun(t, await absentFolder(t), seed)
@@ -92,7 +92,7 @@ describe('a power failure in a recorded run', { skip: missing('strace') }, () =>
   })
 })
 
-/** What must be found when a kind of sync does nothing. */
+/** The violation that must be found if a kind of sync does nothing. */
 const syncs: { what: string; is: (call: Call, recording: Recording) => boolean; finds: RegExp }[] = [
   {
     what: 'syncs of folders',
@@ -127,7 +127,7 @@ describe('the control: syncs that do nothing', { skip: missing('strace') || miss
     assert.match(result.violations.join('\n'), until)
   })
 
-  it('lose something when only one kind of sync is concerned', async (t) => {
+  it('lose something even if only one kind of sync does nothing', async (t) => {
     const { seed } = createRandom()
     t.diagnostic(`seed ${seed}`)
     const recording = await recordRun(t, await absentFolder(t), seed)

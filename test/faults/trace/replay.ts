@@ -12,27 +12,27 @@ import type { Call, TraceEvent } from './trace-parser.ts'
 const CALLS_TOLD = 10
 const COMBINED_CHANGES_MAX = 4
 
-/** What was recorded, and what to make of it. */
+/** A recording, and how to check it. */
 export interface Run<Found> {
-  /** All that the calls changed is in this folder. */
+  /** The folder that holds everything that the calls changed. */
   readonly root: string
   /** The root before the run. */
   readonly before: DiskImage
   readonly events: readonly TraceEvent[]
-  /** @returns One that knows nothing yet. */
+  /** @returns An oracle that has seen no event. */
   createOracle(): Oracle<Found>
   /**
-   * Looks at what a power failure has left; called once for each different image.
+   * Inspects what a power failure left; called once for each different image.
    *
    * @param root Where it is now.
-   * @param number How many there were before.
+   * @param number How many images were inspected before.
    */
   inspect(root: string, number: number): Promise<Found>
 }
 
-/** Knows what must be on disk because somebody has been told. */
+/** Knows what must be on disk because a client has been told. */
 export interface Oracle<Found> {
-  /** @returns Whether the event has told somebody something. */
+  /** @returns Whether the event told a client something. */
   take(event: TraceEvent): boolean
   /** Checks what was found after a power failure at this moment. */
   check(found: Found): void
@@ -42,23 +42,23 @@ export interface Oracle<Found> {
 
 export interface ReplayOptions {
   readonly seed: number
-  /** At how many of the moments a crash is tried, evenly from a random one on. */
+  /** At how many of the moments to try a crash, evenly spaced from a random one on. */
   readonly crashes: number
-  /** How many random outcomes each crash has, besides the regular ones. */
+  /** How many random outcomes to try for each crash, besides the regular ones. */
   readonly randomOutcomes: number
   /** The replay ends with the first violation that matches. */
   readonly until?: RegExp
 }
 
 export interface ReplayResult {
-  /** Moments at which something has changed on the disk or somebody was told something. */
+  /** Moments at which the disk changed or a client was told something. */
   readonly moments: number
   /** Different images that were looked at. */
   readonly images: number
   readonly violations: readonly string[]
 }
 
-/** Lets the power fail at moments of a recorded run, and checks what is found on the remains. */
+/** Simulates power failures at moments of a recorded run, and checks what each leaves. */
 export async function replay<Found>(
   t: TestContext,
   run: Run<Found>,
@@ -143,7 +143,7 @@ function outcomes({ disk }: TraceDisk, options: ReplayOptions, moment: number): 
   ]
 }
 
-/** Each combination of the names that may be on disk or not, with all that was written; none when there are too many. */
+/** Each combination of unsynced names, with everything written; none if there are too many. */
 function nameCombinations(disk: VolatileDisk): [string, Chooser][] {
   let changes = 0
   const keepsChange = () => {

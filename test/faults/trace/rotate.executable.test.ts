@@ -29,11 +29,11 @@ interface Found {
   readonly isOldSecretGood: boolean
   readonly isNewSecretGood: boolean
   readonly isOldTokenGood: boolean
-  /** What the initial credentials file says of the client. */
+  /** The client in the initial credentials file. */
   readonly toldSecret: unknown
 }
 
-/** Once the new secret has been shown, it holds, and the old one, which may have leaked, does not. */
+/** Once the new secret was shown, only it is valid: the old one may have leaked. */
 class RotationOracle implements Oracle<Found> {
   #isShown = false
 
@@ -117,7 +117,7 @@ async function readCredentials(data: string): Promise<ClientCredentials> {
 }
 
 describe('a power failure while a secret is rotated', { skip: missing('strace') }, () => {
-  it('leaves exactly one secret good, the new one once it was shown', async (t) => {
+  it('leaves exactly one secret valid: the new one, if it was shown', async (t) => {
     const { seed } = createRandom()
     t.diagnostic(`seed ${seed}`)
     const randomOutcomes = extent({ quick: 2, full: 20 })
@@ -127,7 +127,7 @@ describe('a power failure while a secret is rotated', { skip: missing('strace') 
     assert.ok(violations.length === 0, violations.slice(0, 3).join('\n\n'))
   })
 
-  it('may lose the secret that was shown when syncs do nothing', {
+  it('may lose a secret that was shown if syncs do nothing', {
     skip: missing('eatmydata'),
   }, async (t) => {
     const rotation = await recordRotation(t, ['eatmydata'])

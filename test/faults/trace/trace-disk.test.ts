@@ -7,7 +7,7 @@ import { parseTrace, TraceError } from './trace-parser.ts'
 
 const before = { entries: new Map([['/r', undefined]]) }
 
-/** A trace in which `"…"` and `<…>` are still to be escaped. */
+/** Replays a trace whose `"…"` and `<…>` are not escaped yet. */
 function replayed(...lines: string[]): TraceDisk {
   const escaped = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, String.raw`\x$&`)
   const trace = lines.map((line) =>
@@ -20,7 +20,7 @@ function replayed(...lines: string[]): TraceDisk {
   return disk
 }
 
-/** What a power failure leaves at worst and at best, names and contents. */
+/** Names and contents that a power failure leaves at worst and at best. */
 function remains({ disk }: TraceDisk): [worst: string[], best: string[]] {
   const [worst = [], best = []] = [dropAll, keepAll].map((choose) =>
     Array.from(disk.crash(choose).entries, ([path, content]) =>
@@ -34,7 +34,7 @@ const create = '1 openat(AT_FDCWD</x>, "/r/a", O_RDWR|O_CREAT|O_EXCL|O_CLOEXEC, 
 const openFolder = '1 openat(AT_FDCWD</x>, "/r", O_RDONLY|O_CLOEXEC) = 6</r>'
 
 describe('TraceDisk', () => {
-  it('keeps what was synced, names by their folder and bytes by their file', () => {
+  it('keeps bytes when their file is synced, and names when their folder is', () => {
     const disk = replayed(
       create,
       '1 pwrite64(5</r/a>, "one", 3, 0) = 3',
@@ -50,7 +50,7 @@ describe('TraceDisk', () => {
     ])
   })
 
-  it('follows a file that has another name, or none', () => {
+  it('follows a file that was renamed or unlinked', () => {
     const disk = replayed(
       create,
       '1 rename("/r/a", "/r/b") = 0',
@@ -64,7 +64,7 @@ describe('TraceDisk', () => {
     assert.deepEqual(remains(disk), [['/r'], ['/r', '/r/a: new']])
   })
 
-  it('counts a write from its beginning, a sync from its end', () => {
+  it('counts a write from its start, and a sync from its end', () => {
     const lines = [
       create,
       openFolder,
@@ -81,7 +81,7 @@ describe('TraceDisk', () => {
     assert.deepEqual(remains(replayed(...lines))[0], ['/r', '/r/a: one'])
   })
 
-  it('carries out what a call has done, and nothing of one that failed', () => {
+  it('applies what a call did, and nothing of a failed call', () => {
     const disk = replayed(
       create,
       '1 pwrite64(5</r/a>, "one", 3, 0) = 2',
@@ -94,7 +94,7 @@ describe('TraceDisk', () => {
     assert.deepEqual(remains(disk)[1], ['/r', '/r/a: o', '/r/f'])
   })
 
-  it('writes to the end of a file that was opened for that', () => {
+  it('appends to a file that was opened with O_APPEND', () => {
     const disk = replayed(
       '1 openat(AT_FDCWD</x>, "/r/a", O_WRONLY|O_CREAT|O_APPEND|O_CLOEXEC, 0600) = 5</r/a>',
       '1 write(5</r/a>, "one", 3) = 3',
@@ -103,7 +103,7 @@ describe('TraceDisk', () => {
     assert.deepEqual(remains(disk)[1], ['/r', '/r/a: onetw'])
   })
 
-  it('never again syncs what a failed sync was for', () => {
+  it('never makes durable what a failed sync covered', () => {
     const disk = replayed(
       create,
       openFolder,
@@ -115,7 +115,7 @@ describe('TraceDisk', () => {
     assert.deepEqual(remains(disk)[0], ['/r', '/r/a: '])
   })
 
-  it('does not mind what is done elsewhere', () => {
+  it('ignores calls outside its folder', () => {
     const disk = replayed(
       '1 openat(AT_FDCWD</x>, "/run/a", O_RDWR|O_CREAT, 0600) = 5</run/a>',
       '1 write(5</run/a>, "one", 3) = 3',

@@ -3,7 +3,7 @@ import { Inode } from '../volatile/inode.ts'
 import { type DiskImage, VolatileDisk } from '../volatile/volatile-disk.ts'
 import { type Argument, type Call, TraceError, type TraceEvent } from './trace-parser.ts'
 
-/** The calls that `TraceDisk` understands; a recording must hold all of them that were made. */
+/** The calls that `TraceDisk` understands; a recording must hold every such call. */
 export const fileCalls = [
   'openat',
   'close',
@@ -24,7 +24,7 @@ export const fileCalls = [
   'rmdir',
 ] as const
 
-/** Calls that would change files too. The program makes none; a recording that has one cannot be replayed. */
+/** Other calls that change files. The program makes none; a recording with one cannot be replayed. */
 export const foreignCalls = [
   'open',
   'creat',
@@ -44,9 +44,9 @@ export const foreignCalls = [
 type Opened = Inode | string
 
 /**
- * Carries the file calls of a trace out on a disk that forgets, as far as they are about one folder.
+ * Replays the file calls of a trace that concern one folder on a disk that forgets unsynced data.
  *
- * Whatever a call changes may be on disk from when it has begun; a sync counts when it has returned without an error,
+ * What a call changes may be on disk as soon as it has begun; a sync counts once it has returned without an error,
  * and covers what was done before it began.
  */
 export class TraceDisk {
@@ -55,7 +55,7 @@ export class TraceDisk {
   /** By descriptor. */
   readonly #opened = new Map<number, Opened>()
   readonly #syncing = new Set<Opened>()
-  /** Files that were opened to be appended to. */
+  /** Files opened with O_APPEND. */
   readonly #appended = new Set<Inode>()
 
   /** @param root The folder; it is in the image. */
@@ -65,8 +65,8 @@ export class TraceDisk {
   }
 
   /**
-   * @returns Whether the call was about the folder and has changed what is on disk, or may be.
-   * @throws {TraceError} for a call of which it does not know the effect.
+   * @returns Whether the call concerned the folder and changed what is or may be on disk.
+   * @throws {TraceError} for a call whose effect it does not know.
    */
   apply({ moment, call }: TraceEvent): boolean {
     if ((foreignCalls as readonly string[]).includes(call.name)) {
@@ -138,7 +138,7 @@ export class TraceDisk {
   #write(call: Call): boolean {
     return this.#changeFile(call, (file) => {
       const isPositioned = call.name.startsWith('p')
-      // Where the others write depends on what was written before, unless the file is one to append to.
+      // Where the other calls write depends on earlier writes, unless the file was opened with O_APPEND.
       if (!isPositioned && !this.#appended.has(file)) throw unknown(call)
       const bytes = writtenBytes(call)
       const position = isPositioned
@@ -189,7 +189,7 @@ export class TraceDisk {
     return true
   }
 
-  /** Whether a sync covers what is done meanwhile is not known. With one thread for files it does not happen. */
+  /** Whether a sync covers a change during it is unknown. With one thread for files there is none. */
   #checkNotSyncing(opened: Opened) {
     if (this.#syncing.has(opened)) throw new TraceError('A file was changed while it was being synced')
   }
@@ -199,7 +199,7 @@ export class TraceDisk {
   }
 }
 
-/** What a call hands over to be written. */
+/** The bytes that a call writes. */
 export function writtenBytes(call: Call): Buffer {
   const [, content] = call.args
   if (content?.kind === 'bytes') return content.bytes
@@ -213,7 +213,7 @@ export function writtenBytes(call: Call): Buffer {
   )
 }
 
-/** The descriptor that a call is about. */
+/** The descriptor that a call uses. */
 export function descriptorOf(call: Call): { readonly number: number; readonly path: string } {
   const [first] = call.args
   if (first?.kind === 'descriptor' && first.number !== undefined) return { ...first, number: first.number }
@@ -222,7 +222,7 @@ export function descriptorOf(call: Call): { readonly number: number; readonly pa
   throw unknown(call)
 }
 
-/** The paths that a call names; each is relative to the folder that stands before it. */
+/** The paths of a call; each is relative to the folder argument before it. */
 export function pathsOf({ args }: Call): string[] {
   return args.flatMap((arg, position) => {
     if (arg.kind !== 'bytes') return []

@@ -38,7 +38,7 @@ describe('parseTrace', () => {
     })
   })
 
-  it('reads a write that took less than it was given', () => {
+  it('reads a short write', () => {
     const line = String.raw`7872  pwrite64(3<${tmpA}>, "\x61\x0a\x22\xff", 4, 4096) = 2`
     assert.deepEqual(parseOne(line), {
       thread: 7872,
@@ -53,7 +53,7 @@ describe('parseTrace', () => {
     })
   })
 
-  it('reads a write of several pieces', () => {
+  it('reads a write of several buffers', () => {
     const line = String.raw`7872  writev(3<${tmpA}>, [{iov_base="\x61\x62\x0a", iov_len=3}, {iov_base="\x63", iov_len=1}], 2) = 4`
     const piece = (text: string, length: string): Argument => ({
       kind: 'structure',
@@ -66,7 +66,7 @@ describe('parseTrace', () => {
     assert.deepEqual(parseOne(line)?.args, [descriptor(3, '/tmp/a'), pieces, word('2')])
   })
 
-  it('reads failures, files without a name, sockets and descriptors that are not open', () => {
+  it('reads failed calls, unlinked files, sockets and descriptors that are not open', () => {
     const parsed = parseTrace(String.raw`25668 unlink("${tmpA}") = -1 ENOENT (No such file or directory)
 25661 write(99, "\x61", 1)                = -1 EBADF (Bad file descriptor)
 25668 close(22<${tmpA}>(deleted)) = 0
@@ -84,7 +84,7 @@ describe('parseTrace', () => {
     )
   })
 
-  it('puts a call that others interrupt where it began and where it ended', () => {
+  it('gives the start and the end of a call that other threads interrupt', () => {
     const events = parseTrace(String.raw`25668 fdatasync(22<${tmpA}> <unfinished ...>
 25661 write(26<\x73>, "\x61", 1 <unfinished ...>
 25668 <... fdatasync resumed>)          = 0
@@ -107,7 +107,7 @@ describe('parseTrace', () => {
     )
   })
 
-  it('never ends a call of which the end is not told', () => {
+  it('reports no end for a call without one in the trace', () => {
     const line = String.raw`25668 pwrite64(22<${tmpA}>, "\x61", 1, 0 <unfinished ...>`
     const events = parseTrace(`${line}\n25668 +++ killed by SIGKILL +++\n`)
     assert.deepEqual(
@@ -131,7 +131,7 @@ describe('parseTrace', () => {
     })
   }
 
-  it('gives back any calls of any threads, however they interrupt each other', async (t) => {
+  it('reads back any calls of any threads, however they interleave', async (t) => {
     const { seed } = createRandom()
     t.diagnostic(`seed ${seed}`)
     const threads = fc.array(fc.array(arbitraryCall, { maxLength: 5 }), { maxLength: 4 })
@@ -173,7 +173,7 @@ const arbitraryCall: fc.Arbitrary<WrittenCall> = fc.record({
   result: fc.integer({ min: -1, max: 100 }),
 })
 
-/** Writes calls as strace does, each thread's in order, and tells the events that they are. */
+/** Writes calls as strace does, in order for each thread, and returns the events that they represent. */
 function interleave(threads: readonly WrittenCall[][], choices: Iterable<number>) {
   const queues = threads.map((calls, i) => ({ thread: 100 + i, calls: [...calls], isWithin: false }))
   const lines: string[] = []

@@ -1,7 +1,7 @@
 /** An argument of a system call, or a part of one, as `strace -y -xx` writes it. */
 export type Argument =
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
-  /** What the descriptor stood for when the call began, as a path or as `socket:[number]`; `AT_FDCWD` is none. */
+  /** What the descriptor referred to when the call began: a path or `socket:[number]`; `AT_FDCWD` is none. */
   | { readonly kind: 'descriptor'; readonly number: number | undefined; readonly path: string }
   | { readonly kind: 'list'; readonly items: readonly Argument[] }
   | { readonly kind: 'structure'; readonly members: ReadonlyMap<string, Argument> }
@@ -12,33 +12,33 @@ export interface Call {
   readonly thread: number
   readonly name: string
   readonly args: readonly Argument[]
-  /** What it returned; -1 when it failed, undefined when the trace does not tell. */
+  /** The return value; -1 if it failed, undefined if it is not in the trace. */
   readonly result: number | undefined
 }
 
 /**
- * A moment of a trace. What a call does may take place as soon as it has begun, and has taken place for certain only
- * when it has ended.
+ * A moment of a trace. The effect of a call may happen as soon as it has begun, and has certainly happened only when
+ * it has ended.
  */
 export interface TraceEvent {
   readonly moment: 'begun' | 'ended'
   readonly call: Call
 }
 
-/** The text is none that `strace -f -y -xx` writes, or it lacks something of which the rest cannot be told. */
+/** The text is not output of `strace -f -y -xx`, or it lacks something without which the rest is ambiguous. */
 export class TraceError extends Error {}
 
 /**
  * Reads what `strace -f -y -xx -o FILE` has written.
  *
- * strace holds a thread at the beginning and at the end of each call until it has noted it. So the order of the events
- * is the order in which things were allowed to happen, whatever thread they are of.
+ * strace holds a thread at the start and at the end of each call until it has logged it. So the order of the events
+ * is the order in which things could happen, across all threads.
  *
- * @throws {TraceError} also when `-s` was too small and a string was cut.
+ * @throws {TraceError} also if `-s` was too small and a string was cut.
  */
 export function parseTrace(text: string): TraceEvent[] {
   const events: TraceEvent[] = []
-  /** By thread: where the event stands that its unfinished call began with, and that call's text so far. */
+  /** By thread: the position of its unfinished call's first event, and that call's text so far. */
   const unfinished = new Map<number, { readonly position: number; readonly start: string }>()
   const end = (position: number, thread: number, callText: string) => {
     const call = parseCall(thread, callText, true)
@@ -71,7 +71,7 @@ export function parseTrace(text: string): TraceEvent[] {
     }
     const start = rest.slice(0, -UNFINISHED.length)
     unfinished.set(thread, { position: events.length, start })
-    // Stands when the call never ends.
+    // Stays if the call never ends.
     events.push({ moment: 'begun', call: parseCall(thread, start, false) })
   }
   return events
@@ -153,7 +153,7 @@ class Reader {
     return Buffer.from(escaped.replaceAll('\\x', ''), 'hex')
   }
 
-  /** By hand, because a pattern would run out of stack on the megabytes of a snapshot. */
+  /** Without a regular expression, which would overflow the stack on the megabytes of a snapshot. */
   #escaped(): string {
     const start = this.#position
     while (this.#text.startsWith('\\x', this.#position)) this.#position += '\\x00'.length

@@ -8,19 +8,19 @@ import { parseTrace, type TraceEvent } from './trace-parser.ts'
 /** More than the longest write, a slice of a snapshot. */
 const STRING_BYTES_MAX = 8 * 1024 * 1024
 
-/** How to run something so that its system calls are recorded. */
+/** How to run a command so that its system calls are recorded. */
 export interface Trace {
-  /** What it is run through. */
+  /** The command that runs it. */
   readonly command: readonly string[]
   /** One thread for files, so that no file is changed while it is being synced. */
   readonly environment: NodeJS.ProcessEnv
-  /** Reads what was recorded, once it has ended. */
+  /** Reads the recording once the command has ended. */
   read(): Promise<TraceEvent[]>
 }
 
 export async function prepareTrace(t: TestContext): Promise<Trace> {
   const file = join(await temporaryFolder(t), 'trace')
-  // A call with a question mark may be one that this machine's kernel does not have.
+  // The question mark permits a call that this machine's kernel lacks.
   const calls = [...fileCalls, ...foreignCalls].map((name) => `?${name}`).join()
   const options = ['-f', '-y', '-xx', '-s', String(STRING_BYTES_MAX), '--seccomp-bpf', '-e', `trace=${calls}`]
   return {

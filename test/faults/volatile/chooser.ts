@@ -1,6 +1,6 @@
 import type { Random } from '../../support/random.ts'
 
-/** What of a write is on disk. */
+/** Which part of a write is on disk. */
 export interface SurvivingParts {
   /** Pairs of start and end, counted from the first byte of the write; the other bytes are as they were, or zero. */
   readonly ranges: readonly (readonly [start: number, end: number])[]
@@ -8,7 +8,7 @@ export interface SurvivingParts {
   readonly isSizeKept: boolean
 }
 
-/** Decides what a power loss leaves of that which was not synced; asked once for each such thing, in their order. */
+/** Decides what a power loss leaves of unsynced changes; asked once for each, in order. */
 export interface Chooser {
   /** Whether a new name, a removed name, a rename or a truncation is on disk. */
   keepsChange(): boolean
@@ -23,19 +23,19 @@ export const keepAll: Chooser = {
   partsOfWrite: (_offset, length) => ({ ranges: [[0, length]], isSizeKept: true }),
 }
 
-/** Nothing had that was not synced. */
+/** Only what was synced had reached the disk. */
 export const dropAll: Chooser = {
   keepsChange: () => false,
   partsOfWrite: () => ({ ranges: [], isSizeKept: false }),
 }
 
-/** The names had reached the disk and so had the sizes, but none of the bytes. */
+/** Names and sizes had reached the disk, but no bytes. */
 export const keepNamesAndSizes: Chooser = {
   keepsChange: () => true,
   partsOfWrite: () => ({ ranges: [], isSizeKept: true }),
 }
 
-/** Anything may have reached the disk, each thing for itself, writes also by halves. */
+/** Each change may have reached the disk independently, and writes in part. */
 export function chooseRandomly({ integer }: Pick<Random, 'integer'>): Chooser {
   return {
     keepsChange: () => integer(0, 1) === 1,
@@ -59,7 +59,7 @@ export function chooseRandomly({ integer }: Pick<Random, 'integer'>): Chooser {
   }
 }
 
-/** A write, cut where the sectors of the file end. */
+/** A write, cut at the sectors of the file. */
 function sectors(offset: number, length: number): [number, number][] {
   const found: [number, number][] = []
   for (let start = 0; start < length; ) {

@@ -4,14 +4,14 @@ type ContentChange =
   | { readonly offset: number; readonly bytes: Buffer; state: ChangeState }
   | { readonly length: number; state: ChangeState }
 
-/** Lost: a sync failed, so that no later sync brings the change to disk; a crash may find it there or not. */
+/** Lost: a sync failed, so no later sync brings the change to disk; after a crash it may be there or not. */
 type ChangeState = 'unsynced' | 'lost' | 'durable'
 
-/** The content of one file, whatever names it has: as programs see it, and what of it is on disk. */
+/** The content of one file, whatever its names: as programs see it, and as it is on disk. */
 export class Inode {
   /** Never changed in place. */
   #visible: Buffer
-  /** What is on disk for certain, below `#changes`. */
+  /** What is certainly on disk, without `#changes`. */
   #base: Buffer
   #changes: ContentChange[] = []
 

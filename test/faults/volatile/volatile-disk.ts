@@ -29,12 +29,12 @@ interface NameChange {
 }
 
 /**
- * A disk that forgets, when the power goes, what was not synced.
+ * A disk that forgets what was not synced when the power fails.
  *
  * Only what POSIX promises is kept for certain: a `sync` of a file covers its bytes and its size but not its name; the
- * names in a folder need a sync of that folder. Each unsynced write is dropped, kept or half kept for itself. Each
+ * names in a folder need a sync of that folder. Each unsynced write is independently dropped, kept or half kept. Each
  * change of a name is whole or absent: the changes of one file or folder keep their order, those of different ones
- * get to disk in any combination, even when they take or free the same name.
+ * reach the disk in any combination, even if they take or free the same name.
  *
  * Paths are absolute and plain. A call that a system would refuse throws an error with the system's code.
  */
@@ -42,7 +42,7 @@ export class VolatileDisk {
   readonly #root = new Folder()
   #unsyncedNames: NameChange[] = []
 
-  /** @param image What a crash left; without it the disk is empty but for `/`. */
+  /** @param image What a crash left; without it the disk holds only `/`. */
   constructor(image: DiskImage = { entries: new Map() }) {
     for (const [path, content] of image.entries) {
       const { folder, name } = this.#placeOf(path)
@@ -56,7 +56,7 @@ export class VolatileDisk {
     this.#change({ entry: new Folder(), to: this.#freePlaceOf(path) })
   }
 
-  /** Makes an empty file. What is returned stays good when the file is renamed or unlinked. */
+  /** Makes an empty file. The returned inode stays valid when the file is renamed or unlinked. */
   create(path: string): Inode {
     const inode = new Inode()
     this.#change({ entry: inode, to: this.#freePlaceOf(path) })
@@ -92,8 +92,8 @@ export class VolatileDisk {
   }
 
   /**
-   * As an fsync does that fails: the kernel calls the pages clean, so that no later sync writes them; programs still
-   * see them, and a crash may find them on disk or not.
+   * As a failed fsync does: the kernel marks the pages clean, so no later sync writes them; programs still see them,
+   * and after a crash they may be on disk or not.
    */
   failSync(inode: Inode): void {
     inode.failSync()
@@ -132,7 +132,7 @@ export class VolatileDisk {
     this.#change({ entry, from: this.#placeOf(path) })
   }
 
-  /** Whether a power loss now can leave one thing only. */
+  /** Whether a power loss now can have only one outcome. */
   get isDurable(): boolean {
     if (this.#unsyncedNames.length > 0) return false
     return filesBelow(this.#root, (folder) => folder.visible).every((inode) => inode.isDurable)

@@ -6,7 +6,7 @@ import type { Random } from '../../support/random.ts'
 import type { Inode } from './inode.ts'
 import type { VolatileDisk } from './volatile-disk.ts'
 
-/** An operation that fails: after `skip` good ones, `times` in a row. */
+/** A failing operation: `times` in a row, after `skip` that succeed. */
 export interface DiskFault {
   readonly operation: Operation
   readonly code: 'EIO' | 'ENOSPC'
@@ -15,9 +15,9 @@ export interface DiskFault {
 }
 
 export interface VolatileFilesOptions {
-  /** Draws where writes and reads stop short and how long operations take. */
+  /** Chooses where writes and reads stop short and how long operations take. */
   readonly random: Pick<Random, 'integer'>
-  /** The operation, counted from 0, from which on nothing happens any more; without it the process lives on. */
+  /** The operation, counted from 0, at which the process dies; without it the process lives on. */
   readonly crashAt?: number
   /** Which syncs report success and do nothing. */
   readonly ignoredSyncs?: 'all' | 'folders'
@@ -25,11 +25,11 @@ export interface VolatileFilesOptions {
 
 /** The program's file system on a disk that forgets. Every operation takes one turn of the event loop or more. */
 export interface VolatileFiles extends FileSystem {
-  /** From now on, besides those that are still to come. */
+  /** Adds faults to those still pending. */
   fail(fault: DiskFault): void
   /** No operation fails any more. */
   mend(): void
-  /** How many operations have failed because a test wanted it. */
+  /** How many operations have failed on purpose. */
   readonly failures: number
   /** Ends the process that uses the disk: nothing happens any more, and no promise settles. */
   kill(): void
@@ -37,7 +37,7 @@ export interface VolatileFiles extends FileSystem {
   readonly died: Promise<void>
 }
 
-/** One write in so many takes less than was asked. */
+/** One write in this many is short. */
 const SHORT_ODDS = 4
 const LATE_TURNS_MAX = 2
 
@@ -51,7 +51,7 @@ export function createVolatileFiles(
   let failures = 0
   let isDead = false
 
-  /** Runs an operation; `action` gets the code of the error that it has to end in, if any. */
+  /** Runs an operation; `action` gets the code of the error that it must end in, if any. */
   async function run<T>(
     operation: Operation,
     path: string,
@@ -100,7 +100,7 @@ export function createVolatileFiles(
       write: (bytes, offset, length, position) =>
         run('write', path, (failure) => {
           whenOpen()
-          // Part of the bytes may get there before the error does.
+          // Some bytes may be written before the error.
           const bytesWritten = failure === undefined ? partOf(length) : random.integer(0, length - 1)
           if (bytesWritten > 0)
             disk.write(
@@ -178,7 +178,7 @@ export function createVolatileFiles(
     return found === 'folder' ? folderStats() : fileStats(disk.content(found).length)
   }
 
-  /** For an operation that returns nothing, and does nothing when it has to fail. */
+  /** For an operation that returns nothing, and does nothing if it must fail. */
   const unlessFailing = (action: () => void) => (failure: string | undefined) => {
     if (failure === undefined) action()
   }
@@ -236,7 +236,7 @@ export function createVolatileFiles(
   }
 }
 
-/** Throws as a closed file does, from `close` on. */
+/** After `close`, throws as a closed file does. */
 function createGuard(path: string) {
   let isOpen = true
   const check = () => {
@@ -257,7 +257,7 @@ function folderStats(): Stats {
   return statsOf(constants.S_IFDIR | 0o700, 0)
 }
 
-/** Node makes no Stats but those of something real. */
+/** Node makes Stats only of real files. */
 function statsOf(mode: number, size: number): Stats {
   return Object.assign(statSync('/'), { mode, size, uid: process.getuid?.() ?? 0 })
 }

@@ -8,7 +8,7 @@ import type { AttackName, Tally } from './attacks.ts'
 const REQUESTS = extent({ quick: 30, full: 1_000 })
 /** In the quick extent other tests run at the same time, on the same two cores. */
 const P99_MS_MAX = extent({ quick: 250, full: 50 })
-/** The program, 100,000 records, garbage, and what clients do not take. */
+/** The program, 100,000 records, garbage not yet collected, and unread answers. */
 const MEMORY_MIB_MAX = 900
 
 interface Scenario {
@@ -17,7 +17,7 @@ interface Scenario {
   readonly records?: number
   readonly inQuick?: boolean
   readonly p99Max?: number
-  /** What shows that the attack took place. */
+  /** Whether the attack took place. */
   readonly holds: (tally: Tally) => boolean
 }
 
@@ -28,32 +28,32 @@ const scenarios: Record<string, Scenario> = {
   '500 idle connections': { attack: 'idle', connections: 500, holds: isOpen(500) },
   '500 slow headers': { attack: 'slowHeaders', connections: 500, holds: ({ opened = 0 }) => opened >= 500 },
   '500 slow bodies': { attack: 'slowBodies', connections: 500, holds: ({ opened = 0 }) => opened >= 500 },
-  'a long list asked for again and again and never read': {
+  'a long list requested again and again and never read': {
     attack: 'neverReading',
     connections: extent({ quick: 50, full: 500 }),
     records: extent({ quick: 10_000, full: 100_000 }),
     inQuick: true,
     holds: ({ answered = 0, opened = 0 }) => opened >= 50 && answered === 0,
   },
-  'a long list that one reads again and again': {
+  'a long list read again and again by one client': {
     attack: 'lists',
     connections: 1,
     records: 100_000,
     p99Max: extent({ quick: P99_MS_MAX, full: 20 }),
     holds: (tally) => statuses(tally, 200),
   },
-  'a long list that 16 read again and again': {
+  'a long list read again and again by 16 clients': {
     attack: 'lists',
     connections: 16,
     records: 100_000,
     holds: (tally) => statuses(tally, 200),
   },
-  'a short list asked for again and again and never read': {
+  'a short list requested again and again and never read': {
     attack: 'neverReading',
     connections: 500,
     holds: ({ answered = 0, opened = 0 }) => opened >= 500 && answered === 0,
   },
-  'pipelines of 10,000 requests that nobody reads the answers of': {
+  'pipelines of 10,000 requests whose answers are never read': {
     attack: 'pipelines',
     connections: extent({ quick: 16, full: 32 }),
     holds: ({ opened = 0 }) => opened >= 16,
@@ -69,7 +69,7 @@ const scenarios: Record<string, Scenario> = {
     connections: 64,
     holds: (tally) => statuses(tally, 401, 503),
   },
-  '64 bodies of 64 KiB at once, good ones, wrong ones and too long ones, without end': {
+  '64 bodies of 64 KiB at once, valid, invalid and too long, without end': {
     attack: 'bodies',
     connections: 64,
     inQuick: true,
@@ -85,14 +85,14 @@ const scenarios: Record<string, Scenario> = {
     connections: 64,
     holds: ({ opened = 0, closed = 0 }) => opened >= 64 && closed >= 64,
   },
-  'more connections than there may be': {
+  'more connections than the limit': {
     attack: 'connections',
     connections: 11_000,
     holds: ({ opened = 0, closed = 0 }) => opened > 10_000 && closed > 0,
   },
 }
 
-describe('others do not notice', () => {
+describe('other clients do not notice', () => {
   for (const [what, scenario] of Object.entries(scenarios)) {
     const { attack, connections, records = 1_000, inQuick = false, p99Max = P99_MS_MAX, holds } = scenario
     it(what, { skip: extent({ quick: !inQuick, full: false }) }, async (t) => {

@@ -10,13 +10,13 @@ import { startAttack } from './attacker-process.ts'
 import type { AttackName, Tally, Target } from './attacks.ts'
 import { type Experience, WellBehavedClient } from './well-behaved-client.ts'
 
-/** Other programs run on the machine, and noise only ever adds: the best of so many rounds counts. */
+/** Noise from other programs only adds time, so the best of this many rounds counts. */
 const ROUNDS_MAX = 3
 
-/** The executable with records in it, somebody who attacks it, and somebody who does not. */
+/** The executable with records, an attacker and well-behaved clients. */
 export interface AttackedServer extends RunningServer {
   readonly folder: string
-  /** The `Authorization` header of somebody who has an account. */
+  /** The `Authorization` header of a valid account. */
   readonly bearer: string
   /** Memory in use, in MiB. */
   memory(): number
@@ -27,7 +27,7 @@ export interface AttackedServer extends RunningServer {
 
 /**
  * @param records How many, named `record-1` and so on.
- * @param changes Those that are in the journal already.
+ * @param changes Changes already in the journal.
  * @param through As in `startExecutable`.
  */
 export async function startAttacked(
@@ -66,9 +66,9 @@ export async function startAttacked(
 }
 
 /**
- * Lets the client work until a round was quick enough, at most ROUNDS_MAX of them.
+ * Lets the client work until a round is fast enough, for at most ROUNDS_MAX rounds.
  *
- * @returns The quickest round, with the failures of all of them: no noise makes a request fail.
+ * @returns The fastest round, with the failures of all rounds: noise makes no request fail.
  */
 export async function measure(
   t: TestContext,

@@ -8,13 +8,13 @@ import type { AttackName, Tally, Target } from './attacks.ts'
 const entry = fileURLToPath(new URL('attacker.ts', import.meta.url))
 
 export interface RunningAttack {
-  /** What has come of it so far. */
+  /** The tally so far. */
   tally(): Promise<Tally>
-  /** Ends it at once, and with it all its connections; tells what came of it. */
+  /** Ends it and all its connections at once; returns its tally. */
   stop(): Promise<Tally>
 }
 
-/** Starts an attack in a process of its own and waits until it is at its full strength; it ends with the test. */
+/** Starts an attack in its own process and waits until it is at full strength; it ends with the test. */
 export async function startAttack(t: TestContext, name: AttackName, target: Target): Promise<RunningAttack> {
   const child = fork(entry, [JSON.stringify({ name, target })], { execArgv: ['--import', 'tsx'] })
   t.after(() => child.kill('SIGKILL'))

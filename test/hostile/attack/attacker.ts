@@ -1,4 +1,4 @@
-// A process of its own, so that an attack takes no time from the event loop that measures.
+// Runs as its own process, so that an attack takes no time from the event loop that measures.
 import { type AttackName, attacks, type Tally, type Target } from './attacks.ts'
 
 const { name, target } = JSON.parse(process.argv[2] ?? '') as { name: AttackName; target: Target }

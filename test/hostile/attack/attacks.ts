@@ -8,22 +8,22 @@ import { admin, client } from '../../support/service.ts'
 export interface Target {
   readonly host: string
   readonly port: number
-  /** The `Authorization` header of somebody who has an account. */
+  /** The `Authorization` header of a valid account. */
   readonly bearer: string
   /** How many connections the attack uses at once. */
   readonly connections: number
 }
 
-/** What came of an attack, for a test to see that it took place: how often each thing happened. */
+/** How often each thing happened, so that a test can check that the attack took place. */
 export type Tally = Record<string, number>
 
-/** Begins an attack that goes on until the process ends; resolves once it is at its full strength. */
+/** Begins an attack that goes on until the process ends; resolves once it is at full strength. */
 type Attack = (target: Target, tally: Tally) => Promise<void>
 
 const REOPEN_PAUSE_MS = 20
-/** 20 ms of parsing go into each connection: without a pause the server would do nothing else. */
+/** Each connection costs 20 ms of parsing: without a pause the server would do nothing else. */
 const TINY_CHUNKS_PAUSE_MS = 30_000
-/** New connections, some thousands a second: what a busy machine has time for beside those who are to answer. */
+/** New connections: some thousands a second, which leaves a busy machine time for other clients. */
 const OPENED_AT_ONCE = 4
 const DRIBBLE_MS = 250
 const PIPELINED_LISTS = 20
@@ -31,11 +31,11 @@ const PIPELINED_REQUESTS = 10_000
 const SHORTEST_REQUEST = 'GET / HTTP/1.1\r\nHost:a\r\n\r\n'
 const CHUNK = `4000\r\n${' '.repeat(0x4000)}\r\n`
 
-/** A full body of spaces around a record whose name is taken: as dear to read as any, and it leaves nothing behind. */
+/** A body of full length around a record whose name is taken: as costly to parse as any, and stores nothing. */
 const takenName = JSON.stringify({ name: 'record-1', hostname: 'h', port: 1, username: 'u' })
 const validBody = takenName.padEnd(BODY_BYTES_MAX)
 const oversizedBody = takenName.padEnd(2 * BODY_BYTES_MAX)
-/** Everything in it is wrong, and each thing takes a line to say so. */
+/** Every member is invalid and adds a line to the answer. */
 const wrongBody = JSON.stringify(Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`x${i}`, i])))
 
 export const attacks = {
@@ -88,7 +88,7 @@ export const attacks = {
       more()
     }),
 
-  /** More connections than the server takes: each one over the limit makes another give way. */
+  /** More connections than the server takes: each one over the limit closes another. */
   connections: async (target, tally) => {
     const full = Promise.withResolvers<void>()
     let alive = 0
@@ -140,7 +140,7 @@ export const attacks = {
 
 export type AttackName = keyof typeof attacks
 
-/** Keeps the connections open and does with each what the attack does; whichever the server closes is opened anew. */
+/** Runs the attack on each connection; opens a new one for each that the server closes. */
 async function hold(
   target: Target,
   tally: Tally,
@@ -180,7 +180,7 @@ function open({ host, port }: Target, tally: Tally): Socket {
   return socket
 }
 
-/** Sends the first bytes at once, then one more each DRIBBLE_MS. */
+/** Sends the first bytes at once, then one byte every DRIBBLE_MS. */
 function dribble(socket: Socket, first: string, more: string) {
   socket.write(first)
   const timer = setInterval(() => socket.write(more), DRIBBLE_MS)
@@ -190,11 +190,11 @@ function dribble(socket: Socket, first: string, more: string) {
 interface Question {
   readonly path: string
   readonly headers?: Record<string, string>
-  /** A GET without it, else a POST. */
+  /** A POST; a GET without it. */
   readonly body?: string
 }
 
-/** Asks on all connections at once, each as fast as it is answered. */
+/** Sends requests on all connections, each as soon as the last is answered. */
 async function ask(target: Target, tally: Tally, question: (turn: number) => Question): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: target.connections })
   const first: Promise<void>[] = []
@@ -207,7 +207,7 @@ async function ask(target: Target, tally: Tally, question: (turn: number) => Que
       resolve()
     })
   }
-  // Whoever waits for a password hash is not answered first; that all have asked is enough.
+  // Answers that need a password hash come later; it is enough that all have sent a request.
   await Promise.race([Promise.all(first), pause(500)])
 }
 

@@ -16,7 +16,7 @@ const OPEN_FILES_MAX = 60
 const RECORDS = 100
 const REQUESTS = extent({ quick: 100, full: 1_000 })
 
-/** A journal that wants only a little more to be followed by a snapshot. */
+/** A journal a little shorter than the size that starts a snapshot. */
 function almostDue() {
   const changes = []
   for (let bytes = 0, i = 0; bytes < SNAPSHOT_JOURNAL_BYTES_MIN - 4_096; i += 1) {
@@ -64,7 +64,7 @@ describe('with a limit of 60 open files', { skip: missing('prlimit') }, () => {
     assert.ok(readdirSync(server.folder).includes('snapshot.json'))
   })
 
-  it('a new connection is answered while others hold as many as there may be', async (t) => {
+  it('a new connection is answered while others use the whole limit', async (t) => {
     const server = await startWithFewDescriptors(t)
     for (let i = 0; i < OPEN_FILES_MAX; i += 1) await open(t, server.url)
     const { failures } = await server.client('new').work(extent({ quick: 20, full: 200 }))

@@ -11,7 +11,7 @@ import { type AttackedServer, startAttacked } from './attacked-server.ts'
 const RECORDS = 500
 const PIPELINED = 10_000
 const GROWTH_MIB_MAX = 100
-/** More than a quarter of the 4 GiB that Node takes at most, and what it takes besides. */
+/** More than a quarter of Node's 4 GiB heap limit, plus its memory outside the heap. */
 const MEMORY_MIB_MAX = 2_000
 
 async function open(t: TestContext, { url }: AttackedServer): Promise<Socket> {
@@ -24,7 +24,7 @@ async function open(t: TestContext, { url }: AttackedServer): Promise<Socket> {
 }
 
 describe('500 connections', { skip: extent({ quick: true, full: false }) }, () => {
-  it('cannot fill the memory with requests whose turn has not come, and all is well when they are gone', async (t) => {
+  it('cannot fill the memory with queued requests, and leave the server usable', async (t) => {
     const server = await startAttacked(t, { records: RECORDS })
     const running = await server.attack('pipelines', 500)
     let most = 0
@@ -42,7 +42,7 @@ describe('500 connections', { skip: extent({ quick: true, full: false }) }, () =
 })
 
 describe('a single connection', () => {
-  it('gets 10,000 pipelined requests answered in their order', async (t) => {
+  it('gets answers to 10,000 pipelined requests in order', async (t) => {
     const server = await startAttacked(t, { records: RECORDS })
     const nameOf = (i: number) => `record-${(i % RECORDS) + 1}`
     const bytes = Array.from({ length: PIPELINED }, (_, i) =>
@@ -51,7 +51,7 @@ describe('a single connection', () => {
     let answers = 0
     const received = await sendRaw(server.url, bytes, {
       until: (text, piece) => {
-        // Counting takes long, so until it may be enough only the end of each piece is looked at.
+        // Counting is slow, so it only starts once the end of a piece suggests that all has come.
         answers =
           text.length > PIPELINED * 100 && piece.endsWith(']}') ? text.split('HTTP/1.1 ').length - 1 : 0
         return answers === PIPELINED
@@ -64,7 +64,7 @@ describe('a single connection', () => {
     )
   })
 
-  it('cannot fill the memory with requests whose turn has not come', async (t) => {
+  it('cannot fill the memory with queued requests', async (t) => {
     const server = await startAttacked(t, { records: RECORDS })
     const socket = await open(t, server)
     socket.pause()
@@ -77,7 +77,7 @@ describe('a single connection', () => {
     }
     socket.on('drain', more)
     more()
-    // Long enough for hundreds of MiB, if somebody took them.
+    // Long enough to send hundreds of MiB, if the server read them.
     await pause(extent({ quick: 1_000, full: 10_000 }))
     const growth = server.memory() - before
     t.diagnostic(`${growth.toFixed()} MiB more`)

@@ -38,7 +38,7 @@ describe('slowhttptest finds the service available', { skip }, () => {
       })
       const { p99, failures } = await measure(t, client, REQUESTS, P99_MS_MAX)
       const { stdout } = await attack
-      // It prints in colours, again and again.
+      // It prints its state repeatedly, in colours.
       const report = stripVTControlCharacters(stdout)
       t.diagnostic(report.slice(report.lastIndexOf('slow HTTP test status')).replace(/\s+/g, ' '))
 

@@ -4,20 +4,20 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { quantile } from '../../bench/statistics.ts'
 import { draft } from '../../support/store.ts'
 
-/** How a client fared that asks for little, one thing after the other. */
+/** What a client measured that sends few requests, one after the other. */
 export interface Experience {
   readonly requests: number
   readonly p50: number
   readonly p99: number
   readonly max: number
-  /** What went wrong, a line for each request. */
+  /** One line for each failed request. */
   readonly failures: readonly string[]
   /** Delay of the client's own event loop, which is part of what it measures. */
   readonly ownDelayP99: number
 }
 
 const PACE_MS = 2
-/** One request in so many goes over a connection of its own. */
+/** One request in this many uses a new connection. */
 const FRESH_EACH = 10
 const ANSWER_TIMEOUT_MS = 10_000
 
@@ -25,7 +25,7 @@ const ANSWER_TIMEOUT_MS = 10_000
  * Reads a record, reads a page of the list and adds a record, in turn, at a steady pace over one connection, and now
  * and then over a new one. Times are in milliseconds, from before the connection is there to the last byte.
  *
- * @param prefix Of the names that it adds.
+ * @param prefix Begins the names of the records that it adds.
  */
 export class WellBehavedClient {
   readonly #url: URL
@@ -41,7 +41,7 @@ export class WellBehavedClient {
     this.#prefix = prefix
   }
 
-  /** Connections that it used for what goes over the one that is kept: 1, unless the server closed it. */
+  /** How many kept connections it used: 1, unless the server closed one. */
   get keptConnections(): number {
     return this.#connections
   }
@@ -50,7 +50,7 @@ export class WellBehavedClient {
     this.#agent.destroy()
   }
 
-  /** @param onlyKept Whether to leave new connections out. */
+  /** @param onlyKept Whether to use no new connections. */
   async work(requests: number, { onlyKept = false } = {}): Promise<Experience> {
     const delay = monitorEventLoopDelay({ resolution: 1 })
     delay.enable()
@@ -81,7 +81,7 @@ export class WellBehavedClient {
   }
 
   async #ask(turn: number, agent: Agent | false): Promise<void> {
-    // Three and ten have no factor in common: fresh connections get each kind of request.
+    // Three and ten have no common factor, so new connections get each kind of request.
     const kind = turn % 3
     if (kind === 0) return this.#expect200(agent, 'GET', '/configurations/record-1')
     if (kind === 1) return this.#expect200(agent, 'GET', '/configurations/?sort=name&page=0&per_page=20')

@@ -1,7 +1,7 @@
 import { addition, configuration, list, sender, utf8 } from '../requests.ts'
 import { entriesFrom, type HostileRow, type Loot, rows } from '../row.ts'
 
-/** Bodies that are no UTF-8, or UTF-8 that is no plain text. */
+/** Bodies that are not UTF-8, or UTF-8 that is not plain text. */
 export function byteRows({ bearer }: Loot): HostileRow[] {
   const send = sender({ Authorization: bearer, 'Content-Type': 'application/json' })
   const add = (body: string) => send(`POST ${list}`, {}, body)
@@ -102,7 +102,7 @@ export function byteRows({ bearer }: Loot): HostileRow[] {
       },
       400,
     ),
-    // A reader may ignore it (RFC 8259 section 8.1).
+    // A parser may ignore a byte order mark (RFC 8259 section 8.1).
     adds('a byte order mark before the body', 'behind a mark', '\xef\xbb\xbf'),
     ...[
       '\u2028',

@@ -1,7 +1,7 @@
 import { deletion, idlePatch, list, nobody, sender, victim } from '../requests.ts'
 import { entriesFrom, type HostileRow, type Loot, rows } from '../row.ts'
 
-/** Preconditions (RFC 9110 section 13) that cannot be met, or not be read. */
+/** Preconditions (RFC 9110 section 13) that are false or malformed. */
 export function conditionRows({ bearer, etag }: Loot): HostileRow[] {
   const send = sender({ Authorization: bearer })
   const deletions = (...values: string[]) =>
@@ -65,7 +65,7 @@ export function conditionRows({ bearer, etag }: Loot): HostileRow[] {
     ),
     ...rows(
       {
-        'If-Match twice, neither good': deletion({
+        'If-Match twice, neither matching': deletion({
           Authorization: bearer,
           'If-Match': '"a"\r\nIf-Match: "b"',
         }),
@@ -76,12 +76,12 @@ export function conditionRows({ bearer, etag }: Loot): HostileRow[] {
     ...rows(patches('*', ' * ', etag, `"x", ${etag}`, `${etag}, "x"`, `W/"x",${etag}`, `,, ${etag} ,,`), 200),
     ...rows(
       {
-        'If-Match twice, one good': send(
+        'If-Match twice, one matching': send(
           `PATCH ${victim}`,
           { 'If-Match': `"a"\r\nIf-Match: ${etag}` },
           idlePatch,
         ),
-        'If-Unmodified-Since, which nothing here knows': send(
+        'If-Unmodified-Since, which is not supported': send(
           `PATCH ${victim}`,
           { 'If-Unmodified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT', 'If-Modified-Since': 'x' },
           idlePatch,
@@ -99,15 +99,15 @@ export function conditionRows({ bearer, etag }: Loot): HostileRow[] {
     ),
     ...rows(
       {
-        'If-Match: * of what is not there': send(`DELETE ${nobody}`, { 'If-Match': '*' }),
-        'If-None-Match: * of what is not there': send(`GET ${nobody}`, { 'If-None-Match': '*' }),
+        'If-Match: * on a missing record': send(`DELETE ${nobody}`, { 'If-Match': '*' }),
+        'If-None-Match: * on a missing record': send(`GET ${nobody}`, { 'If-None-Match': '*' }),
       },
       404,
     ),
     ...rows(
       {
-        'If-Match of a stranger': deletion({ 'If-Match': '"x"' }),
-        'If-None-Match of a stranger': sender({})(`GET ${victim}`, { 'If-None-Match': etag }),
+        'If-Match without a credential': deletion({ 'If-Match': '"x"' }),
+        'If-None-Match without a credential': sender({})(`GET ${victim}`, { 'If-None-Match': etag }),
       },
       403,
     ),
@@ -133,7 +133,7 @@ export function conditionRows({ bearer, etag }: Loot): HostileRow[] {
     ),
     ...rows({ 'If-None-Match: * of the list': send(`GET ${list}`, { 'If-None-Match': '*' }) }, 304),
     ...rows({ 'If-None-Match: * of health': send('GET /healthz', { 'If-None-Match': '*' }) }, [200, 304]),
-    // A condition that does not hold forbids the method, whichever it is (RFC 9110 sections 13.1.1 and 13.1.2).
+    // A false condition forbids any method (RFC 9110 sections 13.1.1 and 13.1.2).
     ...rows(
       {
         'If-None-Match: * of a modification': send(`PATCH ${victim}`, { 'If-None-Match': '*' }, idlePatch),

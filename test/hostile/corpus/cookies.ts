@@ -4,7 +4,7 @@ import { type HostileRow, type Loot, prefixed, rows } from '../row.ts'
 
 const name = 'connbook_session'
 
-/** Session cookies: forged, ended, doubled, or in odd clothes. */
+/** Session cookies: forged, ended, repeated, or in an unusual form. */
 export function cookieRows({ bearer, cookie, endedCookie }: Loot): HostileRow[] {
   const session = cookie.slice(name.length + 1)
   const token = bearer.slice('Bearer '.length)
@@ -122,7 +122,7 @@ export function cookieRows({ bearer, cookie, endedCookie }: Loot): HostileRow[] 
       400,
     ),
     ...rows({ 'too many for the header': deletion({ Cookie: `${others(3_000)}; ${cookie}` }) }, 431),
-    // Of two cookies the first counts, and white space around a name or a value does not.
+    // The first of two cookies counts; white space around a name or a value is ignored.
     ...rows(
       reads(
         `${cookie}; ${name}=x`,
@@ -139,7 +139,7 @@ export function cookieRows({ bearer, cookie, endedCookie }: Loot): HostileRow[] 
       200,
     ),
     ...rows({ 'the last of 1,000': sender({ Cookie: `${others(1_000)}; ${cookie}` })(`GET ${list}`) }, 200),
-    // Browsers bind only names that begin with a prefix; one behind white space of other kinds must not pass for it.
+    // Browsers protect only names that begin with a prefix; other white space before the prefix must not be ignored.
     ...rows(
       {
         'a no-break space before the name': sender({ Cookie: `\xa0${cookie}` })(`GET ${list}`),

@@ -1,7 +1,7 @@
 import { deletion, idlePatch, list, nobody, sender, victim } from '../requests.ts'
 import { type HostileRow, type Loot, rows } from '../row.ts'
 
-/** Requests that a page of another site makes with the cookie or, harmless, with a token of its own. `Host` is `a`. */
+/** Requests from a page of another site, with the cookie or, which is harmless, its own token. `Host` is `a`. */
 export function crossSiteRows({ bearer, cookie }: Loot): HostileRow[] {
   const writes: Record<string, (fields: Record<string, string>) => string> = {
     'an add': (fields) =>
@@ -140,7 +140,7 @@ export function crossSiteRows({ bearer, cookie }: Loot): HostileRow[] {
       },
       204,
     ),
-    // A page cannot see the answer to a read, for nothing here says that it may.
+    // A page cannot see the answer to a read, because no answer has CORS headers.
     ...rows(
       each((fields) => sender({ Cookie: cookie, ...fields })(`GET ${list}`), 'a read', few),
       200,
@@ -153,7 +153,7 @@ export function crossSiteRows({ bearer, cookie }: Loot): HostileRow[] {
         { Origin: 'http://a' },
         { Origin: 'http://A' },
         { Origin: 'http://a:80' },
-        // TLS may end at a proxy, and 443 is what `https` means without a port.
+        // TLS may end at a proxy, and 443 is the default port of `https`.
         { Origin: 'https://a' },
         { Origin: 'http://a', 'Sec-Fetch-Site': 'same-origin' },
       ]),

@@ -9,7 +9,7 @@ export function fieldRows({ bearer }: Loot): HostileRow[] {
   const post = (fields: unknown) => send(`POST ${list}`, {}, utf8(JSON.stringify(fields)))
   const patch = (fields: unknown) => send(`PATCH ${victim}`, {}, utf8(JSON.stringify(fields)))
 
-  /** Each value refused by an add and by a modification. */
+  /** Rows in which an add and a modification refuse each value. */
   const refused = (field: keyof NewConfiguration, ...values: unknown[]) =>
     values.flatMap((value) => {
       const title = `${field} ${JSON.stringify(value)}`

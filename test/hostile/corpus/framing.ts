@@ -1,7 +1,7 @@
 import { addition, chunked, configuration, deletion, list, sender } from '../requests.ts'
 import { cutRows, entriesFrom, type HostileRow, type Loot, rows } from '../row.ts'
 
-/** Where a body ends: a request may hide where only one of two readers finds it. */
+/** Where a body ends: if two readers disagree, a request may hide from one of them. */
 export function framingRows({ bearer }: Loot): HostileRow[] {
   const send = sender({ Authorization: bearer })
   const smuggled = deletion({ Authorization: bearer })
@@ -149,7 +149,7 @@ export function framingRows({ bearer }: Loot): HostileRow[] {
         'Transfer-Encoding: chunked\rX: y',
         'Transfer-Encoding: 0',
         'Transfer-Encoding: __proto__',
-        // A tab at the end is no part of the value (RFC 9110 section 5.5), but not every reader knows.
+        // A tab at the end is no part of the value (RFC 9110 section 5.5), but some readers keep it.
         'Transfer-Encoding: chunked\t',
       ),
       400,
@@ -178,7 +178,7 @@ export function framingRows({ bearer }: Loot): HostileRow[] {
     adds('chunk extensions', (body) =>
       chunk(`${body.length.toString(16)};a;b=c;d="e;f"\r\n${body}\r\n0;last\r\n\r\n`),
     ),
-    // None of these may mean anything any more (RFC 9110 section 6.5.1).
+    // None of these may have an effect in a trailer (RFC 9110 section 6.5.1).
     adds('trailer Content-Type', (body) =>
       chunk(chunked(body).replace(/\r\n$/, 'Content-Type: text/xml\r\n\r\n')),
     ),
@@ -238,8 +238,8 @@ export function framingRows({ bearer }: Loot): HostileRow[] {
     ),
     ...rows(
       {
-        'chunk longer than said': chunk(`1\r\n{}\r\n0\r\n\r\n${smuggled}`),
-        'chunk shorter than said': chunk(`3\r\n{}\r\n0\r\n\r\n${smuggled}`),
+        'chunk longer than its size': chunk(`1\r\n{}\r\n0\r\n\r\n${smuggled}`),
+        'chunk shorter than its size': chunk(`3\r\n{}\r\n0\r\n\r\n${smuggled}`),
         'chunk without CRLF behind it': chunk(`2\r\n{}0\r\n\r\n${smuggled}`),
         'chunk with bare LF behind it': chunk(`2\r\n{}\n0\r\n\r\n${smuggled}`),
         'chunk with bare CR behind it': chunk(`2\r\n{}\r0\r\n\r\n${smuggled}`),
@@ -261,7 +261,7 @@ export function framingRows({ bearer }: Loot): HostileRow[] {
     ),
     ...cutRows(
       {
-        'a body that was left out': framed('Content-Length: 5', ''),
+        'a missing body': framed('Content-Length: 5', ''),
         'a body cut short': framed('Content-Length: 500', record('n')),
         'a body cut by one byte': framed(`Content-Length: ${record('n').length + 1}`, record('n')),
         'no last chunk': chunk(`${record('n').length.toString(16)}\r\n${record('n')}\r\n`),
@@ -288,9 +288,9 @@ export function framingRows({ bearer }: Loot): HostileRow[] {
     ),
     ...rows(
       {
-        'a request within the length of a stranger':
+        'a request in the body of an unauthenticated one':
           deletion({ 'Content-Length': `${smuggled.length}` }) + smuggled,
-        'a request within the chunk of a stranger':
+        'a request in the chunk of an unauthenticated one':
           deletion({ 'Transfer-Encoding': 'chunked' }) + chunked(smuggled) + smuggled,
       },
       403,
@@ -339,14 +339,18 @@ export function framingRows({ bearer }: Loot): HostileRow[] {
     ),
     ...rows(
       {
-        'a stranger behind an account on the same connection':
+        'an unauthenticated request behind an authenticated one':
           send('GET /readyz') + send(`GET ${list}`) + deletion({}),
       },
       200,
       200,
       403,
     ),
-    ...rows({ 'an account behind a stranger': deletion({}) + send(`GET ${list}`) }, 403, 200),
+    ...rows(
+      { 'an authenticated request behind an unauthenticated one': deletion({}) + send(`GET ${list}`) },
+      403,
+      200,
+    ),
     ...rows(
       { '1,000 requests at once': 'GET /healthz HTTP/1.1\r\nHost:\r\n\r\n'.repeat(1_000) },
       ...Array.from({ length: 1_000 }, () => 200),
@@ -359,7 +363,7 @@ export function framingRows({ bearer }: Loot): HostileRow[] {
       ),
       allowed: [[200], [400]],
     },
-    // What is still on its way must not cost the client the answer (RFC 9112 section 9.6).
+    // Bytes still in flight must not make the client lose the answer (RFC 9112 section 9.6).
     ...rows({ 'a megabyte behind garbage': `\x01\r\n\r\n${'x'.repeat(1_000_000)}` }, 400),
   ]
 }

@@ -2,7 +2,7 @@ import { HEADER_BYTES_MAX, HEADER_FIELDS_MAX } from '../../../src/limits.ts'
 import { addition, configuration, deletion, list, nobody, sender, victim } from '../requests.ts'
 import { entriesFrom, type HostileRow, type Loot, prefixed, rows } from '../row.ts'
 
-/** Header fields: their grammar, their amount, and those that claim to change what a request means. */
+/** Header fields: their grammar, their number and size, and those that try to change what a request means. */
 export function headerRows({ bearer }: Loot): HostileRow[] {
   const send = sender({ Authorization: bearer })
   const smuggled = deletion({ Authorization: bearer })
@@ -15,7 +15,7 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
     entriesFrom(values, (value) => send('GET /healthz', { Host: value }), 'Host: ')
   const record = (name: string) => JSON.stringify(configuration({ name }))
 
-  /** A request of exactly so many bytes, which are those of few fields or of many. */
+  /** A request with a head of exactly so many bytes, in few fields or many. */
   const ofBytes = (bytes: number, line: string) => {
     const bare = send('GET /healthz')
     const lines = line === '' ? '' : line.repeat((bytes - bare.length) / line.length - 1)
@@ -138,7 +138,7 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
       ),
       200,
     ),
-    // Nothing but the request line says which method and which path are meant.
+    // Only the request line gives the method and the path.
     ...rows(
       prefixed(
         'overridden: ',
@@ -209,14 +209,14 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
           const [name = '', value = ''] = line.split(': ')
           return deletion({ [name]: value })
         },
-        'a stranger says ',
+        'no credential, but ',
       ),
       403,
     ),
     ...rows(
       {
-        // Each wrong login from an address of its own, if the header were believed.
-        'throttling gone round by X-Forwarded-For': Array.from({ length: 11 }, (_, i) =>
+        // If the header were trusted, each wrong login would come from another address.
+        'throttling evaded by X-Forwarded-For': Array.from({ length: 11 }, (_, i) =>
           sender({
             'X-Forwarded-For': `10.0.0.${i}`,
             'X-Real-IP': `10.0.0.${i}`,
@@ -258,7 +258,7 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
       ),
       400,
     ),
-    // An authority may be empty or odd, and nothing here is chosen by it.
+    // An authority may be empty or unusual; nothing here depends on it.
     ...rows(
       hosts(
         '',
@@ -276,7 +276,7 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
     ),
     ...rows(
       {
-        'Expect of something else': send(`POST ${list}`, { Expect: '200-ok' }, record('n')),
+        'Expect with an unknown expectation': send(`POST ${list}`, { Expect: '200-ok' }, record('n')),
         'Expect of 100-continue and more': send(`POST ${list}`, { Expect: '100-continue, x' }, record('n')),
         'Expect of 100-continue with a parameter': send(
           `POST ${list}`,
@@ -302,7 +302,10 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
       configuration({ name: 'expected in 1.0' }),
     ),
     ...rows({ 'Expect without a body': send('GET /healthz', { Expect: '100-continue' }) }, 200),
-    ...rows({ 'Expect of a stranger': deletion({ Expect: '100-continue', 'Content-Length': '5' }) }, 403),
+    ...rows(
+      { 'Expect without a credential': deletion({ Expect: '100-continue', 'Content-Length': '5' }) },
+      403,
+    ),
     ...rows(
       {
         'Expect with too long a body': send(`POST ${list}`, {
@@ -314,8 +317,8 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
     ),
     ...rows(
       {
-        'nearly as many fields as may be': withFields(HEADER_FIELDS_MAX - 10, () => 'a'),
-        'nearly as many fields as may be, of different names': withFields(
+        'nearly the maximum number of fields': withFields(HEADER_FIELDS_MAX - 10, () => 'a'),
+        'nearly the maximum number of fields, of different names': withFields(
           HEADER_FIELDS_MAX - 10,
           (i) => `a${i}`,
         ),
@@ -337,7 +340,7 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
       },
       431,
     ),
-    // A Host that no authority can be (RFC 9112 section 3.2).
+    // A Host that is no valid authority (RFC 9112 section 3.2).
     ...rows(
       hosts(
         'a:b',
@@ -359,8 +362,8 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
     ),
     ...rows(
       {
-        'more fields than may be': withFields(HEADER_FIELDS_MAX + 1, () => 'a'),
-        'more fields than may be, of different names': withFields(HEADER_FIELDS_MAX + 1, (i) => `a${i}`),
+        'more fields than the limit': withFields(HEADER_FIELDS_MAX + 1, () => 'a'),
+        'more fields than the limit, of different names': withFields(HEADER_FIELDS_MAX + 1, (i) => `a${i}`),
         'a megabyte of fields': send('GET /healthz').replace(
           /\r\n$/,
           `${'X: xxxxxxxxxx\r\n'.repeat(70_000)}\r\n`,

@@ -3,7 +3,7 @@ import type { NewConfiguration } from '../../../src/store/configuration.ts'
 import { addition, chunked, configuration, list, sender, utf8, victim } from '../requests.ts'
 import { entriesFrom, type HostileRow, type Loot, rows } from '../row.ts'
 
-/** JSON that is none, nearly none, or more than it seems. */
+/** Text that is not JSON, is nearly JSON, or is JSON with a hidden cost or meaning. */
 export function jsonRows({ bearer }: Loot): HostileRow[] {
   const send = sender({ Authorization: bearer, 'Content-Type': 'application/json' })
   const add = (body: string) => send(`POST ${list}`, {}, body)
@@ -195,7 +195,7 @@ export function jsonRows({ bearer }: Loot): HostileRow[] {
         '[]',
         '{"valueOf":1}',
         '{"$numberInt":"22"}',
-        // These are no JSON.
+        // Not JSON.
 
         '022',
         '+22',
@@ -324,7 +324,7 @@ export function jsonRows({ bearer }: Loot): HostileRow[] {
     adds('port 2.2e1', { port: 22 }, (json) => json.replace(':22', ':2.2e1')),
     adds('port 220E-1', { port: 22 }, (json) => json.replace(':22', ':220E-1')),
     adds('port of many zeros', { port: 22 }, (json) => json.replace(':22', `:22.${'0'.repeat(5_000)}`)),
-    // Of doubled members the last counts.
+    // The last of repeated members counts.
     adds('doubled port', { port: 22 }, (json) => json.replace('"port"', '"port":"x","port"')),
     adds('doubled name', {}, (json) => json.replace('"name"', '"name":"victim","name"')),
     adds('doubled name, escaped', {}, (json) => json.replace('"name"', '"name":"victim","n\\u0061me"')),

@@ -2,8 +2,8 @@ import { sender, utf8 } from '../requests.ts'
 import { entriesFrom, type HostileRow, type Loot, rows } from '../row.ts'
 
 /**
- * Bodies for `/login`. The known user is not guessed at more often than is free of a pause, and each other name only
- * once.
+ * Bodies for `/login`. Guesses at the known user stay below the number that starts a pause; each other name is
+ * guessed once.
  */
 export function loginRows({ user, client }: Loot): HostileRow[] {
   const send = sender({ 'Content-Type': 'application/json' })
@@ -117,7 +117,7 @@ export function loginRows({ user, client }: Loot): HostileRow[] {
           { Authorization: `Basic ${btoa(`${user.username}:${user.password}`)}` },
           '{"username":"basic","password":"x"}',
         ),
-        'the name of the last of two members': send(
+        'two usernames, of which the last counts': send(
           'POST /login',
           {},
           `{"username":"${user.username}","username":"doubled","password":"${user.password}"}`,
@@ -133,7 +133,7 @@ export function loginRows({ user, client }: Loot): HostileRow[] {
     ),
     ...rows(
       {
-        'guesses at one account, one behind the other': values({ username: 'guessed', password: 'x' }).repeat(
+        'guesses at one account, one after the other': values({ username: 'guessed', password: 'x' }).repeat(
           12,
         ),
       },

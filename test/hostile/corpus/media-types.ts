@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { idlePatch, list, sender, victim } from '../requests.ts'
 import { entriesFrom, type HostileRow, type Loot, rows } from '../row.ts'
 
-/** What a body claims to be. */
+/** Media types and content codings, true and false ones. */
 export function mediaTypeRows({ bearer }: Loot): HostileRow[] {
   const send = sender({ Authorization: bearer })
   const typed = (type: string, body = idlePatch) => send(`PATCH ${victim}`, { 'Content-Type': type }, body)
@@ -103,7 +103,7 @@ export function mediaTypeRows({ bearer }: Loot): HostileRow[] {
       ),
       200,
     ),
-    // Which of two parameters of one name counts, no standard says.
+    // No standard says which of two parameters with the same name counts.
     ...rows(types('application/json; charset=utf-8; charset=utf-7'), [200, 415]),
     ...rows(
       {

@@ -6,12 +6,12 @@ import { entriesFrom, type HostileRow, type Loot, prefixed, rows } from '../row.
 export function pathRows({ bearer }: Loot): HostileRow[] {
   const send = sender({ Authorization: bearer })
   const targets = (...paths: string[]) => entriesFrom(paths, (path) => send(`GET ${path}`))
-  const strangers = (...lines: string[]) => entriesFrom(lines, (line) => sender({})(line), 'a stranger: ')
+  const strangers = (...lines: string[]) => entriesFrom(lines, (line) => sender({})(line), 'no credential: ')
 
   return [
     ...rows(
       targets(
-        // A server must understand absolute-form (RFC 9112 section 3.2.2); this one is nobody's proxy and takes paths only.
+        // A server must understand absolute-form (RFC 9112 section 3.2.2); this one is no proxy and takes paths only.
         `http://a${list}`,
         `HTTP://a${list}`,
         `https://a${list}`,
@@ -227,7 +227,7 @@ export function pathRows({ bearer }: Loot): HostileRow[] {
         'OPTIONS /login',
         'TRACE /healthz',
         'GET /',
-        // Not even that a path is no path.
+        // Without a credential, not even that the path is invalid.
         'GET /%',
         `GET ${list}%ff`,
         'GET /..%c0%af',
@@ -244,9 +244,11 @@ export function pathRows({ bearer }: Loot): HostileRow[] {
     // RFC 9112 section 3.
     ...rows(
       {
-        'longer than the header may be': send(`GET /${'a'.repeat(HEADER_BYTES_MAX)}`),
-        'longer than the header may be, of a stranger': sender({})(`GET /${'a'.repeat(HEADER_BYTES_MAX)}`),
-        'a query longer than the header may be': send(`GET ${list}?${'a'.repeat(HEADER_BYTES_MAX)}`),
+        'longer than the limit of the head': send(`GET /${'a'.repeat(HEADER_BYTES_MAX)}`),
+        'no credential: longer than the limit of the head': sender({})(
+          `GET /${'a'.repeat(HEADER_BYTES_MAX)}`,
+        ),
+        'a query longer than the limit of the head': send(`GET ${list}?${'a'.repeat(HEADER_BYTES_MAX)}`),
       },
       414,
     ),

@@ -149,8 +149,12 @@ export function queryRows({ bearer }: Loot): HostileRow[] {
     ),
     ...rows(
       {
-        'a token in it is none': sender({})(`GET ${list}?access_token=${bearer.slice('Bearer '.length)}`),
-        'a header in it is none': sender({})(`GET ${list}?Authorization=${encodeURIComponent(bearer)}`),
+        'a token in it does not count': sender({})(
+          `GET ${list}?access_token=${bearer.slice('Bearer '.length)}`,
+        ),
+        'a header in it does not count': sender({})(
+          `GET ${list}?Authorization=${encodeURIComponent(bearer)}`,
+        ),
       },
       403,
     ),

@@ -1,7 +1,7 @@
 import { deletion, list, sender, victim } from '../requests.ts'
 import { cutRows, entriesFrom, type HostileRow, type Loot, rows } from '../row.ts'
 
-/** Methods, versions and bytes that are no HTTP at all. */
+/** Methods, versions, and bytes that are not HTTP. */
 export function requestLineRows({ bearer }: Loot): HostileRow[] {
   const send = sender({ Authorization: bearer })
   const smuggled = deletion({ Authorization: bearer })
@@ -76,7 +76,7 @@ export function requestLineRows({ bearer }: Loot): HostileRow[] {
       400,
     ),
     ...rows({ 'a smuggled request behind CONNECT': send('CONNECT a:80') + smuggled }, 400),
-    // A server should take HTTP/1.2 for 1.1 (RFC 9110 section 2.5), which nobody will ever send in good faith.
+    // A server should treat HTTP/1.2 as 1.1 (RFC 9110 section 2.5), but no honest client sends it.
     ...rows(
       lines(
         ...[
@@ -130,7 +130,7 @@ export function requestLineRows({ bearer }: Loot): HostileRow[] {
     ...rows(
       Object.fromEntries(
         ['TRACE', 'PUT', 'PROPFIND', 'OPTIONS', 'DELETE'].map((method) => [
-          `${method} from a stranger`,
+          `${method} without a valid credential`,
           send(`${method} ${victim}`, { Authorization: 'x' }),
         ]),
       ),

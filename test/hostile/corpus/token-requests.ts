@@ -5,8 +5,8 @@ const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
 const json = { 'Content-Type': 'application/json' }
 
 /**
- * Requests to `/v1/auth/token`. The known client is not guessed at more often than is free of a pause: each success
- * among the rows forgets the failures before it.
+ * Requests to `/v1/auth/token`. Guesses at the known client stay below the number that starts a pause: each success
+ * among the rows resets the count of failures.
  */
 export function tokenRequestRows({ bearer, cookie, user, client }: Loot): HostileRow[] {
   const send = (fields: Record<string, string>, body = '') =>
@@ -224,7 +224,7 @@ export function tokenRequestRows({ bearer, cookie, user, client }: Loot): Hostil
     ),
     ...rows(
       {
-        'guesses at one client, one behind the other': send(
+        'guesses at one client, one after the other': send(
           json,
           '{"client_id":"guessed","client_secret":"x"}',
         ).repeat(12),

@@ -2,7 +2,7 @@ import { forgeTokens } from '../forged-tokens.ts'
 import { deletion, list, nobody, sender, victim } from '../requests.ts'
 import { type HostileRow, type Loot, prefixed, rows } from '../row.ts'
 
-/** Tokens in `Authorization`: forged, ended, of the other kind, or in odd clothes. */
+/** Tokens in `Authorization`: forged, ended, of the other kind, or in an unusual form. */
 export function tokenRows({ bearer, cookie, endedBearer, endedCookie, user, client }: Loot): HostileRow[] {
   const token = bearer.slice('Bearer '.length)
   const tokenOf = (header: string) => header.slice(header.indexOf('=') + 1)
@@ -138,7 +138,7 @@ export function tokenRows({ bearer, cookie, endedBearer, endedCookie, user, clie
       },
       400,
     ),
-    // What RFC 9110 section 11.4 allows: a scheme in any case, and more than one space.
+    // RFC 9110 section 11.4 allows a scheme in any case, and more than one space.
     ...rows(
       Object.fromEntries(
         [`bearer ${token}`, `BEARER ${token}`, `bEaReR   ${token}`, ` Bearer ${token} \t`].map((value) => [

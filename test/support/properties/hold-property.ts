@@ -23,7 +23,7 @@ export function holdFor<Value>(
   void fc.assert(property, { seed: showSeed(t), numRuns: CASES })
 }
 
-/** The same for what takes its time. */
+/** The same for slow properties. */
 export async function holdLaterFor<Value>(
   t: TestContext,
   values: fc.Arbitrary<Value>,

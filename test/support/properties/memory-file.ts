@@ -6,7 +6,7 @@ const NEWLINE = 0x0a
 /**
  * A file to be read that gives as many bytes at a time as it is told.
  *
- * Behind what was read the buffer holds a newline, which is nobody's business.
+ * The buffer has a newline behind the bytes read, which the reader must ignore.
  *
  * @param sizes Taken in turn, again and again; each at least 1.
  */

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import * as fc from 'fast-check'
 
 /**
- * Decodes `%` and two digits into UTF-8, byte by byte; undefined when that is not what stands there.
+ * Decodes `%` and two digits into UTF-8, byte by byte; undefined if the text is not valid.
  *
- * Written for the tests, beside `decodeURIComponent` and not with it.
+ * Written for the tests, independently of `decodeURIComponent`.
  */
 export function decodePercent(text: string): string | undefined {
   let decoded = ''

@@ -6,7 +6,7 @@ export function isHostname(text: string): boolean {
   if (text.includes(':')) return isIPv6Address(text)
   if (isIPv4Address(text)) return true
   const isAscii = text.split('').every((unit) => unit < '\x80')
-  // What is meant by letters that DNS does not have must not be told by where a URL would end.
+  // The meaning of letters outside DNS must not depend on where a URL would end.
   if (!text.split('').every((unit) => unit >= '\x80' || /[\w.-]/.test(unit))) return false
   const ascii = isAscii ? text : domainToASCII(text)
   return ascii !== '' && !(!isAscii && isIPv4Address(ascii)) && isDnsName(ascii)
