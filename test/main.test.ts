@@ -79,9 +79,13 @@ describe('connbook', () => {
     'flags before a command that does not take them': [
       ['--host', 'user', '--data', 'export', 'user', 'list'],
       {},
-      'Unknown command "user list"; see connbook help',
+      'Flags come after the command; see connbook help user',
     ],
-    'flags before half a command': [['--data', 'd', 'user'], {}, 'Unknown command "user"; see connbook help'],
+    'flags before half a command': [
+      ['--data', 'd', 'user'],
+      {},
+      'Flags come after the command; see connbook help user',
+    ],
     'flags before a command that has none': [
       ['--port', '0', 'help'],
       {},

@@ -123,17 +123,19 @@ export function getFamily(commands: readonly Command[], word: string): [Command,
 /**
  * For a line that begins with a flag.
  *
- * @throws {UsageError} with the line in its right order, when a command follows that takes these flags.
+ * @throws {UsageError} when a command that takes flags follows: with the line in its right order, if it takes these.
  */
 export function checkOrder(commands: readonly Command[], args: readonly string[]): void {
   const end = args.indexOf('--')
   const ordered = end === -1 ? args : args.slice(0, end)
   const at = ordered.findIndex((arg, i) => !arg.startsWith('-') && !takesValue(args[i - 1]))
-  const isFollowedBy = ({ name }: Command) => name.split(' ').every((word, i) => word === ordered[at + i])
-  const command = commands.find(isFollowedBy)
+  const family = commands.filter(({ name, flags }) => firstWordOf(name) === args[at] && flags.length > 0)
+  if (family.length === 0) return
+  const command = family.find(({ name }) => name.split(' ').every((word, i) => word === ordered[at + i]))
   const known = describeFlags(command?.flags ?? []).map(({ usage }) => firstWordOf(usage))
   const given = ordered.slice(0, at).filter((_, i) => !takesValue(args[i - 1]))
-  if (command === undefined || !given.every((arg) => known.includes(arg.replace(/=.*/s, '')))) return
+  if (command === undefined || !given.every((arg) => known.includes(arg.replace(/=.*/s, ''))))
+    throw new UsageError(`Flags come after the command; see connbook help ${args[at]}`)
   const line = [...ordered.slice(at), ...args.slice(0, at), ...args.slice(ordered.length)]
   throw new UsageError(`Flags come after the command: connbook ${line.map(wordForShell).join(' ')}`)
 }

@@ -25,7 +25,7 @@ for (const { name, run, skip } of generators) {
       assert.ok(result.requests > 0)
       assert.ok(result.seconds > RUN_MS / 2000 && result.seconds < 5, `${result.seconds} s`)
       // Autocannon tells whole milliseconds.
-      assert.ok(result.p99 >= result.p50 && result.p50 >= 0 && result.p99 < 5_000)
+      assert.ok(result.p99 >= result.p50 && result.p50 >= 0 && result.p99 <= 1_000 * result.seconds)
     })
 
     it('fails when a single answer has another status, though it be 200 for 304', async (t) => {
