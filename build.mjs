@@ -2,7 +2,7 @@
 // "Build and carry".
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import pkgSea from '@yao-pkg/pkg/lib-es5/sea.js'
@@ -84,7 +84,7 @@ async function build(name, title) {
     const node = await readFile(join(await findPackage(machine, workshop), machine.binary))
     await writeFile(base, machine.platform === 'linux' ? stripSymbols(node) : node, { mode: 0o755 })
     await bundleInto(join(workshop, BUNDLE))
-    await inject(workshop, executable, base, machine)
+    await inject(workshop, executable, base, machine, await findChapters())
     if (name === HOST) await checkVersion(executable, version)
     else await checkInside(executable, join(workshop, BUNDLE))
     const digest = createHash('sha256')
@@ -186,10 +186,19 @@ async function bundleInto(bundlePath) {
       format: 'cjs',
       platform: 'node',
       target: 'node26',
+      // Only a run from source knows the folder of a module.
+      define: { 'import.meta.dirname': 'undefined' },
     })
   } catch {
     throw new Error('Cannot bundle src/main.ts: mend what esbuild names above, then build again')
   }
+}
+
+/** The chapters of the manual: paths by file name. */
+async function findChapters() {
+  const folder = join(root, 'src/manual')
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.md')).sort()
+  return Object.fromEntries(names.map((name) => [name, join(folder, name)]))
 }
 
 /**
@@ -197,14 +206,16 @@ async function bundleInto(bundlePath) {
  * @param {string} executable
  * @param {string} nodePath
  * @param {Machine} machine
+ * @param {Record<string, string>} assets
  */
-async function inject(workshop, executable, nodePath, { platform, arch }) {
+async function inject(workshop, executable, nodePath, { platform, arch }, assets) {
   // A code cache would save 3 ms of the start, but no two builds would be the same, and none would fit another machine.
   const seaConfig = {
     main: `../${BUNDLE}`,
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
     useCodeCache: false,
+    assets,
     // Node would open a debugger on this signal.
     execArgv: ['--disable-sigusr1'],
   }

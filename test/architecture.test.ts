@@ -34,6 +34,7 @@ const floors = [
   ['src/resources/'],
   ['src/server/'],
   ['src/service/'],
+  ['src/manual/'],
   ['src/command-line/'],
   ['src/commands/'],
   ['src/main.ts'],

@@ -41,8 +41,8 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line]
 }
 
-/** In terminal cells. */
-function widthOf(text: string): number {
+/** The width of a text in terminal cells. */
+export function widthOf(text: string): number {
   let width = 0
   for (const character of text) width += combining.test(character) ? 0 : wide.test(character) ? 2 : 1
   return width

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { UsageError } from '../errors.ts'
+import { findChapter } from '../manual/chapters.ts'
 import { wordForShell } from '../shell.ts'
 import { type CommandLine, parseCommandLine } from './command-line.ts'
 import type { Look } from './look.ts'
@@ -116,6 +117,8 @@ function formsOf({ name, operands, otherOperand, requires }: Command, isOptional
 export function getFamily(commands: readonly Command[], word: string): [Command, ...Command[]] {
   const [first, ...more] = commands.filter(({ name }) => firstWordOf(name) === word)
   if (first !== undefined) return [first, ...more]
+  if (findChapter(word) !== undefined)
+    throw new UsageError(`"${word}" is no command, but a chapter; write: connbook help ${word}`)
   const known = [...commands.map(({ name }) => firstWordOf(name)), '--version']
   throw new UsageError(`Unknown command "${word}"; ${adviceFor(word, known, 'see connbook help')}`)
 }
@@ -158,6 +161,7 @@ export function verbOf({ name }: Command): string | undefined {
   return name.split(' ')[1]
 }
 
-function firstWordOf(name: string): string {
+/** A command's name, or the family that it belongs to. */
+export function firstWordOf(name: string): string {
   return name.split(' ')[0] ?? name
 }

@@ -1,6 +1,10 @@
+import { UsageError } from '../errors.ts'
+import { chapters, findChapter, readChapter } from '../manual/chapters.ts'
 import { align, wrap } from './columns.ts'
-import { type Command, getFamily, parseVerb, verbOf, verbsOf } from './command.ts'
+import { type Command, firstWordOf, parseVerb, verbOf, verbsOf } from './command.ts'
 import { heading, type Look } from './look.ts'
+import { renderMarkdown } from './markdown.ts'
+import { adviceFor } from './nearest.ts'
 import { describeFlags, type FlagDescription } from './options.ts'
 
 const COLUMNS = 80
@@ -10,28 +14,54 @@ const overviewExamples: Command['examples'] = [
   ['connbook user add eve', 'let somebody in'],
   ['connbook backup backup.json', 'keep everything in one file'],
   ['connbook help serve', 'tell every flag of the server'],
+  ['connbook help start', 'read the first chapter of the manual'],
 ]
 
 /**
- * The help for the command or the family (such as `user`) that the words name, or else for the whole program.
+ * The help for the command, the family (such as `user`) or the chapter that the words name, or else for the whole
+ * program. Where a word names both a command and a chapter, the chapter comes last.
  *
- * @throws {UsageError} for an unknown command, naming the nearest.
+ * @throws {UsageError} for an unknown word, naming the nearest.
  */
 export function helpFor(commands: readonly Command[], words: readonly string[], look: Look): string {
   const [head = ''] = words
   const isOfServer = isFlag(head) && head !== '--help' && head !== '-h'
   const [first, ...rest] = isOfServer ? ['serve'] : words.filter((word, i) => i > 0 || !isFlag(word))
   if (first === undefined) return overview(commands, look)
-  const family = getFamily(commands, first)
-  const [only, ...others] = family
-  if (others.length === 0) return commandHelp(only, look)
-  const byVerb = new Map(family.map((command) => [verbOf(command), command]))
-  // Later words may be values of flags; the one right after the family must be a verb.
+  const family = commands.filter(({ name }) => firstWordOf(name) === first)
+  const verb = verbOfFamily(first, family, rest)
+  const chapter = verb === undefined ? findChapter(first) : undefined
+  const parts = [
+    ...usageOfFamily(first, family, verb, look),
+    ...(chapter === undefined ? [] : [renderMarkdown(readChapter(chapter), look)]),
+  ]
+  if (parts.length > 0) return parts.join('\n')
+  const known = [...commands.map(({ name }) => firstWordOf(name)), ...chapters.map(({ name }) => name)]
+  throw new UsageError(`There is no help on "${first}"; ${adviceFor(first, known, 'see connbook help')}`)
+}
+
+/** The verb among the words after a family. @throws {UsageError} when another word follows the family at once. */
+function verbOfFamily(
+  first: string,
+  family: readonly Command[],
+  rest: readonly string[],
+): string | undefined {
+  const verbs = verbsOf(family)
   const [next] = rest
-  if (next !== undefined && !isFlag(next)) parseVerb(first, verbsOf(family), next)
-  const verb = rest.find((word) => byVerb.has(word))
-  const command = verb === undefined ? undefined : byVerb.get(verb)
-  return command === undefined ? familyHelp(first, family, look) : commandHelp(command, look)
+  // Later words may be values of flags.
+  if (verbs.length > 0 && next !== undefined && !isFlag(next)) parseVerb(first, verbs, next)
+  return rest.find((word) => verbs.includes(word))
+}
+
+function usageOfFamily(
+  first: string,
+  family: readonly Command[],
+  verb: string | undefined,
+  look: Look,
+): string[] {
+  const command = family.length === 1 ? family[0] : family.find((each) => verbOf(each) === verb)
+  if (command !== undefined) return [commandHelp(command, look)]
+  return family.length === 0 ? [] : [familyHelp(first, family, look)]
 }
 
 function overview(commands: readonly Command[], look: Look): string {
@@ -39,10 +69,11 @@ function overview(commands: readonly Command[], look: Look): string {
     ['connbook keeps named connection configurations and serves them over HTTP'],
     exampleLines(overviewExamples),
     [heading('Commands', look), ...summaryLines(commands, [['--version', 'tell the version']])],
-    wrap(
-      'Each command has a help of its own, with its flags: connbook help COMMAND, or connbook COMMAND --help. A flag beats its variable.',
-      COLUMNS,
-    ),
+    [
+      heading('Chapters of the manual', look),
+      ...indent(align(chapters.map(({ name, summary }) => [name, summary]))),
+    ],
+    wrap('To read about a command or a chapter: connbook help TOPIC. A flag beats its variable.', COLUMNS),
     wrap(
       'All that take --data, but for serve, restore and import, work while the server runs, and while it does not.',
       COLUMNS,

@@ -29,12 +29,12 @@ export const commands: readonly Command[] = [
   systemdCommand,
   defineCommand({
     name: 'help',
-    operands: '[COMMAND]',
+    operands: '[TOPIC]',
     operandsMax: Number.POSITIVE_INFINITY,
-    summary: 'tell this, or all about one command',
+    summary: 'tell this, or about a command or a chapter',
     examples: [
-      ['connbook help user add', ''],
-      ['connbook user add --help', 'the same'],
+      ['connbook help user add', 'a command; the same as connbook user add --help'],
+      ['connbook help troubles', 'a chapter of the manual'],
     ],
     flags: [],
     async run({ operands }, { print, look }) {

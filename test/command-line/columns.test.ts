@@ -36,7 +36,7 @@ describe('columns', () => {
   })
 
   it('have a bold heading when the look says so, and nothing else bold', () => {
-    const look = { isTerminal: true, isBold: true }
+    const look = { isTerminal: true, isBold: true, columns: 80 }
     assert.deepEqual(alignColumns(['A', 'B'], [['a', 'b']], look), ['\u001b[1mA  B\u001b[22m', 'a  b'])
   })
 

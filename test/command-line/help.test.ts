@@ -125,7 +125,7 @@ describe('help', () => {
 
   it('has the same words with bold headings as without', () => {
     for (const { name } of commands) {
-      const bold = helpFor(commands, name.split(' '), { isTerminal: true, isBold: true })
+      const bold = helpFor(commands, name.split(' '), { isTerminal: true, isBold: true, columns: 80 })
       assert.ok(bold.includes('\u001b[1m'))
       assert.equal(bold.replaceAll('\u001b[1m', '').replaceAll('\u001b[22m', ''), pages[name])
     }

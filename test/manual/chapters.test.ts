@@ -1,0 +1,84 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { widthOf } from '../../src/command-line/columns.ts'
+import { renderMarkdown } from '../../src/command-line/markdown.ts'
+import { chapters, readChapter } from '../../src/manual/chapters.ts'
+import { plainLook } from '../support/plain-look.ts'
+import { blocksOf } from './published.ts'
+
+const folder = join(import.meta.dirname, '../../src/manual')
+const root = join(import.meta.dirname, '../..')
+
+/** Blocks that stand for a file or an output: each is read by a test that tries it. */
+const triedBy: Record<string, string> = {
+  sh: 'test/manual/commands.executable.test.ts',
+  shell: 'test/manual/commands.executable.test.ts',
+}
+
+/** Anchors as the web makes them of headings. */
+function anchorsOf(text: string): string[] {
+  return Array.from(text.matchAll(/^#+ (.+)$/gm), ([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+describe('the chapters of the manual', () => {
+  it('are the files of the folder', async () => {
+    const files = (await readdir(folder)).filter((name) => name.endsWith('.md'))
+    assert.deepEqual(files.toSorted(), chapters.map(({ name }) => `${name}.md`).toSorted())
+  })
+
+  for (const chapter of chapters) {
+    const { name, summary } = chapter
+    const text = readChapter(chapter)
+    const prose = text.replaceAll(/^```[\s\S]*?^```$/gm, '')
+
+    it(`${name}: begins with its name and a title, and has no other heading of that level`, () => {
+      assert.match(text, new RegExp(`^# ${name}: [a-z].+\n\n`))
+      assert.equal(prose.match(/^# /gm)?.length, 1)
+      assert.match(summary, /^[A-Za-z].*[^.]$/)
+      assert.ok(summary.length <= 66, 'the list of chapters would not fit 80 columns')
+    })
+
+    it(`${name}: has lines of at most 120 characters outside of code and tables`, () => {
+      const long = prose.split('\n').filter((line) => line.length > 120 && !line.startsWith('|'))
+      assert.deepEqual(long, [])
+    })
+
+    it(`${name}: links only to chapters, headings and files that are there`, async () => {
+      for (const [, target = '', anchor] of prose.matchAll(/\]\(([^)#]*)(?:#([^)]*))?\)/g)) {
+        if (/^https?:/.test(target)) continue
+        const linked = target === '' ? chapter : chapters.find((each) => `${each.name}.md` === target)
+        assert.ok(linked !== undefined, `${target} is no chapter`)
+        if (anchor !== undefined) assert.ok(anchorsOf(readChapter(linked)).includes(anchor), `#${anchor}`)
+      }
+    })
+
+    it(`${name}: has only blocks that a test tries`, async () => {
+      for (const { language, heading } of blocksOf(text))
+        assert.ok(triedBy[language] ?? triedBy[`${name} ${language}`], `${language} below "${heading}"`)
+    })
+
+    for (const columns of [40, 80, 100]) {
+      it(`${name}: fits ${columns} columns, but for code and long words`, () => {
+        const lines = renderMarkdown(text, { ...plainLook, columns }).split('\n')
+        for (const line of lines) {
+          assert.equal(line, line.trimEnd())
+          const isOneWord = !line.trim().includes(' ')
+          assert.ok(widthOf(line) <= columns || line.startsWith('      ') || isOneWord, line)
+        }
+      })
+    }
+  }
+
+  it('are tried by tests that are there', async () => {
+    for (const path of Object.values(triedBy))
+      assert.ok((await readdir(join(root, path, '..'))).includes(path.split('/').at(-1) ?? ''), path)
+  })
+})

@@ -1,0 +1,48 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { describe, it, type TestContext } from 'node:test'
+import { chapters } from '../../src/manual/chapters.ts'
+import { missing } from '../support/debian.ts'
+import { openHostShell, openReaderShell } from './host.ts'
+import { type Block, blocksOf, readChapterNamed } from './published.ts'
+import { assertShown, stepsOf } from './steps.ts'
+
+/** A chapter that says so goes on where the first one ended. */
+const GOES_ON = /folder of\s\[start\]\(start\.md\)/
+
+type Shell = Awaited<ReturnType<typeof openReaderShell | typeof openHostShell>>
+
+async function runBlocks(shell: Shell, blocks: readonly Block[]) {
+  for (const { command, output } of blocks.flatMap(({ text }) => stepsOf(text))) {
+    const printed = await shell.run(shell.moved(command))
+    assertShown({ command, output: output.map(shell.moved) }, printed)
+  }
+}
+
+const inLanguage = (name: string, language: string) =>
+  blocksOf(readChapterNamed(name)).filter((block) => block.language === language)
+
+describe('the manual', () => {
+  const skip = existsSync('/etc/services') ? missing('openssl') : '/etc/services: apt-get install netbase'
+
+  for (const { name } of chapters) {
+    const [reader, root] = [inLanguage(name, 'sh'), inLanguage(name, 'shell')]
+    if (reader.length > 0) {
+      it(`shows what the commands of "${name}" print`, { skip }, async (t: TestContext) => {
+        const shell = await openReaderShell(t)
+        if (GOES_ON.test(readChapterNamed(name))) await runBlocks(shell, inLanguage('start', 'sh'))
+        await runBlocks(shell, reader)
+      })
+    }
+    if (root.length > 0) {
+      it(`has commands for a host in "${name}" that work`, async (t: TestContext) => {
+        await runBlocks(await openHostShell(t), root)
+      })
+    }
+  }
+
+  it('has commands in its chapters', () => {
+    assert.ok(chapters.flatMap(({ name }) => inLanguage(name, 'sh')).length > 10)
+  })
+})

@@ -1,0 +1,75 @@
+import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { executable } from '../support/executable.ts'
+import { freePort } from '../support/free-port.ts'
+import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
+import { openShell } from './shell.ts'
+
+/** Folders of a host that the manual writes to. */
+const HOST_FOLDERS = ['/usr/local/bin', '/etc', '/var/lib', '/var/backups', '/var/log', '/srv', '/run']
+
+/** Programs that a test must not run for real: they say what they were called with, in the file `calls`. */
+const STAND_INS = [
+  'systemctl',
+  'apt-get',
+  'docker',
+  'podman',
+  'kubectl',
+  'useradd',
+  'groupadd',
+  'scp',
+  'journalctl',
+]
+
+/** A shell in an empty folder with connbook on its PATH, and its default port moved to a free one. */
+export async function openReaderShell(t: Lifetime) {
+  const folder = await temporaryFolder(t)
+  const port = await freePort()
+  const env = {
+    PATH: [dirname(executable), process.env.PATH].join(delimiter),
+    CONNBOOK_PORT: String(port),
+    HOME: folder,
+  }
+  const shell = openShell(t, { cwd: folder, env })
+  return {
+    folder,
+    run: shell.run,
+    moved: (text: string) => text.replaceAll('localhost:8080', `localhost:${port}`),
+  }
+}
+
+/**
+ * A shell of somebody with root's rights, on a host below a folder of the test. `sudo` runs the command, without owners;
+ * see STAND_INS for what does not run.
+ */
+export async function openHostShell(t: Lifetime) {
+  const folder = await temporaryFolder(t)
+  const [root, standIns, cwd] = ['root', 'stand-ins', 'here'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  for (const path of [standIns, cwd, ...HOST_FOLDERS.map((each) => join(root, each))])
+    await mkdir(path, { recursive: true })
+  await copyFile(executable, join(cwd, 'connbook'))
+  const calls = join(folder, 'calls')
+  await writeFile(calls, '')
+  const programs = {
+    ...Object.fromEntries(STAND_INS.map((name) => [name, `echo "${name} $*" >> ${calls}`])),
+    // Other owners than the caller need root.
+    install: 'args=$(echo "$*" | sed -E "s/-[og] [^ ]+ ?//g"); exec /usr/bin/install $args',
+    chown: `echo "chown $*" >> ${calls}`,
+    sudo: 'exec "$@"',
+  }
+  for (const [name, script] of Object.entries(programs)) {
+    await writeFile(join(standIns, name), `#!/bin/sh\n${script}\n`)
+    await chmod(join(standIns, name), 0o755)
+  }
+  const env = {
+    PATH: [standIns, join(root, 'usr/local/bin'), process.env.PATH].join(delimiter),
+    HOME: folder,
+  }
+  const shell = openShell(t, { cwd, env })
+  const host = new RegExp(`(?<![\\w/])(?=(?:${HOST_FOLDERS.join('|')})\\b)`, 'g')
+  return { root, cwd, calls, run: shell.run, moved: (text: string) => text.replaceAll(host, root) }
+}

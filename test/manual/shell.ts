@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import type { Lifetime } from '../support/temporary-folder.ts'
+
+const END = '--- end of command ---'
+
+/** One bash for many commands; what it leaves running is killed when the test ends. */
+export function openShell(t: Lifetime, { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv }) {
+  const child = spawn('bash', ['--noprofile', '--norc'], {
+    cwd,
+    env,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // It leads its own process group, so that its servers can be killed with it.
+    detached: true,
+  })
+  t.after(() => {
+    if (child.pid !== undefined) killGroup(child.pid)
+  })
+  let text = ''
+  let changed = Promise.withResolvers<void>()
+  const onChange = () => {
+    changed.resolve()
+    changed = Promise.withResolvers()
+  }
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      onChange()
+    })
+  }
+  child.on('close', () => {
+    text += `${END} closed\n`
+    onChange()
+  })
+  return {
+    /** Runs a command; its output, on both streams, comes without blank lines around it. */
+    async run(command: string): Promise<{ text: string; code: number }> {
+      text = ''
+      child.stdin.write(`${command}\nlast_code=$?; echo; echo "${END} $last_code"\n`)
+      const end = new RegExp(`${END} (\\w+)\n`)
+      let found = end.exec(text)
+      while (found === null) {
+        await changed.promise
+        found = end.exec(text)
+      }
+      return { text: text.slice(0, found.index).trim(), code: Number(found[1]) }
+    },
+  }
+}
+
+function killGroup(leader: number) {
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
