@@ -40,10 +40,15 @@ describe('connbook', () => {
     string,
     readonly [args: readonly string[], environment: NodeJS.ProcessEnv, message: string]
   > = {
-    'an unknown command': [['start'], {}, 'Unknown command "start"; see connbook help'],
+    'an unknown command': [['begin'], {}, 'Unknown command "begin"; see connbook help'],
+    'a chapter for a command': [
+      ['start'],
+      {},
+      'Unknown command "start"; the manual has a chapter: connbook help start',
+    ],
     'a misspelt command': [['resotre', 'x'], {}, 'Unknown command "resotre"; did you mean restore?'],
     'a command that is a flag': [['version'], {}, 'Unknown command "version"; did you mean --version?'],
-    'an unknown command after help': [['help', 'xx'], {}, 'Unknown command "xx"; see connbook help'],
+    'an unknown word after help': [['help', 'xx'], {}, 'There is no help on "xx"; see connbook help'],
     'an unknown command with --help': [
       ['user', 'ad', '--help'],
       {},

@@ -118,7 +118,7 @@ export function getFamily(commands: readonly Command[], word: string): [Command,
   const [first, ...more] = commands.filter(({ name }) => firstWordOf(name) === word)
   if (first !== undefined) return [first, ...more]
   if (findChapter(word) !== undefined)
-    throw new UsageError(`"${word}" is no command, but a chapter; write: connbook help ${word}`)
+    throw new UsageError(`Unknown command "${word}"; the manual has a chapter: connbook help ${word}`)
   const known = [...commands.map(({ name }) => firstWordOf(name)), '--version']
   throw new UsageError(`Unknown command "${word}"; ${adviceFor(word, known, 'see connbook help')}`)
 }

@@ -1,19 +1,30 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { helpFor } from '../../src/command-line/help.ts'
+import { renderMarkdown } from '../../src/command-line/markdown.ts'
 import { describeFlags, optionNames } from '../../src/command-line/options.ts'
 import { commands } from '../../src/commands/commands.ts'
 import { UsageError } from '../../src/errors.ts'
+import { chapters, findChapter, readChapter } from '../../src/manual/chapters.ts'
 import { plainLook } from '../support/plain-look.ts'
 
 const help = (...words: string[]) => helpFor(commands, words, plainLook)
 const families = [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))]
 const pages: Record<string, string> = {
   'connbook help': help(),
-  ...Object.fromEntries(families.map((name) => [name, help(name)])),
-  ...Object.fromEntries(commands.map(({ name }) => [name, help(...name.split(' '))])),
+  ...Object.fromEntries(families.map((name) => [name, usageOf(name)])),
+  ...Object.fromEntries(commands.map(({ name }) => [name, usageOf(name)])),
+}
+
+/** The help without the chapter of that name. */
+function usageOf(name: string): string {
+  const text = help(...name.split(' '))
+  const chapter = findChapter(name)
+  if (chapter === undefined) return text
+  const end = `\n${renderMarkdown(readChapter(chapter), plainLook)}`
+  assert.ok(text.endsWith(end), name)
+  return text.slice(0, -end.length)
 }
 
 /** The message of the UsageError. */
@@ -103,10 +114,14 @@ describe('help', () => {
     assert.equal(help('--access-log', '--help'), pageOf('serve'))
   })
 
-  it('suggests the nearest command for an unknown one', () => {
+  it('suggests the nearest command or chapter for an unknown word', () => {
     assert.equal(
       complaint(() => help('bakcup')),
-      'Unknown command "bakcup"; did you mean backup?',
+      'There is no help on "bakcup"; did you mean backup?',
+    )
+    assert.equal(
+      complaint(() => help('metrcs')),
+      'There is no help on "metrcs"; did you mean metrics?',
     )
     assert.equal(
       complaint(() => help('user', 'ad')),
@@ -114,20 +129,35 @@ describe('help', () => {
     )
     assert.equal(
       complaint(() => help('nothing', 'at', 'all')),
-      'Unknown command "nothing"; see connbook help',
+      'There is no help on "nothing"; see connbook help',
     )
   })
 
-  it('is what the README shows', async () => {
-    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-    assert.ok(readme.includes(`$ connbook help user list\n${help('user', 'list')}\`\`\``))
+  it('lists every chapter with its summary', () => {
+    for (const { name, summary } of chapters)
+      assert.match(help(), new RegExp(`^ {2}${name} +${RegExp.escape(summary)}$`, 'm'))
+  })
+
+  for (const chapter of chapters) {
+    it(`${chapter.name}: shows its chapter, last if there is a command of that name`, () => {
+      const text = renderMarkdown(readChapter(chapter), plainLook)
+      if (families.includes(chapter.name)) assert.match(usageOf(chapter.name), /\nCommands\n|^connbook /)
+      else assert.equal(help(chapter.name), text)
+    })
+  }
+
+  it('tells only the usage of a command with two words, although the first is a chapter', () => {
+    assert.ok(help('keys').includes('\nkeys: '))
+    assert.ok(help('keys', 'rotate').startsWith('connbook keys rotate'))
+    assert.ok(!help('keys', 'rotate').includes('\nkeys: '))
   })
 
   it('has the same words with bold headings as without', () => {
-    for (const { name } of commands) {
-      const bold = helpFor(commands, name.split(' '), { isTerminal: true, isBold: true, columns: 80 })
+    for (const name of [...commands, ...chapters].map((each) => each.name)) {
+      const words = name.split(' ')
+      const bold = helpFor(commands, words, { isTerminal: true, isBold: true, columns: 80 })
       assert.ok(bold.includes('\u001b[1m'))
-      assert.equal(bold.replaceAll('\u001b[1m', '').replaceAll('\u001b[22m', ''), pages[name])
+      assert.equal(bold.replaceAll('\u001b[1m', '').replaceAll('\u001b[22m', ''), help(...words))
     }
   })
 })

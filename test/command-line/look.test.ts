@@ -14,7 +14,23 @@ describe('lookOf', () => {
   ]
   for (const [isTTY, environment, isBold] of looks) {
     it(`${isBold ? 'has' : 'has no'} bold headings ${isTTY ? 'on a terminal' : 'in a pipe'} with ${JSON.stringify(environment)}`, () => {
-      assert.deepEqual(lookOf({ isTTY }, environment), { isTerminal: isTTY, isBold })
+      assert.deepEqual(lookOf({ isTTY }, environment), { isTerminal: isTTY, isBold, columns: 80 })
+    })
+  }
+
+  const widths: readonly (readonly [isTTY: boolean, told: number | undefined, columns: number])[] = [
+    [true, 60, 60],
+    [true, 100, 100],
+    [true, 300, 100],
+    [true, 10, 40],
+    [true, 0, 80],
+    [true, undefined, 80],
+    [false, 60, 80],
+  ]
+  for (const [isTTY, told, columns] of widths) {
+    it(`has ${columns} columns ${isTTY ? 'on a terminal' : 'in a pipe'} that tells ${told}`, () => {
+      const output = told === undefined ? { isTTY } : { isTTY, columns: told }
+      assert.equal(lookOf(output, {}).columns, columns)
     })
   }
 })

@@ -95,6 +95,8 @@ describe('the log', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line))
+      // A start that takes long on a busy machine says so first.
+      .filter(({ event }) => event !== 'reading')
     assert.deepEqual(
       events.map(({ event }) => event),
       ['listening', 'first_start', 'stopping', 'stopped'],
@@ -114,7 +116,7 @@ describe('the log', () => {
     await eventually('it listens', () => text.includes('listening'))
     assert.match(
       text,
-      /^\S+Z info {2}listening url=http:\/\/localhost:\d+ data=\S+ records=0 version=\S+ pid=\d+\n/,
+      /^\S+Z info {2}listening url=http:\/\/localhost:\d+ data=\S+ records=0 version=\S+ pid=\d+\n/m,
     )
   })
 

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
 import { serverFlags } from '../../src/command-line/options.ts'
+import { LONG_START_MS } from '../../src/limits.ts'
 import { startService } from '../../src/service/service.ts'
 import { eventually } from '../support/eventually.ts'
 import { createFailingFiles, holdUp } from '../support/failing-files.ts'
@@ -21,9 +22,12 @@ describe('a start that takes long', () => {
     await (await start(t, { folder })).stop()
     const files = createFailingFiles()
     const reading = holdUp(files, 'read', 'journal.jsonl')
+    t.mock.timers.enable({ apis: ['setTimeout'] })
     const { log, starting } = startAt(folder, files)
     await reading.begun
-    await eventually('it says so', () => log.events.includes('reading'))
+    t.mock.timers.tick(LONG_START_MS)
+    t.mock.timers.reset()
+    assert.deepEqual(log.events, ['reading'])
     const { url, data } = JSON.parse(log.lines[0] ?? '') as { url: string; data: string }
     assert.equal(data, folder)
     const ask = createClient(url)
@@ -58,7 +62,9 @@ describe('a start that takes long', () => {
     await (await start(t, { folder })).stop()
     const files = createFailingFiles()
     const reading = holdUp(files, 'read', 'journal.jsonl')
+    t.mock.timers.enable({ apis: ['setTimeout'] })
     const { log, starting } = startAt(folder, files, port)
+    t.mock.timers.reset()
     await reading.begun
     const ask = createClient(`http://127.0.0.1:${port}`)
     const login = ask('POST', '/login', { body: admin })
