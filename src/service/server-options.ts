@@ -1,4 +1,4 @@
-import { logLevels } from '../log.ts'
+import { logLevels } from '../log-events.ts'
 import type { OptionSpec, ParsedOptions } from './option-spec.ts'
 import {
   parseBasePath,
