@@ -1,19 +1,13 @@
 import { printableJson } from './json.ts'
+import { type EventOf, type FieldsOf, type LogLevel, logLevels } from './log-events.ts'
 import { timestamp } from './timestamp.ts'
 
 export type LogFormat = 'text' | 'json'
 export type LogFields = Record<string, string | number | boolean | undefined>
 
-/** Least important first; a log omits those before its own level. */
-export const logLevels = ['debug', 'info', 'warn', 'error'] as const
-export type LogLevel = (typeof logLevels)[number]
-
-/** One line per event. Fields never hold a secret, a token or a cookie. */
-export interface Log {
-  debug(event: string, fields?: LogFields): void
-  info(event: string, fields?: LogFields): void
-  warn(event: string, fields?: LogFields): void
-  error(event: string, fields?: LogFields): void
+/** One line per event of the table, at its level. Fields never hold a secret, a token or a cookie. */
+export type Log = {
+  readonly [Level in LogLevel]: <Event extends EventOf<Level>>(event: Event, fields?: FieldsOf<Event>) => void
 }
 
 export interface LogOptions {

@@ -14,6 +14,7 @@ const floors = [
     'src/errors.ts',
     'src/limits.ts',
     'src/log.ts',
+    'src/log-events.ts',
     'src/json.ts',
     'src/shell.ts',
     'src/text.ts',

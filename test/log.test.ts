@@ -3,9 +3,15 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { createLog, type LogFields, type LogFormat } from '../src/log.ts'
+import { createLog as createTypedLog, type LogFields, type LogFormat } from '../src/log.ts'
+import type { LogLevel } from '../src/log-events.ts'
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
+
+/** A log that takes any event and field. */
+const createLog = createTypedLog as (
+  ...args: Parameters<typeof createTypedLog>
+) => Record<LogLevel, (event: string, fields?: LogFields) => void>
 
 function write(format: LogFormat, fields?: LogFields): string {
   let written = ''

@@ -1,15 +1,18 @@
 import type { AuditEvent, AuditTrail } from '../audit/audit-trail.ts'
 import type { Caller } from '../http/message.ts'
 import { ATTEMPTS_WINDOW_MS } from '../limits.ts'
-import type { Log, LogFields } from '../log.ts'
+import type { Log } from '../log.ts'
+import type { EventOf } from '../log-events.ts'
 import { createAttemptBudget } from './attempt-budget.ts'
 import type { Clock } from './clock.ts'
 
+type Fields = { readonly [Name in 'account' | 'kind' | 'scope']?: string | undefined }
+
 /** Records logins, logouts and token requests in the log and the audit trail. */
 export interface AttemptLog {
-  succeeded(event: AuditEvent, caller: Caller, fields: LogFields): Promise<void>
+  succeeded(event: AuditEvent & EventOf<'info'>, caller: Caller, fields: Fields): Promise<void>
   /** Beyond the budget, attempts are only counted, and their count is recorded later. */
-  failed(event: AuditEvent, caller: Caller, fields: LogFields): Promise<void>
+  failed(event: AuditEvent & EventOf<'warn'>, caller: Caller, fields: Fields): Promise<void>
   /** Records the outstanding count. */
   close(): Promise<void>
 }
@@ -18,16 +21,6 @@ export function createAttemptLog(clock: Clock, log: Log, audit: AuditTrail): Att
   const budget = createAttemptBudget(clock)
   /** Set while a count is outstanding. */
   let counting: NodeJS.Timeout | undefined
-
-  function record(
-    level: 'info' | 'warn',
-    event: AuditEvent,
-    caller: Caller,
-    fields: LogFields,
-  ): Promise<void> {
-    log[level](event, { ...fields, address: caller.address, request_id: caller.requestId })
-    return audit.record(event, caller, fields)
-  }
 
   async function recordCount() {
     clearTimeout(counting)
@@ -39,11 +32,20 @@ export function createAttemptLog(clock: Clock, log: Log, audit: AuditTrail): Att
   }
 
   return {
-    succeeded: (event, caller, fields) => record('info', event, caller, fields),
+    succeeded(event, caller, fields) {
+      log.info(event, withCaller(fields, caller))
+      return audit.record(event, caller, fields)
+    },
     async failed(event, caller, fields) {
-      if (budget.take(caller.address)) await record('warn', event, caller, fields)
-      else counting ??= setTimeout(recordCount, ATTEMPTS_WINDOW_MS).unref()
+      if (budget.take(caller.address)) {
+        log.warn(event, withCaller(fields, caller))
+        await audit.record(event, caller, fields)
+      } else counting ??= setTimeout(recordCount, ATTEMPTS_WINDOW_MS).unref()
     },
     close: recordCount,
   }
+}
+
+function withCaller(fields: Fields, { address, requestId }: Caller) {
+  return { ...fields, address, request_id: requestId }
 }

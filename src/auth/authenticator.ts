@@ -201,8 +201,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const fields = { account: account?.name }
     const tell = (outcome: keyof LoginCounters) => {
       logins[kind][outcome].increment()
-      const tellAttempt = outcome === 'ok' ? attempts.succeeded : attempts.failed
-      return tellAttempt(checkEvents[kind][outcome], caller, fields)
+      return outcome === 'ok'
+        ? attempts.succeeded(checkEvents[kind].ok, caller, fields)
+        : attempts.failed(checkEvents[kind][outcome], caller, fields)
     }
     let attempt: Attempt
     try {

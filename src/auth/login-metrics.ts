@@ -17,8 +17,9 @@ export function loginMetrics(counters: Readonly<Record<AccountKind, LoginCounter
   return [
     {
       name: 'connbook_logins_total',
-      help: 'Logins of users and token requests of clients: ok, failed, throttled after failures, or not checked for too much to do.',
+      help: 'Logins of users and token requests of clients, by outcome: ok, failed, throttled (after too many failures) or not_checked (too many were waiting).',
       type: 'counter',
+      labels: ['kind', 'outcome'],
       samples: () =>
         Object.entries(counters).flatMap(([kind, byOutcome]) =>
           Object.entries(byOutcome).map(([outcome, counter]) => ({

@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts'
 import { findChapter } from '../manual/chapters.ts'
 import { wordForShell } from '../shell.ts'
 import { type CommandLine, parseCommandLine } from './command-line.ts'
+import { type ExitCode, exitCodes } from './exit-codes.ts'
 import type { Look } from './look.ts'
 import { adviceFor, findNearest } from './nearest.ts'
 import { describeFlags, type Options, takesValue } from './options.ts'
@@ -51,15 +52,15 @@ export interface Command<Flag extends keyof Options = keyof Options, Required ex
   readonly requires?: Required | undefined
   readonly ignoresVariables?: boolean
   /** Codes with a meaning of their own here. */
-  readonly exitCodes?: Readonly<Record<number, string>>
+  readonly exitCodes?: { readonly [Code in ExitCode]?: string }
   run(input: CommandInput<Flag, Required>, context: CommandContext): Promise<void>
 }
 
 /** Help for exit code 65. */
-export const DAMAGED = 'damaged data, named with file, place and remedy'
+export const DAMAGED = exitCodes[65].meaning
 
 /** Help for exit code 75. */
-export const IN_USE = 'the data folder is in use by another process'
+export const IN_USE = exitCodes[75].meaning
 
 /** Checks the types of a command: its `run` sees only the flags that it declares. */
 export function defineCommand<const Flag extends keyof Options, const Required extends Flag = never>(

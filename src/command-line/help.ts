@@ -2,6 +2,7 @@ import { UsageError } from '../errors.ts'
 import { chapters, findChapter, readChapter } from '../manual/chapters.ts'
 import { align, wrap } from './columns.ts'
 import { type Command, firstWordOf, parseVerb, verbOf, verbsOf } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
 import { heading, type Look } from './look.ts'
 import { renderMarkdown } from './markdown.ts'
 import { adviceFor } from './nearest.ts'
@@ -65,6 +66,9 @@ function usageOfFamily(
 }
 
 function overview(commands: readonly Command[], look: Look): string {
+  const codes = Object.entries(exitCodes).flatMap(([code, told]) =>
+    'brief' in told ? [[code, told.brief]] : [],
+  )
   return page([
     ['connbook keeps named connection configurations and serves them over HTTP'],
     exampleLines(overviewExamples),
@@ -78,18 +82,7 @@ function overview(commands: readonly Command[], look: Look): string {
       'All that take --data, but for serve, restore and import, work while the server runs, and while it does not.',
       COLUMNS,
     ),
-    [
-      heading('Exit codes', look),
-      ...indent(
-        align([
-          ['0', 'done, or stopped as asked'],
-          ['1', 'something else went wrong'],
-          ['2', 'not understood'],
-          ['65', 'damaged data'],
-          ['75', 'the data folder is in use'],
-        ]),
-      ),
-    ],
+    [heading('Exit codes', look), ...indent(align(codes))],
   ])
 }
 

@@ -1,4 +1,5 @@
 import { type CommandContext, checkOrder, getFamily, runCommand } from '../command-line/command.ts'
+import type { ExitCode } from '../command-line/exit-codes.ts'
 import { helpFor } from '../command-line/help.ts'
 import { inform } from '../command-line/output.ts'
 import {
@@ -15,12 +16,8 @@ import { version } from '../version.ts'
 import { DamageFoundError } from './check.ts'
 import { commands } from './commands.ts'
 
-// sysexits.h calls these EX_DATAERR and EX_TEMPFAIL.
-const EXIT_DAMAGED = 65
-const EXIT_IN_USE = 75
-
 /** Runs a command line and writes any error to standard error. Never rejects. @returns The exit code. */
-export async function runProgram(words: readonly string[], context: CommandContext): Promise<number> {
+export async function runProgram(words: readonly string[], context: CommandContext): Promise<ExitCode> {
   try {
     await dispatch(words, context).catch((error: unknown) => throwExplained(error, realFileSystem))
     return 0
@@ -49,10 +46,10 @@ function asksForHelp(words: readonly string[]): boolean {
   return words.slice(0, end === -1 ? undefined : end).some((word) => word === '--help' || word === '-h')
 }
 
-function exitCode(error: unknown): number {
+function exitCode(error: unknown): ExitCode {
   if (error instanceof UsageError || error instanceof InvalidInputError) return 2
-  if (error instanceof DamagedFileError || error instanceof DamageFoundError) return EXIT_DAMAGED
-  return error instanceof FolderInUseError ? EXIT_IN_USE : 1
+  if (error instanceof DamagedFileError || error instanceof DamageFoundError) return 65
+  return error instanceof FolderInUseError ? 75 : 1
 }
 
 function describe(error: unknown): string {

@@ -12,8 +12,8 @@ export interface FollowOptions<Content> {
   readonly document: Pick<JsonDocument<Content>, 'read'>
   /** The content as last read. */
   readonly content: Content
-  /** For the log: "accounts". */
-  readonly name: string
+  /** For the log. */
+  readonly name: 'accounts' | 'keys'
   /** Called with each new content, once it is durable. */
   takeUp(content: Content): void
   readonly log: Log

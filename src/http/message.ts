@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../json.ts'
 import { Problem } from './problem.ts'
+import type { ProblemCode } from './problem-types.ts'
 import type { Scope } from './scope.ts'
 import { trimBlanks } from './white-space.ts'
 
@@ -115,9 +116,9 @@ export function isJsonType(type: MediaType): boolean {
 export async function readJsonObject(request: Request): Promise<Record<string, unknown>> {
   const body = await request.readBody()
   const type = checkBodyType(request, ['application/x-www-form-urlencoded', 'text/plain'])
-  if (body.length === 0) throw new Problem(400, 'empty_body', `The body is empty; ${CURL_ADVICE}`)
+  if (body.length === 0) throw new Problem('empty_body', `The body is empty; ${CURL_ADVICE}`)
   const input = parseJson(decodeUtf8(body), type === undefined || !isJsonType(type) ? 415 : 400)
-  if (!isObject(input)) throw new Problem(400, 'not_an_object', 'The body must be a JSON object')
+  if (!isObject(input)) throw new Problem('not_an_object', 'The body must be a JSON object')
   return input
 }
 
@@ -128,7 +129,7 @@ export async function readJsonObject(request: Request): Promise<Record<string, u
  */
 export function checkBodyType(request: Request, others: readonly string[]): MediaType | undefined {
   const { 'content-type': header, 'content-encoding': encoding } = request.headers
-  const unsupported = (code: string, what: string) => new Problem(415, code, `Cannot read a body ${what}`)
+  const unsupported = (code: ProblemCode, what: string) => new Problem(code, `Cannot read a body ${what}`)
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw unsupported('unsupported_encoding', `with Content-Encoding "${encoding}"; send it plain`)
   const type = parseMediaType(header)
@@ -146,7 +147,7 @@ export function decodeUtf8(body: Buffer): string {
   try {
     return strictUtf8.decode(body)
   } catch {
-    throw new Problem(400, 'invalid_utf8', 'The body is not valid UTF-8')
+    throw new Problem('invalid_utf8', 'The body is not valid UTF-8')
   }
 }
 
@@ -154,8 +155,8 @@ function parseJson(text: string, status: 400 | 415): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    if (status === 415) throw new Problem(415, 'unsupported_type', `The body is not JSON; ${CURL_ADVICE}`)
+    if (status === 415) throw new Problem('unsupported_type', `The body is not JSON; ${CURL_ADVICE}`)
     const reason = error instanceof Error ? error.message : ''
-    throw new Problem(400, 'invalid_json', `The body is not valid JSON: ${reason}`)
+    throw new Problem('invalid_json', `The body is not valid JSON: ${reason}`)
   }
 }

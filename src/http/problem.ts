@@ -11,25 +11,25 @@ import {
   TooManyChangesError,
 } from '../errors.ts'
 import { FAULTS_MAX } from '../limits.ts'
+import { type ProblemCode, problemTypes } from './problem-types.ts'
 
 type Headers = Record<string, string>
 
 /** An error answer; its message is shown to the caller. */
 export class Problem extends ConnbookError {
-  readonly code: string
+  readonly code: ProblemCode
   readonly status: number
   readonly headers: Headers
   readonly faults: readonly Fault[]
 
   constructor(
-    status: number,
-    code: string,
+    code: ProblemCode,
     message: string,
     { headers = {}, faults = [] }: { headers?: Headers; faults?: readonly Fault[] } = {},
   ) {
     super(message)
     this.code = code
-    this.status = status
+    this.status = problemTypes[code].status
     this.headers = headers
     this.faults = faults
   }
@@ -56,19 +56,17 @@ const RETRY_AFTER_STORAGE = '5'
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error
   if (!(error instanceof ConnbookError)) return undefined
-  const problem = (status: number, options?: { headers?: Headers; faults?: readonly Fault[] }) => {
-    return new Problem(status, error.code, error.message, options)
-  }
-  if (error instanceof InvalidInputError) return problem(400, { faults: error.faults })
-  if (error instanceof InvalidScopeError) return problem(400)
-  if (error instanceof TooManyChangesError) return problem(413)
-  if (error instanceof StorageFullError) return problem(507)
+  const { message } = error
+  const retryAfter = (seconds: string) => ({ headers: { 'Retry-After': seconds } })
+  if (error instanceof InvalidInputError) return new Problem(error.code, message, { faults: error.faults })
+  if (error instanceof InvalidScopeError) return new Problem(error.code, message)
+  if (error instanceof TooManyChangesError) return new Problem(error.code, message)
+  if (error instanceof StorageFullError) return new Problem(error.code, message)
   if (error instanceof StorageUnavailableError)
-    return problem(503, { headers: { 'Retry-After': RETRY_AFTER_STORAGE } })
+    return new Problem(error.code, message, retryAfter(RETRY_AFTER_STORAGE))
   if (error instanceof OverloadedError)
-    return problem(503, { headers: { 'Retry-After': RETRY_AFTER_OVERLOAD } })
-  if (error instanceof TooManyAttemptsError) {
-    return problem(429, { headers: { 'Retry-After': String(error.retryAfterSeconds) } })
-  }
+    return new Problem(error.code, message, retryAfter(RETRY_AFTER_OVERLOAD))
+  if (error instanceof TooManyAttemptsError)
+    return new Problem(error.code, message, retryAfter(String(error.retryAfterSeconds)))
   return undefined
 }

@@ -46,13 +46,13 @@ export function watchEventLoop(): EventLoopWatch {
     metrics: [
       {
         name: 'connbook_event_loop_delay_seconds',
-        help: 'How late the event loop came to a timer, and so to anything else, lately; about 1 ms is nothing.',
+        help: 'How late the event loop ran a timer, in the last minute or two; up to 1 ms is normal.',
         type: 'summary',
         samples: readDelays,
       },
       counter(
         'connbook_event_loop_active_seconds_total',
-        'Time in which the event loop was not waiting for something to do.',
+        'Time in which the event loop was busy.',
         () => performance.eventLoopUtilization().active / 1000,
       ),
     ],

@@ -9,13 +9,14 @@ export function processMetrics(): Family[] {
       name: 'connbook_build_info',
       help: 'Version of connbook and of the Node inside; always 1.',
       type: 'gauge',
+      labels: ['version', 'node'],
       samples: () => [{ labels: { version, node: process.version }, value: 1 }],
     },
     counter('process_cpu_seconds_total', 'CPU time of all threads, in user and kernel mode.', () => {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1e6
     }),
-    gauge('process_resident_memory_bytes', 'Memory in use, pages of files included.', () =>
+    gauge('process_resident_memory_bytes', 'Memory in use, including pages of files.', () =>
       process.memoryUsage.rss(),
     ),
     gauge(
@@ -23,10 +24,10 @@ export function processMetrics(): Family[] {
       'When the process started, in seconds since 1970.',
       () => performance.timeOrigin / 1000,
     ),
-    gauge('process_open_fds', 'Open file descriptors, sockets included; only Linux tells.', countDescriptors),
+    gauge('process_open_fds', 'Open file descriptors, including sockets; on Linux only.', countDescriptors),
     gauge(
       'nodejs_heap_size_used_bytes',
-      'Memory of JavaScript objects, garbage included that is not collected yet.',
+      'Memory of JavaScript objects, including garbage that is not collected yet.',
       () => process.memoryUsage().heapUsed,
     ),
     gauge(

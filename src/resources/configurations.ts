@@ -128,7 +128,7 @@ function bodyOf(records: readonly Configuration[]): string {
 /** @throws {Problem} 412; conditions apply to reads as to changes (RFC 9110 section 13.1.1). */
 function checkIfMatch(request: Request, etag: string) {
   if (isExpected(request.headers['if-match'], etag)) return
-  throw new Problem(412, 'stale_record', 'This is not what If-Match names; read it without that')
+  throw new Problem('stale_record', 'This is not what If-Match names; read it without that')
 }
 
 function expectation({ headers }: Request): Expectation | undefined {
@@ -145,8 +145,8 @@ function conflictOrThrow(error: unknown): Reply {
 
 /** Turns a refusal of the store into its problem; returns any other error as it is. */
 function asProblem(error: unknown): unknown {
-  if (error instanceof UnknownNameError) return new Problem(404, error.code, error.message)
-  if (error instanceof StaleRecordError) return new Problem(412, error.code, error.message)
+  if (error instanceof UnknownNameError || error instanceof StaleRecordError)
+    return new Problem(error.code, error.message)
   return error
 }
 

@@ -24,7 +24,6 @@ export function exportHandlers(store: ConfigurationStore) {
     if (prepared.leftOut > 0 && query.skip !== '1') {
       const faults = prepared.obstacles.map(({ name, reason }) => ({ field: 'name', name, detail: reason }))
       throw new Problem(
-        422,
         'not_expressible',
         `Cannot express ${prepared.leftOut} of ${counted(records, 'record')} as ${query.format}; rename or change them, or leave them out with skip=1`,
         { faults },

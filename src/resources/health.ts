@@ -11,7 +11,7 @@ export function healthHandlers(whyNotReady: () => string | undefined) {
 
   function readyz() {
     const reason = whyNotReady()
-    if (reason !== undefined) throw new Problem(503, 'not_ready', reason, { headers: { 'Retry-After': '5' } })
+    if (reason !== undefined) throw new Problem('not_ready', reason, { headers: { 'Retry-After': '5' } })
     return jsonReply(200, { status: 'ready' })
   }
 }

@@ -68,7 +68,6 @@ function formatOf(request: Request, given: ImportFormatName | undefined): Import
   const format = given ?? told
   if (format === undefined) {
     throw new Problem(
-      415,
       'unsupported_type',
       `Cannot tell the format of a body of type "${essence}"; add format=${importFormatNames.join(', format=')} to the query, or send application/json, text/csv or, for ssh-config, text/plain`,
     )

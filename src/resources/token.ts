@@ -30,7 +30,7 @@ export function tokenHandlers(authenticator: Authenticator) {
     if (token !== undefined) return jsonReply(200, token, { Pragma: 'no-cache' })
     const headers: Record<string, string> =
       basic === undefined ? {} : { 'WWW-Authenticate': 'Basic realm="connbook"' }
-    throw new Problem(401, 'invalid_client', 'The client is unknown or its secret is wrong', { headers })
+    throw new Problem('invalid_client', 'The client is unknown or its secret is wrong', { headers })
   }
 }
 
@@ -48,7 +48,7 @@ function oauthError({ status, code }: Problem): string {
 }
 
 function invalidRequest(message: string): Problem {
-  return new Problem(400, 'invalid_request', message)
+  return new Problem('invalid_request', message)
 }
 
 /** Undefined for other schemes. @throws {Problem} 400 for malformed Basic credentials. */
@@ -97,7 +97,7 @@ function parseFormParameters(text: string): Map<string, string> {
 function parseJsonParameters(text: string, isJson: boolean): Map<string, string> {
   const input = parseJson(text)
   if (input === undefined && !isJson) {
-    throw new Problem(415, 'unsupported_type', `Send JSON, or a form with Content-Type ${FORM_TYPE}`)
+    throw new Problem('unsupported_type', `Send JSON, or a form with Content-Type ${FORM_TYPE}`)
   }
   if (!isObject(input)) throw invalidRequest('The body must be a JSON object')
   const parameters = new Map<string, string>()
@@ -112,7 +112,7 @@ function parseJsonParameters(text: string, isJson: boolean): Map<string, string>
 
 function checkGrantType(grantType: string | undefined) {
   if (grantType === undefined || grantType === 'client_credentials') return
-  throw new Problem(400, 'unsupported_grant_type', 'grant_type must be client_credentials, or be left out')
+  throw new Problem('unsupported_grant_type', 'grant_type must be client_credentials, or be left out')
 }
 
 function fromBody(parameters: Map<string, string>): ClientCredentials {

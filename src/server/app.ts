@@ -49,16 +49,16 @@ export function createApp(
       if (refusal !== undefined) return refusal
     }
     if (match === 'malformed') {
-      throw new Problem(400, 'malformed_path', 'The path is not valid percent-encoded UTF-8')
+      throw new Problem('malformed_path', 'The path is not valid percent-encoded UTF-8')
     }
-    if (match === undefined) throw new Problem(404, 'unknown_path', 'There is nothing at this path')
+    if (match === undefined) throw new Problem('unknown_path', 'There is nothing at this path')
     if (route !== undefined) {
       // Refused before the handler looks at record or body; a reader may see 404 and 405.
       if (route.access === 'write') checkMayWrite(request)
       return route.handle(request, match.parameter)
     }
     if (request.method === 'OPTIONS') return { status: 204, headers: { Allow: match.allow } }
-    throw new Problem(405, 'method_not_allowed', `This resource takes ${match.allow}`, {
+    throw new Problem('method_not_allowed', `This resource takes ${match.allow}`, {
       headers: { Allow: match.allow },
     })
   }
@@ -93,7 +93,7 @@ export function createApp(
         reason: error instanceof Error ? error.stack : String(error),
       })
       const message = 'The request could not be completed; the log of the server says why'
-      problem = new Problem(500, 'internal', message)
+      problem = new Problem('internal', message)
     }
     const route = match === 'malformed' ? undefined : match?.route
     return route?.problemReply?.(problem) ?? problemReply(problem)
@@ -134,7 +134,7 @@ function matchOf(router: Router, request: Request): ReturnType<Router['match']> 
 }
 
 function stillStarting(): Reply {
-  return problemReply(new Problem(503, 'starting', STILL_READING, { headers: { 'Retry-After': '1' } }))
+  return problemReply(new Problem('starting', STILL_READING, { headers: { 'Retry-After': '1' } }))
 }
 
 export function problemReply(problem: Problem): Reply {
@@ -145,7 +145,7 @@ export function problemReply(problem: Problem): Reply {
 function checkSameSite(request: Request) {
   if (SAFE_METHODS.has(request.method) || !isCrossSite(request)) return
   const message = 'A page of another site made this request'
-  throw new Problem(403, 'cross_site', message, { headers: { 'WWW-Authenticate': REALM } })
+  throw new Problem('cross_site', message, { headers: { 'WWW-Authenticate': REALM } })
 }
 
 /** @throws {Problem} 403 with the missing scope (RFC 6750 section 3.1). */
@@ -153,7 +153,7 @@ function checkMayWrite({ principal }: Request) {
   if (principal?.scope === FULL_SCOPE) return
   const headers = { 'WWW-Authenticate': `${REALM}, error="insufficient_scope", scope="write"` }
   const message = 'This credential may only read; to change records, use one with the scope write'
-  throw new Problem(403, 'insufficient_scope', message, { headers })
+  throw new Problem('insufficient_scope', message, { headers })
 }
 
 /** Gives an error code only if a bearer token was sent (RFC 6750 section 3.1). */
@@ -162,8 +162,8 @@ function notAuthenticated(request: Request): Problem {
   if (authorization !== undefined && readBearer(authorization) !== undefined) {
     const headers = { 'WWW-Authenticate': `${REALM}, error="invalid_token"` }
     const message = 'The token is not valid, or not any more; get a new one'
-    return new Problem(403, 'invalid_token', message, { headers })
+    return new Problem('invalid_token', message, { headers })
   }
   const message = 'Log in at /login, or get a token at /v1/auth/token'
-  return new Problem(403, 'not_authenticated', message, { headers: { 'WWW-Authenticate': REALM } })
+  return new Problem('not_authenticated', message, { headers: { 'WWW-Authenticate': REALM } })
 }

@@ -24,34 +24,35 @@ const MANY_HEADERS = 200
 export function findFramingFault(incoming: IncomingMessage): Problem | undefined {
   const { httpVersion } = incoming
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    return malformed('unsupported_version', `HTTP ${httpVersion} is not spoken here; use HTTP/1.1`)
+    return new Problem('unsupported_version', `HTTP ${httpVersion} is not spoken here; use HTTP/1.1`)
   }
   const target = incoming.url ?? ''
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
-    return malformed('malformed_target', 'The request target must be a path, without host or fragment')
+    return new Problem('malformed_target', 'The request target must be a path, without host or fragment')
   }
   if (isHeaderTooLarge(incoming)) return headerTooLarge()
   const doubled = findDoubled(incoming)
-  if (doubled !== undefined) return malformed('doubled_header', `The header ${doubled} is given twice`)
+  if (doubled !== undefined) return new Problem('doubled_header', `The header ${doubled} is given twice`)
   const { host, expect, 'transfer-encoding': coding } = incoming.headers
   if (host === undefined) {
-    if (httpVersion === '1.1') return malformed('missing_host', 'The header Host is missing')
-  } else if (!AUTHORITY.test(host)) return malformed('malformed_host', 'The header Host does not name a host')
+    if (httpVersion === '1.1') return new Problem('missing_host', 'The header Host is missing')
+  } else if (!AUTHORITY.test(host))
+    return new Problem('malformed_host', 'The header Host does not name a host')
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
-    return malformed(
+    return new Problem(
       'unsupported_transfer_coding',
       'The only Transfer-Encoding taken is chunked, with HTTP/1.1',
     )
   }
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-    return new Problem(417, 'unknown_expectation', 'The only Expect that can be met is 100-continue')
+    return new Problem('unknown_expectation', 'The only Expect that can be met is 100-continue')
   }
   return undefined
 }
 
 export function headerTooLarge(): Problem {
   const message = `Request line and headers are longer than ${HEADER_BYTES_MAX} bytes, or more than ${HEADER_FIELDS_MAX} fields`
-  return new Problem(431, 'header_too_large', message)
+  return new Problem('header_too_large', message)
 }
 
 /** Node's parser does not count the separators, which add up over many fields. */
@@ -72,8 +73,4 @@ function findDoubled({ headers, rawHeaders }: IncomingMessage): string | undefin
     seen.add(name)
   }
   return undefined
-}
-
-function malformed(code: string, message: string): Problem {
-  return new Problem(400, code, message)
 }

@@ -135,7 +135,7 @@ function collect(incoming: IncomingMessage, resolve: (body: Buffer) => void, rej
     }
     incoming.off('data', onData)
     if (bytes > BODY_BYTES_MAX) return reject(tooLarge(BODY_BYTES_MAX))
-    reject(new Problem(413, 'body_too_large', `The body comes in more than ${BODY_PIECES_MAX} pieces`))
+    reject(new Problem('body_too_large', `The body comes in more than ${BODY_PIECES_MAX} pieces`))
     // No answer: the parser skips the rest of what it has read only once the socket is gone.
     incoming.destroy()
   }
@@ -188,10 +188,10 @@ function handOver(
 }
 
 function tooLarge(bytesMax: number): Problem {
-  return new Problem(413, 'body_too_large', `The body is longer than ${bytesMax} bytes`)
+  return new Problem('body_too_large', `The body is longer than ${bytesMax} bytes`)
 }
 
 /** Never sent: the connection ended before the body did. */
 function incompleteBody(): Problem {
-  return new Problem(400, 'incomplete_body', 'The body ended before its time')
+  return new Problem('incomplete_body', 'The body ended before its time')
 }

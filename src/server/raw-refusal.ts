@@ -16,7 +16,7 @@ export function createRawRefusals(parts: ListenerParts) {
     // Node has removed its own listeners.
     socket.on('error', () => socket.destroy())
     metrics.malformed.increment()
-    refuseAfterLast(socket, new Problem(400, 'malformed_target', 'The request target must be a path'))
+    refuseAfterLast(socket, new Problem('malformed_target', 'The request target must be a path'))
   }
 
   /** Answers what Node's parser could not read. */
@@ -64,13 +64,13 @@ function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): P
     case 'HPE_HEADER_OVERFLOW':
       // Only a request line can begin so and be this long (RFC 9112 section 3).
       return /^[A-Z]+ \/[^\n]*$/.test(error.rawPacket?.subarray(0, HEADER_BYTES_MAX).toString('latin1') ?? '')
-        ? new Problem(414, 'target_too_long', `The request line is longer than ${HEADER_BYTES_MAX} bytes`)
+        ? new Problem('target_too_long', `The request line is longer than ${HEADER_BYTES_MAX} bytes`)
         : headerTooLarge()
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem(408, 'request_timeout', 'The request took too long to arrive')
+      return new Problem('request_timeout', 'The request took too long to arrive')
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new Problem(413, 'body_too_large', 'The chunk extensions are too long')
+      return new Problem('body_too_large', 'The chunk extensions are too long')
     default:
-      return new Problem(400, 'malformed_request', 'The request is not valid HTTP')
+      return new Problem('malformed_request', 'The request is not valid HTTP')
   }
 }

@@ -69,14 +69,16 @@ export class RequestMetrics {
     return [
       {
         name: 'connbook_http_requests_total',
-        help: 'Requests that were answered, by the pattern of their path, method and status.',
+        help: 'Answered requests, by the pattern of the path, the method and the status.',
         type: 'counter',
+        labels: ['route', 'method', 'status'],
         samples: () => [...this.#resources].flatMap(([route, resource]) => [...resource.samples(route)]),
       },
       {
         name: 'connbook_http_request_duration_seconds',
-        help: 'From the head of a request to the end of its answer, as far as that is up to the server.',
+        help: 'Time from the head of a request until its answer was handed to the socket.',
         type: 'histogram',
+        labels: ['route'],
         samples: () =>
           Array.from(this.#resources, ([route, { durations }]) => ({ labels: { route }, value: durations })),
       },
@@ -87,7 +89,7 @@ export class RequestMetrics {
       ),
       counter(
         'connbook_http_malformed_total',
-        'Messages that could not be read as a request; the requests above do not include them.',
+        'Messages that could not be read as a request; connbook_http_requests_total does not count them.',
         () => this.malformed.value,
       ),
       counter(

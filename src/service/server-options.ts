@@ -1,4 +1,4 @@
-import { logLevels } from '../log.ts'
+import { logLevels } from '../log-events.ts'
 import type { OptionSpec, ParsedOptions } from './option-spec.ts'
 import {
   parseBasePath,
@@ -48,7 +48,7 @@ export const serverOptionSpecs = {
   basePath: {
     flag: '--base-path',
     placeholder: 'PATH',
-    help: 'path before every path, behind a proxy',
+    help: 'path before every path, behind a proxy that passes it on',
     default: '/',
     parse: parseBasePath,
   },
@@ -68,7 +68,7 @@ export const serverOptionSpecs = {
   trustProxy: {
     flag: '--trust-proxy',
     placeholder: 'ADDRESS/BITS',
-    help: 'proxy whose X-Forwarded-For and -Proto count; may be repeated',
+    help: 'proxy whose X-Forwarded-For and X-Forwarded-Proto count, or unix for callers on a Unix socket; may be repeated',
     isRepeatable: true,
     parse: parseNetworks,
   },
@@ -103,10 +103,11 @@ export const serverOptionSpecs = {
     choices: logLevels,
     parse: (text) => parseChoice(text, logLevels),
   },
-  accessLog: { flag: '--access-log', help: 'log every request', parse: parseSwitch },
+  accessLog: { flag: '--access-log', help: 'log every request', otherwise: 'off', parse: parseSwitch },
   metricsPublic: {
     flag: '--metrics-public',
     help: 'show /metrics to everybody, without a credential',
+    otherwise: 'off',
     parse: parseSwitch,
   },
   shutdownTimeoutSeconds: {

@@ -3,10 +3,10 @@ import type { ConfigurationStore } from './configuration-store.ts'
 
 export function storeMetrics(store: ConfigurationStore, isWritable: () => boolean): Family[] {
   return [
-    gauge('connbook_records', 'Configurations that are kept.', () => store.count),
+    gauge('connbook_records', 'Stored configurations.', () => store.count),
     gauge(
       'connbook_writable',
-      'Whether changes are taken (1), or refused because the disk failed (0).',
+      '1 while changes are accepted, 0 while they are refused because the disk failed.',
       () => (isWritable() ? 1 : 0),
     ),
     ...store.storageMetrics,

@@ -30,7 +30,7 @@ async function follow(t: TestContext, known: readonly string[] = ['a']) {
     },
   }
   const takeUp = (content: unknown) => takenUp.push(content)
-  const stop = followDocument({ path, document, content: known, name: 'things', takeUp, log, files })
+  const stop = followDocument({ path, document, content: known, name: 'keys', takeUp, log, files })
   t.after(stop)
   const looks = () => files.calls.filter((call) => call === `stat ${path}`).length
   const tick = () => t.mock.timers.tick(CREDENTIALS_POLL_MS)
@@ -96,7 +96,7 @@ describe('a followed document', { timeout: 15_000 }, () => {
     assert.deepEqual(takenUp, [])
     sync.fail(systemError('EIO'))
     await look()
-    assert.deepEqual([takenUp, log.events], [[['b']], ['things_not_taken_up']])
+    assert.deepEqual([takenUp, log.events], [[['b']], ['keys_not_taken_up']])
   })
 
   it('is not applied when the following ends meanwhile', async (t) => {
@@ -116,8 +116,8 @@ describe('a followed document', { timeout: 15_000 }, () => {
     const { look, change, takenUp, reads, log } = await follow(t)
     await change(damage)
     for (let i = 0; i < 3; i += 1) await look()
-    assert.deepEqual([takenUp, log.events], [[], ['things_not_taken_up']])
-    assert.match(log.lines[0] ?? '', /the checksum differs.*"in_force":"the things from before"/)
+    assert.deepEqual([takenUp, log.events], [[], ['keys_not_taken_up']])
+    assert.match(log.lines[0] ?? '', /the checksum differs.*"in_force":"the keys from before"/)
     assert.equal(reads(), 1)
     await change(() => ['b'])
     await look()
@@ -129,7 +129,7 @@ describe('a followed document', { timeout: 15_000 }, () => {
     await change(() => undefined)
     await look()
     await look()
-    assert.deepEqual([takenUp, log.events], [[], ['things_missing']])
+    assert.deepEqual([takenUp, log.events], [[], ['keys_missing']])
   })
 
   it('that cannot be read is retried, though the file is the same, and reported once', async (t) => {
@@ -140,7 +140,7 @@ describe('a followed document', { timeout: 15_000 }, () => {
       return ['b']
     })
     for (let i = 0; i < 4; i += 1) await look()
-    assert.deepEqual([takenUp, log.events], [[['b']], ['things_not_taken_up']])
+    assert.deepEqual([takenUp, log.events], [[['b']], ['keys_not_taken_up']])
   })
 
   it('is checked by one look at a time', async (t) => {

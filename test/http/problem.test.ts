@@ -80,8 +80,13 @@ describe('problemOf', () => {
   it('keeps the faults of an input, and leaves a problem unchanged', () => {
     const faults = [{ field: 'port', detail: 'must be a number' }]
     assert.deepEqual(problemOf(new InvalidInputError('told', faults))?.faults, faults)
-    const problem = new Problem(404, 'x', 'told')
+    const problem = new Problem('unknown_path', 'told')
     assert.equal(problemOf(problem), problem)
+  })
+
+  it('takes no code that is not in the table; tsc holds this', () => {
+    // @ts-expect-error: it is not in the table.
+    assert.throws(() => new Problem('unheard_of', 'told'), TypeError)
   })
 
   it('returns nothing for an error that is not meant for callers', () => {

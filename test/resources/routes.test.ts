@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { tables } from '../../.build/manual-tables.ts'
 import { createRouter } from '../../src/http/router.ts'
 import { createStartingRoutes, routes } from '../../src/resources/routes.ts'
-import { interfaceTable } from './interface-table.ts'
 
 describe('the routes', async () => {
   const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
@@ -45,10 +45,10 @@ describe('the routes', async () => {
     assert.notEqual(createRouter(starting, '/base').match('HEAD', '/base/healthz'), undefined)
   })
 
-  it('are the table in the README, row by row', () => {
+  it('are the table in the README, row by row', async () => {
     assert.deepEqual(
       chapter.split('\n').filter((line) => line.startsWith('|')),
-      interfaceTable(routes),
+      await tables.calls(),
     )
   })
 

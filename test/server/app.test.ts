@@ -44,7 +44,7 @@ function setUp(first?: Credential) {
     { ...route('GET', '/busy', 'public'), handle: fail(new OverloadedError('Too much to do')) },
     {
       ...route('GET', '/own', 'public'),
-      handle: fail(new Problem(400, 'x', 'told')),
+      handle: fail(new Problem('malformed_path', 'told')),
       problemReply: ({ message }) => textReply(400, `own: ${message}`),
     },
   ]
@@ -190,7 +190,7 @@ describe('createStartingApp', () => {
       path: '/ready',
       access: 'public',
       handle() {
-        throw new Problem(503, 'not_ready', 'not yet')
+        throw new Problem('not_ready', 'not yet')
       },
     },
   ]
@@ -222,7 +222,9 @@ describe('createStartingApp', () => {
 
 describe('problemReply', () => {
   it('is never stored by caches, and the headers of the problem take precedence', () => {
-    const problem = new Problem(405, 'x', 'told', { headers: { Allow: 'GET', 'Cache-Control': 'private' } })
+    const problem = new Problem('method_not_allowed', 'told', {
+      headers: { Allow: 'GET', 'Cache-Control': 'private' },
+    })
     const { status, headers, body } = problemReply(problem)
     assert.equal(status, 405)
     assert.deepEqual(headers, {
@@ -231,6 +233,6 @@ describe('problemReply', () => {
       Allow: 'GET',
     })
     assert.equal(JSON.parse(String(body)).detail, 'told')
-    assert.equal(problemReply(new Problem(404, 'x', '')).headers['Cache-Control'], 'no-store')
+    assert.equal(problemReply(new Problem('unknown_path', '')).headers['Cache-Control'], 'no-store')
   })
 })

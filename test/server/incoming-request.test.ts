@@ -117,7 +117,7 @@ describe('readPieces', () => {
 
   it('rejects for every reader, now or later, when the body is broken off', async () => {
     const { request, take } = setUp(chunked)
-    const problem = new Problem(400, 'malformed_request', 'made by the test')
+    const problem = new Problem('malformed_request', 'made by the test')
     const waiting = assert.rejects(request.readPieces(10, take), problem)
     request.breakOff(problem)
     await waiting

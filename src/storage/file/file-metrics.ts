@@ -15,7 +15,7 @@ export function fileMetrics(journal: Journal<Change>, snapshots: Readonly<Snapsh
   return [
     gauge(
       'connbook_journal_bytes',
-      'Size of the journal of changes, which begins anew with each snapshot.',
+      'Size of the journal of changes; each snapshot starts a new one.',
       () => journal.size,
     ),
     counter(
@@ -30,14 +30,15 @@ export function fileMetrics(journal: Journal<Change>, snapshots: Readonly<Snapsh
     ),
     {
       name: 'connbook_journal_fsync_duration_seconds',
-      help: 'How long the disk took to sync such a group.',
+      help: 'How long the disk took to sync a group of changes.',
       type: 'histogram',
       samples: () => [{ value: activity.syncSeconds }],
     },
     {
       name: 'connbook_snapshots_total',
-      help: 'Snapshots that were written, and those that failed.',
+      help: 'Snapshots by outcome: written or failed.',
       type: 'counter',
+      labels: ['outcome'],
       samples: () => [
         { labels: { outcome: 'written' }, value: snapshots.written },
         { labels: { outcome: 'failed' }, value: snapshots.failed },

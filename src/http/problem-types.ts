@@ -1,0 +1,123 @@
+interface ProblemType {
+  readonly status: number
+  /** When it is answered and what to do; one line of Markdown. */
+  readonly meaning: string
+}
+
+/** Every problem type by its code, the last part of the type's URN; `Problem` takes no other. */
+export const problemTypes = {
+  invalid_input: {
+    status: 400,
+    meaning: 'some fields or parameters are not valid; `errors` lists each; correct them',
+  },
+  empty_body: { status: 400, meaning: 'the body is empty; send a JSON object' },
+  invalid_json: { status: 400, meaning: 'the body is not valid JSON; correct it' },
+  not_an_object: { status: 400, meaning: 'the body is JSON, but no object; send an object' },
+  invalid_utf8: { status: 400, meaning: 'the body is not valid UTF-8; send UTF-8' },
+  incomplete_body: {
+    status: 400,
+    meaning: 'the connection ended before the body did; only the log and the metrics show this',
+  },
+  invalid_request: {
+    status: 400,
+    meaning: 'a token request is not well formed; `error_description` says what to correct',
+  },
+  invalid_scope: {
+    status: 400,
+    meaning: 'the scope is unknown, or more than the client has; ask for less, or leave `scope` out',
+  },
+  unsupported_grant_type: {
+    status: 400,
+    meaning: 'a token request names another `grant_type`; use `client_credentials`',
+  },
+  malformed_path: { status: 400, meaning: 'the path is not percent-encoded UTF-8; encode it anew' },
+  malformed_target: {
+    status: 400,
+    meaning: 'the request target is no plain path; send a path, without host or fragment',
+  },
+  malformed_request: { status: 400, meaning: 'the message is not valid HTTP; correct the client' },
+  malformed_host: { status: 400, meaning: 'the header `Host` names no host; correct it' },
+  missing_host: { status: 400, meaning: 'the header `Host` is missing; send it' },
+  doubled_header: { status: 400, meaning: 'a header that must be unique is given twice; send it once' },
+  unsupported_version: { status: 400, meaning: 'the HTTP version is unknown; use HTTP/1.1' },
+  unsupported_transfer_coding: {
+    status: 400,
+    meaning:
+      'the header `Transfer-Encoding` is not `chunked`, or comes with HTTP/1.0; use `chunked` with HTTP/1.1',
+  },
+  invalid_client: {
+    status: 401,
+    meaning: 'the client is unknown, or its secret is wrong; check both',
+  },
+  not_authenticated: {
+    status: 403,
+    meaning: 'there is no valid session or token; log in, or get a token',
+  },
+  invalid_token: { status: 403, meaning: 'the token is wrong, expired or revoked; get a new one' },
+  insufficient_scope: {
+    status: 403,
+    meaning: 'the credential may only read; use one with the scope `write`',
+  },
+  cross_site: {
+    status: 403,
+    meaning: 'a page of another site made the request; call from your own site, or with a token',
+  },
+  unknown_path: { status: 404, meaning: 'there is nothing at this path; check it' },
+  unknown_name: { status: 404, meaning: 'no configuration has this name; check it' },
+  method_not_allowed: {
+    status: 405,
+    meaning: 'the path does not take this method; the header `Allow` lists those that it takes',
+  },
+  request_timeout: { status: 408, meaning: 'the request took too long to arrive; send it again' },
+  stale_record: {
+    status: 412,
+    meaning: 'the record is not the one that `If-Match` or `If-None-Match` asks for; read it again',
+  },
+  body_too_large: { status: 413, meaning: 'the body is too long, or comes in too many pieces; send less' },
+  too_many_changes: {
+    status: 413,
+    meaning: 'an import has more changes than can be stored together; split it',
+  },
+  target_too_long: { status: 414, meaning: 'the request line is too long; shorten path or query' },
+  unsupported_type: {
+    status: 415,
+    meaning: 'the body has a type that is not taken here; send JSON with `Content-Type: application/json`',
+  },
+  unsupported_charset: { status: 415, meaning: 'the body has another charset; send UTF-8' },
+  unsupported_encoding: { status: 415, meaning: 'the body is compressed; send it plain' },
+  unknown_expectation: {
+    status: 417,
+    meaning: 'the header `Expect` asks for something else than `100-continue`; leave it out',
+  },
+  not_expressible: {
+    status: 422,
+    meaning:
+      'the export format cannot express some records; `errors` lists them; change them, or add `skip=1`',
+  },
+  too_many_attempts: {
+    status: 429,
+    meaning: 'too many attempts failed for this account from this address; wait as `Retry-After` says',
+  },
+  header_too_large: { status: 431, meaning: 'the header is too long, or has too many fields; send less' },
+  internal: {
+    status: 500,
+    meaning: 'a bug in connbook; the log has it as `request_failed`; report it',
+  },
+  starting: { status: 503, meaning: 'the records are still being read; try again after `Retry-After`' },
+  not_ready: {
+    status: 503,
+    meaning: '`/readyz` alone: the server starts, stops, or takes no changes; `detail` says which',
+  },
+  overloaded: { status: 503, meaning: 'too much work is waiting; try again after `Retry-After`' },
+  storage_unavailable: {
+    status: 503,
+    meaning: 'the disk failed, and no change is accepted; see the log, and try again later',
+  },
+  storage_full: {
+    status: 507,
+    meaning: 'the disk is full, and nothing has changed; make room, and try again',
+  },
+} as const satisfies Record<string, ProblemType>
+
+/** The code of a problem type. */
+export type ProblemCode = keyof typeof problemTypes

@@ -1,0 +1,287 @@
+/** Least important first; a log omits those before its own level. */
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+interface EventDescription {
+  readonly level: LogLevel
+  /** Their names; a field without a value is left out of the line. */
+  readonly fields: readonly string[]
+  /** What it tells and, where somebody must act, what to do; one line of Markdown. */
+  readonly meaning: string
+}
+
+/** Every event of the log; `Log` takes no other. */
+export const logEvents = {
+  listening: {
+    level: 'info',
+    fields: ['url', 'socket', 'data', 'records', 'version', 'pid'],
+    meaning: 'the server is ready and takes requests',
+  },
+  reading: {
+    level: 'info',
+    fields: ['url', 'socket', 'data'],
+    meaning: 'the start takes longer than a second; `/readyz` answers 503 until the records are read',
+  },
+  stopping: {
+    level: 'info',
+    fields: ['signal'],
+    meaning: 'a signal asked the server to stop; it finishes the requests that it has',
+  },
+  stopped: { level: 'info', fields: [], meaning: 'the server has stopped' },
+  first_start: {
+    level: 'info',
+    fields: ['credentials'],
+    meaning:
+      'the first accounts exist; `credentials` is the file with their generated secrets, or `as given` if variables set them all',
+  },
+  first_start_variables_ignored: {
+    level: 'warn',
+    fields: ['variables', 'reason'],
+    meaning: 'these variables set credentials at a first start only; remove them',
+  },
+  interrupted_restore_completed: {
+    level: 'warn',
+    fields: ['restore'],
+    meaning: 'an earlier `connbook restore` was interrupted; this start has completed it',
+  },
+  request: {
+    level: 'info',
+    fields: ['request_id', 'method', 'path', 'status', 'ms', 'address', 'account', 'complete'],
+    meaning:
+      'an answered request, with `--access-log`; `complete` is false if the connection ended before the answer did',
+  },
+  request_failed: {
+    level: 'error',
+    fields: ['request_id', 'reason'],
+    meaning: 'a bug in connbook; the caller got 500; report it with its `reason`',
+  },
+  reply_failed: {
+    level: 'error',
+    fields: ['request_id', 'reason'],
+    meaning: 'a bug in connbook; the caller got no whole answer; report it with its `reason`',
+  },
+  request_not_understood: {
+    level: 'debug',
+    fields: ['address', 'reason'],
+    meaning: 'a message was not valid HTTP, or came too slowly; the client must be corrected',
+  },
+  logged_in: { level: 'info', fields: ['account', 'address', 'request_id'], meaning: 'a user logged in' },
+  logged_out: {
+    level: 'info',
+    fields: ['kind', 'account', 'address', 'request_id'],
+    meaning: 'a `user` ended a session, or a `client` a token',
+  },
+  token_issued: {
+    level: 'info',
+    fields: ['account', 'address', 'request_id'],
+    meaning: 'a client got a token',
+  },
+  login_failed: {
+    level: 'warn',
+    fields: ['account', 'address', 'request_id'],
+    meaning:
+      'wrong password or unknown user; a user that does not exist is not named; many of these mean that somebody is guessing',
+  },
+  login_throttled: {
+    level: 'warn',
+    fields: ['account', 'address', 'request_id'],
+    meaning:
+      'a login was refused unchecked after too many failures for this account from this address; wait until the pause is over',
+  },
+  login_not_checked: {
+    level: 'warn',
+    fields: ['account', 'address', 'request_id'],
+    meaning: 'a login was refused unchecked because too many passwords wait to be checked; try again',
+  },
+  token_refused: {
+    level: 'warn',
+    fields: ['account', 'address', 'request_id'],
+    meaning: 'wrong secret or unknown client; a client that does not exist is not named',
+  },
+  token_throttled: {
+    level: 'warn',
+    fields: ['account', 'address', 'request_id'],
+    meaning:
+      'a token request was refused unchecked after too many failures for this client from this address; wait until the pause is over',
+  },
+  token_not_checked: {
+    level: 'warn',
+    fields: ['account', 'address', 'request_id'],
+    meaning: 'a token request was refused unchecked because too many secrets wait to be checked; try again',
+  },
+  token_scope_refused: {
+    level: 'warn',
+    fields: ['account', 'scope', 'address', 'request_id'],
+    meaning: 'a client asked for a scope that it does not have; let it ask for less, or use another client',
+  },
+  attempts_not_listed: {
+    level: 'warn',
+    fields: ['count'],
+    meaning: 'this many more attempts failed and have no line of their own; somebody may be guessing',
+  },
+  connections_limited: {
+    level: 'warn',
+    fields: ['connections', 'open_files'],
+    meaning: 'the limit on open files allows only this many connections; raise the limit if you need more',
+  },
+  connection_cut_off: {
+    level: 'warn',
+    fields: ['address', 'reason'],
+    meaning: 'a connection was closed to make room for others; logged once a minute at most',
+  },
+  plain_http: {
+    level: 'warn',
+    fields: ['address', 'reason', 'remedy'],
+    meaning:
+      'other machines can reach this plain HTTP port, so passwords can be read on the way; do as `remedy` says',
+  },
+  certificate_expired: {
+    level: 'warn',
+    fields: ['valid_to', 'reason', 'remedy'],
+    meaning: 'the certificate has expired; put a new one and its key in place, and send SIGHUP',
+  },
+  certificate_not_yet_valid: {
+    level: 'warn',
+    fields: ['valid_from', 'reason', 'remedy'],
+    meaning: 'the certificate is not valid yet; check the clock of this machine',
+  },
+  certificate_expires: {
+    level: 'warn',
+    fields: ['valid_to', 'days', 'remedy'],
+    meaning: 'the certificate expires in this many days; put a new one and its key in place, and send SIGHUP',
+  },
+  tls_reloaded: {
+    level: 'info',
+    fields: ['subject', 'names', 'valid_to'],
+    meaning: 'after SIGHUP, new connections get this certificate',
+  },
+  nothing_to_reload: {
+    level: 'info',
+    fields: ['signal', 'reason'],
+    meaning: 'SIGHUP did nothing, because the server has no certificate',
+  },
+  tls_not_reloaded: {
+    level: 'error',
+    fields: ['reason', 'in_force'],
+    meaning:
+      'the certificate or key cannot be used, so the old ones stay in use; correct the files, and send SIGHUP again',
+  },
+  accounts_taken_up: {
+    level: 'info',
+    fields: ['users', 'clients'],
+    meaning: 'the server uses the accounts as a command changed them',
+  },
+  accounts_not_taken_up: {
+    level: 'error',
+    fields: ['reason', 'in_force'],
+    meaning: 'the changed accounts cannot be read, so the old ones stay in use; run `connbook check`',
+  },
+  accounts_missing: {
+    level: 'error',
+    fields: ['file', 'in_force'],
+    meaning:
+      'the file of accounts is gone, so the last known ones stay in use; put the file back before the next start',
+  },
+  keys_taken_up: {
+    level: 'info',
+    fields: ['signs', 'keys'],
+    meaning: 'the server uses the keys as a command changed them; `signs` is the key that signs now',
+  },
+  keys_not_taken_up: {
+    level: 'error',
+    fields: ['reason', 'in_force'],
+    meaning: 'the changed keys cannot be read, so the old ones stay in use; run `connbook check`',
+  },
+  keys_missing: {
+    level: 'error',
+    fields: ['file', 'in_force'],
+    meaning:
+      'the file of keys is gone, so the last known ones stay in use; put the file back before the next start',
+  },
+  key_not_extended: {
+    level: 'error',
+    fields: ['key', 'reason'],
+    meaning:
+      'the file of keys could not be written; the last tokens of the old key may be refused after the next start',
+  },
+  snapshot_written: {
+    level: 'info',
+    fields: ['records', 'revision', 'bytes'],
+    meaning: 'all records were written to `snapshot.json`',
+  },
+  snapshot_failed: {
+    level: 'error',
+    fields: ['reason'],
+    meaning:
+      'the records could not be written to `snapshot.json`; no change is lost; make room, or check the disk',
+  },
+  changes_refused: {
+    level: 'error',
+    fields: ['file', 'reason'],
+    meaning: 'changes are refused because the disk is full or failed; make room, or check the disk',
+  },
+  changes_taken_again: {
+    level: 'info',
+    fields: ['file'],
+    meaning: 'there is room on the disk again, and changes are accepted',
+  },
+  storage_unavailable: {
+    level: 'error',
+    fields: ['file', 'reason', 'retry_ms'],
+    meaning:
+      'the disk failed and changes are refused; the server tries again after `retry_ms`; check the disk',
+  },
+  storage_recovered: {
+    level: 'info',
+    fields: ['file'],
+    meaning: 'the disk works again, and changes are accepted',
+  },
+  journal_not_cut_back: {
+    level: 'error',
+    fields: ['file', 'reason'],
+    meaning: 'the refused changes could not be removed from the end of `file`; check the disk',
+  },
+  torn_tail_set_aside: {
+    level: 'warn',
+    fields: ['file', 'offset', 'bytes', 'kept_as'],
+    meaning: 'a crash left a half-written line at the end of `file`; it was cut off and kept in `kept_as`',
+  },
+  moment_not_remembered: {
+    level: 'warn',
+    fields: ['reason'],
+    meaning:
+      'it could not be stored which credentials have expired; do not set the clock back; make room, or check the disk',
+  },
+  revocations_not_rewritten: {
+    level: 'error',
+    fields: ['reason'],
+    meaning: 'the file of ended sessions and tokens could not be made smaller; make room, or check the disk',
+  },
+  audit_not_written: {
+    level: 'error',
+    fields: ['file', 'reason'],
+    meaning: 'the audit trail cannot be written, and its lines are lost; make room, or check the disk',
+  },
+  audit_not_rotated: {
+    level: 'error',
+    fields: ['reason'],
+    meaning: 'no new file of the audit trail could be started, so the old one grows; check the data folder',
+  },
+  log_lines_dropped: {
+    level: 'error',
+    fields: ['count'],
+    meaning: 'this many lines of the log are lost, because its reader was too slow',
+  },
+} as const satisfies Record<string, EventDescription>
+
+type Events = typeof logEvents
+
+/** The events of a level. */
+export type EventOf<Level extends LogLevel> = {
+  [Event in keyof Events]: Events[Event]['level'] extends Level ? Event : never
+}[keyof Events]
+
+/** What may be logged with an event. */
+export type FieldsOf<Event extends keyof Events> = {
+  readonly [Field in Events[Event]['fields'][number]]?: string | number | boolean | undefined
+}
