@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { createRouter } from '../../src/http/router.ts'
 import { createStartingRoutes, routes } from '../../src/resources/routes.ts'
+import { readChapterNamed } from '../manual/published.ts'
 import { interfaceTable } from './interface-table.ts'
 
 describe('the routes', async () => {
@@ -52,9 +53,9 @@ describe('the routes', async () => {
     )
   })
 
-  it('are public as the README says', () => {
-    const [, named = '', byOption = ''] =
-      /Only ([^;]*?), and ([^;]*?), answer without one/.exec(chapter.replace(/\s+/g, ' ')) ?? []
+  it('are public as the chapter "interface" says', () => {
+    const said = /Only ([^.]*?) answer without a credential\. With `--metrics-public`, (.*?) answers/
+    const [, named = '', byOption = ''] = said.exec(readChapterNamed('interface').replace(/\s+/g, ' ')) ?? []
     const paths = (text: string) => Array.from(text.matchAll(/`(\/[^`]*)`/g), ([, path]) => path)
     const those = (is: (route: (typeof routes)[number]) => boolean) =>
       routes.filter(is).map(({ path }) => path)
