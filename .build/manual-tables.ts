@@ -34,16 +34,14 @@ export const tables: Record<TableName, () => string[] | Promise<string[]>> = {
 
 /** Fills in the table behind each `<!-- table: NAME -->` of a Markdown text, in place of the one that is there. */
 export async function fillTables(text: string): Promise<string> {
-  const parts = text.split(/(?<=^<!-- table: \S+ -->\n)\n?(?:\|.*\n)*/m)
-  const filled = parts.map(async (part, i) => {
-    const name = /<!-- table: (\S+) -->\n$/.exec(parts[i - 1] ?? '')?.[1]
-    if (name === undefined) return part
+  const marked = /^(<!-- table: (\S+) -->\n)\n*(?:\|.*\n)*\n*/gm
+  const made = new Map<string, string>()
+  for (const [, , name = ''] of text.matchAll(marked)) {
     const make = Object.entries(tables).find(([known]) => known === name)?.[1]
     if (make === undefined) throw new Error(`There is no table "${name}"; there are ${Object.keys(tables)}`)
-    const gap = part === '' || part.startsWith('\n') ? '' : '\n'
-    return `\n${(await make()).join('\n')}\n${gap}${part}`
-  })
-  return (await Promise.all(filled)).join('')
+    made.set(name, (await make()).join('\n'))
+  }
+  return `${text.replaceAll(marked, (_, mark, name) => `${mark}\n${made.get(name)}\n\n`).trimEnd()}\n`
 }
 
 /** For the README: the links are from there. */

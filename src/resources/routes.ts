@@ -25,7 +25,7 @@ export interface Parts {
 
 type Resources = ReturnType<typeof createResources>
 
-/** A route; a test compares the README's table with these. */
+/** A route; the manual's table of calls is made from these. */
 export type RouteDescription = Omit<Route, 'handle'> & {
   readonly publicBy?: 'metricsPublic'
   /** One line of Markdown. */

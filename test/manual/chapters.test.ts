@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { widthOf } from '../../src/command-line/columns.ts'
 import { renderMarkdown } from '../../src/command-line/markdown.ts'
+import { describeFlags } from '../../src/command-line/options.ts'
+import { commands } from '../../src/commands/commands.ts'
 import { chapters, readChapter } from '../../src/manual/chapters.ts'
 import { plainLook } from '../support/plain-look.ts'
 import { blocksOf } from './published.ts'
@@ -65,6 +67,10 @@ describe('the chapters of the manual', () => {
         assert.ok(triedBy[language] ?? triedBy[`${name} ${language}`], `${language} below "${heading}"`)
     })
 
+    it(`${name}: names only commands and flags that are there`, () => {
+      for (const [, line = ''] of prose.matchAll(/`(connbook(?: [^`]+)?)`/g)) assertIsCommand(line)
+    })
+
     for (const columns of [40, 80, 100]) {
       it(`${name}: fits ${columns} columns, but for code and long words`, () => {
         const lines = renderMarkdown(text, { ...plainLook, columns }).split('\n')
@@ -82,3 +88,23 @@ describe('the chapters of the manual', () => {
       assert.ok((await readdir(join(root, path, '..'))).includes(path.split('/').at(-1) ?? ''), path)
   })
 })
+
+/** The words of a line after `connbook` must be a command, or flags of the server; names in capitals stand for others. */
+function assertIsCommand(line: string): void {
+  const [first = 'serve', second, ...rest] =
+    line
+      .split(/ [|>&;] ?|2>/)[0]
+      ?.trim()
+      .split(' ')
+      .slice(1) ?? []
+  if (first === 'help' || first === '--version' || /^[A-Z]+$/.test(first)) return
+  const words = first.startsWith('-') ? ['serve', first, second, ...rest] : [first, second, ...rest]
+  const family = commands.filter(({ name }) => name.split(' ')[0] === words[0])
+  const command = family.find(({ name }) => name === words[0] || name === words.slice(0, 2).join(' '))
+  assert.ok(family.length > 0, line)
+  // A family may be named as a whole: `connbook keys`.
+  assert.ok(command !== undefined || words[1] === undefined, line)
+  const known = describeFlags(family.flatMap(({ flags }) => flags)).map(({ usage }) => usage.split(' ')[0])
+  for (const word of words)
+    if (word?.startsWith('--') && word !== '--help') assert.ok(known.includes(word.split('=')[0]), line)
+}

@@ -69,7 +69,7 @@ describe('the tables of the manual', () => {
       '`CONNBOOK_LOG_FORMAT`',
       'text on a terminal, else json',
     ])
-    assert.deepEqual(row('--access-log'), ['`--access-log`', '`CONNBOOK_ACCESS_LOG`', ''])
+    assert.deepEqual(row('--access-log'), ['`--access-log`', '`CONNBOOK_ACCESS_LOG`', 'off'])
   })
 
   it('have exactly the events that the sources log, at their levels', async () => {

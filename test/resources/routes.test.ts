@@ -1,16 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { tables } from '../../.build/manual-tables.ts'
 import { createRouter } from '../../src/http/router.ts'
 import { createStartingRoutes, routes } from '../../src/resources/routes.ts'
+import { readChapterNamed } from '../manual/published.ts'
 
-describe('the routes', async () => {
-  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
-  const chapter = readme.split('\n## The interface\n')[1]?.split('\n## ')[0] ?? assert.fail('no chapter')
-
+describe('the routes', () => {
   it('require a credential, and the scope write for changes, except as listed here', () => {
     const usual = (method: string) => (method === 'GET' ? 'read' : 'write')
     const exceptions = routes.filter(({ method, access }) => access !== usual(method))
@@ -45,16 +40,9 @@ describe('the routes', async () => {
     assert.notEqual(createRouter(starting, '/base').match('HEAD', '/base/healthz'), undefined)
   })
 
-  it('are the table in the README, row by row', async () => {
-    assert.deepEqual(
-      chapter.split('\n').filter((line) => line.startsWith('|')),
-      await tables.calls(),
-    )
-  })
-
-  it('are public as the README says', () => {
-    const [, named = '', byOption = ''] =
-      /Only ([^;]*?), and ([^;]*?), answer without one/.exec(chapter.replace(/\s+/g, ' ')) ?? []
+  it('are public as the chapter "interface" says', () => {
+    const said = /Only ([^.]*?) answer without a credential\. With `--metrics-public`, (.*?) answers/
+    const [, named = '', byOption = ''] = said.exec(readChapterNamed('interface').replace(/\s+/g, ' ')) ?? []
     const paths = (text: string) => Array.from(text.matchAll(/`(\/[^`]*)`/g), ([, path]) => path)
     const those = (is: (route: (typeof routes)[number]) => boolean) =>
       routes.filter(is).map(({ path }) => path)
