@@ -18,6 +18,9 @@ const root = join(import.meta.dirname, '../..')
 const triedBy: Record<string, string> = {
   sh: 'test/manual/commands.executable.test.ts',
   shell: 'test/manual/commands.executable.test.ts',
+  'backup bash': 'test/deploy/upgrade.executable.test.ts',
+  'backup cron': 'test/deploy/cron-backup.executable.test.ts',
+  'exchange bash': 'test/manual/exchange-tools.executable.test.ts',
 }
 
 /** Anchors as the web makes them of headings. */

@@ -3,13 +3,16 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
 import { chapters } from '../../src/manual/chapters.ts'
-import { missing } from '../support/debian.ts'
+import { missing, type tools } from '../support/debian.ts'
 import { openHostShell, openReaderShell } from './host.ts'
 import { type Block, blocksOf, readChapterNamed } from './published.ts'
 import { assertShown, stepsOf } from './steps.ts'
 
 /** A chapter that says so goes on where the first one ended. */
 const GOES_ON = /folder of\s\[start\]\(start\.md\)/
+
+/** A program that only the commands of one chapter use. */
+const needs: Record<string, keyof typeof tools> = { exchange: 'ssh' }
 
 type Shell = Awaited<ReturnType<typeof openReaderShell | typeof openHostShell>>
 
@@ -27,9 +30,12 @@ describe('the manual', () => {
   const skip = existsSync('/etc/services') ? missing('openssl') : '/etc/services: apt-get install netbase'
 
   for (const { name } of chapters) {
+    const needed = needs[name]
     const [reader, root] = [inLanguage(name, 'sh'), inLanguage(name, 'shell')]
     if (reader.length > 0) {
-      it(`shows what the commands of "${name}" print`, { skip }, async (t: TestContext) => {
+      it(`shows what the commands of "${name}" print`, {
+        skip: skip || (needed !== undefined && missing(needed)),
+      }, async (t: TestContext) => {
         const shell = await openReaderShell(t)
         if (GOES_ON.test(readChapterNamed(name))) await runBlocks(shell, inLanguage('start', 'sh'))
         await runBlocks(shell, reader)
