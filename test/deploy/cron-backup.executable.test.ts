@@ -3,16 +3,16 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
+import { readBlock } from '../manual/published.ts'
 import { logIn } from '../support/api.ts'
 import { executable, runExecutable, startExecutable } from '../support/executable.ts'
 import { createClient, namesIn } from '../support/http-client.ts'
 import { admin, firstStartEnvironment } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { readBlock } from './published.ts'
 import { runLine } from './shell.ts'
 
-describe('the crontab of the README', () => {
+describe('the crontab of the chapter "backup"', () => {
   it('silently backs up a running server, to one file for each day of the month', async (t) => {
     const { data, backups, runJob } = await prepare(await temporaryFolder(t))
     const server = await startExecutable(t, ['--data', data], { environment: firstStartEnvironment })
@@ -57,9 +57,7 @@ describe('the crontab of the README', () => {
 async function prepare(folder: string) {
   const [data, backups] = [join(folder, 'data'), join(folder, 'backups')]
   await mkdir(backups)
-  const [path = '', job = '', ...rest] = (await readBlock('### A backup each night', 'cron'))
-    .trimEnd()
-    .split('\n')
+  const [path = '', job = '', ...rest] = readBlock('backup', 'cron').trimEnd().split('\n')
   assert.deepEqual(rest, [])
   const PATH = /^PATH=(\S+)$/.exec(path)?.[1] ?? assert.fail('no PATH')
   const line = /^[\d*]+ [\d*]+ [\d*]+ [\d*]+ [\d*]+ (\S+) (.*)$/.exec(job)
