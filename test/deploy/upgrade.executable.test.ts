@@ -1,12 +1,12 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { copyFile, readFile, readlink, stat, writeFile } from 'node:fs/promises'
+import { readFile, readlink, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { openHostShell } from '../manual/host.ts'
 import { blocksOf, readChapterNamed } from '../manual/published.ts'
 import { getToken, logIn } from '../support/api.ts'
-import { executable, runExecutable, startExecutable } from '../support/executable.ts'
+import { runExecutable, startExecutable } from '../support/executable.ts'
 import { createClient, namesIn } from '../support/http-client.ts'
 import { admin, client, firstStartEnvironment } from '../support/service.ts'
 import { draft } from '../support/store.ts'
@@ -96,11 +96,10 @@ describe('a restore on another host as the chapter "backup" describes it', () =>
   })
 })
 
-/** A host with connbook installed, and the lines of the chapter for it. */
+/** A host, and the lines of the chapter for it. */
 async function prepareHost(t: TestContext) {
   const { root, run, calls, moved } = await openHostShell(t)
   const installed = join(root, 'usr/local/bin/connbook')
-  await copyFile(executable, installed)
   const data = join(root, 'var/lib/connbook')
   const blocks = blocksOf(readChapterNamed('backup')).filter(({ language }) => language === 'bash')
 

@@ -12,7 +12,7 @@ import { assertShown, stepsOf } from './steps.ts'
 const GOES_ON = /folder of\s\[start\]\(start\.md\)/
 
 /** A program that only the commands of one chapter use. */
-const needs: Record<string, keyof typeof tools> = { exchange: 'ssh' }
+const needs: Record<string, keyof typeof tools> = { exchange: 'ssh', https: 'openssl' }
 
 type Shell = Awaited<ReturnType<typeof openReaderShell | typeof openHostShell>>
 
@@ -31,10 +31,11 @@ describe('the manual', () => {
 
   for (const { name } of chapters) {
     const needed = needs[name]
+    const lacks = needed !== undefined && missing(needed)
     const [reader, root] = [inLanguage(name, 'sh'), inLanguage(name, 'shell')]
     if (reader.length > 0) {
       it(`shows what the commands of "${name}" print`, {
-        skip: skip || (needed !== undefined && missing(needed)),
+        skip: skip || lacks,
       }, async (t: TestContext) => {
         const shell = await openReaderShell(t)
         if (GOES_ON.test(readChapterNamed(name))) await runBlocks(shell, inLanguage('start', 'sh'))
@@ -42,7 +43,7 @@ describe('the manual', () => {
       })
     }
     if (root.length > 0) {
-      it(`has commands for a host in "${name}" that work`, async (t: TestContext) => {
+      it(`has commands for a host in "${name}" that work`, { skip: lacks }, async (t: TestContext) => {
         await runBlocks(await openHostShell(t), root)
       })
     }

@@ -6,7 +6,16 @@ import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 import { openShell } from './shell.ts'
 
 /** Folders of a host that the manual writes to. */
-const HOST_FOLDERS = ['/usr/local/bin', '/etc', '/var/lib', '/var/backups', '/var/log', '/srv', '/run']
+const HOST_FOLDERS = [
+  '/usr/local/bin',
+  '/etc',
+  '/etc/systemd/system',
+  '/var/lib',
+  '/var/backups',
+  '/var/log',
+  '/srv',
+  '/run',
+]
 
 /** Programs that a test must not run for real: they say what they were called with, in the file `calls`. */
 const STAND_INS = [
@@ -39,8 +48,8 @@ export async function openReaderShell(t: Lifetime) {
 }
 
 /**
- * A shell of somebody with root's rights, on a host below a folder of the test. `sudo` runs the command, without owners;
- * see STAND_INS for what does not run.
+ * A shell of somebody with root's rights, on a host below a folder of the test. connbook is installed there, and a new
+ * file of it is in the current folder. `sudo` runs the command, without owners; see STAND_INS for what does not run.
  */
 export async function openHostShell(t: Lifetime) {
   const folder = await temporaryFolder(t)
@@ -49,9 +58,14 @@ export async function openHostShell(t: Lifetime) {
     string,
     string,
   ]
-  for (const path of [standIns, cwd, ...HOST_FOLDERS.map((each) => join(root, each))])
+  for (const path of [
+    standIns,
+    cwd,
+    join(folder, 'lineage'),
+    ...HOST_FOLDERS.map((each) => join(root, each)),
+  ])
     await mkdir(path, { recursive: true })
-  await copyFile(executable, join(cwd, 'connbook'))
+  for (const path of [cwd, join(root, 'usr/local/bin')]) await copyFile(executable, join(path, 'connbook'))
   const calls = join(folder, 'calls')
   await writeFile(calls, '')
   const programs = {
@@ -60,6 +74,7 @@ export async function openHostShell(t: Lifetime) {
     install: 'args=$(echo "$*" | sed -E "s/-[og] [^ ]+ ?//g"); exec /usr/bin/install $args',
     chown: `echo "chown $*" >> ${calls}`,
     sudo: 'exec "$@"',
+    certbot: certbotIn(join(folder, 'lineage')),
   }
   for (const [name, script] of Object.entries(programs)) {
     await writeFile(join(standIns, name), `#!/bin/sh\n${script}\n`)
@@ -70,6 +85,19 @@ export async function openHostShell(t: Lifetime) {
     HOME: folder,
   }
   const shell = openShell(t, { cwd, env })
+  // Otherwise a command before a pipe could fail unnoticed.
+  await shell.run('set -o pipefail')
   const host = new RegExp(`(?<![\\w/])(?=(?:${HOST_FOLDERS.join('|')})\\b)`, 'g')
   return { root, cwd, calls, run: shell.run, moved: (text: string) => text.replaceAll(host, root) }
+}
+
+/** Makes a certificate without an authority, and runs the deploy hook as certbot does. */
+function certbotIn(lineage: string): string {
+  const subject = '-subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1'
+  const files = `-keyout ${lineage}/privkey.pem -out ${lineage}/fullchain.pem`
+  return [
+    'while [ $# -gt 0 ]; do [ "$1" = --deploy-hook ] && hook=$2; shift; done',
+    `openssl req -x509 -newkey rsa:2048 -nodes -days 30 ${subject} ${files} 2> /dev/null || exit`,
+    `RENEWED_LINEAGE=${lineage} exec sh -c "$hook"`,
+  ].join('\n')
 }
