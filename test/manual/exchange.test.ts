@@ -31,8 +31,10 @@ describe('the chapter "exchange"', () => {
   })
 
   it('tells what a format cannot express where there is such a thing, and only there', () => {
-    for (const [i, format] of Object.values<ExportFormat>(exportFormats).entries())
-      assert.equal(rows[i]?.[2] !== '', format.obstacle !== undefined, rows[i]?.[0])
+    for (const [i, format] of Object.values<ExportFormat>(exportFormats).entries()) {
+      const [name, , cannot] = rows[i] ?? []
+      assert.equal(cannot !== '', format.obstacle !== undefined, name ?? 'no row')
+    }
   })
 
   it('names the formats of imports and the columns of CSV', () => {
