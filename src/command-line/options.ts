@@ -1,8 +1,12 @@
 import { exportFormatNames } from '../exchange/export-formats.ts'
+import { importFormatNames } from '../exchange/import-formats.ts'
 import type { OptionSpec, ParsedOptions } from '../service/option-spec.ts'
 import { parseChoice, parseSwitch } from '../service/option-values.ts'
 import { serverOptionSpecs } from '../service/server-options.ts'
 import { importModes } from '../store/import-plan.ts'
+
+const importable: readonly string[] = importFormatNames
+const onlyExported = exportFormatNames.filter((name) => !importable.includes(name))
 
 const commandOptionSpecs = {
   readOnly: {
@@ -15,7 +19,7 @@ const commandOptionSpecs = {
   format: {
     flag: '--format',
     placeholder: 'FORMAT',
-    help: exportFormatNames.join(', '),
+    help: `${importFormatNames.join(', ')}; export also writes ${onlyExported.join(', ')}`,
     isOfCommand: true,
     choices: exportFormatNames,
     parse: (text) => parseChoice(text, exportFormatNames),
