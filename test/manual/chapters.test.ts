@@ -16,6 +16,11 @@ const root = join(import.meta.dirname, '../..')
 const triedBy: Record<string, string> = {
   sh: 'test/manual/commands.executable.test.ts',
   shell: 'test/manual/commands.executable.test.ts',
+  'audit ini': 'test/audit/fail2ban.test.ts',
+  'log logrotate': 'test/manual/logrotate.executable.test.ts',
+  'troubles json': 'test/manual/troubles.executable.test.ts',
+  'troubles yaml': 'test/manual/troubles.executable.test.ts',
+  'troubles text': 'test/manual/troubles.executable.test.ts',
 }
 
 /** Anchors as the web makes them of headings. */
