@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -96,6 +97,7 @@ describe('the fail2ban jail of the manual', { skip: missing('fail2ban-server') }
     const place = ['-c', folder, '-s', join(folder, 'socket'), '-p', join(folder, 'pid')]
     const server = spawn('fail2ban-server', [...place, '-f', 'start'], { stdio: 'ignore' })
     t.after(() => void server.kill('SIGKILL'))
+    await eventually('the start of fail2ban', () => existsSync(join(folder, 'socket')))
     await eventually('a ban', async () => (await readFile(bans, 'utf8')).includes('\n'))
     assert.equal(await readFile(bans, 'utf8'), '192.0.2.5 8080\n')
   })
