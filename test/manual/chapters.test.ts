@@ -18,6 +18,11 @@ const root = join(import.meta.dirname, '../..')
 const triedBy: Record<string, string> = {
   sh: 'test/manual/commands.executable.test.ts',
   shell: 'test/manual/commands.executable.test.ts',
+  'audit ini': 'test/audit/fail2ban.test.ts',
+  'log logrotate': 'test/manual/logrotate.executable.test.ts',
+  'troubles json': 'test/manual/troubles.executable.test.ts',
+  'troubles yaml': 'test/manual/troubles.executable.test.ts',
+  'troubles text': 'test/manual/troubles.executable.test.ts',
   'backup bash': 'test/deploy/upgrade.executable.test.ts',
   'backup cron': 'test/deploy/cron-backup.executable.test.ts',
   'exchange bash': 'test/manual/exchange-tools.executable.test.ts',

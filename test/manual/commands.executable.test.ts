@@ -27,7 +27,9 @@ const inLanguage = (name: string, language: string) =>
   blocksOf(readChapterNamed(name)).filter((block) => block.language === language)
 
 describe('the manual', () => {
-  const skip = existsSync('/etc/services') ? missing('openssl') : '/etc/services: apt-get install netbase'
+  const skip = existsSync('/etc/services')
+    ? missing('openssl') || missing('jq')
+    : '/etc/services: apt-get install netbase'
 
   for (const { name } of chapters) {
     const needed = needs[name]

@@ -28,6 +28,7 @@ const STAND_INS = [
   'groupadd',
   'scp',
   'journalctl',
+  'fail2ban-client',
 ]
 
 /** A shell in an empty folder with connbook on its PATH, and its default port moved to a free one. */

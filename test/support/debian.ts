@@ -15,14 +15,18 @@ interface Tool {
 /** Every such command. CI installs their packages, and once more runs the quick tests without them. */
 export const tools = {
   'ansible-inventory': { package: 'ansible-core', version: '2.14' },
+  'ansible-playbook': { package: 'ansible-core', version: '2.14' },
   caddy: { package: 'caddy', version: '2.6' },
   curl: { package: 'curl', version: '7.88' },
   'dpkg-query': { package: 'dpkg', version: '1.21' },
   eatmydata: { package: 'eatmydata', version: '130' },
   etcd: { package: 'etcd-server', version: '3.4' },
   'fail2ban-regex': { package: 'fail2ban', version: '1.0' },
+  'fail2ban-server': { package: 'fail2ban', version: '1.0' },
   faketime: { package: 'faketime', version: '0.9.10' },
   ip: { package: 'iproute2', version: '6.1' },
+  jq: { package: 'jq', version: '1.6' },
+  logrotate: { package: 'logrotate', version: '3.21' },
   nginx: { package: 'nginx-light', version: '1.22' },
   openssl: { package: 'openssl', version: '3.0' },
   prlimit: { package: 'util-linux', version: '2.38' },
