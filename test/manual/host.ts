@@ -6,7 +6,16 @@ import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 import { openShell } from './shell.ts'
 
 /** Folders of a host that the manual writes to. */
-const HOST_FOLDERS = ['/usr/local/bin', '/etc', '/var/lib', '/var/backups', '/var/log', '/srv', '/run']
+const HOST_FOLDERS = [
+  '/usr/local/bin',
+  '/etc',
+  '/etc/systemd/system',
+  '/var/lib',
+  '/var/backups',
+  '/var/log',
+  '/srv',
+  '/run',
+]
 
 /** Programs that a test must not run for real: they say what they were called with, in the file `calls`. */
 const STAND_INS = [
@@ -51,7 +60,7 @@ export async function openHostShell(t: Lifetime) {
   ]
   for (const path of [standIns, cwd, ...HOST_FOLDERS.map((each) => join(root, each))])
     await mkdir(path, { recursive: true })
-  await copyFile(executable, join(cwd, 'connbook'))
+  for (const path of [cwd, join(root, 'usr/local/bin')]) await copyFile(executable, join(path, 'connbook'))
   const calls = join(folder, 'calls')
   await writeFile(calls, '')
   const programs = {
@@ -70,6 +79,8 @@ export async function openHostShell(t: Lifetime) {
     HOME: folder,
   }
   const shell = openShell(t, { cwd, env })
+  // Otherwise a command before a pipe could fail unnoticed.
+  await shell.run('set -o pipefail')
   const host = new RegExp(`(?<![\\w/])(?=(?:${HOST_FOLDERS.join('|')})\\b)`, 'g')
   return { root, cwd, calls, run: shell.run, moved: (text: string) => text.replaceAll(host, root) }
 }
