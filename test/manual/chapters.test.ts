@@ -16,6 +16,11 @@ const root = join(import.meta.dirname, '../..')
 const triedBy: Record<string, string> = {
   sh: 'test/manual/commands.executable.test.ts',
   shell: 'test/manual/commands.executable.test.ts',
+  'container dockerfile': 'test/deploy/container.executable.test.ts',
+  'container yaml': 'test/deploy/kubernetes.executable.test.ts',
+  'metrics yaml': 'test/metrics/prometheus.executable.test.ts',
+  'proxy caddyfile': 'test/proxy/caddy.executable.test.ts',
+  'proxy nginx': 'test/proxy/nginx.executable.test.ts',
 }
 
 /** Anchors as the web makes them of headings. */

@@ -23,6 +23,7 @@ export const tools = {
   'fail2ban-regex': { package: 'fail2ban', version: '1.0' },
   faketime: { package: 'faketime', version: '0.9.10' },
   ip: { package: 'iproute2', version: '6.1' },
+  kubectl: { package: 'kubernetes-client', version: '1.32' },
   nginx: { package: 'nginx-light', version: '1.22' },
   openssl: { package: 'openssl', version: '3.0' },
   prlimit: { package: 'util-linux', version: '2.38' },
