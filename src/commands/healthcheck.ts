@@ -33,12 +33,12 @@ export const healthcheckCommand = defineCommand({
   operands: '[URL]',
   summary: 'ask a server whether it is ready, for containers',
   examples: [
-    ['connbook healthcheck', 'the server of this host'],
-    ['connbook healthcheck --port 80 --live', ''],
-    ['connbook healthcheck http://localhost:8080', ''],
-    ['HEALTHCHECK CMD ["/connbook", "healthcheck"]', 'in a Dockerfile'],
+    ['connbook healthcheck http://localhost:8080', 'is it ready?'],
+    ['connbook healthcheck --port 80 --live', 'is it alive?'],
+    ['HEALTHCHECK CMD ["/connbook", "healthcheck", "--live"]', 'in a Dockerfile'],
   ],
   notes: [
+    'Restart no server because it is not ready: when the disk fails, changes are refused but reads go on. See "connbook help metrics".',
     'It waits 3 s at most. A certificate is verified only where a URL leads to another machine: what is asked is no secret.',
   ],
   // Those that tell where a server listens, and --tls-key because --tls-cert needs it.

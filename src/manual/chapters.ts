@@ -22,7 +22,7 @@ export const chapters: readonly Chapter[] = [
   { name: 'systemd', summary: 'as a service, also with a socket' },
   { name: 'container', summary: 'Docker, Podman, Kubernetes' },
   { name: 'proxy', summary: 'behind nginx, HAProxy or Caddy' },
-  { name: 'metrics', summary: 'Prometheus, health checks, what to be alerted of' },
+  { name: 'metrics', summary: 'Prometheus, health checks, alerts' },
   { name: 'audit', summary: 'who did what, and fail2ban' },
   { name: 'log', summary: 'its form, and every event' },
   { name: 'keys', summary: 'the keys that sign: rotate them, end every session' },

@@ -22,7 +22,7 @@ const run = promisify(execFile)
 /** apt needs them, so every Debian image has them. */
 const LIBRARIES_OF_APT = ['libc6', 'libgcc-s1', 'libstdc++6']
 
-describe('the container of the README', () => {
+describe('the container of the manual', () => {
   it('has every library that the executable needs', { skip: missing('dpkg-query') }, async () => {
     const { stdout: apt } = await run('dpkg-query', ['--status', 'apt'])
     for (const name of LIBRARIES_OF_APT)
@@ -31,15 +31,15 @@ describe('the container of the README', () => {
     const patterns = (await readLibraries()).map((library) => `*${library.replace(/^\/usr/, '')}`)
     const { stdout: owners } = await run('dpkg-query', ['--search', ...patterns])
     const packages = new Set(Array.from(owners.matchAll(/^([^:, ]+)(?::\w+)?: /gm), ([, name]) => name))
-    const { packages: installed } = await readImage()
+    const { packages: installed } = readImage()
     assert.deepEqual([...packages].toSorted(), [...LIBRARIES_OF_APT, ...installed].toSorted())
   })
 
   it('uses a data folder and a password file that only its account can read', async () => {
-    const { uid, gid, environment } = await readImage()
-    const container = await readContainer()
+    const { uid, gid, environment } = readImage()
+    const container = readContainer()
     const { '/data': folder, '/run/secrets/password': password } = container.mounts
-    assert.deepEqual(container.preparation, [
+    assert.deepEqual(container.preparation.slice(1), [
       `sudo install -d -m 700 -o ${uid} -g ${gid} ${folder}`,
       `sudo install -m 400 -o ${uid} -g ${gid} password.txt ${password}`,
     ])
@@ -55,7 +55,7 @@ describe('the container of the README', () => {
   it('runs as process 1 on a read-only root, is healthy, stops on SIGTERM, and keeps its data', {
     skip: noNamespaces,
   }, async (t) => {
-    const [image, { environment }] = [await readImage(), await readContainer()]
+    const [image, { environment }] = [readImage(), readContainer()]
     const folder = await temporaryFolder(t)
     const [data, password] = [join(folder, 'data'), join(folder, 'password')]
     await mkdir(data)
@@ -70,7 +70,7 @@ describe('the container of the README', () => {
     const first = await start()
     const ask = createClient(first.url, await logIn(first.url, admin))
     assert.equal((await ask('POST', '/configurations/', { body: draft('kept') })).status, 200)
-    await first.execute(image.healthcheck)
+    assert.match(await first.execute(image.healthcheck), /\/healthz answers 200\n$/)
     assert.match(await first.execute([...image.entrypoint, 'user', 'list']), /^admin\b/)
     assert.match(await readFile(`/proc/${first.pid}/mountinfo`, 'utf8'), / \/ ro[, ]/)
     assert.equal(await readFile(`/proc/${first.pid}/task/${first.pid}/children`, 'utf8'), '')
@@ -85,7 +85,7 @@ describe('the container of the README', () => {
   })
 
   it('does not start without its data folder', { skip: noNamespaces }, async (t) => {
-    const image = await readImage()
+    const image = readImage()
     const root = await makeRoot(t, image, [])
     const ended = await startContainer(t, root, image, { mounts: {}, environment: {} })
     assert.ok('code' in ended, 'it has started')

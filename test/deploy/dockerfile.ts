@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { readBlock } from './published.ts'
+import { readBlock } from '../manual/published.ts'
+import { stepsOf } from '../manual/steps.ts'
 
-const HEADING = '### In a container'
+const CHAPTER = 'container'
 
-/** The image that the README's Dockerfile describes. */
+/** The image that the chapter's Dockerfile describes. */
 export interface Image {
   /** Packages installed into the base image. */
   readonly packages: readonly string[]
@@ -16,7 +17,7 @@ export interface Image {
   readonly entrypoint: readonly string[]
 }
 
-/** The container that the README's commands run. */
+/** The container that the chapter's commands run. */
 export interface Container {
   /** The lines before it, which prepare the host. */
   readonly preparation: readonly string[]
@@ -29,8 +30,8 @@ export interface Container {
   readonly environment: Readonly<Record<string, string>>
 }
 
-export async function readImage(): Promise<Image> {
-  const lines = (await readBlock(HEADING, 'dockerfile')).trimEnd().split('\n')
+export function readImage(): Image {
+  const lines = readBlock(CHAPTER, 'dockerfile').trimEnd().split('\n')
   const instructions = new Map(lines.map((line) => [/^[A-Z]+/.exec(line)?.[0] ?? '', line]))
   assert.equal(instructions.size, lines.length, 'an instruction is there twice, or a line is none')
   const take = (pattern: RegExp) => {
@@ -60,8 +61,9 @@ export async function readImage(): Promise<Image> {
   }
 }
 
-export async function readContainer(): Promise<Container> {
-  const commands = (await readBlock(HEADING, '')).trimEnd().replaceAll('\\\n', '').split('\n')
+export function readContainer(): Container {
+  const block = readBlock(CHAPTER, 'shell', 'Docker')
+  const commands = stepsOf(block).map(({ command }) => command.replaceAll('\\\n', ''))
   const [run = '', build, ...before] = commands.toReversed()
   assert.equal(build, 'docker build -t connbook .')
   const options = / run -d (.+) connbook$/.exec(run)?.[1] ?? assert.fail(`"${run}" does not run the image`)

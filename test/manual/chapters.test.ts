@@ -26,6 +26,11 @@ const triedBy: Record<string, string> = {
   'backup bash': 'test/deploy/upgrade.executable.test.ts',
   'backup cron': 'test/deploy/cron-backup.executable.test.ts',
   'exchange bash': 'test/manual/exchange-tools.executable.test.ts',
+  'container dockerfile': 'test/deploy/container.executable.test.ts',
+  'container yaml': 'test/deploy/kubernetes.executable.test.ts',
+  'metrics yaml': 'test/metrics/prometheus.executable.test.ts',
+  'proxy caddyfile': 'test/proxy/caddy.executable.test.ts',
+  'proxy nginx': 'test/proxy/nginx.executable.test.ts',
 }
 
 /** Anchors as the web makes them of headings. */

@@ -2,11 +2,12 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { readBlock } from '../manual/published.ts'
 import { getToken } from '../support/api.ts'
 import { missing } from '../support/debian.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'
@@ -23,11 +24,6 @@ const PATIENCE_MS = 30_000
 /** The answer of Prometheus' HTTP API for an expression with one value. */
 interface QueryAnswer {
   readonly data: { readonly result: readonly { readonly value: readonly [number, string] }[] }
-}
-
-async function publishedText(pattern: RegExp): Promise<string> {
-  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
-  return pattern.exec(readme)?.[1] ?? assert.fail(`the README has no ${pattern}`)
 }
 
 function replaceOnce(text: string, published: string, instead: string): string {
@@ -95,14 +91,15 @@ describe('the metrics of the executable', () => {
     const folder = await usedFolder(t)
     const server = await startExecutable(t, ['--data', folder])
     const { host } = new URL(server.url)
-    const [name = '', ...args] = (await publishedText(/^(connbook client add prometheus .*)$/m)).split(' ')
+    const line = /^connbook client add prometheus .*$/m.exec(readBlock('metrics', 'sh', 'Prometheus'))?.[0]
+    const [name = '', ...args] = line?.split(' ') ?? []
     assert.equal(name, 'connbook')
     const { code, stdout, stderr } = await runExecutable([...args, '--data', folder])
     assert.equal(code, 0, stderr)
     const secretFile = join(await temporaryFolder(t), 'connbook.secret')
     await keepSecret(stdout, secretFile)
 
-    let configs = await publishedText(/```yaml\n(scrape_configs:\n[\s\S]+?)```/)
+    let configs = readBlock('metrics', 'yaml', 'Prometheus')
     configs = replaceOnce(configs, '/etc/prometheus/connbook.secret', secretFile)
     configs = replaceOnce(configs, 'http://localhost:8080/', `http://${host}/`)
     configs = replaceOnce(configs, "['localhost:8080']", `['${host}']`)
@@ -119,7 +116,7 @@ describe('the metrics of the executable', () => {
     assert.equal(await prometheus.query('connbook_logins_total{kind="client",outcome="ok"}'), '1')
     assert.equal(await prometheus.query('count(connbook_build_info)'), '1')
 
-    // What the README says about an expired token.
+    // What the manual says about an expired token.
     if (extent({ quick: true, full: false })) return
     assert.equal((await runExecutable(['keys', 'revoke-all', '--data', folder])).code, 0)
     await untilUpIs('0')

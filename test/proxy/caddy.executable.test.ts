@@ -9,10 +9,11 @@ import { noOpenSsl } from '../support/certificate.ts'
 import { createClient, namesIn } from '../support/http-client.ts'
 import { admin, client } from '../support/service.ts'
 import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { noCaddy, startCaddySite } from './caddy.ts'
 import { DELICATE_NAMES, sendDelicateNames } from './delicate-names.ts'
 
-describe('connbook behind Caddy, set up as the README says', { skip: noCaddy || noOpenSsl }, async () => {
+describe('connbook behind Caddy, set up as the manual says', { skip: noCaddy || noOpenSsl }, async () => {
   const { url, origin, folder } = await startCaddySite({ after })
 
   it('logs in with a cookie limited to its path and HTTPS, and logs out', async () => {
@@ -106,6 +107,20 @@ describe('connbook behind Caddy, set up as the README says', { skip: noCaddy || 
 })
 
 describe('connbook behind Caddy, set up in another way', { skip: noCaddy || noOpenSsl }, () => {
+  it('can use a Unix socket, and says who calls', async (t) => {
+    const socket = join(await temporaryFolder(t), 'http')
+    const { url, folder } = await startCaddySite(t, {
+      changes: [['reverse_proxy 127.0.0.1:0 {', `reverse_proxy unix/${socket} {`]],
+      without: '--trust-proxy 127.0.0.1/32',
+      flags: ['--trust-proxy', 'unix'],
+      socket,
+    })
+    const from = { localAddress: '127.0.0.2' }
+    const login = await createClient(url, {}, from)('POST', '/login', { body: admin })
+    assert.match(String(login.headers['set-cookie']), /; Secure$/)
+    assert.match(await readFile(join(folder, 'audit.jsonl'), 'utf8'), /"logged_in","address":"127\.0\.0\.2"/)
+  })
+
   it('can have a host name of its own', async (t) => {
     const { url } = await startCaddySite(t, {
       changes: [

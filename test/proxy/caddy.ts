@@ -18,7 +18,7 @@ import {
 /** For the `skip` of a test. */
 export const noCaddy = missing('caddy')
 
-/** connbook behind Caddy, both set up as the README says. */
+/** connbook behind Caddy, both set up as the manual says. */
 export interface CaddySite extends PublishedServer {
   /** As a client sees it, base path included. */
   readonly url: string
@@ -32,6 +32,7 @@ export interface CaddySite extends PublishedServer {
  * @param changes Changes of the Caddyfile besides port and files.
  * @param without A flag of the published command line to leave out, as written there.
  * @param flags Further flags for connbook.
+ * @param socket The Unix socket that connbook listens on, instead of a port.
  */
 export async function startCaddySite(
   t: Lifetime,
@@ -39,9 +40,10 @@ export async function startCaddySite(
     changes = [],
     without,
     flags,
-  }: { changes?: readonly Change[]; without?: string; flags?: readonly string[] } = {},
+    socket,
+  }: { changes?: readonly Change[]; without?: string; flags?: readonly string[]; socket?: string } = {},
 ): Promise<CaddySite> {
-  const published = await startPublishedServer(t, { without, ...(flags ? { flags } : {}) })
+  const published = await startPublishedServer(t, { without, socket, ...(flags ? { flags } : {}) })
   const { certPath, keyPath } = await makeCertificate(t)
   const origin = `https://127.0.0.1:${await freePort()}`
   const site = [
@@ -50,7 +52,7 @@ export async function startCaddySite(
     ['/etc/ssl/connbook/fullchain.pem', certPath] as const,
     ['/etc/ssl/connbook/privkey.pem', keyPath] as const,
     ...changes,
-  ].reduce(put, await readPublished('caddyfile'))
+  ].reduce(put, readPublished('caddyfile'))
   await startCaddy(t, site)
   const { pathname } = new URL(published.server.url)
   return { ...published, url: origin + (pathname === '/' ? '' : pathname), origin }

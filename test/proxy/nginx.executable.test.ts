@@ -11,13 +11,14 @@ import { eventually } from '../support/eventually.ts'
 import { type Answer, createClient, namesIn } from '../support/http-client.ts'
 import { admin, client } from '../support/service.ts'
 import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { sendDelicateNames } from './delicate-names.ts'
 import { noNginx } from './nginx.ts'
 import { type PublishedSite, startPublishedSite } from './published-site.ts'
 
 const PROBLEM_TYPE = 'application/problem+json'
 
-describe('connbook behind nginx, set up as the README says', { skip: noNginx || noOpenSsl }, async () => {
+describe('connbook behind nginx, set up as the manual says', { skip: noNginx || noOpenSsl }, async () => {
   const site = await startPublishedSite({ after })
   const { url, origin, nginx } = site
 
@@ -106,6 +107,16 @@ describe('connbook behind nginx, set up as the README says', { skip: noNginx || 
     const removed = await ask('DELETE', '/configurations/a', { headers: { 'If-Match': etag } })
     assert.deepEqual([removed.status, removed.reason, removed.text], [209, 'Deleted', ''])
     assert.equal(removed.headers['content-length'], '0')
+  })
+
+  it('passes on an import of many records', async () => {
+    const headers = { ...(await getToken(url, client)), 'Content-Type': 'application/json' }
+    const names = Array.from({ length: 20_000 }, (_, i) => `import ${i}`)
+    const body = JSON.stringify(names.map((name) => draft(name)))
+    assert.ok(body.length > 1_048_576)
+    const answer = await createClient(url, headers)('POST', '/v1/import?dry_run=1', { body })
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(answer.json<{ added: number }>().added, names.length)
   })
 
   it('gives page links that go through the proxy', async () => {
@@ -240,6 +251,21 @@ describe('connbook behind nginx, set up in another way', { skip: noNginx || noOp
     assert.deepEqual(await auditedAdds(site), [id])
     await eventually('nginx has written its log', async () => (await site.nginx.log()).length === 2)
     assert.equal((await site.nginx.log())[1]?.requestId, id)
+  })
+
+  it('can use a Unix socket, and says who calls', async (t) => {
+    const socket = join(await temporaryFolder(t), 'http')
+    const site = await startPublishedSite(t, {
+      changes: [['server 127.0.0.1:0;', `server unix:${socket};`]],
+      without: '--trust-proxy 127.0.0.1/32',
+      flags: ['--trust-proxy', 'unix'],
+      socket,
+    })
+    const from = { localAddress: '127.0.0.2' }
+    const login = await createClient(site.url, {}, from)('POST', '/login', { body: admin })
+    assert.match(String(login.headers['set-cookie']), /; Secure$/)
+    const { event, address } = (await readAudit(site.folder)).at(-1) ?? assert.fail()
+    assert.deepEqual([event, address], ['logged_in', '127.0.0.2'])
   })
 
   it('can have a host name of its own', async (t) => {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readBlock } from '../manual/published.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { type RunningServer, startExecutable } from '../support/executable.ts'
 import { usedFolder } from '../support/service.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
 import { type Nginx, startNginx } from './nginx.ts'
 
-/** connbook behind nginx, both set up as the README says. */
+const CHAPTER = 'proxy'
+
+/** connbook behind nginx, both set up as the manual says. */
 export interface PublishedSite {
   /** As a client sees it, base path included. */
   readonly url: string
@@ -24,7 +25,7 @@ export interface PublishedSite {
   startNginx(): Promise<Nginx>
 }
 
-/** A text that occurs once in the README, and its replacement. */
+/** A text that occurs once in the manual's configuration, and its replacement. */
 export type Change = readonly [published: string, instead: string]
 
 /**
@@ -33,6 +34,7 @@ export type Change = readonly [published: string, instead: string]
  * @param changes Changes of nginx's configuration besides ports and files.
  * @param without A flag of the published command line to leave out, as written there.
  * @param flags Further flags for connbook.
+ * @param socket The Unix socket that connbook listens on, instead of a port.
  */
 export async function startPublishedSite(
   t: Lifetime,
@@ -40,12 +42,13 @@ export async function startPublishedSite(
     changes = [],
     without,
     flags = [],
-  }: { changes?: readonly Change[]; without?: string; flags?: readonly string[] } = {},
+    socket,
+  }: { changes?: readonly Change[]; without?: string; flags?: readonly string[]; socket?: string } = {},
 ): Promise<PublishedSite> {
-  const published = await startPublishedServer(t, { without, flags })
+  const published = await startPublishedServer(t, { without, flags, socket })
   const { server, folder, port, startServer } = published
   const { pathname } = new URL(server.url)
-  const configuration = await readPublished('nginx')
+  const configuration = readPublished('nginx')
   const { certPath, keyPath } = await makeCertificate(t)
   const site = (frontPort: number) =>
     [
@@ -72,39 +75,36 @@ export async function startPublishedSite(
 /** The connbook behind any proxy. */
 export type PublishedServer = Pick<PublishedSite, 'server' | 'folder' | 'port' | 'startServer'>
 
-/** Starts connbook with the README's command line for a proxy; parameters as in `startPublishedSite`. */
+/** Starts connbook with the manual's flags for a proxy; parameters as in `startPublishedSite`. */
 export async function startPublishedServer(
   t: Lifetime,
-  { without, flags = [] }: { without?: string | undefined; flags?: readonly string[] } = {},
+  {
+    without,
+    flags = [],
+    socket,
+  }: { without?: string | undefined; flags?: readonly string[]; socket?: string | undefined } = {},
 ): Promise<PublishedServer> {
   const command =
-    /^connbook --host 127\.0\.0\.1 (.+)$/m.exec(await readProxySection())?.[1] ??
+    /^connbook systemd --host 127\.0\.0\.1 (.+?) \|/m.exec(readBlock(CHAPTER, 'shell'))?.[1] ??
     assert.fail('no command line')
   const published = without === undefined ? command : put(command, [without, ''])
   const folder = await usedFolder(t)
   const args = [...published.split(' ').filter((arg) => arg !== ''), '--data', folder, ...flags]
-  const start = (port: number) => startExecutable(t, args, { port })
+  const place = socket === undefined ? {} : { place: ['--listen', `unix:${socket}`] }
+  const start = (port: number) => startExecutable(t, args, { port, ...place })
   const server = await start(0)
   const port = Number(new URL(server.url).port)
   return { server, folder, port, startServer: () => start(port) }
 }
 
-/** The configuration that the README has for a proxy. */
-export async function readPublished(proxy: 'nginx' | 'caddyfile'): Promise<string> {
-  const block = new RegExp(`\`\`\`${proxy}\\n(.*?)\`\`\``, 's')
-  return block.exec(await readProxySection())?.[1] ?? assert.fail(`no ${proxy} configuration`)
+/** The configuration that the manual has for a proxy. */
+export function readPublished(proxy: 'nginx' | 'caddyfile'): string {
+  return readBlock(CHAPTER, proxy)
 }
 
-/** Makes a change in a text of the README. */
+/** Makes a change in a text of the manual. */
 export function put(text: string, [published, instead]: Change): string {
   const parts = text.split(published)
-  assert.equal(parts.length, 2, `the README must have ${JSON.stringify(published)} once`)
+  assert.equal(parts.length, 2, `the manual must have ${JSON.stringify(published)} once`)
   return parts.join(instead)
-}
-
-async function readProxySection(): Promise<string> {
-  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
-  return (
-    /\n## Behind a proxy\n(.*?)\n## /s.exec(readme)?.[1] ?? assert.fail('the README says nothing of a proxy')
-  )
 }

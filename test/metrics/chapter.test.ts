@@ -1,12 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { readChapterNamed } from '../manual/published.ts'
 import { createClient } from '../support/http-client.ts'
 import { start } from '../support/service.ts'
 
-describe('the README', () => {
+describe('the chapter "metrics"', () => {
   it('lists every metric with its type and labels, and no other', async (t) => {
     const { url } = await start(t, { flags: ['--metrics-public'] })
     const ask = createClient(url)
@@ -21,12 +20,8 @@ describe('the README', () => {
       return `${name}${names.length > 0 ? `{${names.join()}}` : ''} ${type}`
     })
 
-    const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
-    const section = readme.split('\n## Watch it\n')[1]?.split('\n## ')[0] ?? assert.fail('no section')
-    const rows = section.matchAll(/^\| (`.+`) \| (\w+) \| .+ \|$/gm)
-    const published = Array.from(rows, ([, names = '', type]) =>
-      Array.from(names.matchAll(/`([^`]+)`/g), ([, name]) => `${name} ${type}`),
-    ).flat()
+    const rows = readChapterNamed('metrics').matchAll(/^\| `([a-z_]+(?:\{[a-z_,]+\})?)` \| (\w+) \| .+ \|$/gm)
+    const published = Array.from(rows, ([, name, type]) => `${name} ${type}`)
     assert.ok(published.length > 20)
     assert.deepEqual(published.toSorted(), shown.toSorted())
   })

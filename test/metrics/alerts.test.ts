@@ -1,0 +1,123 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import { readBlock } from '../manual/published.ts'
+import { missing } from '../support/debian.ts'
+import { createClient } from '../support/http-client.ts'
+import { start } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const rules = readBlock('metrics', 'yaml', 'Alerts')
+const skip = missing('promtool')
+
+/** Has promtool test the rules of the manual. */
+async function promtool(t: TestContext, test: object): Promise<{ isGood: boolean; output: string }> {
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'rules.yml'), rules)
+  // YAML includes JSON.
+  await writeFile(join(folder, 'test.yml'), JSON.stringify(test))
+  const { stdout, stderr, code } = await promisify(execFile)('promtool', ['test', 'rules', 'test.yml'], {
+    cwd: folder,
+  }).then(
+    (done) => ({ ...done, code: 0 }),
+    (error: { stdout: string; stderr: string; code: number }) => error,
+  )
+  return { isGood: code === 0, output: stdout + stderr }
+}
+
+const AT = 'connbook:8080'
+
+/** A series of one value a minute, in promtool's notation. */
+const series = (name: string, labels: string, values: string) => ({
+  series: `${name}{job="connbook",instance="${AT}"${labels === '' ? '' : `,${labels}`}}`,
+  values,
+})
+
+describe('the alerts of the manual', () => {
+  it('name only metrics that there are', async (t) => {
+    const { url } = await start(t, { flags: ['--metrics-public'] })
+    const { text } = await createClient(url)('GET', '/metrics')
+    const named = new Set(rules.match(/\bconnbook_\w+/g))
+    assert.ok(named.size >= 4)
+    for (const name of named) assert.match(text, new RegExp(`^# TYPE ${name} `, 'm'))
+  })
+
+  const requests = (status: string, values: string) =>
+    series(
+      'connbook_http_requests_total',
+      `route="/configurations/",method="POST",status="${status}"`,
+      values,
+    )
+  const cases = [
+    ['a server that is down', 'ConnbookDown', {}, series('up', '', '1 1 0x20'), '5m'],
+    ['a disk that failed', 'ConnbookDiskFailed', {}, series('connbook_writable', '', '1 1 0x20'), '5m'],
+    ['the first 507', 'ConnbookErrors', { status: '507' }, requests('507', '_x10 1x20'), '12m'],
+    ['a later 500', 'ConnbookErrors', { status: '500' }, requests('500', '3x20 4x20'), '23m'],
+    [
+      'a snapshot that failed',
+      'ConnbookSnapshotFailed',
+      { job: 'connbook', outcome: 'failed' },
+      series('connbook_snapshots_total', 'outcome="failed"', '0x5 1x30'),
+      '10m',
+    ],
+    [
+      'many failed logins',
+      'ConnbookLoginsFailing',
+      {},
+      series('connbook_logins_total', 'kind="user",outcome="failed"', '0x5 10+10x20'),
+      '12m',
+    ],
+  ] as const
+  for (const [what, alertname, labels, input, evalTime] of cases) {
+    it(`tell of ${what}`, { skip }, async (t) => {
+      const isOfJob = ['ConnbookDown', 'ConnbookDiskFailed'].includes(alertname)
+      const expected = { ...(isOfJob ? { job: 'connbook' } : {}), instance: AT, ...labels }
+      const summary = new RegExp(`alert: ${alertname}\n[\\s\\S]*?summary: '(.*)'`).exec(rules)?.[1] ?? ''
+      const filled = summary
+        .replace('{{ $labels.instance }}', AT)
+        .replace('{{ $labels.status }}', 'status' in labels ? labels.status : '')
+      const expectedAlerts = [{ exp_labels: expected, exp_annotations: { summary: filled } }]
+      const { isGood, output } = await promtool(t, {
+        rule_files: ['rules.yml'],
+        tests: [
+          {
+            interval: '1m',
+            input_series: [input],
+            alert_rule_test: [{ eval_time: evalTime, alertname, exp_alerts: expectedAlerts }],
+          },
+        ],
+      })
+      assert.ok(isGood, output)
+    })
+  }
+
+  it('are silent about a server that works', { skip }, async (t) => {
+    const names = Array.from(rules.matchAll(/alert: (\w+)/g), ([, name]) => name)
+    assert.equal(names.length, 5)
+    const { isGood, output } = await promtool(t, {
+      rule_files: ['rules.yml'],
+      tests: [
+        {
+          interval: '1m',
+          input_series: [
+            series('up', '', '1x60'),
+            series('connbook_writable', '', '1x60'),
+            requests('200', '0+100x60'),
+            // Long ago.
+            requests('503', '2x60'),
+            series('connbook_snapshots_total', 'outcome="written"', '0+1x60'),
+            series('connbook_snapshots_total', 'outcome="failed"', '1x60'),
+            series('connbook_logins_total', 'kind="user",outcome="ok"', '0+100x60'),
+            series('connbook_logins_total', 'kind="user",outcome="failed"', '0+1x60'),
+          ],
+          alert_rule_test: names.map((alertname) => ({ eval_time: '50m', alertname, exp_alerts: [] })),
+        },
+      ],
+    })
+    assert.ok(isGood, output)
+  })
+})
