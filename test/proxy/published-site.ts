@@ -6,13 +6,10 @@ import { type RunningServer, startExecutable } from '../support/executable.ts'
 import { usedFolder } from '../support/service.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
 import { type Nginx, startNginx } from './nginx.ts'
+import type { Site } from './site-checks.ts'
 
 /** connbook behind nginx, both set up as the README says. */
-export interface PublishedSite {
-  /** As a client sees it, base path included. */
-  readonly url: string
-  /** The same without the base path. */
-  readonly origin: string
+export interface PublishedSite extends Site {
   readonly nginx: Nginx
   readonly server: RunningServer
   readonly folder: string
@@ -90,7 +87,7 @@ export async function startPublishedServer(
 }
 
 /** The configuration that the README has for a proxy. */
-export async function readPublished(proxy: 'nginx' | 'caddyfile'): Promise<string> {
+export async function readPublished(proxy: 'nginx' | 'caddyfile' | 'haproxy'): Promise<string> {
   const block = new RegExp(`\`\`\`${proxy}\\n(.*?)\`\`\``, 's')
   return block.exec(await readProxySection())?.[1] ?? assert.fail(`no ${proxy} configuration`)
 }
