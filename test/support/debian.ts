@@ -22,6 +22,8 @@ export const tools = {
   etcd: { package: 'etcd-server', version: '3.4' },
   'fail2ban-regex': { package: 'fail2ban', version: '1.0' },
   faketime: { package: 'faketime', version: '0.9.10' },
+  // Version 2.6 is the oldest that the README's configuration was tried with.
+  haproxy: { package: 'haproxy', version: '2.6', least: { version: '2.6', ask: '-v' } },
   ip: { package: 'iproute2', version: '6.1' },
   nginx: { package: 'nginx-light', version: '1.22' },
   openssl: { package: 'openssl', version: '3.0' },
