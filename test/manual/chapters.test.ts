@@ -30,6 +30,7 @@ const triedBy: Record<string, string> = {
   'container yaml': 'test/deploy/kubernetes.executable.test.ts',
   'metrics yaml': 'test/metrics/prometheus.executable.test.ts',
   'proxy caddyfile': 'test/proxy/caddy.executable.test.ts',
+  'proxy haproxy': 'test/proxy/haproxy.executable.test.ts',
   'proxy nginx': 'test/proxy/nginx.executable.test.ts',
 }
 

@@ -14,17 +14,13 @@ import {
   readPublished,
   startPublishedServer,
 } from './published-site.ts'
+import type { Site } from './site-checks.ts'
 
 /** For the `skip` of a test. */
 export const noCaddy = missing('caddy')
 
 /** connbook behind Caddy, both set up as the manual says. */
-export interface CaddySite extends PublishedServer {
-  /** As a client sees it, base path included. */
-  readonly url: string
-  /** The same without the base path. */
-  readonly origin: string
-}
+export interface CaddySite extends PublishedServer, Site {}
 
 /**
  * Starts both, and waits until Caddy takes connections; it is stopped when the test or the suite ends.

@@ -2,20 +2,19 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { getToken, pathOf } from '../support/api.ts'
+import { getToken } from '../support/api.ts'
 import { noOpenSsl } from '../support/certificate.ts'
 import { extent } from '../support/extent.ts'
-import { type Ask, createClient, namesIn } from '../support/http-client.ts'
+import type { Ask } from '../support/http-client.ts'
 import { client } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
+import { sendUnderLoad } from './keep-alive.ts'
 import { keepConnections, Outcomes } from './load.ts'
 import { noNginx } from './nginx.ts'
 import { type Change, type PublishedSite, startPublishedSite } from './published-site.ts'
 import { readTcpConnections } from './tcp-connections.ts'
 
-const CLIENTS = extent({ quick: 32, full: 64 })
-const ROUNDS = extent({ quick: 12, full: 150 })
 /** For each of nginx's two workers. */
 const KEPT_BY_NGINX = 16
 
@@ -27,25 +26,7 @@ const IDLING_SPREAD_MS = 600
 describe('nginx with keep-alive connections to connbook', { skip: noNginx || noOpenSsl }, () => {
   it('never answers 502 under load', async (t) => {
     const site = await startPublishedSite(t)
-    const headers = await getToken(site.url, client)
-    const outcomes = new Outcomes()
-    const names: string[] = []
-    const clients = keepConnections(t, site.url, headers, CLIENTS)
-    await Promise.all(
-      clients.map(async (ask, i) => {
-        for (let round = 0; round < ROUNDS; round += 1) {
-          const name = `${i}/${round}`
-          names.push(name)
-          await outcomes.add(ask('POST', '/configurations/', { body: draft(name) }))
-          await outcomes.add(ask('GET', pathOf(name)))
-          await outcomes.add(ask('PATCH', pathOf(name), { body: { port: 23 } }))
-          await outcomes.add(ask('GET', '/configurations/?sort=-name&page=0&per_page=10'))
-        }
-      }),
-    )
-    assert.deepEqual(outcomes.counts, { 200: CLIENTS * ROUNDS * 4 })
-    const list = await createClient(site.url, headers)('GET', '/configurations/?sort=name')
-    assert.deepEqual(namesIn(list), names.toSorted())
+    const clients = await sendUnderLoad(t, site)
     await assertUntroubled(site)
 
     const kept = await readTcpConnections(site.port)

@@ -1,7 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { connect } from 'node:http2'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { BODY_BYTES_MAX, FREE_FAILURES } from '../../src/limits.ts'
@@ -15,6 +14,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { sendDelicateNames } from './delicate-names.ts'
 import { noNginx } from './nginx.ts'
 import { type PublishedSite, startPublishedSite } from './published-site.ts'
+import { checkHttp2 } from './site-checks.ts'
 
 const PROBLEM_TYPE = 'application/problem+json'
 
@@ -218,26 +218,7 @@ describe('connbook behind nginx, set up as the manual says', { skip: noNginx || 
 
 describe('connbook behind nginx, set up in another way', { skip: noNginx || noOpenSsl }, () => {
   it("knows the client's host over HTTP/2", async (t) => {
-    const { url, origin } = await startPublishedSite(t, { changes: [[' ssl;', ' ssl http2;']] })
-    const { Cookie } = await logIn(url, admin)
-    const session = connect(origin, { rejectUnauthorized: false })
-    t.after(() => session.destroy())
-    const ask = async (method: string, path: string, from: string, body = '') => {
-      const request = session.request(
-        { ':method': method, ':path': `/connbook${path}`, cookie: Cookie, origin: from },
-        { endStream: false },
-      )
-      const { promise, resolve } = Promise.withResolvers<number | undefined>()
-      request.once('response', (headers) => resolve(headers[':status']))
-      request.end(body)
-      await request.toArray()
-      return promise
-    }
-    const body = JSON.stringify(draft('a/b'))
-    assert.equal(await ask('POST', '/configurations/', 'https://evil.example', body), 403)
-    assert.equal(await ask('POST', '/configurations/', origin, body), 200)
-    assert.equal(await ask('GET', '/configurations/a%2Fb', origin), 200)
-    assert.equal(await ask('DELETE', '/configurations/a%2Fb', origin), 209)
+    await checkHttp2(t, await startPublishedSite(t, { changes: [[' ssl;', ' ssl http2;']] }))
   })
 
   it('uses the request ids of nginx, if nginx sends them', async (t) => {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { missing } from '../support/debian.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
+import { canConnect } from './can-connect.ts'
 
 /** For the `skip` of a test. */
 export const noNginx = missing('nginx')
@@ -108,11 +108,4 @@ http {
 ${site}
 }
 `
-}
-
-function canConnect(port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  const socket = connect({ host: '127.0.0.1', port })
-  socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-  return promise.finally(() => socket.destroy())
 }

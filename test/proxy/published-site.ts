@@ -5,15 +5,12 @@ import { type RunningServer, startExecutable } from '../support/executable.ts'
 import { usedFolder } from '../support/service.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
 import { type Nginx, startNginx } from './nginx.ts'
+import type { Site } from './site-checks.ts'
 
 const CHAPTER = 'proxy'
 
 /** connbook behind nginx, both set up as the manual says. */
-export interface PublishedSite {
-  /** As a client sees it, base path included. */
-  readonly url: string
-  /** The same without the base path. */
-  readonly origin: string
+export interface PublishedSite extends Site {
   readonly nginx: Nginx
   readonly server: RunningServer
   readonly folder: string
@@ -98,7 +95,7 @@ export async function startPublishedServer(
 }
 
 /** The configuration that the manual has for a proxy. */
-export function readPublished(proxy: 'nginx' | 'caddyfile'): string {
+export function readPublished(proxy: 'nginx' | 'caddyfile' | 'haproxy'): string {
   return readBlock(CHAPTER, proxy)
 }
 

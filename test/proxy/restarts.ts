@@ -1,29 +1,60 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { getToken } from '../support/api.ts'
+import { getToken, logIn } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { extent } from '../support/extent.ts'
 import { createClient, namesIn } from '../support/http-client.ts'
 import { createRandom } from '../support/random.ts'
-import { client } from '../support/service.ts'
+import { admin, client } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { keepConnections, Outcomes } from './load.ts'
 import type { PublishedServer } from './published-site.ts'
+import type { Site } from './site-checks.ts'
 
 export const CLIENTS = 16
 export const RESTARTS = extent({ quick: 1, full: 8 })
+const READERS = 4
 const ADDED_BETWEEN = { min: 100, max: 300 }
 
 /**
+ * Reads through a proxy all the while, each time on a new connection.
+ *
+ * @returns What `work` does, and the number of each outcome of a read.
+ */
+export async function readMeanwhile<T>(
+  t: TestContext,
+  { url }: Site,
+  work: () => Promise<T>,
+): Promise<{ done: T; reads: Readonly<Record<string, number>> }> {
+  const ask = createClient(url, await logIn(url, admin))
+  const reads = new Outcomes()
+  let isOver = false
+  t.after(() => {
+    isOver = true
+  })
+  const reading = Promise.all(
+    Array.from({ length: READERS }, async () => {
+      while (!isOver) await reads.add(ask('GET', '/configurations/?page=0&per_page=1'))
+    }),
+  )
+  const done = await work()
+  isOver = true
+  await reading
+  return { done, reads: reads.counts }
+}
+
+/**
  * Adds records through a proxy while connbook restarts. Asserts that exactly the acknowledged records are there at the
- * end, and that the proxy answers 502 only while connbook restarts.
+ * end, and that requests fail only while connbook restarts, in a way that the proxy is known for.
  *
  * @param site With `--access-log`.
+ * @param failures The outcomes of requests that may fail.
  * @returns The number of each outcome.
  */
 export async function addThroughRestarts(
   t: TestContext,
-  site: PublishedServer & { readonly url: string },
+  site: PublishedServer & Site,
+  failures: readonly string[] = ['502'],
 ): Promise<Readonly<Record<string, number>>> {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
@@ -40,7 +71,8 @@ export async function addThroughRestarts(
         const begun = phase
         const outcome = await outcomes.add(ask('POST', '/configurations/', { body: draft(name) }))
         if (outcome === '200') acknowledged.push(name)
-        else assert.ok(outcome === '502' && (begun % 2 === 1 || phase !== begun), `${outcome}: ${name}`)
+        else
+          assert.ok(failures.includes(outcome) && (begun % 2 === 1 || phase !== begun), `${outcome}: ${name}`)
       }
     }),
   )
