@@ -28,7 +28,6 @@ export const tools = {
   haproxy: { package: 'haproxy', version: '2.6', least: { version: '2.6', ask: '-v' } },
   ip: { package: 'iproute2', version: '6.1' },
   jq: { package: 'jq', version: '1.6' },
-  kubectl: { package: 'kubernetes-client', version: '1.20' },
   logrotate: { package: 'logrotate', version: '3.21' },
   nginx: { package: 'nginx-light', version: '1.22' },
   openssl: { package: 'openssl', version: '3.0' },
