@@ -142,7 +142,7 @@ describe('quoteCommandLine', () => {
         const words = ['/bin/a', ...args.map((arg) => `--data=${arg}`)]
         assert.deepEqual(wordsOf(quoteCommandLine(words)), words)
       }),
-      { numRuns: 500 },
+      { numRuns: 2_000 },
     )
   })
 })
