@@ -5,8 +5,6 @@ import { createHash } from 'node:crypto'
 import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import pkgSea from '@yao-pkg/pkg/lib-es5/sea.js'
-import { build as bundle } from 'esbuild'
 import { stripSymbols } from './.build/strip-symbols.mjs'
 
 const BUNDLE = 'connbook.cjs'
@@ -175,6 +173,8 @@ async function fetchPackage(machine, folder) {
 
 /** @param {string} bundlePath */
 async function bundleInto(bundlePath) {
+  // Imported late, so that a wrong argument is refused at once.
+  const { build: bundle } = await import('esbuild')
   try {
     await bundle({
       absWorkingDir: root,
@@ -222,6 +222,7 @@ async function inject(workshop, executable, nodePath, { platform, arch }, assets
   const targets = [{ nodeRange: 'node26', platform, arch, output: executable }]
   // The Node that runs this prepares the program: that of another machine could not.
   const options = { nodePath, useLocalNode: true, seaConfig, signature: true, targets }
+  const { default: pkgSea } = await import('@yao-pkg/pkg/lib-es5/sea.js')
   await pkgSea.default(join(workshop, BUNDLE), options).catch((cause) => {
     throw new Error(`Cannot put the program into Node: ${cause.message}; try npm ci, then npm run build`)
   })

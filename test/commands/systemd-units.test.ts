@@ -6,6 +6,7 @@ import * as fc from 'fast-check'
 import { quoteCommandLine } from '../../src/commands/systemd-text.ts'
 import { serviceUnit, socketUnit } from '../../src/commands/systemd-units.ts'
 import { UsageError } from '../../src/errors.ts'
+import { codePoint } from '../support/properties/texts.ts'
 import { parse, service, valuesOf, wordsOf } from './unit-text.ts'
 
 describe('the unit of the service', () => {
@@ -134,7 +135,7 @@ describe('quoteCommandLine', () => {
   it('quotes every word so that systemd reads it unchanged', () => {
     const word = fc.oneof(
       fc.string({ unit: fc.constantFrom(...'ab $%"\'\\;=/{}é😀'), maxLength: 12 }),
-      fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.replace(/\p{Cc}/gu, '')),
+      fc.string({ unit: codePoint, maxLength: 12 }).map((text) => text.replace(/\p{Cc}/gu, '')),
     )
     void fc.assert(
       fc.property(fc.array(word), (args) => {

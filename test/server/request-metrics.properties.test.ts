@@ -24,7 +24,7 @@ describe('requests of any method and path', () => {
       await ask(method, path)
       answers += 1
     }
-    await holdLaterFor(t, fc.tuple(methods, paths), askOnce, extent({ quick: 500, full: 5_000 }))
+    await holdLaterFor(t, fc.tuple(methods, paths), askOnce, extent({ quick: 200, full: 5_000 }))
     const counts = Object.entries((await scrape(service)).of(TOTAL))
     // The token request is counted too.
     assert.equal(

@@ -43,5 +43,8 @@ async function run(t: TestContext, files: readonly string[]) {
   await Promise.all(files.map((text, i) => writeFile(join(folder, `${i}.test.mjs`), text)))
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const script = join(import.meta.dirname, 'shards.ts')
-  return spawnSync(process.execPath, [script, join(folder, '*.test.mjs')], { encoding: 'utf8', env })
+  return spawnSync(process.execPath, [script, join(folder, '*.test.mjs')], {
+    encoding: 'utf8',
+    env: { ...env, CONNBOOK_TEST_SHARDS: '2' },
+  })
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
 /** Two a core on a small machine: tests wait for disks and sockets, too. */
-const SHARDS = 4
+const SHARDS = Number(process.env.CONNBOOK_TEST_SHARDS ?? 4)
 
 const outcomes = await Promise.all(Array.from({ length: SHARDS }, (_, i) => runShard(i + 1)))
 for (const outcome of ['tests', 'pass', 'fail', 'cancelled', 'skipped'])

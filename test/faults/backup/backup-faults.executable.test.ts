@@ -43,7 +43,7 @@ const oldBackup = await readFile(used.backup, 'utf8')
 const WRITERS = 6
 const BUSY_ROUNDS = extent({ quick: 1, full: 8 })
 const BACKUPS_EACH_ROUND = extent({ quick: 2, full: 8 })
-const BACKUPS_UNDER_COMPACTION = extent({ quick: 4, full: 100 })
+const BACKUPS_UNDER_COMPACTION = extent({ quick: 2, full: 100 })
 const COUNTERS = 5
 
 const long = '\u{1f5c4}'.repeat(250)

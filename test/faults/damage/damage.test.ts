@@ -42,10 +42,10 @@ import {
   wrongLines,
 } from './damage-kinds.ts'
 
-const OFFSETS = extent({ quick: 3, full: Number.POSITIVE_INFINITY })
-const LOSSES = extent({ quick: 6, full: Number.POSITIVE_INFINITY })
-const SHIFTS = extent({ quick: 3, full: 40 })
-const WRONG_LINES = extent({ quick: 7, full: Number.POSITIVE_INFINITY })
+const OFFSETS = extent({ quick: 2, full: Number.POSITIVE_INFINITY })
+const LOSSES = extent({ quick: 3, full: Number.POSITIVE_INFINITY })
+const SHIFTS = extent({ quick: 2, full: 40 })
+const WRONG_LINES = extent({ quick: 4, full: Number.POSITIVE_INFINITY })
 const SWAPS = extent({ quick: 10, full: Number.POSITIVE_INFINITY })
 
 /** Which files of which folder are damaged bit by bit. */

@@ -15,9 +15,9 @@ import { draft } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { sample } from './damage-kinds.ts'
 
-const LENGTHS = extent({ quick: 4, full: Number.POSITIVE_INFINITY })
+const LENGTHS = extent({ quick: 2, full: Number.POSITIVE_INFINITY })
 /** With bytes behind it. */
-const LENGTHS_BEFORE = extent({ quick: 2, full: 20 })
+const LENGTHS_BEFORE = extent({ quick: 1, full: 20 })
 
 const random = createRandom()
 const suite = { after }

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { Writer } from '../writer.ts'
 
 const WRITERS = 8
-const ROUNDS = extent({ quick: 3, full: 60 })
+const ROUNDS = extent({ quick: 2, full: 60 })
 const REQUESTS_BEFORE_KILL = { min: 5, max: 400 }
 
 describe('kill -9 under eight writers and a reader', () => {

@@ -22,7 +22,7 @@ describe('an import interrupted by kill -9', { timeout: 300_000 }, () => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
     const folder = await usedFolder(t)
-    const rounds = extent({ quick: 4, full: 60 })
+    const rounds = extent({ quick: 2, full: 60 })
     let [last, found] = [0, 0]
     let tookMs = 400
     for (let port = 1; port <= rounds + 1; port += 1) {

@@ -17,10 +17,10 @@ import { admin, client, firstStartEnvironment, start, usedFolder } from '../../s
 import { draft } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-const AT_ONCE = extent({ quick: 5, full: 20 })
+const AT_ONCE = extent({ quick: 3, full: 20 })
 /** Between two changes of a busy client, so that others get their share of the machine. */
 const PAUSE_MS = 5
-const COMMANDS = extent({ quick: 4, full: 20 })
+const COMMANDS = extent({ quick: 3, full: 20 })
 
 /** As in a container: own processes, network and mounts. */
 const inContainer = ['unshare', '--map-root-user', '-pfnm', '--mount-proc', '--kill-child']

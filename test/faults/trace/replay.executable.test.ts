@@ -16,7 +16,7 @@ import type { Call } from './trace-parser.ts'
 const ALL = Number.POSITIVE_INFINITY
 const RANDOM_OUTCOMES = 2
 /** On how many images to start the executable, and on how many to try the password: both are slow. */
-const EXECUTABLE_EVERY = 50
+const EXECUTABLE_EVERY = extent({ quick: 10, full: 50 })
 const LOGIN_EVERY = 10
 
 /** First start, logins, changes and reads at once, logouts, SIGTERM. */
@@ -67,7 +67,7 @@ describe('a power failure in a recorded run', { skip: missing('strace') }, () =>
     const { seed } = createRandom()
     t.diagnostic(`seed ${seed}`)
     const recording = await recordRun(t, await absentFolder(t), seed)
-    const crashes = extent({ quick: 8, full: ALL })
+    const crashes = extent({ quick: 4, full: ALL })
     const result = await replayRecording(t, recording, { seed, crashes, randomOutcomes: RANDOM_OUTCOMES })
     assert.ok(result.violations.length === 0, result.violations.slice(0, 3).join('\n\n'))
   })
@@ -76,7 +76,7 @@ describe('a power failure in a recorded run', { skip: missing('strace') }, () =>
     const { seed } = createRandom()
     t.diagnostic(`seed ${seed}`)
     const recording = await recordCompaction(t, await grownFolder(t), seed)
-    const crashes = extent({ quick: 2, full: ALL })
+    const crashes = extent({ quick: 1, full: ALL })
     const result = await replayRecording(t, recording, { seed, crashes, randomOutcomes: RANDOM_OUTCOMES })
     assert.ok(result.violations.length === 0, result.violations.slice(0, 3).join('\n\n'))
     const calls = recording.events.map(({ call }) => `${call.name} ${pathsOf(call).join(' ')}`)

@@ -5,7 +5,7 @@ import { extent } from '../extent.ts'
 import { createRandom } from '../random.ts'
 
 /** Cases that every property is tried with, where nothing else is said. */
-export const CASES = extent({ quick: 500, full: 100_000 })
+export const CASES = extent({ quick: 200, full: 100_000 })
 
 const prototypes = [Object.prototype, Array.prototype, String.prototype, Map.prototype]
 const membersBefore = countMembers()
