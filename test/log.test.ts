@@ -1,7 +1,5 @@
 import './support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { createLog as createTypedLog, type LogFields, type LogFormat } from '../src/log.ts'
 import type { LogLevel } from '../src/log-events.ts'
@@ -117,37 +115,5 @@ describe('the level of a log', () => {
         ['<7>', '<6>', '<4>', '<3>'].map((priority) => priority + start),
       )
     }
-  })
-})
-
-describe('the README', () => {
-  it('names every event that is logged', async () => {
-    const root = join(import.meta.dirname, '..')
-    const table = /\n## The log\n(.*?)\n## /s.exec(await readFile(join(root, 'README.md'), 'utf8'))?.[1] ?? ''
-    const sources = await Promise.all(
-      (await readdir(join(root, 'src'), { recursive: true }))
-        .filter((name) => name.endsWith('.ts'))
-        .map((name) => readFile(join(root, 'src', name), 'utf8')),
-    )
-    const logged = sources.flatMap((text) =>
-      Array.from(
-        text.matchAll(/[lL]og\.(?:debug|info|warn|error)\(\s*['`]([^'`]+)/g),
-        ([, event = '']) => event,
-      ),
-    )
-    // The event of an attempt depends on its outcome.
-    const attempts = sources.flatMap((text) =>
-      Array.from(
-        text.matchAll(/^ +(?:ok|failed|throttled|not_checked): '(\w+)'/gm),
-        ([, event = '']) => event,
-      ),
-    )
-    assert.ok(logged.length > 30 && attempts.length > 5, `${logged.length} ${attempts.length}`)
-    // Two names begin with the kind of credential.
-    const named = (event: string) => table.includes(`\`${event.replace(/^\$\{name\}/, '…')}\``)
-    assert.deepEqual(
-      [...logged, ...attempts].filter((event) => !named(event)),
-      [],
-    )
   })
 })
