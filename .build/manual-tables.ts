@@ -47,7 +47,7 @@ export async function fillTables(text: string): Promise<string> {
 /** For the README: the links are from there. */
 function chaptersTable(): string[] {
   const rows = chapters.map(({ name, summary }) => [`[${name}](src/manual/${name}.md)`, summary])
-  return table(['chapter', 'tells'], rows)
+  return table(['chapter', 'about'], rows)
 }
 
 /** Path parameters are in capitals. */

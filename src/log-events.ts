@@ -15,7 +15,7 @@ export const logEvents = {
   listening: {
     level: 'info',
     fields: ['url', 'socket', 'data', 'records', 'version', 'pid'],
-    meaning: 'the server is ready and takes requests',
+    meaning: 'the server is ready and accepts requests',
   },
   reading: {
     level: 'info',
@@ -86,12 +86,12 @@ export const logEvents = {
     level: 'warn',
     fields: ['account', 'address', 'request_id'],
     meaning:
-      'a login was refused unchecked after too many failures for this account from this address; wait until the pause is over',
+      'a login was refused without a check, after too many failures for this account from this address; wait until the pause is over',
   },
   login_not_checked: {
     level: 'warn',
     fields: ['account', 'address', 'request_id'],
-    meaning: 'a login was refused unchecked because too many passwords wait to be checked; try again',
+    meaning: 'a login was refused without a check, because too many passwords wait to be checked; try again',
   },
   token_refused: {
     level: 'warn',
@@ -102,12 +102,13 @@ export const logEvents = {
     level: 'warn',
     fields: ['account', 'address', 'request_id'],
     meaning:
-      'a token request was refused unchecked after too many failures for this client from this address; wait until the pause is over',
+      'a token request was refused without a check, after too many failures for this client from this address; wait until the pause is over',
   },
   token_not_checked: {
     level: 'warn',
     fields: ['account', 'address', 'request_id'],
-    meaning: 'a token request was refused unchecked because too many secrets wait to be checked; try again',
+    meaning:
+      'a token request was refused without a check, because too many secrets wait to be checked; try again',
   },
   token_scope_refused: {
     level: 'warn',
@@ -169,7 +170,7 @@ export const logEvents = {
   accounts_taken_up: {
     level: 'info',
     fields: ['users', 'clients'],
-    meaning: 'the server uses the accounts as a command changed them',
+    meaning: 'a command changed the accounts, and the server uses them now',
   },
   accounts_not_taken_up: {
     level: 'error',
@@ -185,7 +186,7 @@ export const logEvents = {
   keys_taken_up: {
     level: 'info',
     fields: ['signs', 'keys'],
-    meaning: 'the server uses the keys as a command changed them; `signs` is the key that signs now',
+    meaning: 'a command changed the keys, and the server uses them now; `signs` is the key that signs',
   },
   keys_not_taken_up: {
     level: 'error',
@@ -250,7 +251,7 @@ export const logEvents = {
     level: 'warn',
     fields: ['reason'],
     meaning:
-      'it could not be stored which credentials have expired; do not set the clock back; make room, or check the disk',
+      'connbook could not store which credentials have expired; do not set the clock back; make room, or check the disk',
   },
   revocations_not_rewritten: {
     level: 'error',

@@ -8,8 +8,11 @@ interface ExitCodeDescription {
 export const exitCodes = {
   0: { meaning: 'done; or, for the server, stopped as asked', brief: 'done, or stopped as asked' },
   1: { meaning: 'something else went wrong; standard error says what', brief: 'something else went wrong' },
-  2: { meaning: 'a flag, word or variable was not understood; nothing has changed', brief: 'not understood' },
-  65: { meaning: 'damaged data, named with file, place and remedy', brief: 'damaged data' },
+  2: {
+    meaning: 'a wrong flag, word or variable; nothing has changed',
+    brief: 'a wrong flag, word or variable',
+  },
+  65: { meaning: 'damaged data; the message names file, place and remedy', brief: 'damaged data' },
   75: { meaning: 'the data folder is in use by another process', brief: 'the data folder is in use' },
   130: { meaning: 'SIGINT (Ctrl-C) ended a command; `backup` ends with 1 instead' },
   143: { meaning: 'SIGTERM ended a command; `backup` ends with 1 instead' },

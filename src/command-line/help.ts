@@ -12,10 +12,10 @@ const COLUMNS = 80
 
 const overviewExamples: Command['examples'] = [
   ['connbook', 'serve here: port 8080, folder ./data'],
-  ['connbook user add eve', 'let somebody in'],
-  ['connbook backup backup.json', 'keep everything in one file'],
-  ['connbook help serve', 'tell every flag of the server'],
-  ['connbook help start', 'read the first chapter of the manual'],
+  ['connbook user add eve', 'add a user'],
+  ['connbook backup backup.json', 'save everything in one file'],
+  ['connbook help serve', 'all flags of the server'],
+  ['connbook help start', 'the first chapter of the manual'],
 ]
 
 /**
@@ -72,14 +72,17 @@ function overview(commands: readonly Command[], look: Look): string {
   return page([
     ['connbook keeps named connection configurations and serves them over HTTP'],
     exampleLines(overviewExamples),
-    [heading('Commands', look), ...summaryLines(commands, [['--version', 'tell the version']])],
+    [heading('Commands', look), ...summaryLines(commands, [['--version', 'show the version']])],
     [
       heading('Chapters of the manual', look),
       ...indent(align(chapters.map(({ name, summary }) => [name, summary]))),
     ],
-    wrap('To read about a command or a chapter: connbook help TOPIC. A flag beats its variable.', COLUMNS),
     wrap(
-      'All that take --data, but for serve, restore and import, work while the server runs, and while it does not.',
+      'To read about a command or a chapter: connbook help TOPIC. A flag overrides its environment variable.',
+      COLUMNS,
+    ),
+    wrap(
+      'import and restore need the server stopped. All other commands work while the server runs and while it is stopped.',
       COLUMNS,
     ),
     [heading('Exit codes', look), ...indent(align(codes))],
@@ -103,9 +106,7 @@ function commandHelp(command: Command, look: Look): string {
     exampleLines(command.examples),
     wrap(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`, COLUMNS),
     ...(command.notes ?? []).map((note) => wrap(note, COLUMNS)),
-    ...(flags.length === 0
-      ? []
-      : [[heading('Flags, and the variables that they beat', look), ...flagLines(flags)]]),
+    ...(flags.length === 0 ? [] : [[heading('Flags and environment variables', look), ...flagLines(flags)]]),
     ...(codes.length === 0 ? [] : [[heading('Exit codes', look), ...indent(align(codes))]]),
   ])
 }

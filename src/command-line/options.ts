@@ -11,7 +11,7 @@ const onlyExported = exportFormatNames.filter((name) => !importable.includes(nam
 const commandOptionSpecs = {
   readOnly: {
     flag: '--read-only',
-    help: 'the account can read, and change no record',
+    help: 'the account can read, but cannot change records',
     isOfCommand: true,
     parse: parseSwitch,
   },
@@ -26,14 +26,14 @@ const commandOptionSpecs = {
   },
   skip: {
     flag: '--skip',
-    help: 'leave out, and name, records that the format cannot express',
+    help: 'leave out records that the format cannot express, and name them',
     isOfCommand: true,
     parse: parseSwitch,
   },
   mode: {
     flag: '--mode',
     placeholder: importModes.join('|'),
-    help: 'replace also removes what is not in the file',
+    help: 'replace also removes records that are not in the file',
     default: 'merge',
     isOfCommand: true,
     choices: importModes,
@@ -41,7 +41,7 @@ const commandOptionSpecs = {
   },
   dryRun: {
     flag: '--dry-run',
-    help: 'tell what would change, and change nothing',
+    help: 'show what would change, and change nothing',
     isOfCommand: true,
     parse: parseSwitch,
   },
@@ -54,7 +54,7 @@ const commandOptionSpecs = {
   /** Instead of the unit of the service. */
   socket: {
     flag: '--socket',
-    help: 'the unit of a socket, which starts the server when somebody connects',
+    help: 'print the unit of a socket: systemd listens, and starts the server at the first connection',
     isOfCommand: true,
     parse: parseSwitch,
   },
@@ -81,7 +81,7 @@ export function takesValue(word: string | undefined): boolean {
   return specEntries.some(([, { flag, placeholder }]) => flag === word && placeholder !== undefined)
 }
 
-/** What the help tells of a flag. */
+/** What the help shows of a flag. */
 export interface FlagDescription {
   readonly name: keyof Options
   /** As it is typed: the flag, and what stands for its value. */
@@ -89,7 +89,7 @@ export interface FlagDescription {
   readonly help: string
   /** The words that can be its value, when they are few. */
   readonly choices: readonly string[]
-  /** Those that it beats, in their order. */
+  /** Its variables; the first that is set counts. */
   readonly variables: readonly string[]
   /** What holds when it is not given. */
   readonly fallback: string | undefined

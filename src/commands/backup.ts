@@ -16,9 +16,9 @@ export const backupCommand = defineCommand({
   name: 'backup',
   operands: 'FILE',
   otherOperand: '-',
-  summary: 'keep records and accounts in one file; - is standard output',
+  summary: 'save records and accounts in one file; - is standard output',
   examples: [
-    ['connbook backup backup.json', 'replaced whole, or not at all'],
+    ['connbook backup backup.json', 'replaces an older backup'],
     ['connbook backup - | gzip > backup.json.gz', ''],
   ],
   flags: ['data'],
@@ -30,7 +30,7 @@ export const backupCommand = defineCommand({
     const backup = await readBetweenRestores(folder, () => takeBackup(folder))
     if (target === '-') {
       const written = writeBackup(backup, print)
-      await shown(written, 'write the backup to standard output', '; what it got is not whole')
+      await shown(written, 'write the backup to standard output', '; what was written is not complete')
       return
     }
     using interruption = abortOnSignals()

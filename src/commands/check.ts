@@ -24,12 +24,12 @@ export class DamageFoundError extends ConnbookError {
 export const checkCommand = defineCommand({
   name: 'check',
   operands: '[FILE]',
-  summary: 'tell whether the folder, or a backup, is sound',
+  summary: 'check whether the data folder, or a backup, is sound',
   examples: [
-    ['connbook check', 'the folder'],
+    ['connbook check', 'the data folder'],
     ['connbook check backup.json', 'a backup'],
   ],
-  notes: ['It tells what each file holds, and changes nothing.'],
+  notes: ['It shows what each file holds, and changes nothing.'],
   flags: ['data'],
   exitCodes: { 0: 'sound', 65: DAMAGED },
   async run({ options, operands: [file] }, { print }) {
@@ -48,7 +48,7 @@ async function checkFolder(folder: DataPaths, print: Print) {
   const damaged = findings.filter(({ isDamage }) => isDamage)
   if (damaged.length === 0) return print('The folder is sound\n')
   throw new DamageFoundError(
-    `Cannot vouch for "${folder.path}": ${damaged.map(({ name, isNewer }) => `${name} ${isNewer ? 'newer' : 'damaged'}`).join(', ')}, as told on standard output`,
+    `The folder "${folder.path}" is not sound: ${damaged.map(({ name, isNewer }) => `${name} ${isNewer ? 'newer' : 'damaged'}`).join(', ')}; standard output has the details`,
   )
 }
 

@@ -8,7 +8,7 @@ export const clientCommands: readonly Command[] = [
     summary: 'add a client for scripts; shows its secret once',
     examples: [
       ['connbook client add deploy', 'shows client_id and client_secret'],
-      ['connbook client add --read-only probe', 'which may change nothing'],
+      ['connbook client add --read-only probe', 'can read, but not change records'],
     ],
     flags: ['data', 'readOnly'],
     run: (input, context) => addToFolder('client', input, context),
@@ -31,10 +31,10 @@ export const clientCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'client list',
-    summary: 'list the clients, and which may only read',
+    summary: 'list the clients, and which are read-only',
     examples: [
       ['connbook client list', 'a table on a terminal'],
-      ['connbook client list | cut -f 1', 'the ids alone'],
+      ['connbook client list | cut -f 1', 'only the ids'],
     ],
     flags: ['data'],
     run: (input, context) => listFolder('client', input, context),

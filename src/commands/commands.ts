@@ -31,7 +31,7 @@ export const commands: readonly Command[] = [
     name: 'help',
     operands: '[TOPIC]',
     operandsMax: Number.POSITIVE_INFINITY,
-    summary: 'tell this, or about a command or a chapter',
+    summary: 'show this page, or help on a command or a chapter',
     examples: [
       ['connbook help user add', 'a command; the same as connbook user add --help'],
       ['connbook help troubles', 'a chapter of the manual'],

@@ -21,14 +21,14 @@ export class ExportRefusedError extends ConnbookError {
  */
 export const exportCommand = defineCommand({
   name: 'export',
-  summary: 'write all records for another tool',
+  summary: 'write all records in the format of another tool',
   examples: [
     ['connbook export --format ssh-config > ssh_config', 'for ssh -F'],
     ['connbook export --format ansible > inventory.yml', 'a YAML inventory'],
     ['connbook export --format csv > hosts.csv', ''],
   ],
   notes: [
-    'The format must be given. When it cannot express a record, nothing is written, and each such record is named with the reason.',
+    '--format is required. If the format cannot express some records, nothing is written, and the message names each of them with the reason.',
   ],
   flags: ['data', 'format', 'skip'],
   requires: 'format',
@@ -54,7 +54,7 @@ export const exportCommand = defineCommand({
       screen.write(`connbook: Left out ${what}:\n${list}`)
     }
     const written = writePieces(prepared, print)
-    await shown(written, 'write the export to standard output', '; what it got is not whole')
+    await shown(written, 'write the export to standard output', '; what was written is not complete')
   },
 })
 

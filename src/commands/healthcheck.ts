@@ -31,19 +31,19 @@ interface Question {
 export const healthcheckCommand = defineCommand({
   name: 'healthcheck',
   operands: '[URL]',
-  summary: 'ask a server whether it is ready, for containers',
+  summary: 'ask a server whether it is ready',
   examples: [
     ['connbook healthcheck http://localhost:8080', 'is it ready?'],
     ['connbook healthcheck --port 80 --live', 'is it alive?'],
     ['HEALTHCHECK CMD ["/connbook", "healthcheck", "--live"]', 'in a Dockerfile'],
   ],
   notes: [
-    'Restart no server because it is not ready: when the disk fails, changes are refused but reads go on. See "connbook help metrics".',
-    'It waits 3 s at most. A certificate is verified only where a URL leads to another machine: what is asked is no secret.',
+    'Do not restart a server because it is not ready: when the disk fails, changes are refused but reads go on. See "connbook help metrics".',
+    'It waits 3 s at most. It verifies a certificate only for a URL of another machine.',
   ],
   // Those that tell where a server listens, and --tls-key because --tls-cert needs it.
   flags: ['port', 'host', 'listen', 'basePath', 'tlsCert', 'tlsKey', 'live'],
-  exitCodes: { 0: 'it answers with 200', 1: 'it answers otherwise, or not at all' },
+  exitCodes: { 0: 'the answer is 200', 1: 'another answer, or none' },
   async run({ options, operands: [address] }, { print }) {
     const line = await askHealth(address, options)
     await print(`${line}\n`).catch((cause: unknown) => {

@@ -39,14 +39,14 @@ export const importCommand = defineCommand({
   name: 'import',
   operands: 'FILE',
   otherOperand: '- --format FORMAT',
-  summary: 'add and modify many records, all of them or none',
+  summary: 'add and change many records: all of them, or none',
   examples: [
     ['connbook import hosts.csv --dry-run', 'changes nothing'],
-    ['connbook import hosts.csv --mode replace', 'also removes others'],
+    ['connbook import hosts.csv --mode replace', 'removes all others'],
     ['connbook import - --format ssh-config < ~/.ssh/config', ''],
   ],
   notes: [
-    'Every faulty row is named with its line; - is standard input. The format, json, csv or ssh-config, is told by the ending of the file or by --format.',
+    'A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is json, csv or ssh-config: the end of the file name decides, or --format.',
   ],
   flags: ['data', 'format', 'mode', 'dryRun'],
   exitCodes: { 65: DAMAGED, 75: IN_USE },

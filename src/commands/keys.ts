@@ -32,8 +32,8 @@ import { getUsedFolder } from '../folder/used-folder.ts'
 export const keysCommands: readonly Command[] = [
   defineCommand({
     name: 'keys rotate',
-    summary: 'sign with a new key; sessions and tokens stay good',
-    examples: [['connbook keys rotate', 'the old key verifies until its last token ends']],
+    summary: 'sign with a new key; sessions and tokens stay valid',
+    examples: [['connbook keys rotate', 'accepts the old key until its last token ends']],
     flags: ['data'],
     exitCodes: { 65: DAMAGED },
     run: (input, context) => change(rotate, input, context),
@@ -48,8 +48,8 @@ export const keysCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'keys list',
-    summary: 'tell which keys there are, and until when they verify',
-    examples: [['connbook keys list', 'never their secrets']],
+    summary: 'list the keys, and until when each is accepted',
+    examples: [['connbook keys list', 'never shows their secrets']],
     flags: ['data'],
     exitCodes: { 65: DAMAGED },
     async run({ options }, { print, look }) {
@@ -97,7 +97,7 @@ async function revokeAll(folder: DataPaths, context: CommandContext): Promise<st
   return [
     `Replaced the keys in ${folder.path}`,
     `Key ${after[0]?.id} is the only one from now on`,
-    'Every session and token ends: a running server takes this up within a second',
+    'Every session and token ends: a running server applies this within a second',
   ]
 }
 

@@ -22,9 +22,9 @@ import { onInterruption } from '../service/signals.ts'
 export const restoreCommand = defineCommand({
   name: 'restore',
   operands: 'FILE',
-  summary: 'put a backup in the place of what the folder holds',
+  summary: 'replace the content of the data folder with a backup',
   examples: [
-    ['connbook restore backup.json', 'the old files are kept aside'],
+    ['connbook restore backup.json', 'keeps the old files, too'],
     ['connbook restore backup.json --data new', 'makes the folder'],
   ],
   notes: ['The server must be stopped. Every session and token ends.'],

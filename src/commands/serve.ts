@@ -13,7 +13,7 @@ import { version } from '../version.ts'
 
 export const serveCommand = defineCommand({
   name: 'serve',
-  summary: 'start the server; the word may be left out',
+  summary: 'start the server; "connbook" alone does the same',
   examples: [
     ['connbook', 'port 8080, folder ./data'],
     ['connbook --data /srv/connbook --port 80', ''],
@@ -21,8 +21,8 @@ export const serveCommand = defineCommand({
     ['CONNBOOK_PORT=80 connbook', 'a variable instead of a flag'],
   ],
   notes: [
-    'It serves until SIGTERM or SIGINT, then finishes the requests that it has. At SIGHUP it reads certificate and key again.',
-    'CONNBOOK_ADMIN_USERNAME, CONNBOOK_ADMIN_PASSWORD, CONNBOOK_CLIENT_ID and CONNBOOK_CLIENT_SECRET set the credentials of a first start; with _FILE behind its name, each is read from a file.',
+    'SIGTERM or SIGINT stops it: it finishes the requests that have begun, and ends. SIGHUP makes it read certificate and key again.',
+    'CONNBOOK_ADMIN_USERNAME, CONNBOOK_ADMIN_PASSWORD, CONNBOOK_CLIENT_ID and CONNBOOK_CLIENT_SECRET set the first accounts; later starts ignore them. With _FILE at the end of its name, a variable names a file that holds the value.',
     'A TIME is a number and a unit: 90s, 15m, 12h, 30d.',
   ],
   flags: serverFlags,

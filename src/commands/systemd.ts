@@ -8,13 +8,13 @@ import { serviceUnit, socketUnit } from './systemd-units.ts'
 
 export const systemdCommand = defineCommand({
   name: 'systemd',
-  summary: 'print a unit for systemd that starts the server',
+  summary: 'print a systemd unit for the server',
   examples: [
     ['connbook systemd --port 80', 'connbook.service, with these flags'],
     ['connbook systemd --socket --port 80', 'connbook.socket'],
   ],
   notes: [
-    'It starts the executable from where it is now. Variables of whoever types this are left out of it.',
+    'The unit has the path of this executable and the flags that you give. It ignores the variables of your shell.',
   ],
   flags: [...serverFlags, 'socket'],
   ignoresVariables: true,

@@ -12,7 +12,7 @@ export const problemTypes = {
   },
   empty_body: { status: 400, meaning: 'the body is empty; send a JSON object' },
   invalid_json: { status: 400, meaning: 'the body is not valid JSON; correct it' },
-  not_an_object: { status: 400, meaning: 'the body is JSON, but no object; send an object' },
+  not_an_object: { status: 400, meaning: 'the body is JSON, but not an object; send an object' },
   invalid_utf8: { status: 400, meaning: 'the body is not valid UTF-8; send UTF-8' },
   incomplete_body: {
     status: 400,
@@ -30,13 +30,13 @@ export const problemTypes = {
     status: 400,
     meaning: 'a token request names another `grant_type`; use `client_credentials`',
   },
-  malformed_path: { status: 400, meaning: 'the path is not percent-encoded UTF-8; encode it anew' },
+  malformed_path: { status: 400, meaning: 'the path is not percent-encoded UTF-8; encode it again' },
   malformed_target: {
     status: 400,
-    meaning: 'the request target is no plain path; send a path, without host or fragment',
+    meaning: 'the request target is not a plain path; send a path, without host or fragment',
   },
   malformed_request: { status: 400, meaning: 'the message is not valid HTTP; correct the client' },
-  malformed_host: { status: 400, meaning: 'the header `Host` names no host; correct it' },
+  malformed_host: { status: 400, meaning: 'the header `Host` is not a valid host; correct it' },
   missing_host: { status: 400, meaning: 'the header `Host` is missing; send it' },
   doubled_header: { status: 400, meaning: 'a header that must be unique is given twice; send it once' },
   unsupported_version: { status: 400, meaning: 'the HTTP version is unknown; use HTTP/1.1' },
@@ -66,7 +66,7 @@ export const problemTypes = {
   unknown_name: { status: 404, meaning: 'no configuration has this name; check it' },
   method_not_allowed: {
     status: 405,
-    meaning: 'the path does not take this method; the header `Allow` lists those that it takes',
+    meaning: 'the path does not have this method; the header `Allow` lists its methods',
   },
   request_timeout: { status: 408, meaning: 'the request took too long to arrive; send it again' },
   stale_record: {
@@ -81,13 +81,13 @@ export const problemTypes = {
   target_too_long: { status: 414, meaning: 'the request line is too long; shorten path or query' },
   unsupported_type: {
     status: 415,
-    meaning: 'the body has a type that is not taken here; send JSON with `Content-Type: application/json`',
+    meaning: 'the body has a type that is not accepted here; send JSON with `Content-Type: application/json`',
   },
   unsupported_charset: { status: 415, meaning: 'the body has another charset; send UTF-8' },
-  unsupported_encoding: { status: 415, meaning: 'the body is compressed; send it plain' },
+  unsupported_encoding: { status: 415, meaning: 'the body is compressed; send it uncompressed' },
   unknown_expectation: {
     status: 417,
-    meaning: 'the header `Expect` asks for something else than `100-continue`; leave it out',
+    meaning: 'the header `Expect` asks for something other than `100-continue`; leave it out',
   },
   not_expressible: {
     status: 422,
@@ -96,7 +96,8 @@ export const problemTypes = {
   },
   too_many_attempts: {
     status: 429,
-    meaning: 'too many attempts failed for this account from this address; wait as `Retry-After` says',
+    meaning:
+      'too many attempts failed for this account from this address; wait for the seconds in `Retry-After`',
   },
   header_too_large: { status: 431, meaning: 'the header is too long, or has too many fields; send less' },
   internal: {
@@ -106,7 +107,8 @@ export const problemTypes = {
   starting: { status: 503, meaning: 'the records are still being read; try again after `Retry-After`' },
   not_ready: {
     status: 503,
-    meaning: '`/readyz` alone: the server starts, stops, or takes no changes; `detail` says which',
+    meaning:
+      'only from `/readyz`: the server is starting or stopping, or accepts no changes; `detail` says which',
   },
   overloaded: { status: 503, meaning: 'too much work is waiting; try again after `Retry-After`' },
   storage_unavailable: {

@@ -15,7 +15,7 @@ export function warnOfPlainHttp(address: string, log: Log): void {
   if (isLoopback(address)) return
   log.warn('plain_http', {
     address,
-    reason: 'passwords and tokens travel readable for everybody on the way',
+    reason: 'everybody on the way can read passwords and tokens',
     remedy: 'give --tls-cert and --tls-key, or listen with --host 127.0.0.1 behind a proxy that speaks HTTPS',
   })
 }

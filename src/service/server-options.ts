@@ -17,7 +17,7 @@ export const serverOptionSpecs = {
   port: {
     flag: '--port',
     placeholder: 'PORT',
-    help: 'port to listen on; 0 takes a free one',
+    help: 'port to listen on; 0 means any free port',
     default: '8080',
     lastVariable: 'PORT',
     parse: parsePort,
@@ -40,7 +40,7 @@ export const serverOptionSpecs = {
   data: {
     flag: '--data',
     placeholder: 'FOLDER',
-    help: 'folder that keeps everything, made if missing',
+    help: 'folder of all data; the server makes it if it is missing',
     default: './data',
     parse: (text) => text,
   },
@@ -48,7 +48,7 @@ export const serverOptionSpecs = {
   basePath: {
     flag: '--base-path',
     placeholder: 'PATH',
-    help: 'path before every path, behind a proxy that passes it on',
+    help: 'path that every URL begins with, behind a proxy that passes it on',
     default: '/',
     parse: parseBasePath,
   },
@@ -61,14 +61,14 @@ export const serverOptionSpecs = {
   tlsKey: {
     flag: '--tls-key',
     placeholder: 'FILE',
-    help: 'private key (PEM) of the certificate, closed to others (0600)',
+    help: 'private key (PEM) of the certificate; only its owner may read it (0600)',
     parse: (text) => text,
   },
   /** Undefined: no proxy is believed. */
   trustProxy: {
     flag: '--trust-proxy',
     placeholder: 'ADDRESS/BITS',
-    help: 'proxy whose X-Forwarded-For and X-Forwarded-Proto count, or unix for callers on a Unix socket; may be repeated',
+    help: 'trust X-Forwarded-For and X-Forwarded-Proto from this address, or from callers on a Unix socket (unix); may be repeated',
     isRepeatable: true,
     parse: parseNetworks,
   },
@@ -98,7 +98,7 @@ export const serverOptionSpecs = {
   logLevel: {
     flag: '--log-level',
     placeholder: 'LEVEL',
-    help: 'least to log: debug, info, warn, error',
+    help: 'lowest level to log: debug, info, warn, error',
     default: 'info',
     choices: logLevels,
     parse: (text) => parseChoice(text, logLevels),
@@ -113,7 +113,7 @@ export const serverOptionSpecs = {
   shutdownTimeoutSeconds: {
     flag: '--shutdown-timeout',
     placeholder: 'TIME',
-    help: 'how long to finish requests when asked to stop',
+    help: 'how long a stop waits for requests that have begun',
     default: '10s',
     parse: parseDuration,
   },

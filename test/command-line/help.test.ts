@@ -95,12 +95,12 @@ describe('help', () => {
   it('lists the variables of --port in their order, and its default', () => {
     assert.match(
       help('serve'),
-      /^ {2}--port PORT +port to listen on; 0 takes a free one\n +CONNBOOK_PORT, then PORT; default: 8080$/m,
+      /^ {2}--port PORT +port to listen on; 0 means any free port\n +CONNBOOK_PORT, then PORT; default: 8080$/m,
     )
   })
 
   it('lists no variable for --read-only', () => {
-    assert.match(help('user', 'add'), /^ {2}--read-only +the account can read, and change no record$/m)
+    assert.match(help('user', 'add'), /^ {2}--read-only +the account can read, but cannot change records$/m)
   })
 
   it('is printed for "help" in any position', () => {

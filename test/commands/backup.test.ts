@@ -222,7 +222,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
       assert.equal(code, 1)
       assert.match(
         stderr,
-        /^connbook: Cannot write the backup to standard output \((ENOSPC|EPIPE)\); what it got is not whole\n$/,
+        /^connbook: Cannot write the backup to standard output \((ENOSPC|EPIPE)\); what was written is not complete\n$/,
       )
     })
 

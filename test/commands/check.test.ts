@@ -200,7 +200,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
       assert.equal(code, 65, stdout)
       assert.equal(
         stderr,
-        `connbook: Cannot vouch for "${folder}": ${name} damaged, as told on standard output\n`,
+        `connbook: The folder "${folder}" is not sound: ${name} damaged; standard output has the details\n`,
       )
       const found = said(stdout)[name] ?? ''
       assert.ok(found.startsWith(`DAMAGED: Cannot read "${join(folder, name)}": `), stdout)

@@ -26,6 +26,9 @@ describe('connbook export', { timeout: 60_000 }, () => {
       { through },
     )
     assert.equal(code, 1)
-    assert.match(stderr, /^connbook: Cannot write the export to standard output \(ENOSPC\); .* not whole$/m)
+    assert.match(
+      stderr,
+      /^connbook: Cannot write the export to standard output \(ENOSPC\); .* not complete$/m,
+    )
   })
 })

@@ -93,7 +93,7 @@ for (const isRunning of [true, false]) {
       const stdout = await run('revoke-all')
       assert.ok(stdout.startsWith(`Replaced the keys in ${folder}\n`))
       assert.ok(
-        stdout.endsWith('Every session and token ends: a running server takes this up within a second\n'),
+        stdout.endsWith('Every session and token ends: a running server applies this within a second\n'),
       )
       assert.ok(!(await areGood(...all)).some(Boolean))
       const anew = await newCredentials()
