@@ -5,7 +5,7 @@ import { getAsset, isSea } from 'node:sea'
 /** A chapter of the manual; its text is `NAME.md` beside this file. */
 export interface Chapter {
   readonly name: string
-  /** What it tells, for lists of chapters. */
+  /** What it is about, for lists of chapters. */
   readonly summary: string
 }
 
@@ -17,19 +17,19 @@ export const chapters: readonly Chapter[] = [
   { name: 'lists', summary: 'sort, page and count' },
   { name: 'conditions', summary: 'ETag: read only what is new, change only what you have seen' },
   { name: 'exchange', summary: 'export for ssh, Ansible, psql and shells; import many' },
-  { name: 'backup', summary: 'back up, restore, check' },
-  { name: 'https', summary: 'certificates, and how they are renewed' },
-  { name: 'systemd', summary: 'as a service, also with a socket' },
-  { name: 'container', summary: 'Docker, Podman, Kubernetes' },
-  { name: 'proxy', summary: 'behind nginx, HAProxy or Caddy' },
+  { name: 'backup', summary: 'back up, restore, check, upgrade' },
+  { name: 'https', summary: 'certificates and their renewal' },
+  { name: 'systemd', summary: 'run it as a service, also with a socket' },
+  { name: 'container', summary: 'run it in Docker, Podman or Kubernetes' },
+  { name: 'proxy', summary: 'run it behind nginx, HAProxy or Caddy' },
   { name: 'metrics', summary: 'Prometheus, health checks, alerts' },
   { name: 'audit', summary: 'who did what, and fail2ban' },
-  { name: 'log', summary: 'its form, and every event' },
-  { name: 'keys', summary: 'the keys that sign: rotate them, end every session' },
+  { name: 'log', summary: 'format and level of the log, and every event' },
+  { name: 'keys', summary: 'rotate the signing keys, end every session' },
   { name: 'files', summary: 'the data folder, file by file' },
   { name: 'options', summary: 'every flag and variable of the server, and exit codes' },
-  { name: 'promises', summary: 'what is kept through a crash or a full disk, and what is not' },
-  { name: 'security', summary: 'who is trusted with what, and what is guarded' },
+  { name: 'promises', summary: 'what a crash or a full disk cannot destroy, and what it can' },
+  { name: 'security', summary: 'who may do what, and what connbook defends against' },
   { name: 'troubles', summary: 'locked out, disk full, damaged folder, and what surprises' },
 ]
 
