@@ -39,7 +39,7 @@ export const healthcheckCommand = defineCommand({
   ],
   notes: [
     'Do not restart a server because it is not ready: when the disk fails, changes are refused but reads go on. See "connbook help metrics".',
-    'It waits 3 s at most. It verifies a certificate only for a URL of another machine.',
+    'Without a URL it asks the server that the same flags and variables would start. It waits 3 s at most. It verifies a certificate only for a URL of another machine.',
   ],
   // Those that tell where a server listens, and --tls-key because --tls-cert needs it.
   flags: ['port', 'host', 'listen', 'basePath', 'tlsCert', 'tlsKey', 'live'],

@@ -57,14 +57,14 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
       'ExecReload=kill -HUP $MAINPID',
       'Restart=on-failure',
       'RestartSec=1',
-      '# A command line that is not understood, or damaged data, is no better the next time.',
+      '# A wrong command line (2) or damaged data (65) needs a person. A restart would not help.',
       'RestartPreventExitStatus=2 65',
       `TimeoutStopSec=${options.shutdownTimeoutSeconds + STOP_MARGIN_SECONDS}`,
       `LimitNOFILE=${OPEN_FILES}`,
       '',
       ...(needsAccount
         ? [
-            '# Make it by: useradd --system connbook; the folder, and the key of the certificate, must be its own.',
+            '# Make it by: useradd --system --user-group connbook. It must own the folder, and be able to read the key.',
             'User=connbook',
           ]
         : ['DynamicUser=yes']),

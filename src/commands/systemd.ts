@@ -14,7 +14,7 @@ export const systemdCommand = defineCommand({
     ['connbook systemd --socket --port 80', 'connbook.socket'],
   ],
   notes: [
-    'The unit has the path of this executable and the flags that you give. It ignores the variables of your shell.',
+    'The unit has the path of this executable and the flags that you give. It ignores the variables of your shell. Without --data, the folder is /var/lib/connbook.',
   ],
   flags: [...serverFlags, 'socket'],
   ignoresVariables: true,

@@ -40,7 +40,7 @@ describe('the chapter "exchange"', () => {
   it('names the formats of imports and the columns of CSV', () => {
     const formats = importFormatNames.map((name) => `\`${name}\``)
     const named = `${formats.slice(0, -1).join(', ')} and ${formats.at(-1)}`
-    assert.ok(sectionOf('Import').includes(`Formats are ${named}.`))
+    assert.ok(sectionOf('Import').includes(`connbook imports ${named}.`))
     assert.ok(rows[1]?.[1]?.includes(fieldNames.join(',')))
   })
 })

@@ -28,7 +28,7 @@ async function sourcesWithout(...names: string[]): Promise<string[]> {
 
 describe('the tables of the manual', () => {
   const heads: Record<TableName, [head: string, rows: number]> = {
-    chapters: ['| chapter | tells |', chapters.length],
+    chapters: ['| chapter | about |', chapters.length],
     calls: ['| call | does | answers |', routes.length],
     options: ['| flag | variable | default | what it does |', serverFlags.length],
     'exit-codes': ['| code | meaning |', 7],
