@@ -64,7 +64,8 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
       '',
       ...(needsAccount
         ? [
-            '# Make it by: useradd --system connbook; the folder, and the key of the certificate, must be its own.',
+            '# Make this account: useradd --system --user-group connbook',
+            '# It must own the data folder, and be able to read the key of the certificate.',
             'User=connbook',
           ]
         : ['DynamicUser=yes']),
