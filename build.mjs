@@ -116,7 +116,7 @@ function getMachine(name) {
 function checkNode(version) {
   if (process.version === `v${version}`) return
   throw new Error(
-    `Cannot build with Node ${process.version}: it must be v${version}, which npm brings along; run npm ci, then npm run build`,
+    `Cannot build with Node ${process.version}: it must be v${version}. npm ci brings it to Linux (x64, arm64), macOS (arm64) and Windows (x64); elsewhere install it. Then: npm run build`,
   )
 }
 

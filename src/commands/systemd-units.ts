@@ -64,7 +64,8 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
       '',
       ...(needsAccount
         ? [
-            '# Make it by: useradd --system --user-group connbook. It must own the folder, and be able to read the key.',
+            '# Make this account: useradd --system --user-group connbook',
+            '# It must own the data folder, and be able to read the key of the certificate.',
             'User=connbook',
           ]
         : ['DynamicUser=yes']),

@@ -98,7 +98,7 @@ describe('a restore on another host as the chapter "backup" describes it', () =>
 
 /** A host, and the lines of the chapter for it. */
 async function prepareHost(t: TestContext) {
-  const { root, run, calls, moved } = await openHostShell(t)
+  const { root, run, calls, moved } = await openHostShell(t, { isCopied: true })
   const installed = join(root, 'usr/local/bin/connbook')
   const data = join(root, 'var/lib/connbook')
   const blocks = blocksOf(readChapterNamed('backup')).filter(({ language }) => language === 'bash')

@@ -51,8 +51,11 @@ export async function openReaderShell(t: Lifetime) {
 /**
  * A shell of somebody with root's rights, on a host below a folder of the test. connbook is installed there, and a new
  * file of it is in the current folder. `sudo` runs the command, without owners; see STAND_INS for what does not run.
+ *
+ * @param isCopied Whether these files are copies of the executable; else they are scripts that run it, which are
+ *   quicker to make.
  */
-export async function openHostShell(t: Lifetime) {
+export async function openHostShell(t: Lifetime, { isCopied = false } = {}) {
   const folder = await temporaryFolder(t)
   const [root, standIns, cwd] = ['root', 'stand-ins', 'here'].map((name) => join(folder, name)) as [
     string,
@@ -66,7 +69,10 @@ export async function openHostShell(t: Lifetime) {
     ...HOST_FOLDERS.map((each) => join(root, each)),
   ])
     await mkdir(path, { recursive: true })
-  for (const path of [cwd, join(root, 'usr/local/bin')]) await copyFile(executable, join(path, 'connbook'))
+  for (const path of [cwd, join(root, 'usr/local/bin')].map((each) => join(each, 'connbook'))) {
+    if (isCopied) await copyFile(executable, path)
+    else await writeFile(path, `#!/bin/sh\nexec '${executable}' "$@"\n`, { mode: 0o755 })
+  }
   const calls = join(folder, 'calls')
   await writeFile(calls, '')
   const programs = {
