@@ -17,7 +17,7 @@ describe('connbook', () => {
     'user --help': help('user'),
     'user add --help': help('user', 'add'),
     'client list -h': help('client', 'list'),
-    'backup x --help': help('backup'),
+    'backup x --help': help('backup', '--help'),
     '--port 1 --help': help('serve'),
     'help keys rotate': help('keys', 'rotate'),
   }
@@ -61,6 +61,16 @@ describe('connbook', () => {
     'an empty command': [[''], {}, 'Unknown command ""; see connbook help'],
     'a word after serve': [['serve', 'now'], {}, 'Unknown command "now"; see connbook help'],
     'a word after the flags': [['--port', '0', 'now'], {}, 'Unknown command "now"; see connbook help'],
+    'an unknown flag before a command': [
+      ['--bogus', 'user', 'list'],
+      {},
+      'Unknown flag "--bogus"; see connbook help',
+    ],
+    '--help after a chapter': [
+      ['start', '--help'],
+      {},
+      'Unknown command "start"; the manual has a chapter: connbook help start',
+    ],
     'flags before the command': [
       ['--data', 'my data', '--read-only', 'user', 'add', '--', '-eve'],
       {},

@@ -6,7 +6,7 @@ import { type CommandLine, parseCommandLine } from './command-line.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import type { Look } from './look.ts'
 import { adviceFor, findNearest } from './nearest.ts'
-import { describeFlags, type Options, takesValue } from './options.ts'
+import { describeFlags, type Options, specEntries, takesValue } from './options.ts'
 import type { Print } from './output.ts'
 
 /** The streams and variables of the process that a command runs in. */
@@ -118,10 +118,17 @@ function formsOf({ name, operands, otherOperand, requires }: Command, isOptional
 export function getFamily(commands: readonly Command[], word: string): [Command, ...Command[]] {
   const [first, ...more] = commands.filter(({ name }) => firstWordOf(name) === word)
   if (first !== undefined) return [first, ...more]
-  if (findChapter(word) !== undefined)
-    throw new UsageError(`Unknown command "${word}"; the manual has a chapter: connbook help ${word}`)
+  throw unknownCommand(commands, word)
+}
+
+/** Names the chapter of that name, or the nearest command. */
+export function unknownCommand(commands: readonly Command[], word: string): UsageError {
   const known = [...commands.map(({ name }) => firstWordOf(name)), '--version']
-  throw new UsageError(`Unknown command "${word}"; ${adviceFor(word, known, 'see connbook help')}`)
+  const advice =
+    findChapter(word) === undefined
+      ? adviceFor(word, known, 'see connbook help')
+      : `the manual has a chapter: connbook help ${word}`
+  return new UsageError(`Unknown command "${word}"; ${advice}`)
 }
 
 /**
@@ -138,7 +145,10 @@ export function checkOrder(commands: readonly Command[], args: readonly string[]
   const command = family.find(({ name }) => name.split(' ').every((word, i) => word === ordered[at + i]))
   const known = describeFlags(command?.flags ?? []).map(({ usage }) => firstWordOf(usage))
   const given = ordered.slice(0, at).filter((_, i) => !takesValue(args[i - 1]))
-  if (command === undefined || !given.every((arg) => known.includes(arg.replace(/=.*/s, ''))))
+  const flags = given.map((arg) => arg.replace(/=.*/s, ''))
+  // An unknown flag is the fault, wherever it stands.
+  if (!flags.every((flag) => specEntries.some(([, spec]) => spec.flag === flag))) return
+  if (command === undefined || !flags.every((flag) => known.includes(flag)))
     throw new UsageError(`Flags come after the command; see connbook help ${args[at]}`)
   const line = [...ordered.slice(at), ...args.slice(0, at), ...args.slice(ordered.length)]
   throw new UsageError(`Flags come after the command: connbook ${line.map(wordForShell).join(' ')}`)

@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts'
 import { chapters, findChapter, readChapter } from '../manual/chapters.ts'
 import { align, wrap } from './columns.ts'
-import { type Command, firstWordOf, parseVerb, verbOf, verbsOf } from './command.ts'
+import { type Command, firstWordOf, parseVerb, unknownCommand, verbOf, verbsOf } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { heading, type Look } from './look.ts'
 import { renderMarkdown } from './markdown.ts'
@@ -20,7 +20,7 @@ const overviewExamples: Command['examples'] = [
 
 /**
  * The help for the command, the family (such as `user`) or the chapter that the words name, or else for the whole
- * program. Where a word names both a command and a chapter, the chapter comes last.
+ * program. Where a word names both a command and a chapter, the chapter comes last; with `--help` only its name does.
  *
  * @throws {UsageError} for an unknown word, naming the nearest.
  */
@@ -31,11 +31,14 @@ export function helpFor(commands: readonly Command[], words: readonly string[], 
   if (first === undefined) return overview(commands, look)
   const family = commands.filter(({ name }) => firstWordOf(name) === first)
   const verb = verbOfFamily(first, family, rest)
+  const usage = usageOfFamily(first, family, verb, look)
   const chapter = verb === undefined ? findChapter(first) : undefined
-  const parts = [
-    ...usageOfFamily(first, family, verb, look),
-    ...(chapter === undefined ? [] : [renderMarkdown(readChapter(chapter), look)]),
-  ]
+  if (words.some(isFlag)) {
+    if (usage === undefined) throw unknownCommand(commands, first)
+    return `${usage}${chapter === undefined ? '' : `\nThere is a chapter, too: connbook help ${first}\n`}`
+  }
+  const text = chapter === undefined ? undefined : renderMarkdown(readChapter(chapter), look)
+  const parts = [usage, text].filter((part) => part !== undefined)
   if (parts.length > 0) return parts.join('\n')
   const known = [...commands.map(({ name }) => firstWordOf(name)), ...chapters.map(({ name }) => name)]
   throw new UsageError(`There is no help on "${first}"; ${adviceFor(first, known, 'see connbook help')}`)
@@ -59,10 +62,10 @@ function usageOfFamily(
   family: readonly Command[],
   verb: string | undefined,
   look: Look,
-): string[] {
+): string | undefined {
   const command = family.length === 1 ? family[0] : family.find((each) => verbOf(each) === verb)
-  if (command !== undefined) return [commandHelp(command, look)]
-  return family.length === 0 ? [] : [familyHelp(first, family, look)]
+  if (command !== undefined) return commandHelp(command, look)
+  return family.length === 0 ? undefined : familyHelp(first, family, look)
 }
 
 function overview(commands: readonly Command[], look: Look): string {

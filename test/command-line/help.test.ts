@@ -114,6 +114,13 @@ describe('help', () => {
     assert.equal(help('--access-log', '--help'), pageOf('serve'))
   })
 
+  it('has no chapter with --help, but names it', () => {
+    for (const name of ['backup', 'keys', 'systemd']) {
+      const usage = pages[name] ?? assert.fail(name)
+      assert.equal(help(name, '--help'), `${usage}\nThere is a chapter, too: connbook help ${name}\n`)
+    }
+  })
+
   it('suggests the nearest command or chapter for an unknown word', () => {
     assert.equal(
       complaint(() => help('bakcup')),
