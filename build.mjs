@@ -1,5 +1,5 @@
-// Makes dist/connbook: the program as one CommonJS file, inside the Node that npm has for a machine. See README.md,
-// "Build and carry".
+// Makes dist/connbook: the program as one CommonJS file, inside the Node that npm has for a machine. See test/README.md,
+// "Build for other machines".
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -82,9 +82,10 @@ async function build(name, title) {
     const node = await readFile(join(await findPackage(machine, workshop), machine.binary))
     await writeFile(base, machine.platform === 'linux' ? stripSymbols(node) : node, { mode: 0o755 })
     await bundleInto(join(workshop, BUNDLE))
-    await inject(workshop, executable, base, machine, await findChapters())
+    const chapters = await findChapters()
+    await inject(workshop, executable, base, machine, chapters)
+    await checkInside(executable, [join(workshop, BUNDLE), ...Object.values(chapters)])
     if (name === HOST) await checkVersion(executable, version)
-    else await checkInside(executable, join(workshop, BUNDLE))
     const digest = createHash('sha256')
       .update(await readFile(executable))
       .digest('hex')
@@ -244,12 +245,14 @@ async function checkVersion(executable, version) {
 }
 
 // An executable for another machine cannot run here.
-/** @type {(executable: string, bundlePath: string) => Promise<void>} */
-async function checkInside(executable, bundlePath) {
-  const [bytes, program] = await Promise.all([readFile(executable), readFile(bundlePath)])
-  if (bytes.includes(`${FUSE}1`) && bytes.includes(program)) return
+/** @type {(executable: string, paths: readonly string[]) => Promise<void>} */
+async function checkInside(executable, paths) {
+  const bytes = await readFile(executable)
+  const missing = []
+  for (const path of paths) if (!bytes.includes(await readFile(path))) missing.push(basename(path))
+  if (bytes.includes(`${FUSE}1`) && missing.length === 0) return
   throw new Error(
-    `Cannot use what was built: the program is not in ${basename(executable)}; try npm ci first`,
+    `Cannot use what was built: ${missing.join(', ') || 'the program'} is not in ${basename(executable)}; try npm ci first`,
   )
 }
 

@@ -69,6 +69,7 @@ async function bundledFiles(): Promise<string[]> {
     absWorkingDir: root,
     entryPoints: ['src/main.ts'],
     bundle: true,
+    format: 'esm',
     platform: 'node',
     metafile: true,
     write: false,

@@ -27,12 +27,12 @@ export function align(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/** Breaks a text between words into lines of at most `width` characters; a longer word gets its own line. */
+/** Breaks a text between words into lines of at most `width` terminal cells; a longer word gets its own line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
   for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
+    if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) {
       lines.push(line)
       line = ''
     }

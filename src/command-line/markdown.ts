@@ -85,8 +85,13 @@ function renderTable(lines: readonly string[], width: number, look: Look): strin
 
 /** Without the marks of strong text; a link to a chapter becomes the command that shows it. */
 function plain(text: string): string {
+  return text.replaceAll(/`[^`]*`|[^`]+/g, (part) => (part.startsWith('`') ? part : plainProse(part)))
+}
+
+function plainProse(text: string): string {
   return text
     .replaceAll(/\[[^\]]*\]\((\w+)\.md(?:#[^)]*)?\)/g, '`connbook help $1`')
+    .replaceAll(/\[([^\]]*)\]\(#[^)]*\)/g, '$1')
     .replaceAll(/\[([^\]]*)\]\(([^)]*)\)/g, '$1 <$2>')
     .replaceAll('**', '')
 }

@@ -3,8 +3,11 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { renderMarkdown } from '../../src/command-line/markdown.ts'
 import { commands } from '../../src/commands/commands.ts'
+import { chapters, readChapter } from '../../src/manual/chapters.ts'
 import { runExecutable, startExecutable, toFullDevice, toNobody } from '../support/executable.ts'
+import { plainLook } from '../support/plain-look.ts'
 import { usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -54,6 +57,14 @@ describe('the executable', () => {
       const finished = await runExecutable(words.split(' '))
       assert.deepEqual([finished.code, finished.stderr], [0, ''])
       assert.match(finished.stdout, stdout)
+    })
+  }
+
+  for (const chapter of chapters) {
+    it(`has the chapter ${chapter.name}`, async () => {
+      const { code, stdout, stderr } = await runExecutable(['help', chapter.name])
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.ok(stdout.endsWith(renderMarkdown(readChapter(chapter), plainLook)))
     })
   }
 

@@ -51,6 +51,13 @@ describe('a chapter', () => {
     )
   })
 
+  it('leaves code in a sentence as it is, and shows the text of a link to a heading', () => {
+    assert.equal(
+      rendered('Take `src/**/*.ts`, not `[a](b.md)`; see [below](#below).\n', 80),
+      '  Take `src/**/*.ts`, not `[a](b.md)`; see below.\n',
+    )
+  })
+
   it('keeps short code in a sentence on one line', () => {
     assert.equal(
       rendered('A sentence with some code in it: `connbook user list`.\n'),

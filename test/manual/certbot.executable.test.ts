@@ -11,7 +11,7 @@ import { openHostShell } from './host.ts'
 import { blocksOf, readChapterNamed } from './published.ts'
 import { stepsOf } from './steps.ts'
 
-const notRoot = process.getuid?.() === 0 ? false : 'only a key of root may be readable by a group'
+const notRoot = process.getuid?.() === 0 ? false : 'needs root: a key of another owner may not have mode 0640'
 
 describe('the commands for certbot in the chapter "https"', { skip: missing('openssl') || notRoot }, () => {
   it('put certificates in place that the unit names, at first and at a renewal', async (t) => {

@@ -1,6 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { widthOf } from '../../src/command-line/columns.ts'
@@ -97,10 +97,23 @@ describe('the chapters of the manual', () => {
     }
   }
 
-  it('are tried by tests that are there', async () => {
-    for (const path of Object.values(triedBy))
-      assert.ok((await readdir(join(root, path, '..'))).includes(path.split('/').at(-1) ?? ''), path)
-  })
+  for (const [block, path] of Object.entries(triedBy)) {
+    it(`${block}: is read by ${path}`, async () => {
+      const [name = '', language = name] = block.split(' ')
+      const text = await readFile(join(root, path), 'utf8')
+      const helpers = Array.from(text.matchAll(/from '(\.[^']+)'/g), ([, file = '']) =>
+        join(root, path, '..', file),
+      )
+      const texts = [text, ...(await Promise.all(helpers.map((file) => readFile(file, 'utf8'))))]
+      const reads = new RegExp(
+        `(?:readBlock|readPublished|inLanguage)\\((?:[\\w.']+, )?'${language}'|language === '${language}'`,
+      )
+      assert.ok(
+        texts.some((each) => reads.test(each)),
+        `nothing there reads ${language}`,
+      )
+    })
+  }
 })
 
 /** The words of a line after `connbook` must be a command, or flags of the server; names in capitals stand for others. */

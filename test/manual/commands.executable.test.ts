@@ -28,7 +28,7 @@ const inLanguage = (name: string, language: string) =>
 
 describe('the manual', () => {
   const skip = existsSync('/etc/services')
-    ? missing('openssl') || missing('jq')
+    ? missing('curl') || missing('openssl') || missing('jq')
     : '/etc/services: apt-get install netbase'
 
   for (const { name } of chapters) {
@@ -45,7 +45,9 @@ describe('the manual', () => {
       })
     }
     if (root.length > 0) {
-      it(`has commands for a host in "${name}" that work`, { skip: lacks }, async (t: TestContext) => {
+      it(`has commands for a host in "${name}" that work`, {
+        skip: skip || lacks,
+      }, async (t: TestContext) => {
         await runBlocks(await openHostShell(t), root)
       })
     }

@@ -31,6 +31,8 @@ export function openShell(t: Lifetime, { cwd, env }: { cwd: string; env: NodeJS.
     text += `${END} closed\n`
     onChange()
   })
+  // For a runner that is killed: the servers of a shell end with its input.
+  child.stdin.write("trap 'kill $(jobs -p) 2> /dev/null' EXIT\n")
   return {
     /** Runs a command; its output, on both streams, comes without blank lines around it. */
     async run(command: string): Promise<{ text: string; code: number }> {

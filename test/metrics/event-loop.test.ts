@@ -23,19 +23,21 @@ describe('the metrics of the event loop', () => {
       const count = countOf(read())
       return until(() => countOf(read()) >= count + times)
     }
+    const began = performance.now()
     await looked(2)
     const before = read()
     await readFile(import.meta.filename)
     holdUp(150)
     await looked(1)
     const samples = read()
+    const elapsed = (performance.now() - began) / 1000
     // The delay began at any time between two measurements.
     const longest = samples.get(`${NAME}{quantile="1"}`) ?? 0
-    assert.ok(longest > 0.15 - EVENT_LOOP_LOOK_MS / 1000 - 0.005 && longest < 1, String(longest))
-    assert.ok((samples.get(`${NAME}{quantile="0.5"}`) ?? 0) < 0.05)
+    assert.ok(longest > 0.15 - EVENT_LOOP_LOOK_MS / 1000 - 0.005 && longest < elapsed, String(longest))
+    assert.ok((samples.get(`${NAME}{quantile="0.5"}`) ?? 1) <= longest)
     assert.ok((samples.get(`${NAME}_sum`) ?? 0) > (before.get(`${NAME}_sum`) ?? 0) + 0.09)
     const active = (samples.get(ACTIVE) ?? 0) - (before.get(ACTIVE) ?? 0)
-    assert.ok(active > 0.1 && active < 2, String(active))
+    assert.ok(active > 0.1 && active < elapsed, String(active))
   })
 
   it('have quantiles of the last minute, and sum and count since the start', async (t) => {

@@ -5,7 +5,7 @@ import { noOpenSsl } from '../support/certificate.ts'
 import { noHaproxy, startHaproxySite } from './haproxy.ts'
 import { addThroughRestarts, CLIENTS, RESTARTS, readMeanwhile } from './restarts.ts'
 
-/** How a change may fail: on a connection that the client used before, HAProxy rather closes it than answer 502. */
+/** How a change may fail: on a connection that the client used before, HAProxy closes it instead of answering 502. */
 const FAILURES = ['ECONNRESET', '502', '503']
 
 describe('connbook restarted behind HAProxy', { skip: noHaproxy || noOpenSsl }, () => {

@@ -53,7 +53,7 @@ export async function startHaproxySite(
     ['127.0.0.1:8080', `127.0.0.1:${published.port}`] as const,
     ['/etc/ssl/connbook/site.pem', join(folder, 'site.pem')] as const,
     ...changes,
-  ].reduce(put, await readPublished('haproxy'))
+  ].reduce(put, readPublished('haproxy'))
   const log = await startHaproxy(t, folder, site, port)
   const origin = `https://127.0.0.1:${port}`
   const { pathname } = new URL(published.server.url)

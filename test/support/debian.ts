@@ -24,7 +24,7 @@ export const tools = {
   'fail2ban-regex': { package: 'fail2ban', version: '1.0' },
   'fail2ban-server': { package: 'fail2ban', version: '1.0' },
   faketime: { package: 'faketime', version: '0.9.10' },
-  // Version 2.6 is the oldest that the README's configuration was tried with.
+  // Version 2.6 is the oldest that the manual's configuration was tried with.
   haproxy: { package: 'haproxy', version: '2.6', least: { version: '2.6', ask: '-v' } },
   ip: { package: 'iproute2', version: '6.1' },
   jq: { package: 'jq', version: '1.6' },

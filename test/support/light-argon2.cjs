@@ -1,4 +1,4 @@
-// Loaded into the executable by its NODE_OPTIONS, before the program: there argon2 is as cheap as light-argon2.ts makes it here.
+// Makes argon2 cheap inside of the executable, as light-argon2.ts does in tests. NODE_OPTIONS loads it before the program.
 'use strict'
 const crypto = require('node:crypto')
 

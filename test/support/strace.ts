@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { eventually } from './eventually.ts'
-import type { Lifetime } from './temporary-folder.ts'
+import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 
 /**
  * The environment for a server that is to be traced: strace counts the calls of each thread by itself, and with one
@@ -48,7 +49,7 @@ export interface Tracer {
 /**
  * Puts strace on a running process and resolves once it is in force; it is gone when the test ends.
  *
- * @param folder What the process works in; what strace sees is kept beside it.
+ * @param folder What the process works in.
  * @param seen Names of system calls to log besides those that are injected.
  */
 export async function attachStrace(
@@ -60,7 +61,7 @@ export async function attachStrace(
     seen = [],
   }: { injections: readonly Injection[]; folder: string; seen?: readonly string[] },
 ): Promise<Tracer> {
-  const log = `${folder}.strace`
+  const log = join(await temporaryFolder(t), 'strace')
   const words = ['-f', '-y', '-o', log, ...wordsFor(injections, seen), '-p', String(pid)]
   const strace = spawn('strace', words, { stdio: ['ignore', 'ignore', 'pipe'] })
   const exited = once(strace, 'exit')
