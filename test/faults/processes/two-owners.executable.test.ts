@@ -193,8 +193,12 @@ describe('account commands while a server runs', () => {
       run('client add ci'),
     ])
     assert.deepEqual(codes, [0, 0, 0, 0])
-    const status = async (path: string, body: unknown) =>
-      (await createClient(server.url)('POST', path, { body })).status
+    let attempts = 0
+    // Each from another address: ten failures from one would throttle the right password, too.
+    const status = async (path: string, body: unknown) => {
+      const localAddress = `127.0.0.${2 + (attempts++ % 250)}`
+      return (await createClient(server.url, {}, { localAddress })('POST', path, { body })).status
+    }
     for (const [username, password] of [
       ['eve', 'secret'],
       ['admin', 'new'],
