@@ -197,14 +197,21 @@ describe('the tests', async () => {
     )
   })
 
-  it('are part of npm run test:faults if they have a full-length run', async () => {
+  it('are part of npm test or npm run test:faults, and of the latter if they have a full-length run', async () => {
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-    const globs = [...scripts['test:faults'].matchAll(/"(test\/[^"]+)"/g)].map(([, glob]) => glob)
-    const isRun = (path: string) => globs.some((glob) => matchesGlob(path, glob))
-    assert.deepEqual(
-      files.map(({ path }) => path).filter((path) => reaches(path, 'test/support/extent.ts') && !isRun(path)),
-      [],
+    const isRunBy = (script: string) => {
+      const globs = [...scripts[script].matchAll(/"(test\/[^"]+)"/g)].map(([, glob]) => glob)
+      return (path: string) => globs.some((glob) => matchesGlob(path, glob))
+    }
+    const isRunAtLength = isRunBy('test:faults')
+    const isRun = (path: string) =>
+      [isRunBy('test'), isRunBy('test:quick'), isRunAtLength].some((is) => is(path))
+    const paths = files.map(({ path }) => path)
+    const neverRun = paths.filter((path) => !isRun(path))
+    const neverRunAtLength = paths.filter(
+      (path) => reaches(path, 'test/support/extent.ts') && !isRunAtLength(path),
     )
+    assert.deepEqual([neverRun, neverRunAtLength], [[], []])
   })
 
   it('check the version of Node before anything else', () => {

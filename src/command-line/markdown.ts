@@ -19,7 +19,7 @@ export function renderMarkdown(text: string, look: Look): string {
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`
 }
 
-/** Blank lines part blocks, but for those inside of code. */
+/** Blank lines separate blocks, except inside code. */
 function blocksOf(text: string): string[][] {
   const blocks: string[][] = [[]]
   let isCode = false
