@@ -36,7 +36,7 @@ export async function readJournalHeader(path: string, file: OpenFile): Promise<J
   const newline = start.subarray(0, await readStart(file, start)).indexOf('\n')
   const frame = newline === -1 ? undefined : parseFrame(start.subarray(0, newline))
   if (frame === undefined || frame.crcAfter(0) !== frame.storedCrc)
-    throw new DamagedFileError(path, 0, 'the first line is no journal header', RESTORE_ADVICE)
+    throw new DamagedFileError(path, 0, 'the first line is not a journal header', RESTORE_ADVICE)
   try {
     return { store: parseHeader(parseArray(frame.json)?.[0]), after: frame.firstRevision }
   } catch (error) {

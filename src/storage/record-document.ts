@@ -127,10 +127,10 @@ export async function readRecordDocument(
   function parseStart(line: Buffer): Omit<DocumentStart, 'size'> {
     const members = parseJson(`${line.toString('utf8')}]}`)
     if (!isObject(members) || members.format !== format)
-      throw damage(0, `the first line is no ${format} header`)
+      throw damage(0, `the first line is not a ${format} header`)
     if (isNewerVersion(members.version, version))
       throw new NewerFormError(`${format} version ${members.version}`, version)
-    if (members.version !== version) throw damage(0, `the first line is no ${format} header`)
+    if (members.version !== version) throw damage(0, `the first line is not a ${format} header`)
     const { store, revision, lastId, count } = members
     if (typeof store !== 'string' || !isCount(revision) || !isCount(lastId) || !isCount(count))
       throw damage(0, 'the header is not complete')

@@ -176,9 +176,9 @@ describe('connbook check', { timeout: 60_000 }, () => {
       /it is no "connbook keys" file at byte 0.+umask 077; echo/,
     ],
     ['keys.json', 'is gone', remove('keys.json'), /the file is missing at byte 0.+umask 077; echo/],
-    ['revocations.jsonl', 'is garbage', overwrite('revocations.jsonl'), /no journal header at byte 0/],
+    ['revocations.jsonl', 'is garbage', overwrite('revocations.jsonl'), /not a journal header at byte 0/],
     ['revocations.jsonl', 'is gone', remove('revocations.jsonl'), /missing at byte 0/],
-    ['snapshot.json', 'is garbage', overwrite('snapshot.json'), /no connbook snapshot header at byte 0/],
+    ['snapshot.json', 'is garbage', overwrite('snapshot.json'), /not a connbook snapshot header at byte 0/],
     ['snapshot.json', 'is empty', overwrite('snapshot.json', ''), /the file is empty at byte 0/],
     ['snapshot.json', 'was cut', cut('snapshot.json'), /the file was cut at byte 0/],
     [
@@ -187,9 +187,9 @@ describe('connbook check', { timeout: 60_000 }, () => {
       flip('snapshot.json'),
       /at byte \d+; restore the data folder from a backup/,
     ],
-    ['journal.old.jsonl', 'is garbage', overwrite('journal.old.jsonl'), /no journal header at byte 0/],
+    ['journal.old.jsonl', 'is garbage', overwrite('journal.old.jsonl'), /not a journal header at byte 0/],
     ['journal.old.jsonl', 'has a flipped bit', flip('journal.old.jsonl'), /at byte \d+.+truncate -s \d+ /],
-    ['journal.jsonl', 'is garbage', overwrite('journal.jsonl'), /no journal header at byte 0/],
+    ['journal.jsonl', 'is garbage', overwrite('journal.jsonl'), /not a journal header at byte 0/],
     ['journal.jsonl', 'has a flipped bit', flip('journal.jsonl'), /at byte \d+.+truncate -s \d+ /],
   ]
   for (const [name, what, damage, words] of kinds) {
@@ -401,7 +401,7 @@ describe('connbook check FILE', () => {
     execFileSync('mkfifo', [join(root, 'pipe')])
     const sources: [path: string, code: number, words: RegExp][] = [
       [used.folder, 2, /it is not a plain file; a folder is named with --data/],
-      [join(used.folder, dataFiles.journal), 65, /no connbook backup header/],
+      [join(used.folder, dataFiles.journal), 65, /not a connbook backup header/],
       [join(root, 'absent'), 1, /absent" \(ENOENT\); name a file/],
       [join(root, 'pipe'), 2, /it is not a plain file/],
     ]

@@ -218,7 +218,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     'is empty': ['', /the file is empty at byte 0; use another backup/],
     'is something else': [
       '{"a": 1}\n',
-      /the first line is no connbook backup header at byte 0; use another backup/,
+      /the first line is not a connbook backup header at byte 0; use another backup/,
     ],
     'is of a later version': [
       reseal(backupText.replace('"version":1', '"version":2')),
@@ -297,7 +297,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     await writeFile(join(root, 'backup.gz'), gzipSync(backupText))
     const before = await photograph(folder)
     const sources: [path: string, code: number, said: RegExp][] = [
-      [join(root, 'other', dataFiles.snapshot), 65, /no connbook backup header/],
+      [join(root, 'other', dataFiles.snapshot), 65, /not a connbook backup header/],
       [root, 2, /it is not a plain file; a folder is named with --data/],
       [join(root, 'absent'), 1, /absent" \(ENOENT\); name a file/],
       [join(root, 'pipe'), 2, /it is not a plain file/],

@@ -34,7 +34,7 @@ describe('the metrics of the event loop', () => {
     // The delay began at any time between two measurements.
     const longest = samples.get(`${NAME}{quantile="1"}`) ?? 0
     assert.ok(longest > 0.15 - EVENT_LOOP_LOOK_MS / 1000 - 0.005 && longest < elapsed, String(longest))
-    assert.ok((samples.get(`${NAME}{quantile="0.5"}`) ?? 1) <= longest)
+    assert.ok((samples.get(`${NAME}{quantile="0.5"}`) ?? 1) < longest / 2)
     assert.ok((samples.get(`${NAME}_sum`) ?? 0) > (before.get(`${NAME}_sum`) ?? 0) + 0.09)
     const active = (samples.get(ACTIVE) ?? 0) - (before.get(ACTIVE) ?? 0)
     assert.ok(active > 0.1 && active < elapsed, String(active))

@@ -102,7 +102,7 @@ const syncs: { what: string; is: (call: Call, recording: Recording) => boolean; 
   {
     what: 'syncs of whole files',
     is: (call, recording) => call.name === 'fsync' && !isFolder(call, recording),
-    finds: /no journal header|is no "connbook/,
+    finds: /not a journal header|is no "connbook/,
   },
   { what: 'syncs of the journal', is: (call) => call.name === 'fdatasync', finds: /allowed are/ },
 ]

@@ -7,7 +7,7 @@ import type { AttackName, Tally } from './attacks.ts'
 
 const REQUESTS = extent({ quick: 30, full: 1_000 })
 /** In the quick extent other tests run at the same time, on the same two cores. */
-const P99_MS_MAX = extent({ quick: 1_000, full: 50 })
+const P99_MS_MAX = extent({ quick: 250, full: 50 })
 /** The program, 100,000 records, garbage not yet collected, and unread answers. */
 const MEMORY_MIB_MAX = 900
 
