@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { type Fault, InvalidInputError } from '../errors.ts'
+import { FAULTS_MAX } from '../limits.ts'
 import { eitherOf } from '../text.ts'
 import { type FieldName, type FieldValues, fieldNames, recordFields } from './fields.ts'
 
@@ -7,6 +8,8 @@ import { type FieldName, type FieldValues, fieldNames, recordFields } from './fi
 export type NewConfiguration = FieldValues
 
 export type ConfigurationPatch = Partial<NewConfiguration>
+
+const NOT_A_MEMBER = `is not a member of a configuration: ${eitherOf(fieldNames)}`
 
 /** One stored record. Immutable: a modification replaces it. */
 export class Configuration implements NewConfiguration, Record<FieldName, unknown> {
@@ -53,7 +56,7 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
 /**
  * Checks the body of an add: all required fields, perhaps optional ones, and no others; `id` is ignored.
  *
- * @throws {InvalidInputError} with every fault.
+ * @throws {InvalidInputError} with the first FAULTS_MAX faults.
  */
 export function parseNewConfiguration(input: Record<string, unknown>): NewConfiguration {
   return parseFields(input, 'required') as NewConfiguration
@@ -62,7 +65,7 @@ export function parseNewConfiguration(input: Record<string, unknown>): NewConfig
 /**
  * Checks the body of a modification: any of the fields, and no others; `id` is ignored.
  *
- * @throws {InvalidInputError} with every fault.
+ * @throws {InvalidInputError} with the first FAULTS_MAX faults.
  */
 export function parseConfigurationPatch(input: Record<string, unknown>): ConfigurationPatch {
   return parseFields(input, 'optional')
@@ -81,8 +84,9 @@ function parseFields(input: Record<string, unknown>, presence: 'required' | 'opt
     else faults.push({ field, detail })
   }
   for (const field in input) {
+    if (faults.length >= FAULTS_MAX) break
     if (field !== 'id' && !fieldNames.includes(field as FieldName))
-      faults.push({ field, detail: `is not a member of a configuration: ${eitherOf(fieldNames)}` })
+      faults.push({ field, detail: NOT_A_MEMBER })
   }
   if (faults.length > 0) throw new InvalidInputError('The configuration is not valid', faults)
   return fields

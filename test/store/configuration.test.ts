@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Fault, InvalidInputError } from '../../src/errors.ts'
+import { FAULTS_MAX } from '../../src/limits.ts'
 import {
   Configuration,
   parseConfigurationPatch,
@@ -203,6 +204,13 @@ describe('parsing a configuration', () => {
       faultsOf(parseNewConfiguration, {}),
       ['name', 'hostname', 'port', 'username'].map((field) => `${field} is missing`),
     )
+  })
+
+  it(`lists the first ${FAULTS_MAX} faults of a body that is full of them`, () => {
+    const input = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`x${i}`, i]))
+    const faults = faultsOf(parseNewConfiguration, input)
+    assert.equal(faults.length, FAULTS_MAX)
+    assert.match(faults.at(-1) ?? '', new RegExp(`^x${FAULTS_MAX - 5} is not a member`))
   })
 
   it('does not treat inherited members as given', () => {

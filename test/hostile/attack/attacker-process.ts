@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { setPriority } from 'node:os'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { AttackName, Tally, Target } from './attacks.ts'
+
+/** As for `nice`. */
+const ATTACKER_PRIORITY = 10
 
 const entry = fileURLToPath(new URL('attacker.ts', import.meta.url))
 
@@ -17,6 +21,8 @@ export interface RunningAttack {
 /** Starts an attack in its own process and waits until it is at full strength; it ends with the test. */
 export async function startAttack(t: TestContext, name: AttackName, target: Target): Promise<RunningAttack> {
   const child = fork(entry, [JSON.stringify({ name, target })], { execArgv: ['--import', 'tsx'] })
+  // An attacker has a machine of its own: it must not take the processor from the server and its clients.
+  if (child.pid !== undefined) setPriority(child.pid, ATTACKER_PRIORITY)
   t.after(() => child.kill('SIGKILL'))
   const exited = once(child, 'exit')
   const failed = exited.then(() => assert.fail(`the attack ${name} ended by itself`))
