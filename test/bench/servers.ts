@@ -15,7 +15,7 @@ import type { Period } from './shared-clock.ts'
 /** The same Node that is in the executable. */
 export const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
 const bareSnapshot = fileURLToPath(new URL('bare-snapshot.mjs', import.meta.url))
-const bareServer = fileURLToPath(new URL('bare-server.mjs', import.meta.url))
+const bareServer = fileURLToPath(new URL('bare-server.cjs', import.meta.url))
 
 /** A running connbook on a data folder, with what its first start made up. */
 export interface Connbook extends ServerProcess {

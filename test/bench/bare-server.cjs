@@ -1,6 +1,6 @@
-// What Node can do at best: the baselines of the benchmark, each with nothing but what its comparison needs.
-import { open } from 'node:fs/promises'
-import { createServer } from 'node:http'
+// What Node can do at best: the baselines of the benchmark, each with nothing but what its comparison needs. CommonJS, as
+// the program inside of connbook: the loader of ES modules takes 15 MiB.
+const { createServer } = require('node:http')
 
 /** As connbook has it, so that the answers are the same bytes. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000
@@ -8,12 +8,12 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000
 const OWN_FIELDS = ['Connection', 'Keep-Alive']
 
 const [port = '0', mode = '', ...rest] = process.argv.slice(2)
-const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, await createAnswerer())
+process.on('SIGTERM', () => process.exit())
+const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, createAnswerer())
 server.listen(Number(port), '127.0.0.1', () => {
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   console.error(JSON.stringify({ event: 'listening', url: `http://127.0.0.1:${port}` }))
 })
-process.on('SIGTERM', () => process.exit())
 
 function createAnswerer() {
   const [first = '', second = '', third = ''] = rest
@@ -44,15 +44,17 @@ function answerAlways(status, fieldsJson, body) {
  * Appends every request's body to a file and answers once an `fdatasync` has covered it; arrivals share the next.
  *
  * @param {string} path
- * @returns {Promise<import('node:http').RequestListener>}
+ * @returns {import('node:http').RequestListener}
  */
-async function commitInGroups(path) {
-  const file = await open(path, 'a')
+function commitInGroups(path) {
+  // Required late: only this mode needs it.
+  const opening = require('node:fs/promises').open(path, 'a')
   /** @type {{ body: Buffer, response: import('node:http').ServerResponse }[]} */
   let waiting = []
   let isBusy = false
   const commit = async () => {
     isBusy = true
+    const file = await opening
     while (waiting.length > 0) {
       const batch = waiting
       waiting = []
