@@ -1,71 +1,55 @@
 import { writeFile } from 'node:fs/promises'
 import { arch, availableParallelism, cpus, loadavg, release, type } from 'node:os'
 import { join } from 'node:path'
-import { compareAdds } from './adds.ts'
-import { compareCompaction } from './compaction.ts'
+import { chooseByWords } from './choose.ts'
 import { missingEtcd } from './etcd.ts'
-import { measureIdleMemory, measureMemoryPerRecord } from './idle-memory.ts'
-import { measureImports } from './imports.ts'
+import { createFixtures } from './fixtures.ts'
 import { generator } from './measure-load.ts'
-import { comparePages } from './pages.ts'
+import { measurements } from './measurements.ts'
 import { renderPlot } from './plot.ts'
-import { prepareFolders } from './prepared-folders.ts'
-import { compareReads } from './reads.ts'
+import { mergeRuns, publishedTable } from './published.ts'
 import { describeDisturbance, describeMeasurement, toJson } from './report.ts'
 import type { Section } from './row.ts'
-import { measureScrapes } from './scrapes.ts'
-import { startConnbookOnCopy } from './servers.ts'
-import { measureStarts } from './starts.ts'
-import { renderMarkdown, renderText } from './tables.ts'
-import { measureTokens } from './tokens.ts'
-import { measureWholeList } from './whole-list.ts'
+import { type Machine, runOf } from './run.ts'
+import { renderText } from './tables.ts'
 import { makeWorkshop, resultsFolder } from './workshop.ts'
-import { compareWriteCost } from './write-cost.ts'
 
+const measures = chooseOrEnd(process.argv.slice(2))
 const begin = performance.now()
-const machine = {
-  cpu: cpus()[0]?.model,
+const machine: Machine = {
+  cpu: cpus()[0]?.model ?? 'unknown processor',
   cores: availableParallelism(),
   system: `${type()} ${release()} ${arch()}`,
   node: process.version,
-  loadAverage: loadavg()[0],
+  loadAverage: loadavg()[0] ?? Number.NaN,
 }
 console.log(
-  `${machine.cores} × ${machine.cpu}, ${machine.system}, Node ${machine.node}, load average ${machine.loadAverage?.toFixed(2)}`,
+  `${machine.cores} × ${machine.cpu}, ${machine.system}, Node ${machine.node}, load average ${machine.loadAverage.toFixed(2)}`,
 )
 if (missingEtcd) console.log(`Nothing is compared with etcd: ${missingEtcd}`)
 
-const workshop = await makeWorkshop()
 const sections: Section[] = []
-await measureEverything()
-console.log(`${describeMeasurement(generator)}\n${describeDisturbance(sections)}`)
+{
+  await using fixtures = createFixtures(await makeWorkshop())
+  for (const measure of measures) show(await measure(fixtures))
+}
+console.log(`${describeMeasurement(generator)}${describeDisturbance(sections)}`)
 
 const seconds = Math.round((performance.now() - begin) / 1000)
 const report = { date: new Date().toISOString(), machine, generator, seconds, sections: sections.map(toJson) }
+const rows = mergeRuns([runOf(report)])
 await writeFile(join(resultsFolder, 'bench.json'), `${JSON.stringify(report, null, 2)}\n`)
-await writeFile(join(resultsFolder, 'bench.md'), `${renderMarkdown(sections)}\n`)
-await writeFile(join(resultsFolder, 'bench.svg'), await renderPlot(sections))
+await writeFile(join(resultsFolder, 'bench.md'), `${publishedTable(rows).join('\n')}\n`)
+await writeFile(join(resultsFolder, 'bench.svg'), await renderPlot(rows))
 console.log(`\n${seconds} s; written: bench/bench.json, bench/bench.md, bench/bench.svg`)
 
-async function measureEverything() {
-  const folders = await prepareFolders(workshop)
-  show(await measureIdleMemory(workshop))
-  show(await measureStarts(folders, workshop))
-  {
-    await using few = await startConnbookOnCopy(folders.few, workshop)
-    await using many = await startConnbookOnCopy(folders.many, workshop)
-    await using most = await startConnbookOnCopy(folders.most, workshop)
-    show(await measureMemoryPerRecord(few, most))
-    show(await compareReads(few, workshop))
-    show(await comparePages({ few, many, most }, workshop))
-    show(await measureWholeList(many))
-    show(await measureTokens(few))
-    show(await compareWriteCost(few, most))
-    show(await measureScrapes(few, most))
+function chooseOrEnd(words: readonly string[]) {
+  try {
+    return chooseByWords(measurements, words)
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exit(2)
   }
-  show(await compareAdds(folders.few, workshop))
-  show(await measureImports(folders, workshop))
-  show(await compareCompaction(folders.most, workshop))
 }
 
 function show(section: Section) {

@@ -6,7 +6,7 @@ import { copyOf, writeJournal } from './data-folders.ts'
 import type { Sample } from './figure.ts'
 import { changesBeforeSnapshot } from './prepared-compaction.ts'
 import { countText, MOST } from './prepared-folders.ts'
-import { ROUNDS } from './rounds.ts'
+import { LONG_ROUNDS } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
 
 const BEFORE_MS = 2_000
@@ -22,7 +22,7 @@ export async function compareCompaction(most: string, workshop: string): Promise
   await writeJournal(folder, MOST, changesBeforeSnapshot(size, MOST, writesBefore))
   const rounds: Awaited<ReturnType<typeof measureSnapshot>>[] = []
   const bareSamples: Sample[] = []
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < LONG_ROUNDS; round++) {
     rounds.push(await measureSnapshot(folder, workshop, MOST))
     bareSamples.push(await measureBareSnapshot(workshop, size, MOST))
   }

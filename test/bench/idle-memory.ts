@@ -1,12 +1,12 @@
 import { copyFile } from 'node:fs/promises'
 import { executable } from '../support/executable.ts'
-import { newPath } from './data-folders.ts'
+import { copyOf, newPath } from './data-folders.ts'
 import type { Sample } from './figure.ts'
 import { type Memory, settledMemory } from './memory.ts'
 import { countText, FEW, MOST } from './prepared-folders.ts'
-import { measureInTurn } from './rounds.ts'
+import { LONG_ROUNDS, measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
-import { type Connbook, node, spawnBareAnswer, startConnbook } from './servers.ts'
+import { node, spawnBareAnswer, startConnbook } from './servers.ts'
 
 const MEBIBYTE = 1024 * 1024
 
@@ -45,14 +45,25 @@ export async function measureIdleMemory(workshop: string): Promise<Section> {
 }
 
 /** The memory of the records: the difference between two servers that have just loaded them. */
-export async function measureMemoryPerRecord(few: Connbook, most: Connbook): Promise<Section> {
-  const ofFew = await settledMemory(few)
-  const ofMost = await settledMemory(most)
-  const bytesPerRecord = ((ofMost.resident - ofFew.resident) * MEBIBYTE) / (MOST - FEW)
-  const samples = [{ ...sampleOf(ofMost), bytesPerRecord }]
+export async function measureMemoryPerRecord(
+  { few, most }: { readonly few: string; readonly most: string },
+  workshop: string,
+): Promise<Section> {
+  const folders = [await copyOf(few, workshop), await copyOf(most, workshop)] as const
+  const memoryWith = async (folder: string) => {
+    await using server = await startConnbook(folder)
+    return await settledMemory(server)
+  }
+  const measure = async () => {
+    const ofFew = await memoryWith(folders[0])
+    const ofMost = await memoryWith(folders[1])
+    const bytesPerRecord = ((ofMost.resident - ofFew.resident) * MEBIBYTE) / (MOST - FEW)
+    return { ...sampleOf(ofMost), bytesPerRecord }
+  }
+  const [connbook] = await measureInTurn([{ name: 'connbook', measure }], LONG_ROUNDS)
   return {
     title: 'Memory with records, some seconds after the start',
-    rows: rowsOf(`${countText(MOST)} records`, { name: 'connbook', samples }, undefined, {
+    rows: rowsOf(`${countText(MOST)} records`, connbook, undefined, {
       bytesPerRecord: valueAtMost(400),
       residentMebibytes: undefined,
     }),

@@ -1,7 +1,7 @@
 import { createClient } from '../support/http-client.ts'
 import { fieldsOf } from './data-folders.ts'
 import type { Sample } from './figure.ts'
-import { countText, FEW, MANY, type PreparedFolders } from './prepared-folders.ts'
+import { countText, FEW, MANY } from './prepared-folders.ts'
 import { measureInTurn } from './rounds.ts'
 import { rowsOf, type Section, valueAtMost } from './row.ts'
 import { getBearer, startConnbookOnCopy } from './servers.ts'
@@ -11,7 +11,7 @@ import { latenciesIn, startSteadyRequests } from './steady-requests.ts'
 const READS_PER_SECOND = 500
 
 /** Many records in one request, and what others notice of it. */
-export async function measureImports({ few }: PreparedFolders, workshop: string): Promise<Section> {
+export async function measureImports(few: string, workshop: string): Promise<Section> {
   const body = csvOf(MANY)
   const [imports] = await measureInTurn([
     { name: 'connbook', measure: () => importInto(few, workshop, body) },

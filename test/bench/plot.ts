@@ -1,13 +1,18 @@
 import { parse, View } from 'vega'
 import { compile, type TopLevelSpec } from 'vega-lite'
 import { figures } from './figure.ts'
-import { numberText, targetText } from './report.ts'
-import { assess, type Row, type Section, type Target } from './row.ts'
+import { mediansText, type PublishedRow } from './published.ts'
+import { targetText } from './report.ts'
+import type { Target, Verdict } from './row.ts'
 
 const WIDTH = 420
 const ROW_HEIGHT = 20
 const TEXT_GAP = 10
-const colors = { met: '#2b8a3e', missed: '#c92a2a' }
+const colors = {
+  met: '#2b8a3e',
+  missed: '#c92a2a',
+  'cannot be told apart': '#b35c00',
+} as const satisfies Record<Verdict, string>
 /** Of the scales, which are logarithmic. */
 const TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
 
@@ -19,19 +24,19 @@ interface Mark {
   readonly label: string
   /** Value and target, in figures. */
   readonly text: string
-  readonly median: number
+  readonly medians: readonly number[]
   readonly min: number
   readonly max: number
   readonly target: number
-  readonly verdict: keyof typeof colors
+  readonly verdict: Verdict
 }
 
 /**
- * The rows that have a target as a picture, SVG: ratios above; below, values by what is asked for. The black marks are
+ * Published rows as a picture, SVG: ratios above; below, values by what is asked for. The black marks are
  * the targets.
  */
-export async function renderPlot(sections: readonly Section[]): Promise<string> {
-  const marks = sections.flatMap(({ rows }) => rows).flatMap(markOf)
+export async function renderPlot(rows: readonly PublishedRow[]): Promise<string> {
+  const marks = rows.map(markOf)
   const spec: TopLevelSpec = {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
     background: 'white',
@@ -39,7 +44,7 @@ export async function renderPlot(sections: readonly Section[]): Promise<string> 
     config: { font: 'sans-serif', axis: { labelLimit: 0 }, view: { stroke: null } },
     vconcat: [
       panel(
-        'Ratio to what it is compared with: median, lowest and highest of the rounds; black: the target',
+        'Ratio to what it is compared with. Dot: median of a run; line: lowest to highest round; black: the target',
         marks.filter(({ of }) => of === 'ratio'),
       ),
       panel(
@@ -56,26 +61,20 @@ export async function renderPlot(sections: readonly Section[]): Promise<string> 
   }
 }
 
-function markOf(row: Row): Mark[] {
-  const { work, figure, baseline, target } = row
-  const { value, ratio, isMet } = assess(row)
-  const summary = target?.of === 'ratio' ? ratio : value
-  if (target === undefined || summary === undefined) return []
-  const { label, digits } = figures[figure]
+function markOf(row: PublishedRow): Mark {
+  const { work, figure, comparedWith, target, medians, min, max, verdict } = row
   const unit = target.of === 'ratio' ? 1 : target.limit
-  const by = target.of === 'ratio' ? ` : ${baseline?.name}` : ''
-  return [
-    {
-      of: target.of,
-      label: `${work}, ${label}${by}`,
-      text: `${numberText(summary.median, target.of === 'ratio' ? 2 : digits)}   (${targetText(target)})`,
-      median: summary.median / unit,
-      min: summary.min / unit,
-      max: summary.max / unit,
-      target: target.limit / unit,
-      verdict: isMet ? 'met' : 'missed',
-    },
-  ]
+  const by = target.of === 'ratio' ? ` : ${comparedWith}` : ''
+  return {
+    of: target.of,
+    label: `${work}, ${figures[figure].label}${by}`,
+    text: `${mediansText(row)}   (${targetText(target)})`,
+    medians: medians.map((median) => median / unit),
+    min: min / unit,
+    max: max / unit,
+    target: target.limit / unit,
+    verdict,
+  }
 }
 
 function panel(title: string, marks: readonly Mark[]): Panel {
@@ -112,7 +111,11 @@ function panel(title: string, marks: readonly Mark[]): Panel {
         encoding: { x: x('target') },
       },
       { mark: { type: 'rule', strokeWidth: 2 }, encoding: { x: x('min'), x2: { field: 'max' }, color } },
-      { mark: { type: 'point', filled: true, size: 60, opacity: 1 }, encoding: { x: x('median'), color } },
+      {
+        transform: [{ flatten: ['medians'] }],
+        mark: { type: 'point', filled: true, size: 60, opacity: 1 },
+        encoding: { x: x('medians'), color },
+      },
       {
         mark: { type: 'text', align: 'left' },
         encoding: { x: { value: WIDTH + TEXT_GAP }, text: { field: 'text' }, color },

@@ -10,23 +10,11 @@ export function countText(count: number): string {
   return count.toLocaleString('en')
 }
 
-/** Data folders of three sizes, for servers to start on copies of them. */
-export interface PreparedFolders {
-  readonly few: string
-  readonly many: string
-  readonly most: string
-}
-
-/** @param workshop A folder for data folders, on the disk that is to be measured. */
-export async function prepareFolders(workshop: string): Promise<PreparedFolders> {
-  return {
-    few: await prepareFolder(workshop, FEW),
-    many: await prepareFolder(workshop, MANY),
-    most: await prepareFolder(workshop, MOST),
-  }
-}
-
-/** One data folder with `record-1` and so on. */
+/**
+ * A data folder with `record-1` and so on.
+ *
+ * @param workshop A folder for data folders, on the disk that is to be measured.
+ */
 export async function prepareFolder(workshop: string, count: number): Promise<string> {
   const folder = await newPath(workshop)
   {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Figure } from './figure.ts'
 import { assess, ratioAtLeast, ratioAtMost, rowsOf, type Target, valueAtMost } from './row.ts'
-import { renderMarkdown, renderText } from './tables.ts'
+import { renderText } from './tables.ts'
 
 const figure = 'latencyP50' satisfies Figure
 
@@ -26,46 +26,60 @@ describe('assess', () => {
     assert.deepEqual(ratio, { median: 2, min: 2, max: 2 })
   })
 
-  it('lets the median meet a target, limit included', () => {
-    assert.equal(assess(rowOf([1, 2, 9], [1, 1, 1], ratioAtMost(2))).isMet, true)
-    assert.equal(assess(rowOf([1, 2, 9], [1, 1, 1], ratioAtMost(1.9))).isMet, false)
-    assert.equal(assess(rowOf([1, 2, 9], [1, 1, 1], ratioAtLeast(2))).isMet, true)
-    assert.equal(assess(rowOf([1, 2, 9], [1, 1, 1], ratioAtLeast(2.1))).isMet, false)
+  const rounds = [2, 3, 4, 5, 6, 7, 8, 9, 10]
+  const verdictOf = (values: readonly number[], target: Target) =>
+    assess(rowOf(values, [...values].fill(1), target)).verdict
+
+  it('says met or missed when the interval of the median is on one side of the target, limit included', () => {
+    assert.equal(verdictOf(rounds, ratioAtMost(9)), 'met')
+    assert.equal(verdictOf(rounds, ratioAtMost(2.9)), 'missed')
+    assert.equal(verdictOf(rounds, ratioAtLeast(3)), 'met')
+    assert.equal(verdictOf(rounds, ratioAtLeast(9.1)), 'missed')
+  })
+
+  it('cannot tell apart what lies inside the interval', () => {
+    assert.deepEqual(assess(rowOf(rounds, undefined, valueAtMost(8.9))).interval, { low: 3, high: 9 })
+    assert.equal(verdictOf(rounds, ratioAtMost(8.9)), 'cannot be told apart')
+    assert.equal(verdictOf(rounds, ratioAtMost(3)), 'cannot be told apart')
+    assert.equal(verdictOf(rounds, ratioAtLeast(9)), 'cannot be told apart')
+    assert.equal(verdictOf(rounds, ratioAtLeast(3.1)), 'cannot be told apart')
+  })
+
+  it('does not let one disturbed round of nine decide', () => {
+    assert.equal(verdictOf([1, 1, 1, 1, 1, 1, 1, 1, 90], ratioAtMost(1)), 'met')
+    assert.equal(verdictOf([1, 1, 1, 1, 1, 1, 1, 80, 90], ratioAtMost(1)), 'cannot be told apart')
   })
 
   it('holds a value to its target whatever it is compared with', () => {
-    assert.equal(assess(rowOf([5], [100], valueAtMost(4))).isMet, false)
-    assert.equal(assess(rowOf([4], undefined, valueAtMost(4))).isMet, true)
+    assert.equal(assess(rowOf([5], [100], valueAtMost(4))).verdict, 'missed')
+    assert.equal(assess(rowOf([4], undefined, valueAtMost(4))).verdict, 'met')
   })
 
   it('does not take what was not measured for met', () => {
-    assert.equal(assess(rowOf([], [], ratioAtMost(2))).isMet, false)
-    assert.equal(assess(rowOf([1, 1], [], ratioAtMost(2))).isMet, false)
+    assert.equal(assess(rowOf([], [], ratioAtMost(2))).verdict, 'missed')
+    assert.equal(assess(rowOf([1, 1], [], ratioAtMost(2))).verdict, 'missed')
+    // All rounds but one: the interval would leave that one out.
+    assert.equal(assess(rowOf(rounds, rounds.slice(1), ratioAtMost(99))).verdict, 'missed')
   })
 
   it('says nothing where nothing is asked for', () => {
-    assert.equal('isMet' in assess(rowOf([1], [1])), false)
+    assert.equal('verdict' in assess(rowOf([1], [1])), false)
   })
 })
 
-describe('the tables', () => {
-  const rows = [rowOf([1, 2, 3], [2, 2, 2], ratioAtMost(1)), rowOf([1234], undefined)]
+describe('the text table', () => {
+  const rows = [rowOf([1, 2, 3], [2, 2, 2], ratioAtMost(1.5)), rowOf([1234], undefined)]
 
-  it('show values, ratios with their spread, and the verdict', () => {
+  it('shows values, ratios with their spread, and the verdict', () => {
     assert.equal(
       renderText({ title: 'Title', rows }),
       [
         'Title',
         '  figure           connbook  compared with  ratio             target',
         'work',
-        '  latency p50, ms  2.00      2.00 other     1.00 (0.50–1.50)  ≤ 1 ×   met',
+        '  latency p50, ms  2.00      2.00 other     1.00 (0.50–1.50)  ≤ 1.5 ×  met',
         '  latency p50, ms  1,234.00',
       ].join('\n'),
     )
-  })
-
-  it('in Markdown, leave out what has no target', () => {
-    const [, , ...lines] = renderMarkdown([{ title: 'Title', rows }]).split('\n')
-    assert.deepEqual(lines, ['| work | latency p50, ms | other | 1.00 (0.50–1.50) × | ≤ 1 × | met |'])
   })
 })

@@ -1,5 +1,5 @@
 import { type Figure, type Series, valuesOf } from './figure.ts'
-import { type Summary, summarize } from './statistics.ts'
+import { type Interval, medianInterval, type Summary, summarize } from './statistics.ts'
 
 /** The target of a ratio, or of the subject's own value. */
 export interface Target {
@@ -29,8 +29,13 @@ export interface Assessment {
   readonly baselineValue?: Summary
   /** Subject divided by baseline, each pair from the same round. */
   readonly ratio?: Summary
-  readonly isMet?: boolean
+  /** Of the ratio or the value, whichever has a target. */
+  readonly interval?: Interval
+  readonly verdict?: Verdict
 }
+
+/** Whether a target is reached; the last when the rounds differ too much to say. */
+export type Verdict = 'met' | 'missed' | 'cannot be told apart'
 
 export function ratioAtMost(limit: number): Target {
   return { of: 'ratio', bound: 'at most', limit }
@@ -64,23 +69,38 @@ export function rowsOf(
   }))
 }
 
-/** By medians, so that one disturbed round decides nothing. */
 export function assess({ figure, subject, baseline, target }: Row): Assessment {
   const values = valuesOf(subject, figure)
   const value = summarize(values)
-  if (baseline === undefined) return { value, ...verdictOf(target, 'value', value) }
+  if (baseline === undefined) return { value, ...judge(target, { value: values }) }
   const baselineValues = valuesOf(baseline, figure)
-  const ratio = summarize(values.map((each, round) => each / (baselineValues[round] ?? Number.NaN)))
+  const ratios = values.map((each, round) => each / (baselineValues[round] ?? Number.NaN))
   return {
     value,
     baselineValue: summarize(baselineValues),
-    ratio,
-    ...verdictOf(target, 'ratio', ratio),
-    ...verdictOf(target, 'value', value),
+    ratio: summarize(ratios),
+    ...judge(target, { value: values, ratio: ratios }),
   }
 }
 
-function verdictOf(target: Target | undefined, of: Target['of'], { median }: Summary): { isMet?: boolean } {
-  if (target?.of !== of) return {}
-  return { isMet: target.bound === 'at most' ? median <= target.limit : median >= target.limit }
+/**
+ * A target is met or missed when the whole interval of the median is on one side of it, and otherwise cannot be told
+ * apart from what was measured. What was not measured is missed.
+ */
+export function verdictOf({ bound, limit }: Target, { low, high }: Interval): Verdict {
+  const isWithin = (value: number) => (bound === 'at most' ? value <= limit : value >= limit)
+  if (Number.isNaN(low) || Number.isNaN(high)) return 'missed'
+  if (isWithin(low) !== isWithin(high)) return 'cannot be told apart'
+  return isWithin(low) ? 'met' : 'missed'
+}
+
+function judge(
+  target: Target | undefined,
+  measured: Readonly<Partial<Record<Target['of'], readonly number[]>>>,
+): Pick<Assessment, 'interval' | 'verdict'> {
+  const values = target && measured[target.of]
+  if (target === undefined || values === undefined) return {}
+  const isMeasured = values.every((value) => !Number.isNaN(value))
+  const interval = isMeasured ? medianInterval(values) : { low: Number.NaN, high: Number.NaN }
+  return { interval, verdict: verdictOf(target, interval) }
 }

@@ -1,6 +1,6 @@
 import { copyOf, newPath } from './data-folders.ts'
 import type { Sample } from './figure.ts'
-import { countText, MANY, MOST, type PreparedFolders } from './prepared-folders.ts'
+import { countText, MANY, MOST } from './prepared-folders.ts'
 import { measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
 import { spawnBareAnswer, spawnConnbook } from './servers.ts'
@@ -9,7 +9,10 @@ import { spawnBareAnswer, spawnConnbook } from './servers.ts'
 const HEALTHY_RATIO_MAX = 1.5
 
 /** From when the process is started to the first answers. */
-export async function measureStarts({ many, most }: PreparedFolders, workshop: string): Promise<Section> {
+export async function measureStarts(
+  { many, most }: { readonly many: string; readonly most: string },
+  workshop: string,
+): Promise<Section> {
   const ofMany = await copyOf(many, workshop)
   const ofMost = await copyOf(most, workshop)
   const [first, bare, startMany, startMost] = await measureInTurn([

@@ -1,0 +1,43 @@
+import { compareAdds } from './adds.ts'
+import { compareCompaction } from './compaction.ts'
+import type { Fixtures } from './fixtures.ts'
+import { measureIdleMemory, measureMemoryPerRecord } from './idle-memory.ts'
+import { measureImports } from './imports.ts'
+import { comparePages } from './pages.ts'
+import { FEW, MANY, MOST } from './prepared-folders.ts'
+import { compareReads } from './reads.ts'
+import type { Section } from './row.ts'
+import { measureScrapes } from './scrapes.ts'
+import { measureStarts } from './starts.ts'
+import { measureTokens } from './tokens.ts'
+import { measureWholeList } from './whole-list.ts'
+import { compareWriteCost } from './write-cost.ts'
+
+type Measure = (fixtures: Fixtures) => Promise<Section>
+
+/** All that can be measured, in the order of the table. Those without servers of their own come together. */
+export const measurements = {
+  'idle memory': ({ workshop }) => measureIdleMemory(workshop),
+  starts: async ({ folder, workshop }) =>
+    measureStarts({ many: await folder(MANY), most: await folder(MOST) }, workshop),
+  'memory of records': async ({ folder, workshop }) =>
+    measureMemoryPerRecord({ few: await folder(FEW), most: await folder(MOST) }, workshop),
+  reads: async ({ server, workshop }) => compareReads(await server(FEW), workshop),
+  pages: async ({ server, workshop }) =>
+    comparePages({ few: await server(FEW), many: await server(MANY), most: await server(MOST) }, workshop),
+  'whole lists': async ({ server }) => measureWholeList(await server(MANY)),
+  tokens: async ({ server }) => measureTokens(await server(FEW)),
+  modifications: async ({ server }) => compareWriteCost(await server(FEW), await server(MOST)),
+  scrapes: async ({ server }) => measureScrapes(await server(FEW), await server(MOST)),
+  adds: withoutServers(async ({ folder, workshop }) => compareAdds(await folder(FEW), workshop)),
+  imports: withoutServers(async ({ folder, workshop }) => measureImports(await folder(FEW), workshop)),
+  snapshots: withoutServers(async ({ folder, workshop }) => compareCompaction(await folder(MOST), workshop)),
+} satisfies Record<string, Measure>
+
+/** Nothing of the others may be in the way. */
+function withoutServers(measure: Measure): Measure {
+  return async (fixtures) => {
+    await fixtures.stopServers()
+    return measure(fixtures)
+  }
+}
