@@ -19,6 +19,7 @@ const floors = [
     'src/shell.ts',
     'src/text.ts',
     'src/timestamp.ts',
+    'src/turn-clock.ts',
     'src/version.ts',
     'package.json',
   ],

@@ -1,4 +1,4 @@
-import { performance } from 'node:perf_hooks'
+import { elapsedInTurn, wallInTurn } from '../turn-clock.ts'
 
 export interface Clock {
   /** Milliseconds since 1970; never decreases, even if the system clock is set back. */
@@ -14,8 +14,8 @@ export interface Clock {
  */
 export function createClock(
   notBefore = 0,
-  wall: () => number = Date.now,
-  elapsed: () => number = () => performance.now(),
+  wall: () => number = wallInTurn,
+  elapsed: () => number = elapsedInTurn,
 ): Clock {
   let base = Math.max(notBefore, wall())
   let baseElapsed = elapsed()

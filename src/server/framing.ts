@@ -17,6 +17,9 @@ const SINGLETONS = new Set([
 /** A host and an optional port (RFC 3986 section 3.2.2); may be empty (RFC 9112 section 3.2). */
 const AUTHORITY = /^(?:\[[\da-fA-F:.]{2,}\]|(?:[\w.~!$&'()*+,;=-]|%[\da-fA-F]{2})*)(?::\d*)?$/
 
+/** The last one found to be well-formed: nearly all requests to a server have the same. */
+let lastHost: string | undefined
+
 /** Counted as names and values. */
 const MANY_HEADERS = 200
 
@@ -36,8 +39,10 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
   const { host, expect, 'transfer-encoding': coding } = incoming.headers
   if (host === undefined) {
     if (httpVersion === '1.1') return new Problem('missing_host', 'The header Host is missing')
-  } else if (!AUTHORITY.test(host))
-    return new Problem('malformed_host', 'The header Host does not name a host')
+  } else if (host !== lastHost) {
+    if (!AUTHORITY.test(host)) return new Problem('malformed_host', 'The header Host does not name a host')
+    lastHost = host
+  }
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
     return new Problem(
       'unsupported_transfer_coding',

@@ -27,7 +27,7 @@ export class IncomingRequest implements Request {
   readonly isSecure: boolean
   principal?: Principal
   pattern?: string
-  /** Start of its handling, by `performance.now()`. */
+  /** Start of its handling, by `elapsedInTurn`. */
   beganMs = 0
   checkAgain?: () => Promise<never> | undefined
   readonly response: ServerResponse

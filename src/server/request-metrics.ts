@@ -1,6 +1,7 @@
 import { Counter } from '../metrics/counter.ts'
 import { counter, type Family, gauge } from '../metrics/family.ts'
 import { Histogram } from '../metrics/histogram.ts'
+import { elapsedInTurn, readElapsed } from '../turn-clock.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
 const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -49,7 +50,7 @@ export class RequestMetrics {
   #inFlight = 0
 
   begin(request: IncomingRequest): void {
-    request.beganMs = performance.now()
+    request.beganMs = elapsedInTurn()
     this.#inFlight += 1
   }
 
@@ -62,7 +63,7 @@ export class RequestMetrics {
       this.#resources.set(pattern, resource)
     }
     resource.count(method, status)
-    resource.durations.observe((performance.now() - beganMs) / 1000)
+    resource.durations.observe((readElapsed() - beganMs) / 1000)
   }
 
   get families(): Family[] {
