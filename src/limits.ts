@@ -67,6 +67,12 @@ export const PEM_FILE_BYTES_MAX = 1024 * 1024
 export const CERTIFICATE_WARNING_DAYS = 14
 
 export const PAGE_RECORDS_MAX = 100
+/** Pages kept as they were sent until a record changes: some 25 of 50 records each. */
+export const REMEMBERED_PAGES_BYTES_MAX = 256 * 1024
+/** A page that is asked for again after so many others is not kept. */
+export const ASKED_PAGES_MAX = 16
+/** The page of a longer query is not kept; any page can be asked for with fewer. */
+export const PAGE_QUERY_CHARACTERS_MAX = 128
 /** Longer lists are streamed. */
 export const UNSTREAMED_RECORDS_MAX = 1_000
 /** Records in one piece of a streamed list. */

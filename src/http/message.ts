@@ -69,6 +69,8 @@ export interface Reply {
    * connection.
    */
   readonly body?: string | Iterable<string> | AsyncIterable<string>
+  /** Bytes of a `body` that is a string, if they are known already. */
+  readonly bodyBytes?: number
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

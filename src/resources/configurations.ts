@@ -11,6 +11,7 @@ import { type Configuration, parseConfigurationPatch, parseNewConfiguration } fr
 import { type Sort, sortFields } from '../store/configuration-index.ts'
 import type { ConfigurationStore, Expectation } from '../store/configuration-store.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
+import { PageMemory } from './page-memory.ts'
 import { checkQuery, parseQuery, type Query } from './query.ts'
 
 const { start: OPEN, end: CLOSE } = listEnvelope
@@ -21,13 +22,18 @@ type ListQuery = Query<'sort' | 'page' | 'per_page'>
 /** @param basePath Prefix of the URLs in answers. */
 export function configurationHandlers(store: ConfigurationStore, basePath: string, audit: AuditTrail) {
   const collection = `${basePath}/configurations/`
+  const pages = new PageMemory()
   return { list, add, get, modify, remove }
 
   function list(request: Request): Reply {
-    const { sort, page } = parseListQuery(request.query)
+    const { query } = request
+    const { revision } = store
+    const remembered = isConditional(request) ? undefined : pages.find(query, revision)
+    if (remembered !== undefined) return remembered
+    const { sort, page } = parseListQuery(query)
     const headers: Record<string, string> = {
       'Cache-Control': CACHE_CONTROL,
-      ETag: `"${store.id.slice(0, 8)}-${store.revision}"`,
+      ETag: `"${store.id.slice(0, 8)}-${revision}"`,
       'X-Total-Count': String(store.count),
     }
     if (page !== undefined) {
@@ -38,7 +44,9 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
     checkIfMatch(request, etag)
     if (isUnchanged(request.headers['if-none-match'], etag)) return { status: 304, headers }
     if (page !== undefined) {
-      return envelope(store.list(page.page * page.perPage, page.perPage, sort), headers)
+      const reply = envelope(store.list(page.page * page.perPage, page.perPage, sort), headers)
+      pages.add(query, revision, reply)
+      return reply
     }
     return store.count <= UNSTREAMED_RECORDS_MAX
       ? envelope(store.list(0, store.count, sort), headers)
@@ -104,14 +112,17 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
 }
 
 function only(record: Configuration, headers?: Record<string, string>): Reply {
+  const { json } = record
   return {
     status: 200,
     headers: { 'Content-Type': JSON_TYPE, 'Cache-Control': CACHE_CONTROL, ETag: record.etag, ...headers },
-    body: OPEN + record.json + CLOSE,
+    body: OPEN + json + CLOSE,
+    // Of the record alone: of the whole, the parts would have to be copied together first.
+    bodyBytes: OPEN.length + Buffer.byteLength(json) + CLOSE.length,
   }
 }
 
-function envelope(records: readonly Configuration[], headers: Record<string, string>, status = 200): Reply {
+function envelope(records: readonly Configuration[], headers: Record<string, string>, status = 200) {
   return { status, headers: { 'Content-Type': JSON_TYPE, ...headers }, body: bodyOf(records) }
 }
 
@@ -129,6 +140,10 @@ function bodyOf(records: readonly Configuration[]): string {
 function checkIfMatch(request: Request, etag: string) {
   if (isExpected(request.headers['if-match'], etag)) return
   throw new Problem('stale_record', 'This is not what If-Match names; read it without that')
+}
+
+function isConditional({ headers }: Request): boolean {
+  return headers['if-match'] !== undefined || headers['if-none-match'] !== undefined
 }
 
 function expectation({ headers }: Request): Expectation | undefined {

@@ -13,7 +13,7 @@ import type { Turns } from './turns.ts'
  */
 export function writeReply(
   request: IncomingRequest,
-  { status, reason, headers: ownHeaders, body }: Reply,
+  { status, reason, headers: ownHeaders, body, bodyBytes }: Reply,
   fixedHeaders: readonly string[],
   isLast: boolean,
   turns: Turns,
@@ -27,7 +27,7 @@ export function writeReply(
     if (fixed === -1) headers.push(name, ownHeaders[name] ?? '')
     else headers[fixed + 3] = ownHeaders[name] ?? ''
   }
-  const bytes = typeof body === 'string' ? Buffer.byteLength(body) : undefined
+  const bytes = typeof body === 'string' ? (bodyBytes ?? Buffer.byteLength(body)) : undefined
   if (bytes !== undefined) headers.push('Content-Length', String(bytes))
   if (isLast) headers.push('Connection', 'close')
   response.writeHead(status, reason ?? STATUS_CODES[status], headers)

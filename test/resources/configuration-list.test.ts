@@ -206,3 +206,52 @@ describe('a long list', async () => {
     assert.deepEqual([unchanged.status, unchanged.text], [304, ''])
   })
 })
+
+describe('a page that is asked for again and again', async () => {
+  const service = await start({ after })
+  const ask = createClient(service.url, { Authorization: await service.bearer() })
+  const page = `${path}?sort=name&page=0&per_page=2`
+  const add = (name: string) => ask('POST', path, { body: { name, hostname: 'h', port: 1, username: 'ü' } })
+  for (const name of ['b', 'c', 'd']) await add(name)
+
+  it('is the same to the byte, for GET and HEAD', async () => {
+    const first = await ask('GET', page)
+    assert.deepEqual(namesIn(first), ['b', 'c'])
+    assert.equal(first.headers['content-length'], String(Buffer.byteLength(first.text)))
+    for (let time = 2; time <= 4; time++) {
+      const again = await ask('GET', page)
+      assert.deepEqual([again.status, again.text], [200, first.text])
+      assert.deepEqual(ownHeaders(again), ownHeaders(first))
+    }
+    const head = await ask('HEAD', page)
+    assert.deepEqual([head.status, head.text], [200, ''])
+    assert.deepEqual(ownHeaders(head), ownHeaders(first))
+  })
+
+  it('still takes conditions', async () => {
+    const { etag = '' } = (await ask('GET', page)).headers
+    const statusIf = async (condition: Record<string, string>) =>
+      (await ask('GET', page, { headers: condition })).status
+    assert.equal(await statusIf({ 'If-None-Match': etag }), 304)
+    assert.equal(await statusIf({ 'If-None-Match': '"other"' }), 200)
+    assert.equal(await statusIf({ 'If-Match': etag }), 200)
+    assert.equal(await statusIf({ 'If-Match': '"other"' }), 412)
+  })
+
+  it('shows each change at once, also in its links and its tag', async () => {
+    const before = await ask('GET', page)
+    await add('a')
+    await add('e')
+    for (let time = 1; time <= 3; time++) {
+      const after = await ask('GET', page)
+      assert.deepEqual(namesIn(after), ['a', 'b'])
+      assert.equal(after.headers['x-total-count'], '5')
+      assert.match(String(after.headers.link), /page=2&per_page=2>; rel="last"/)
+      assert.notEqual(after.headers.etag, before.headers.etag)
+    }
+    assert.equal((await ask('PATCH', `${path}b`, { body: { name: 'B' } })).status, 200)
+    assert.deepEqual(namesIn(await ask('GET', page)), ['B', 'a'])
+    await ask('DELETE', `${path}B`)
+    assert.deepEqual(namesIn(await ask('GET', page)), ['a', 'c'])
+  })
+})

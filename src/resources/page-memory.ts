@@ -1,0 +1,57 @@
+import type { Reply } from '../http/message.ts'
+import { ASKED_PAGES_MAX, PAGE_QUERY_CHARACTERS_MAX, REMEMBERED_PAGES_BYTES_MAX } from '../limits.ts'
+
+/** A character of a string takes one byte or two. */
+const CHARACTER_BYTES_MAX = 2
+
+/** The answer to a list query whose body is in one piece. */
+export type PageReply = Reply & { readonly body: string }
+
+/**
+ * The pages asked for again and again, by their query as it was sent, for as long as no record changes.
+ *
+ * A page is remembered when it is put together a second time: for somebody who reads all pages once, that would only
+ * fill the memory with what nobody asks for again.
+ */
+export class PageMemory {
+  readonly #pages = new Map<string, PageReply>()
+  /** Queries whose page was put together once. */
+  readonly #asked = new Set<string>()
+  /** The revision that all of them show. */
+  #revision = 0
+  #bytes = 0
+
+  /** The page of a query as it is at this revision; undefined if it must be put together. */
+  find(query: string, revision: number): PageReply | undefined {
+    return revision === this.#revision ? this.#pages.get(query) : undefined
+  }
+
+  /** Call it with each page that is put together, after `find`. Forgets the pages of another revision. */
+  add(query: string, revision: number, page: PageReply): void {
+    if (revision !== this.#revision) {
+      this.#revision = revision
+      this.#asked.clear()
+      this.#forgetPages()
+    }
+    if (query.length > PAGE_QUERY_CHARACTERS_MAX) return
+    if (this.#asked.delete(query)) {
+      this.#remember(query, page)
+      return
+    }
+    if (this.#asked.size >= ASKED_PAGES_MAX) this.#asked.clear()
+    this.#asked.add(query)
+  }
+
+  #remember(query: string, page: PageReply) {
+    const bytes = CHARACTER_BYTES_MAX * (query.length + page.body.length)
+    if (this.#bytes + bytes > REMEMBERED_PAGES_BYTES_MAX) this.#forgetPages()
+    if (bytes > REMEMBERED_PAGES_BYTES_MAX) return
+    this.#pages.set(query, { ...page, bodyBytes: Buffer.byteLength(page.body) })
+    this.#bytes += bytes
+  }
+
+  #forgetPages() {
+    this.#pages.clear()
+    this.#bytes = 0
+  }
+}
