@@ -37,7 +37,7 @@ export class SortedIndex<Item> {
     else if (right !== undefined) this.#root = parentOf([this.#root, right])
   }
 
-  /** Removes an item that is there. */
+  /** Removes an item that is there: this very object, not an equal one. */
   remove(item: Item): void {
     if (this.#root === undefined) return
     this.#removeBelow(this.#root, item)
@@ -45,7 +45,7 @@ export class SortedIndex<Item> {
     if (this.#root?.size === 0) this.#root = undefined
   }
 
-  /** Replaces an item that is there; the new one may belong elsewhere in the order. */
+  /** Replaces an item that is there, this very object; the new one may belong elsewhere in the order. */
   replace(old: Item, item: Item): void {
     if (this.#compare(old, item) === 0) this.#replaceBelow(this.#root, old, item)
     else {
@@ -88,7 +88,7 @@ export class SortedIndex<Item> {
     node.size -= 1
     if (node.items !== undefined) {
       const items = ownItems(node)
-      items.splice(this.#search(items, item), 1)
+      items.splice(positionOf(items, item), 1)
       if (node.size > 0) node.last = at(items, node.size - 1)
       return
     }
@@ -106,7 +106,7 @@ export class SortedIndex<Item> {
     if (node.last === old) node.last = item
     if (node.items !== undefined) {
       const items = ownItems(node)
-      items[this.#search(items, old)] = item
+      items[positionOf(items, old)] = item
       return
     }
     const children = node.children ?? []
@@ -214,6 +214,13 @@ function collect<Item>(node: Node<Item>, offset: number, limit: number, found: I
     collect(child, skip, limit, found)
     skip = 0
   }
+}
+
+/** Compares references only: the items themselves are mostly not in the processor's caches. */
+function positionOf<Item>(items: readonly Item[], item: Item): number {
+  const position = items.indexOf(item)
+  if (position === -1) throw new RangeError('Cannot find an item that should be there')
+  return position
 }
 
 /** Binary search: the first position below `end` from which on `holds` is true, else `end`. */

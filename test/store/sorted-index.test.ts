@@ -172,6 +172,22 @@ describe('a sorted index', () => {
     assert.deepEqual([...frozen], expected)
   })
 
+  it('removes and replaces an item without comparing it with its neighbours', () => {
+    const compared: number[] = []
+    const compare = (a: number, b: number) => {
+      compared.push(a, b)
+      return a - b
+    }
+    const index = new SortedIndex(
+      compare,
+      Array.from({ length: 50 }, (_, i) => i),
+    )
+    index.remove(20)
+    index.replace(30, 30)
+    assert.deepEqual(compared, [30, 30])
+    assert.throws(() => index.remove(20), RangeError)
+  })
+
   it('returns a page from a million items in logarithmic time', () => {
     let comparisons = 0
     const counting = (a: number, b: number) => {
