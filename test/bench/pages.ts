@@ -1,4 +1,3 @@
-import { ASKED_PAGES_MAX } from '../../src/limits.ts'
 import { readAnswer } from './full-answer.ts'
 import { startJsonServer } from './json-server.ts'
 import { CONNECTIONS, type Load } from './load.ts'
@@ -11,10 +10,19 @@ import { startSteadyRequests } from './steady-requests.ts'
 import { writeOf } from './writes.ts'
 
 const PER_PAGE = 50
+const PAGES = 20
 const WRITES_PER_SECOND = 100
 
-/** In turn: more than connbook looks back, so that each of them is put together. */
-const PAGES = ASKED_PAGES_MAX + 4
+/** Parameters in every order, so that so many requests lie between two of the same that connbook does not remember it. */
+const orders = [
+  ['sort', 'page', 'per_page'],
+  ['sort', 'per_page', 'page'],
+  ['page', 'sort', 'per_page'],
+  ['page', 'per_page', 'sort'],
+  ['per_page', 'sort', 'page'],
+  ['per_page', 'page', 'sort'],
+] as const
+type Order = (typeof orders)[number]
 
 /** Sorted pages out of the middle of lists of three sizes, and one of them again and again. */
 export async function comparePages(
@@ -82,7 +90,9 @@ export async function comparePages(
 /** Asks for the first page, for which the order is made, and describes the load of the next ones. */
 async function pagesOf(server: Connbook, records: number) {
   const headers = await getBearer(server)
-  const paths = pathsFor(records, (page) => `/configurations/?sort=name&page=${page}&per_page=${PER_PAGE}`)
+  const [order, ...others] = orders
+  const pathsIn = (names: Order) => pathsFor(records, (page) => pathOf(names, page))
+  const paths = [...pathsIn(order), ...others.flatMap(pathsIn)] as const
   const begin = performance.now()
   const { status } = await readAnswer(server.url + paths[0], headers)
   if (status !== 200) throw new Error(`GET ${paths[0]}: ${status}`)
@@ -93,11 +103,16 @@ async function pagesOf(server: Connbook, records: number) {
   }
 }
 
+function pathOf(order: Order, page: number): string {
+  const values = { sort: 'name', page, per_page: PER_PAGE }
+  return `/configurations/?${order.map((name) => `${name}=${values[name]}`).join('&')}`
+}
+
 /** Around the middle of the list. */
 function pathsFor(records: number, pathOf: (page: number) => string): [string, ...string[]] {
-  const middle = (records / PER_PAGE - PAGES) / 2
-  const others = Array.from({ length: PAGES - 1 }, (_, i) => pathOf(middle + 1 + i))
-  return [pathOf(middle), ...others]
+  const first = (records / PER_PAGE - PAGES) / 2
+  const others = Array.from({ length: PAGES - 1 }, (_, i) => pathOf(first + 1 + i))
+  return [pathOf(first), ...others]
 }
 
 function whileWriting(
