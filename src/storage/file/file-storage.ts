@@ -8,6 +8,7 @@ import { ConfigurationStore } from '../../store/configuration-store.ts'
 import type { RecordStorage } from '../record-storage.ts'
 import { createFileChangeLog } from './file-change-log.ts'
 import { examineStoreFiles } from './file-examination.ts'
+import { salvageStoreFiles } from './salvage.ts'
 import { writeSnapshot } from './snapshot.ts'
 import { openStoreFiles, readStoreBeside, readStoreFiles } from './store-files.ts'
 
@@ -15,6 +16,7 @@ export function fileStorage(folder: DataPaths): RecordStorage {
   return {
     read: (mustExist) => readStoreBeside(folder, mustExist),
     examine: (mustExist) => examineStoreFiles(folder, mustExist),
+    salvage: () => salvageStoreFiles(folder),
     async create({ records, revision, lastId, count }) {
       const store = createStoreId()
       const header = { store, revision, lastId, count }

@@ -12,7 +12,7 @@ import {
   writeRecordDocument,
 } from '../record-document.ts'
 
-const snapshotKind = {
+export const snapshotKind = {
   format: 'connbook snapshot',
   version: 1,
   members: [],
