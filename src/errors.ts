@@ -40,7 +40,8 @@ export class UsageError extends ConnbookError {
 }
 
 /** Helps against any damage. */
-export const RESTORE_ADVICE = 'restore the data folder from a backup with "connbook restore FILE"'
+export const RESTORE_ADVICE =
+  'restore from a backup with "connbook restore FILE", or keep what can be read with "connbook recover"'
 
 /** For a file of a newer connbook: it is not damaged, and nothing in it may be given up. */
 const NEWER_ADVICE =

@@ -130,6 +130,8 @@ export const THROTTLE_PAIRS_MAX = 10_000
 export const AUDIT_FILE_BYTES_MAX = 16 * 1024 * 1024
 /** Lines that wait for the audit trail; one more is counted and lost. */
 export const AUDIT_WAITING_LINES_MAX = 20_000
+/** Lost changes that a recovery lists by name. */
+export const LOST_CHANGES_LISTED_MAX = 20
 /** Failed attempts listed in each ATTEMPTS_WINDOW_MS: per network, and in all. */
 export const ATTEMPTS_LISTED_MAX = 30
 export const ALL_ATTEMPTS_LISTED_MAX = 300

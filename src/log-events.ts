@@ -42,7 +42,8 @@ export const logEvents = {
   interrupted_restore_completed: {
     level: 'warn',
     fields: ['restore'],
-    meaning: 'an earlier `connbook restore` was interrupted; this start has completed it',
+    meaning:
+      'an earlier `connbook restore` or `connbook recover` was interrupted; this start has completed it',
   },
   request: {
     level: 'info',

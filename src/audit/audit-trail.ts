@@ -35,6 +35,7 @@ export type AuditEvent =
   | 'keys_rotated'
   | 'keys_revoked'
   | 'restored'
+  | 'recovered'
 
 /** The sender of a request, or whoever ran a command. */
 export type Actor = Pick<Caller, 'address' | 'requestId' | 'principal'> | Command

@@ -22,16 +22,26 @@ export async function writeInitialCredentials(
   else await writeAtomicFile(path, `${JSON.stringify(credentials, null, 2)}\n`, folder.files)
 }
 
+/** The credentials that are still in the file; undefined when it is absent or cannot be read as such. */
+export async function findInitialCredentials(folder: DataPaths): Promise<InitialCredentials | undefined> {
+  const bytes = await ifPresent(folder.files.readFile(folder.file(dataFiles.initialCredentials)), [
+    'ENOENT',
+    'EIO',
+  ])
+  const found = bytes && parseJson(bytes.toString('utf8'))
+  return isObject(found) ? found : undefined
+}
+
 /** Removes an account's credential, which has just been changed, from the file. */
 export async function forgetInitialCredentials(
   folder: DataPaths,
   kind: AccountKind,
   name: string,
 ): Promise<void> {
-  const bytes = await ifPresent(folder.files.readFile(folder.file(dataFiles.initialCredentials)))
-  const found = bytes && parseJson(bytes.toString('utf8'))
-  if (!isObject(found)) return
-  const [id, secret] = kind === 'user' ? ['username', 'password'] : ['client_id', 'client_secret']
+  const found = await findInitialCredentials(folder)
+  if (found === undefined) return
+  const [id, secret] =
+    kind === 'user' ? (['username', 'password'] as const) : (['client_id', 'client_secret'] as const)
   if (found[id] !== name) return
   const entries = Object.entries(found).filter(([member]) => member !== id && member !== secret)
   await writeInitialCredentials(folder, Object.fromEntries(entries))

@@ -58,6 +58,12 @@ const commandOptionSpecs = {
     isOfCommand: true,
     parse: parseSwitch,
   },
+  yes: {
+    flag: '--yes',
+    help: 'do not ask',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
 } satisfies Record<string, OptionSpec & { isOfCommand: true }>
 
 /** Everything that can be set: of the server, then of the commands that name it. */

@@ -20,6 +20,37 @@ export async function readPassword(question: string, context: CommandContext): P
   return password
 }
 
+/**
+ * Asks a question on the terminal; only "y" or "yes" agrees.
+ *
+ * @throws {UsageError} if the answer is another one, or there is no terminal to ask on.
+ */
+export async function confirm(question: string, { input, screen }: CommandContext): Promise<void> {
+  if (input.isTTY !== true)
+    throw new UsageError('There is no terminal to ask on; nothing has changed; if you are sure, add --yes')
+  const terminal = createInterface({ input, output: toScreen(screen), terminal: true })
+  try {
+    const answer = await terminal.question(`${question} [y/N] `)
+    if (/^y(es)?$/i.test(answer.trim())) return
+  } catch (error) {
+    if (!isAborted(error)) throw error
+    screen.write('\n')
+  } finally {
+    terminal.close()
+  }
+  throw new UsageError('You did not agree; nothing has changed')
+}
+
+function toScreen(screen: CommandContext['screen']) {
+  return new Writable({
+    decodeStrings: false,
+    write(text: string, _encoding, done) {
+      screen.write(text)
+      done()
+    },
+  })
+}
+
 function checkPassword(password: string): string {
   if (password === '') throw new UsageError('The password is empty; type one, or send it on standard input')
   if (/[\r\n]/.test(password))
@@ -34,12 +65,15 @@ async function ask(question: string, { input, screen }: CommandContext): Promise
   try {
     return checkSecret(WHAT, await terminal.question(''))
   } catch (error) {
-    // Ctrl-C and Ctrl-D close the interface, which rejects with an AbortError.
-    if (error instanceof Error && error.name === 'AbortError')
-      throw new UsageError('No password was typed; nothing has changed')
+    if (isAborted(error)) throw new UsageError('No password was typed; nothing has changed')
     throw error
   } finally {
     terminal.close()
     screen.write('\n')
   }
+}
+
+/** Ctrl-C and Ctrl-D close the interface, which rejects with an AbortError. */
+function isAborted(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError'
 }

@@ -42,7 +42,7 @@ async function checkFolder(folder: DataPaths, print: Print) {
   await checkHasData(folder)
   await checkDataFolder(folder)
   const { findings, stored } = await readBetweenRestores(folder, () => examineFolder(folder))
-  await print(`${folder.path}\n${render(findings)}`)
+  await print(`${folder.path}\n${renderFindings(findings)}`)
   if (stored !== undefined)
     await print(`${counted(stored.index.count, 'record')}, next id ${stored.index.lastId + 1}\n`)
   const damaged = findings.filter(({ isDamage }) => isDamage)
@@ -60,7 +60,8 @@ async function checkBackup(path: string, print: Print) {
   await print('The backup is sound\n')
 }
 
-function render(findings: readonly Finding[]): string {
+/** One line for each file. */
+export function renderFindings(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length))
   const lines = findings.map(({ name, words, isDamage, isNewer }) => {
     const mark = isNewer ? 'NEWER: ' : isDamage ? 'DAMAGED: ' : ''

@@ -9,6 +9,7 @@ import { exportCommand } from './export.ts'
 import { healthcheckCommand } from './healthcheck.ts'
 import { importCommand } from './import.ts'
 import { keysCommands } from './keys.ts'
+import { recoverCommand } from './recover.ts'
 import { restoreCommand } from './restore.ts'
 import { serveCommand } from './serve.ts'
 import { systemdCommand } from './systemd.ts'
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
   backupCommand,
   restoreCommand,
   checkCommand,
+  recoverCommand,
   healthcheckCommand,
   systemdCommand,
   defineCommand({

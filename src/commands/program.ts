@@ -12,6 +12,7 @@ import {
 } from '../errors.ts'
 import { throwExplained } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
+import { NewerFolderError } from '../folder/recovery.ts'
 import { version } from '../version.ts'
 import { DamageFoundError } from './check.ts'
 import { commands } from './commands.ts'
@@ -49,6 +50,7 @@ function asksForHelp(words: readonly string[]): boolean {
 function exitCode(error: unknown): ExitCode {
   if (error instanceof UsageError || error instanceof InvalidInputError) return 2
   if (error instanceof DamagedFileError || error instanceof DamageFoundError) return 65
+  if (error instanceof NewerFolderError) return 65
   return error instanceof FolderInUseError ? 75 : 1
 }
 

@@ -1,11 +1,13 @@
+import type { Accounts } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
+import { type InitialCredentials, writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { createKeys } from '../auth/keys.ts'
 import { createRevocations } from '../auth/revocations-file.ts'
 import { ConnbookError, systemCode } from '../errors.ts'
 import { type DataPaths, dataPaths, stateFiles } from '../files/data-folder.ts'
 import { finishReplacement, prepareReplacement } from '../files/folder-replacement.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
-import type { Backup } from './backup-document.ts'
+import type { FirstRecords } from '../storage/record-storage.ts'
 
 /** The new files could not be written; the folder is as it was. */
 export class RestoreFailedError extends ConnbookError {
@@ -17,20 +19,33 @@ export class RestoreIncompleteError extends ConnbookError {
   readonly code = 'restore_incomplete'
 }
 
-/** Replaces what a folder holds by a backup; returns the folder that keeps the old files, if there were any. */
+/** What a folder is to hold; a backup has it, too. */
+export interface NewState extends FirstRecords {
+  readonly accounts: Accounts
+}
+
+/**
+ * Replaces what a folder holds, with a new store id and new keys.
+ *
+ * @param initialCredentials Kept in plain text beside the accounts.
+ * @returns The folder that keeps the old files; undefined if there were none.
+ * @throws {RestoreFailedError} {RestoreIncompleteError}
+ */
 export async function replaceState(
   { path: folder, files }: DataPaths,
-  backup: Backup,
+  state: NewState,
+  initialCredentials: InitialCredentials = {},
 ): Promise<string | undefined> {
   const replacement = await prepareReplacement(folder, files).catch((error: unknown) => {
     throw notRestored(folder, error)
   })
   try {
     const paths = dataPaths(replacement.path, files)
-    await fileStorage(paths).create(backup)
+    await fileStorage(paths).create(state)
     await createRevocations(paths)
     await createKeys(paths)
-    await accountsDocument(paths).write(backup.accounts)
+    if (Object.keys(initialCredentials).length > 0) await writeInitialCredentials(paths, initialCredentials)
+    await accountsDocument(paths).write(state.accounts)
     await replacement.commit()
   } catch (error) {
     // What stays is swept when the folder is next opened.

@@ -9,6 +9,7 @@ import {
   dataPaths,
   stateFiles,
 } from '../files/data-folder.ts'
+import { findUnfinishedReplacement } from '../files/folder-replacement.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 
 const READ_ATTEMPTS_MAX = 5
@@ -48,10 +49,11 @@ export async function getUsedFolder(path: string): Promise<DataPaths> {
   return folder
 }
 
-/** @throws {FolderRefusedError} if a folder holds no file of connbook. */
+/** @throws {FolderRefusedError} if a folder holds no file of connbook, nor an unfinished restore. */
 export async function checkHasData({ path, files }: DataPaths): Promise<void> {
   const entries = await ifReachable(files.readdir(path))
-  if (!entries?.some((entry) => stateFiles.includes(entry))) throw noData(path)
+  const isUsed = entries?.some((entry) => stateFiles.includes(entry))
+  if (!isUsed && findUnfinishedReplacement(entries ?? []) === undefined) throw noData(path)
 }
 
 /**

@@ -3,7 +3,6 @@ import { readStart } from '../files/atomic-file.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
 import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
-import { quoteForShell } from '../shell.ts'
 import { type Frame, parseFrame, parseLastFrame } from './frame.ts'
 
 export interface JournalHeader {
@@ -100,9 +99,7 @@ export async function readJournal(
   }
 
   function damage(offset: number, reason: string, cause?: unknown) {
-    const cut = `truncate -s ${offset} ${quoteForShell(path)}`
-    const advice = `${RESTORE_ADVICE}; or, to give up what is behind, run: ${cut}`
-    return new DamagedFileError(path, offset, reason, advice, { cause })
+    return new DamagedFileError(path, offset, reason, RESTORE_ADVICE, { cause })
   }
 
   /** Its checksum needs the lost frame before it, so this checks the form; a torn write cannot have it. */

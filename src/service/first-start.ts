@@ -24,17 +24,36 @@ export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
     .filter((variable) => isSet(environment[variable]))
 }
 
+export interface FirstAccounts {
+  readonly accounts: Accounts
+  /** Only what was generated, not what the environment gave. */
+  readonly madeUp: InitialCredentials
+}
+
 /**
- * Makes the first user and the first client of a folder, with secrets from the environment or random ones. The accounts
- * file is written last: a folder that has one has everything else.
+ * Makes the first user and the first client of a folder as `makeFirstAccounts` does, and writes them. The accounts file
+ * is written last: a folder that has one has everything else.
  *
- * @returns `madeUp` holds only what was generated, not what the environment gave.
  * @throws {UsageError} if a value of the environment cannot be used.
  */
 export async function createFirstAccounts(
   folder: DataFolder,
   environment: NodeJS.ProcessEnv,
-): Promise<{ accounts: Accounts; madeUp: InitialCredentials }> {
+): Promise<FirstAccounts> {
+  const first = await makeFirstAccounts(environment)
+  await withCredentialsLock(folder, async () => {
+    await writeInitialCredentials(folder, first.madeUp)
+    await accountsDocument(folder).write(first.accounts)
+  })
+  return first
+}
+
+/**
+ * Makes a user and a client, with secrets from the environment or random ones, and writes nothing.
+ *
+ * @throws {UsageError} if a value of the environment cannot be used.
+ */
+export async function makeFirstAccounts(environment: NodeJS.ProcessEnv): Promise<FirstAccounts> {
   const given = {
     username: await readVariable(variables.username, environment),
     password: await readVariable(variables.password, environment),
@@ -52,13 +71,7 @@ export async function createFirstAccounts(
   const storedSecret =
     given.clientSecret === undefined ? digestSecret(clientSecret) : await hashPassword(clientSecret)
   const withUser = addAccount(noAccounts, 'user', username, await hashPassword(password))
-  const accounts = addAccount(withUser, 'client', clientId, storedSecret)
-  const write = async () => {
-    await writeInitialCredentials(folder, madeUp)
-    await accountsDocument(folder).write(accounts)
-  }
-  await withCredentialsLock(folder, write)
-  return { accounts, madeUp }
+  return { accounts: addAccount(withUser, 'client', clientId, storedSecret), madeUp }
 }
 
 /**

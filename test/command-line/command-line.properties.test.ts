@@ -289,6 +289,7 @@ const rows: { readonly [Name in keyof Options]: Row } = {
   },
   dryRun: { flag: '--dry-run', variable: 'CONNBOOK_DRY_RUN', isOfCommand: true, ...onOrOff },
   live: { flag: '--live', variable: 'CONNBOOK_LIVE', isOfCommand: true, ...onOrOff },
+  yes: { flag: '--yes', variable: 'CONNBOOK_YES', isOfCommand: true, ...onOrOff },
   socket: { flag: '--socket', variable: 'CONNBOOK_SOCKET', isOfCommand: true, ...onOrOff },
 }
 const names = Object.keys(rows) as (keyof Options)[]

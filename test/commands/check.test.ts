@@ -181,16 +181,16 @@ describe('connbook check', { timeout: 60_000 }, () => {
     ['snapshot.json', 'is garbage', overwrite('snapshot.json'), /not a connbook snapshot header at byte 0/],
     ['snapshot.json', 'is empty', overwrite('snapshot.json', ''), /the file is empty at byte 0/],
     ['snapshot.json', 'was cut', cut('snapshot.json'), /the file was cut at byte 0/],
-    [
-      'snapshot.json',
-      'has a flipped bit',
-      flip('snapshot.json'),
-      /at byte \d+; restore the data folder from a backup/,
-    ],
+    ['snapshot.json', 'has a flipped bit', flip('snapshot.json'), /at byte \d+; restore from a backup with/],
     ['journal.old.jsonl', 'is garbage', overwrite('journal.old.jsonl'), /not a journal header at byte 0/],
-    ['journal.old.jsonl', 'has a flipped bit', flip('journal.old.jsonl'), /at byte \d+.+truncate -s \d+ /],
+    [
+      'journal.old.jsonl',
+      'has a flipped bit',
+      flip('journal.old.jsonl'),
+      /at byte \d+; .+"connbook recover"/,
+    ],
     ['journal.jsonl', 'is garbage', overwrite('journal.jsonl'), /not a journal header at byte 0/],
-    ['journal.jsonl', 'has a flipped bit', flip('journal.jsonl'), /at byte \d+.+truncate -s \d+ /],
+    ['journal.jsonl', 'has a flipped bit', flip('journal.jsonl'), /at byte \d+; .+"connbook recover"/],
   ]
   for (const [name, what, damage, words] of kinds) {
     it(`reports the place and the remedy when ${name} ${what}`, async (t) => {

@@ -33,7 +33,7 @@ describe('a finding', () => {
   it('has advice for a file that the disk cannot read', () => {
     const { path, words, isNewer } = asDamage(systemError('EIO', '/data/keys.json'))
     assert.deepEqual([path, isNewer], ['/data/keys.json', false])
-    assert.match(words, /^EIO: made by the test; restore the data folder from a backup with/)
+    assert.match(words, /^EIO: made by the test; restore from a backup with/)
   })
 
   for (const [what, error] of Object.entries({

@@ -92,7 +92,7 @@ describe('the examination of a store', () => {
     failOn(files, 'read', dataFiles.snapshot, 'EIO', Number.POSITIVE_INFINITY)
     const { findings } = await examine(folder, files)
     assert.equal(findings[0]?.name, dataFiles.snapshot)
-    assert.match(findings[0]?.words ?? '', /EIO.*; restore the data folder from a backup/)
+    assert.match(findings[0]?.words ?? '', /EIO.*; restore from a backup/)
   })
 
   it('fails when the files cannot be opened', async (t) => {

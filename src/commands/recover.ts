@@ -1,0 +1,117 @@
+import { resolve } from 'node:path'
+import { withCredentialsLock } from '../auth/credentials-lock.ts'
+import { type CommandContext, defineCommand, IN_USE } from '../command-line/command.ts'
+import { shown } from '../command-line/output.ts'
+import { confirm } from '../command-line/terminal.ts'
+import { type DataFolder, dataFiles, dataPaths, openDataFolder } from '../files/data-folder.ts'
+import { recordCommand } from '../folder/command-audit.ts'
+import { findRecovery, type RecoveredAccounts, type Recovery, recoverState } from '../folder/recovery.ts'
+import { countAccounts, countLostChanges, describeRecovery } from '../folder/recovery-report.ts'
+import { checkHasData } from '../folder/used-folder.ts'
+import { makeFirstAccounts } from '../service/first-start.ts'
+import { onInterruption } from '../service/signals.ts'
+import { counted } from '../text.ts'
+import { renderFindings } from './check.ts'
+
+/**
+ * Keeps what can be read of a damaged folder. Shows first what that is, and asks.
+ *
+ * After a crash the folder is as it was, or its next owner completes the replacement.
+ *
+ * It throws {FolderInUseError} {FolderRefusedError} when the folder cannot be used, {NewerFolderError} when a newer
+ * connbook wrote a file, {UsageError} without consent, and {RestoreFailedError} when the disk fails or is full; then
+ * nothing has changed. It throws {RestoreIncompleteError} when the disk fails after the commit.
+ */
+export const recoverCommand = defineCommand({
+  name: 'recover',
+  summary: 'keep what can be read of a damaged data folder',
+  examples: [
+    ['connbook recover', 'shows what would be kept and lost, and asks'],
+    ['connbook recover --yes', 'does not ask'],
+  ],
+  notes: [
+    'The server must be stopped. Every session and token ends.',
+    'If you have a good backup, use connbook restore instead: recover keeps only what it can read.',
+    'It keeps the old files, and changes nothing in a sound folder.',
+  ],
+  flags: ['data', 'yes'],
+  exitCodes: {
+    0: 'recovered, or the folder is sound',
+    2: 'a wrong flag or word, or no consent; nothing has changed',
+    65: 'a newer connbook wrote a file; nothing has changed',
+    75: IN_USE,
+  },
+  async run({ options }, context) {
+    const path = resolve(options.data)
+    await checkHasData(dataPaths(path))
+    const folder = await openDataFolder(path)
+    try {
+      await recover(folder, options.yes === true, context)
+    } finally {
+      folder.release()
+    }
+  },
+})
+
+async function recover(folder: DataFolder, isAgreed: boolean, context: CommandContext) {
+  const { completedRestore } = folder
+  if (completedRestore !== undefined) {
+    await recordCommand(context, folder, 'restored', 'recover', { completed: completedRestore })
+    await shown(
+      context.print(`Completed "${completedRestore}", which was interrupted\n`),
+      'show what was done',
+    )
+  }
+  // Held while it asks, so that no command changes the accounts that have been read.
+  const lines = await withCredentialsLock(folder, async () => {
+    const recovery = await findRecovery(folder)
+    if (recovery === undefined) return ['The folder is sound: there is nothing to recover']
+    const accounts = recovery.accounts ?? (await makeFirstAccounts(context.environment))
+    const report = [...describeRecovery(recovery), ''].join('\n')
+    const printing = context.print(`${folder.path}\n${renderFindings(recovery.damaged)}${report}`)
+    await shown(printing, 'show what would be lost', '; nothing has changed')
+    if (!isAgreed) await confirm(`Replace the content of ${folder.path} by this?`, context)
+    return replace(folder, recovery, accounts, context)
+  })
+  await shown(context.print(`${lines.join('\n')}\n`), 'show what was done')
+}
+
+async function replace(
+  folder: DataFolder,
+  recovery: Recovery,
+  accounts: RecoveredAccounts,
+  context: CommandContext,
+): Promise<string[]> {
+  // Ignores signals: the rest is short, and stopping half-way would leave it to the next start.
+  const release = onInterruption(() => {})
+  try {
+    const aside = await recoverState(folder, recovery, accounts)
+    const { records, salvaged } = recovery
+    await recordCommand(context, folder, 'recovered', 'recover', {
+      records: records.count,
+      lost_changes: countLostChanges(recovery),
+      left_out: salvaged.misfits + salvaged.displaced.length,
+      accounts: recovery.accounts === undefined ? 'new' : 'kept',
+    })
+    return [
+      `Recovered ${counted(records.count, 'record')} and ${countAccounts(accounts.accounts)} in ${folder.path}`,
+      ...(aside === undefined ? [] : [`What was there before is in ${aside}`]),
+      ...(recovery.accounts === undefined ? describeNew(folder, accounts) : []),
+      'Every session and token has ended',
+    ]
+  } finally {
+    release()
+  }
+}
+
+function describeNew(folder: DataFolder, { accounts, madeUp }: RecoveredAccounts): string[] {
+  const names = [
+    ...accounts.users.map(({ name }) => `user "${name}"`),
+    ...accounts.clients.map(({ name }) => `client "${name}"`),
+  ]
+  const where =
+    Object.keys(madeUp).length === 0
+      ? ''
+      : `; their secrets are in ${folder.file(dataFiles.initialCredentials)}`
+  return [`New accounts: ${names.join(', ')}${where}`]
+}
