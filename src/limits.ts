@@ -128,6 +128,16 @@ export const THROTTLE_PAIRS_MAX = 10_000
 
 /** Beyond it a new file of the audit trail begins, and the oldest of five is deleted. */
 export const AUDIT_FILE_BYTES_MAX = 16 * 1024 * 1024
+/** Changes of a store that are kept while its audit trail is read, to name those that a journal lacks. */
+export const LISTED_CHANGES_KEPT = 1_000
+/** Names in the message about changes that a journal lacks. */
+export const LISTED_NAMES_MAX = 20
+/** Between writes of lines of changes to the audit trail: a busy server writes many at once. */
+export const AUDIT_WRITE_PAUSE_MS = 10
+/** Changes that a start lists in its audit trail before it waits for the disk. */
+export const UNLISTED_AT_ONCE_MAX = 1_000
+/** After a failed write of lines that must not be lost. */
+export const AUDIT_RETRY_MS = 1_000
 /** Lines that wait for the audit trail; one more is counted and lost. */
 export const AUDIT_WAITING_LINES_MAX = 20_000
 /** Lost changes that a recovery lists by name. */

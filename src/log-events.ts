@@ -262,7 +262,8 @@ export const logEvents = {
   audit_not_written: {
     level: 'error',
     fields: ['file', 'reason'],
-    meaning: 'the audit trail cannot be written, and its lines are lost; make room, or check the disk',
+    meaning:
+      'the audit trail cannot be written: lines of changes wait, others are lost; make room, or check the disk',
   },
   audit_not_rotated: {
     level: 'error',

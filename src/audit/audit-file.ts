@@ -1,8 +1,11 @@
 import { FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
-import { giveToOwnerOf } from '../files/atomic-file.ts'
+import { copyFrom, giveToOwnerOf, openAtomicFile, syncFolder } from '../files/atomic-file.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import type { Log } from '../log.ts'
+
+/** How often a rotation that fails is tried again while the file grows by as much as it may hold. */
+const ROTATIONS_TRIED = 16
 
 /**
  * The files of the audit trail. Lines are appended to the first. Before it exceeds `bytesMax`, each file gets the name
@@ -18,10 +21,17 @@ export class AuditFile {
   #bytes = 0
   /** Whether the file may end in half a line, which needs a newline before the next one. */
   #isTorn = false
+  /** Whether a power loss could still take the names of the files. */
+  #isFolderDue = true
+  /** Whether a sync failed: then the kernel may have dropped what it should have written. */
+  #isUnsure = false
+  /** Size above which the next rotation is tried. */
+  #rotateAbove: number
 
   constructor(folder: DataPaths, bytesMax: number, log: Log) {
     this.#folder = folder
     this.#bytesMax = bytesMax
+    this.#rotateAbove = bytesMax
     this.#log = log
   }
 
@@ -34,12 +44,7 @@ export class AuditFile {
     const file = await this.#openFound(this.#folder.file(auditFiles[0]))
     if (file === undefined) return
     try {
-      this.#bytes = (await file.stat()).size
-      if (this.#bytes > 0) {
-        const last = Buffer.alloc(1)
-        await file.read(last, 0, 1, this.#bytes - 1)
-        this.#isTorn = last.toString() !== '\n'
-      }
+      this.#isTorn = await this.#endsInHalfLine(file)
     } catch (error) {
       await file.close()
       throw error
@@ -47,20 +52,24 @@ export class AuditFile {
     this.#file = file
   }
 
+  /** Also takes the size of the file. */
+  async #endsInHalfLine(file: OpenFile): Promise<boolean> {
+    this.#bytes = (await file.stat()).size
+    if (this.#bytes === 0) return false
+    const last = Buffer.alloc(1)
+    await file.read(last, 0, 1, this.#bytes - 1)
+    return last.toString() !== '\n'
+  }
+
   /** Gives the file to the owner of the folder, but only one that it has created. */
-  async #create() {
-    let file: OpenFile
-    try {
-      file = await this.#folder.files.open(this.#folder.file(auditFiles[0]), 'ax+', 0o600)
-    } catch (error) {
-      // Another process was faster.
-      if (systemCode(error) === 'EEXIST') return this.open()
-      throw error
-    }
+  async #create(): Promise<OpenFile> {
+    const file = await this.#folder.files.open(this.#folder.file(auditFiles[0]), 'ax+', 0o600)
     this.#file = file
     this.#bytes = 0
     this.#isTorn = false
+    this.#isFolderDue = true
     await giveToOwnerOf(this.#folder.path, file, this.#folder.files)
+    return file
   }
 
   /** Refuses links: with one, the owner of the folder could make root write to another file. */
@@ -78,25 +87,76 @@ export class AuditFile {
   }
 
   /**
-   * Appends whole lines in one write, so that no other process's line gets in between.
+   * Appends lines in one write if the system takes it, so that no other process's line gets in between.
    *
-   * @throws the system's error, or an Error if only a part was written.
+   * @returns How many were written, and why not all.
    */
-  async append(lines: string): Promise<void> {
-    const size = this.#bytes + Buffer.byteLength(lines)
-    if (this.#file !== undefined && this.#bytes > 0 && size > this.#bytesMax) {
+  async append(lines: readonly string[]): Promise<{ written: number; error?: unknown }> {
+    const start = this.#isTorn ? '\n' : ''
+    const bytes = Buffer.from(start + lines.join(''))
+    let done = 0
+    let file: OpenFile | undefined
+    try {
+      file = await this.#openFor(bytes.length)
+      while (done < bytes.length) {
+        const { bytesWritten } = await file.write(bytes, done, bytes.length - done, null)
+        done += bytesWritten
+        this.#bytes += bytesWritten
+      }
+      this.#isTorn = false
+      return { written: lines.length }
+    } catch (error) {
+      if (file !== undefined) this.#isTorn = await this.#endsInHalfLine(file).catch(() => true)
+      return { written: countWhole(lines, done - start.length), error }
+    }
+  }
+
+  /** The open file, in which there is room. */
+  async #openFor(bytes: number): Promise<OpenFile> {
+    if (this.#file !== undefined && this.#bytes > 0 && this.#bytes + bytes > this.#rotateAbove) {
       // Too large a file is better than a lost line.
       await this.#rotate().catch((error: unknown) => {
         this.#log.error('audit_not_rotated', { reason: String(error) })
+        this.#rotateAbove = this.#bytes + this.#bytesMax / ROTATIONS_TRIED
       })
     }
     if (this.#file === undefined) await this.open()
-    if (this.#file === undefined) await this.#create()
-    const bytes = Buffer.from(this.#isTorn ? `\n${lines}` : lines)
-    const { bytesWritten = 0 } = (await this.#file?.write(bytes, 0, bytes.length, null)) ?? {}
-    this.#bytes += bytesWritten
-    this.#isTorn = bytesWritten < bytes.length
-    if (this.#isTorn) throw new Error(`only ${bytesWritten} of ${bytes.length} bytes were written`)
+    if (this.#file !== undefined) return this.#file
+    return this.#create().catch(async (error: unknown) => {
+      // Another process was faster.
+      if (systemCode(error) === 'EEXIST') await this.open()
+      return this.#file ?? Promise.reject(error)
+    })
+  }
+
+  /** Makes everything that was appended durable; after a failure, in a new file. @throws the system's error. */
+  async sync(): Promise<void> {
+    if (this.#isUnsure) return this.#replaceByCopy()
+    try {
+      await this.#file?.datasync()
+      if (this.#isFolderDue) await syncFolder(this.#folder.path, this.#folder.files)
+      this.#isFolderDue = false
+    } catch (error) {
+      this.#isUnsure = true
+      throw error
+    }
+  }
+
+  /** A second sync of the same file would report a success that is none. */
+  async #replaceByCopy() {
+    const path = this.#folder.file(auditFiles[0])
+    const old = await this.#openFound(path)
+    const copy = await openAtomicFile(path, this.#folder.files)
+    try {
+      if (old !== undefined) await copyFrom(old, 0, copy)
+      await copy.commit()
+    } finally {
+      await copy.abort()
+      await old?.close()
+    }
+    await this.close()
+    this.#isUnsure = false
+    await this.open()
   }
 
   async close(): Promise<void> {
@@ -106,11 +166,23 @@ export class AuditFile {
   }
 
   async #rotate() {
+    // Only the end of a trail is completed after a power loss.
+    await this.sync()
     await this.close()
+    this.#rotateAbove = this.#bytesMax
     for (let i = auditFiles.length - 1; i > 0; i--) {
       const [from, to] = [auditFiles[i - 1], auditFiles[i]]
       if (from === undefined || to === undefined) continue
       await ifPresent(this.#folder.files.rename(this.#folder.file(from), this.#folder.file(to)))
     }
   }
+}
+
+/** How many lines fit whole into their first bytes. */
+function countWhole(lines: readonly string[], bytes: number): number {
+  let end = 0
+  return lines.findIndex((line) => {
+    end += Buffer.byteLength(line)
+    return end > bytes
+  })
 }

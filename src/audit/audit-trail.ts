@@ -1,79 +1,53 @@
 import { FolderRefusedError, systemCode } from '../errors.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
-import type { Caller } from '../http/message.ts'
-import { printable } from '../json.ts'
-import { AUDIT_FILE_BYTES_MAX, AUDIT_WAITING_LINES_MAX } from '../limits.ts'
+import {
+  AUDIT_FILE_BYTES_MAX,
+  AUDIT_RETRY_MS,
+  AUDIT_WAITING_LINES_MAX,
+  AUDIT_WRITE_PAUSE_MS,
+  IMPORT_AUDITED_RECORDS_MAX,
+} from '../limits.ts'
 import type { Log } from '../log.ts'
+import type { ChangeTrail } from '../storage/change-trail.ts'
+import type { Actor } from '../store/actor.ts'
+import type { Change } from '../store/change.ts'
+import type { Configuration } from '../store/configuration.ts'
+import { listTag } from '../store/list-tag.ts'
 import { timestamp } from '../timestamp.ts'
+import type { AuditEvent } from './audit-event.ts'
 import { AuditFile } from './audit-file.ts'
-
-export type AuditEvent =
-  | 'first_started'
-  | 'started'
-  | 'stopped'
-  | 'logged_in'
-  | 'login_failed'
-  | 'login_throttled'
-  | 'logged_out'
-  | 'token_issued'
-  | 'token_refused'
-  | 'token_throttled'
-  | 'token_scope_refused'
-  | 'login_not_checked'
-  | 'token_not_checked'
-  | 'attempts_not_listed'
-  | 'configuration_added'
-  | 'configuration_modified'
-  | 'configuration_deleted'
-  | 'configurations_imported'
-  | 'user_added'
-  | 'user_password_changed'
-  | 'user_removed'
-  | 'client_added'
-  | 'client_rotated'
-  | 'client_removed'
-  | 'keys_rotated'
-  | 'keys_revoked'
-  | 'restored'
-  | 'recovered'
-
-/** The sender of a request, or whoever ran a command. */
-export type Actor = Pick<Caller, 'address' | 'requestId' | 'principal'> | Command
-
-export interface Command {
-  /** Its words, without names. */
-  readonly command: string
-  /** The system account that ran it. */
-  readonly by: string
-}
-
-/** Values of an event; never a secret, a token, a cookie or a password. */
-export type AuditFields = Readonly<Record<string, unknown>>
+import { type AuditFields, auditLine, changeLine } from './audit-line.ts'
+import { readListedChanges } from './listed-changes.ts'
 
 /** Who did what and when: one JSON line per event in `audit.jsonl`. */
-export interface AuditTrail {
+export interface AuditTrail extends ChangeTrail {
   /**
    * Adds a line. Resolves once the operating system has it, so it survives a crash of the process, but a power loss may
    * take the last half minute. Never rejects: lines that cannot be written are counted, and the count is written later.
    *
    * @param actor undefined for what the server does by itself.
-   * @param record The record concerned.
    */
-  record(
-    event: AuditEvent,
-    actor: Actor | undefined,
-    fields?: AuditFields,
-    record?: { readonly json: string },
-  ): Promise<void>
+  record(event: AuditEvent, actor: Actor | undefined, fields?: AuditFields): Promise<void>
+  /**
+   * Lists the start of a server. With its tag, the line says that all changes up to there are listed that ever will be; a
+   * later start completes those after it. Never rejects.
+   *
+   * @param tag Of the records, as they are at the start.
+   * @returns Whether the line is durable, with its tag.
+   */
+  begin(tag: string, fields: AuditFields): Promise<boolean>
   /** Writes the waiting lines and closes the file. */
   close(): Promise<void>
 }
+
+/** A line to be written. One that must not be lost is a function, and is made again if a write fails. */
+type Waiting = string | (() => string)
 
 /**
  * Opens the trail of a folder.
  *
  * @throws {FolderRefusedError} if the file is not a plain one. Also the system's error if this account may not write it;
- *   on a full or failing disk, lines are counted as lost until it works again.
+ *   on a full or failing disk, lines wait or are counted as lost until it works again.
  */
 export async function openAuditTrail(
   folder: DataPaths,
@@ -85,74 +59,143 @@ export async function openAuditTrail(
     if (error instanceof FolderRefusedError) throw error
     if (['EACCES', 'EPERM', 'EROFS', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) throw error
   })
-  let waiting: string[] = []
+  let waiting: Waiting[] = []
   let lost = 0
+  /** Why lines wait that must not be lost, and should have been written. */
+  let obstacle: unknown
+  /** Whether such a line was lost, because there was no room for it in memory: the journal has to keep its change. */
+  let hasGap = false
   let isClosed = false
   let current: Promise<void> = Promise.resolve()
   /** The write that follows `current` and takes the waiting lines. */
   let next: Promise<void> | undefined
+  /** Of the last write, by the monotonic clock. */
+  let wroteMs = Number.NEGATIVE_INFINITY
+  /** Writes lines of changes once the pause is over. */
+  let timer: NodeJS.Timeout | undefined
+  /** Changes of a large import that are still to come. */
+  let unlisted = 0
 
   async function writeWaiting() {
     const lines = waiting
     waiting = []
     next = undefined
+    wroteMs = performance.now()
     const count = lost
-    const gap = count === 0 ? '' : formatLine('lines_lost', undefined, { count })
-    try {
-      await file.append(gap + lines.join(''))
-      lost -= count
-    } catch (error) {
-      lose(lines.length, String(error))
+    if (count > 0) lines.unshift(auditLine(timestamp(), 'lines_lost', undefined, { count }))
+    const texts = lines.map((line) => (typeof line === 'string' ? line : line()))
+    const { written, error } = await file.append(texts)
+    const isKnown = lost > 0 || obstacle !== undefined
+    obstacle = undefined
+    if (written > 0) lost -= count
+    if (error === undefined) return
+    if (!isKnown) warn(String(error))
+    const left = lines.slice(Math.max(written, count > 0 ? 1 : 0))
+    const kept = left.filter((line) => typeof line !== 'string')
+    lost += left.length - kept.length
+    if (kept.length === 0) return
+    obstacle = error
+    waiting = [...kept, ...waiting]
+    timer ??= setTimeout(write, AUDIT_RETRY_MS).unref()
+  }
+
+  function warn(reason: string) {
+    log.error('audit_not_written', { file: folder.file(auditFiles[0]), reason })
+  }
+
+  /** @returns False if there is no room for it. */
+  function add(line: Waiting): boolean {
+    // A request that was cut off may end after another process has taken the folder.
+    if (isClosed) return false
+    if (waiting.length < AUDIT_WAITING_LINES_MAX) return waiting.push(line) > 0
+    if (lost === 0) warn('too many lines are waiting')
+    lost += 1
+    hasGap ||= typeof line !== 'string'
+    return false
+  }
+
+  /** Writes everything that waits. */
+  function write(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    if (next === undefined) {
+      next = current.then(writeWaiting)
+      current = next
+    }
+    return next
+  }
+
+  /** Nobody waits for the lines of changes. */
+  function addChange(line: () => string) {
+    if (!add(line) || next !== undefined || timer !== undefined) return
+    const pauseMs = wroteMs + AUDIT_WRITE_PAUSE_MS - performance.now()
+    if (pauseMs <= 0) void write()
+    else timer = setTimeout(write, pauseMs).unref()
+  }
+
+  function sync() {
+    if (waiting.length > 0) void write()
+    const synced = current.then(syncWritten)
+    // Nothing is written meanwhile: the file may be replaced.
+    current = synced.catch(() => {})
+    return synced
+  }
+
+  async function syncWritten() {
+    if (obstacle !== undefined) throw obstacle
+    if (hasGap) throw new Error('lines of changes were lost; the next start completes them from the journal')
+    await file.sync().catch((error: unknown) => {
+      warn(String(error))
+      throw error
+    })
+  }
+
+  /** Waits for the writes that have begun, and those that begin meanwhile. */
+  async function settle() {
+    for (let seen: Promise<void> | undefined; seen !== current; ) {
+      seen = current
+      await seen
     }
   }
 
-  function lose(count: number, reason: string) {
-    if (lost === 0) log.error('audit_not_written', { file: folder.file(auditFiles[0]), reason })
-    lost += count
-  }
-
   return {
-    record(event, actor, fields, record) {
-      // A request that was cut off may end after another process has taken the folder.
-      if (isClosed) return Promise.resolve()
-      if (waiting.length >= AUDIT_WAITING_LINES_MAX) {
-        lose(1, 'too many lines are waiting')
-        return Promise.resolve()
+    listed: () => readListedChanges(folder),
+    async record(event, actor, fields) {
+      if (add(auditLine(timestamp(), event, actor, fields))) await write()
+    },
+    list(store: string, change: Change, revision: number, before: Configuration | undefined) {
+      const { authorship } = change
+      if (authorship === undefined) return
+      const { import: note, actor, time } = authorship
+      if (note !== undefined) {
+        const changes = note.added + note.modified + note.removed
+        const tag = listTag(store, revision + changes - 1)
+        addChange(() => auditLine(time, 'configurations_imported', actor, { tag, ...note }))
+        unlisted = changes > IMPORT_AUDITED_RECORDS_MAX ? changes : 0
       }
-      waiting.push(formatLine(event, actor, fields, record))
-      if (next === undefined) {
-        next = current.then(writeWaiting)
-        current = next
-      }
-      return next
+      if (unlisted > 0) unlisted -= 1
+      else addChange(() => changeLine(change, authorship, listTag(store, revision), before))
+    },
+    sync,
+    async begin(tag, fields) {
+      // The second sync makes a new file if the first one fails.
+      const isComplete = (await hasSucceeded(sync())) || (await hasSucceeded(sync()))
+      const line = auditLine(timestamp(), 'started', undefined, { ...fields, ...(isComplete ? { tag } : {}) })
+      return add(() => line) && (await hasSucceeded(sync())) && isComplete
     },
     async close() {
-      // More lines may come while it waits.
-      for (let seen: Promise<void> | undefined; seen !== current; ) {
-        seen = current
-        await seen
-      }
+      await settle()
       isClosed = true
-      if (lost > 0) await writeWaiting()
+      clearTimeout(timer)
+      if (lost > 0 || waiting.length > 0) await writeWaiting()
       await file.close()
     },
   }
 }
 
-/** What an attacker can choose comes last, and is escaped. */
-function formatLine(
-  event: AuditEvent | 'lines_lost',
-  actor: Actor | undefined,
-  fields?: AuditFields,
-  record?: { readonly json: string },
-): string {
-  const line = JSON.stringify(Object.assign(startLine(event, actor), fields))
-  return `${printable(record === undefined ? line : `${line.slice(0, -1)},"record":${record.json}}`)}\n`
-}
-
-function startLine(event: AuditEvent | 'lines_lost', actor: Actor | undefined): AuditFields {
-  const time = timestamp()
-  if (actor === undefined || 'command' in actor) return { time, event, ...actor }
-  const { address, principal, requestId } = actor
-  return { time, event, address, kind: principal?.kind, by: principal?.name, request_id: requestId }
+function hasSucceeded(promise: Promise<void>): Promise<boolean> {
+  return promise.then(
+    () => true,
+    () => false,
+  )
 }

@@ -3,6 +3,7 @@ import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import { forEachLine } from '../files/lines.ts'
 import { isObject, parseJson } from '../json.ts'
 import { LOST_CHANGES_LISTED_MAX } from '../limits.ts'
+import { parseListTag } from '../store/list-tag.ts'
 
 /** A change that the audit trail names. */
 export interface NamedChange {
@@ -61,6 +62,15 @@ export async function findHighestId(folder: DataPaths): Promise<number> {
   let highest = 0
   await forEachEvent(folder, `"event":"${CHANGE_EVENT}`, (line) => {
     highest = Math.max(highest, recordOf(line)?.id ?? 0)
+  })
+  return highest
+}
+
+/** The highest revision that any line names, of whatever store; 0 if none does. */
+export async function findHighestRevision(folder: DataPaths): Promise<number> {
+  let highest = 0
+  await forEachEvent(folder, '"tag":"', ({ tag }) => {
+    highest = Math.max(highest, parseListTag(tag)?.revision ?? 0)
   })
   return highest
 }

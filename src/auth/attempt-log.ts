@@ -1,4 +1,5 @@
-import type { AuditEvent, AuditTrail } from '../audit/audit-trail.ts'
+import type { AuditEvent } from '../audit/audit-event.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Caller } from '../http/message.ts'
 import { ATTEMPTS_WINDOW_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -17,7 +18,7 @@ export interface AttemptLog {
   close(): Promise<void>
 }
 
-export function createAttemptLog(clock: Clock, log: Log, audit: AuditTrail): AttemptLog {
+export function createAttemptLog(clock: Clock, log: Log, audit: Pick<AuditTrail, 'record'>): AttemptLog {
   const budget = createAttemptBudget(clock)
   /** Set while a count is outstanding. */
   let counting: NodeJS.Timeout | undefined

@@ -3,6 +3,7 @@ import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { Journal } from '../journal/journal.ts'
 import type { JournalFile, JournalPosition } from '../journal/journal-file.ts'
+import { FIRST_VERSION } from '../journal/journal-reader.ts'
 import { REVOCATIONS_BYTES_MIN, REVOCATIONS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type Clock, createClock } from './clock.ts'
@@ -44,7 +45,9 @@ export class Revocations {
     this.#passed = passed
     this.#log = log
     const owner = {
-      encode: (change: RevocationChange) => JSON.stringify(change),
+      version: FIRST_VERSION,
+      encode: (changes: readonly RevocationChange[]) => JSON.stringify(changes),
+      renew: (begin: () => Promise<void>) => begin(),
       apply: (change: RevocationChange) => this.#apply(change),
       refuse: () => {},
       recover: () => this.#rewrite(),

@@ -85,7 +85,7 @@ function overview(commands: readonly Command[], look: Look): string {
       COLUMNS,
     ),
     wrap(
-      'import and restore need the server stopped. All other commands work while the server runs and while it is stopped.',
+      'import, restore and recover need the server stopped. All other commands work while the server runs and while it is stopped.',
       COLUMNS,
     ),
     [heading('Exit codes', look), ...indent(align(codes))],

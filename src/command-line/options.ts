@@ -3,7 +3,7 @@ import { importFormatNames } from '../exchange/import-formats.ts'
 import type { OptionSpec, ParsedOptions } from '../service/option-spec.ts'
 import { parseChoice, parseSwitch } from '../service/option-values.ts'
 import { serverOptionSpecs } from '../service/server-options.ts'
-import { importModes } from '../store/import-plan.ts'
+import { importModes } from '../store/import-mode.ts'
 
 const importable: readonly string[] = importFormatNames
 const onlyExported = exportFormatNames.filter((name) => !importable.includes(name))

@@ -1,3 +1,4 @@
+import { readListedChanges } from '../audit/listed-changes.ts'
 import { DAMAGED, defineCommand } from '../command-line/command.ts'
 import { type Print, shown } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
@@ -35,7 +36,9 @@ export const exportCommand = defineCommand({
   exitCodes: { 0: 'the export is complete', 65: DAMAGED },
   async run({ options: { data, format, skip } }, { print, screen }) {
     const folder = await getUsedFolder(data)
-    const { index } = await readBetweenRestores(folder, () => fileStorage(folder).read(true))
+    const { index } = await readBetweenRestores(folder, async () =>
+      fileStorage(folder).read(true, await readListedChanges(folder)),
+    )
     const prepared = await prepareExport(
       exportFormats[format],
       () => index.freeze(),

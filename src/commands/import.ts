@@ -1,4 +1,5 @@
-import { recordImport } from '../audit/changed-records.ts'
+import { readListedChanges } from '../audit/listed-changes.ts'
+import { recordIfUnchanged } from '../audit/unchanged-import.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
 import { createProgress } from '../command-line/progress.ts'
@@ -6,14 +7,15 @@ import { ConnbookError, type Fault, FolderInUseError, InvalidInputError, UsageEr
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportedRecords } from '../exchange/import-reader.ts'
 import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
-import { withCommandTrail } from '../folder/command-audit.ts'
+import { commandActor, openCommandTrail } from '../folder/command-audit.ts'
 import { getUsedFolder } from '../folder/used-folder.ts'
 import { printable, printableJson } from '../json.ts'
 import { FAULTS_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import { createLog } from '../log.ts'
 import { quoteForShell } from '../shell.ts'
-import { openConfigurationStore } from '../storage/file/file-storage.ts'
-import { countsOf, type ImportMode, type ImportPlan } from '../store/import-plan.ts'
+import { fileStorage, openConfigurationStore } from '../storage/file/file-storage.ts'
+import type { ImportMode } from '../store/import-mode.ts'
+import { countsOf, type ImportPlan, planImport } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
 import { readInput } from './import-input.ts'
 
@@ -59,7 +61,9 @@ export const importCommand = defineCommand({
     let plan: ImportPlan
     try {
       const drafts = await readDrafts(source, format, context)
-      plan = await changeRecords(folder, drafts, options.mode, options.dryRun, context)
+      plan = options.dryRun
+        ? await planRecords(folder, drafts, options.mode)
+        : await changeRecords(folder, drafts, options.mode, context)
     } finally {
       folder.release()
     }
@@ -96,25 +100,39 @@ async function readDrafts(source: string, format: ImportFormatName, context: Com
   }
 }
 
+/** Changes nothing in the folder. */
+async function planRecords(
+  folder: DataFolder,
+  drafts: ImportedRecords['drafts'],
+  mode: ImportMode,
+): Promise<ImportPlan> {
+  const { index } = await fileStorage(folder).read(true, await readListedChanges(folder))
+  return planImport(drafts, mode, index.freeze(), (name) => index.find(name), index.lastId)
+}
+
 async function changeRecords(
   folder: DataFolder,
   drafts: ImportedRecords['drafts'],
   mode: ImportMode,
-  isDryRun: boolean,
   context: CommandContext,
 ): Promise<ImportPlan> {
   // Without what a server logs when it opens the store.
   const log = { ...createLog('text', (line) => context.screen.write(line)), info: () => {} }
-  const store = await openConfigurationStore(folder, { mustExist: true, log })
+  const trail = await openCommandTrail(context, folder)
   try {
-    if (isDryRun) return store.planImport(drafts, mode)
-    const plan = await store.importAll(drafts, mode)
-    await withCommandTrail(context, folder, 'import', (trail, actor) =>
-      recordImport(trail, actor, mode, plan),
-    )
-    return plan
+    const store = await openConfigurationStore(folder, { mustExist: true, log, trail })
+    try {
+      const actor = commandActor('import')
+      const plan = await store.importAll(actor, drafts, mode)
+      await recordIfUnchanged(trail, actor, mode, plan)
+      // The trail has shown why it cannot be written; the next start completes it.
+      await trail.sync().catch(() => {})
+      return plan
+    } finally {
+      await store.close()
+    }
   } finally {
-    await store.close()
+    await trail.close().catch((error: unknown) => log.error('audit_not_written', { reason: String(error) }))
   }
 }
 

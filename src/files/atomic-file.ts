@@ -3,6 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import { ifPresent, systemCode } from '../errors.ts'
 import type { FileSystem, OpenFile } from './file-system.ts'
 
+const COPY_BYTES = 64 * 1024
+
 /** A file that gets its name only once it is complete and on disk. */
 export interface AtomicFile {
   write(content: string | Uint8Array): Promise<void>
@@ -110,6 +112,17 @@ export async function writeAll(file: OpenFile, bytes: Uint8Array, position: numb
   while (written < bytes.length) {
     const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written)
     written += bytesWritten
+  }
+}
+
+/** Appends what a file holds from an offset on. */
+export async function copyFrom(source: OpenFile, start: number, target: AtomicFile): Promise<void> {
+  const chunk = Buffer.alloc(COPY_BYTES)
+  for (let offset = start; ; ) {
+    const { bytesRead } = await source.read(chunk, 0, chunk.length, offset)
+    if (bytesRead === 0) return
+    await target.write(chunk.subarray(0, bytesRead))
+    offset += bytesRead
   }
 }
 

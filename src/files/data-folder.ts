@@ -29,7 +29,13 @@ export const dataFiles = {
 } as const
 
 /** Written by the holder of `.lock`; the others by the holder of `.accounts-lock`. */
-const ownersFiles = [dataFiles.journal, dataFiles.journalOld, dataFiles.revocations, dataFiles.snapshot]
+const ownersFiles = [
+  'audit.jsonl',
+  dataFiles.journal,
+  dataFiles.journalOld,
+  dataFiles.revocations,
+  dataFiles.snapshot,
+]
 
 /** The files that a restore replaces. */
 export const stateFiles: readonly string[] = Object.values(dataFiles).filter((name) => !name.startsWith('.'))

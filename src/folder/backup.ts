@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { readListedChanges } from '../audit/listed-changes.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { ConnbookError, ifPresent, systemCode } from '../errors.ts'
 import { openAtomicFile, readStart, removeIfPresent, temporaryFileOf } from '../files/atomic-file.ts'
@@ -26,7 +27,8 @@ export class BackupFailedError extends ConnbookError {
  * @throws {BackupFailedError} if it has too many accounts.
  */
 export async function takeBackup(folder: DataPaths): Promise<Backup> {
-  const { store, index } = await fileStorage(folder).read(true)
+  const listed = await readListedChanges(folder)
+  const { store, index } = await fileStorage(folder).read(true, listed)
   const accounts = await accountsDocument(folder).read()
   if (accounts === undefined || store === undefined) throw noData(folder.path)
   if (Buffer.byteLength(JSON.stringify(accounts)) > ACCOUNTS_BYTES_MAX) {

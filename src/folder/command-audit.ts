@@ -1,13 +1,10 @@
 import { userInfo } from 'node:os'
-import {
-  type AuditEvent,
-  type AuditFields,
-  type AuditTrail,
-  type Command as CommandActor,
-  openAuditTrail,
-} from '../audit/audit-trail.ts'
+import type { AuditEvent } from '../audit/audit-event.ts'
+import type { AuditFields } from '../audit/audit-line.ts'
+import { type AuditTrail, openAuditTrail } from '../audit/audit-trail.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { createLog } from '../log.ts'
+import type { CommandActor } from '../store/actor.ts'
 
 /** Shows a failure. */
 interface Terminal {
@@ -19,32 +16,32 @@ interface Terminal {
  *
  * @param command As typed, without names: "user add".
  */
-export function recordCommand(
-  context: Terminal,
+export async function recordCommand(
+  { screen }: Terminal,
   folder: DataPaths,
   event: AuditEvent,
   command: string,
   fields: AuditFields = {},
 ): Promise<void> {
-  return withCommandTrail(context, folder, command, (trail, actor) => trail.record(event, actor, fields))
-}
-
-/** The same for several lines. */
-export async function withCommandTrail(
-  { screen }: Terminal,
-  folder: DataPaths,
-  command: string,
-  record: (trail: AuditTrail, actor: CommandActor) => Promise<void>,
-): Promise<void> {
-  const log = createLog('text', (line) => screen.write(line))
   try {
-    // Only the server rotates the files: two processes that do so would lose one.
-    const trail = await openAuditTrail(folder, log, Number.POSITIVE_INFINITY)
-    await record(trail, { command, by: accountName() })
+    const trail = await openCommandTrail({ screen }, folder)
+    await trail.record(event, commandActor(command), fields)
     await trail.close()
   } catch (error) {
-    log.error('audit_not_written', { reason: String(error) })
+    createLog('text', (line) => screen.write(line)).error('audit_not_written', { reason: String(error) })
   }
+}
+
+/** The trail of a folder, for a command. @throws what `openAuditTrail` throws. */
+export function openCommandTrail({ screen }: Terminal, folder: DataPaths): Promise<AuditTrail> {
+  const log = createLog('text', (line) => screen.write(line))
+  // Only the server rotates the files: two processes that do so would lose one.
+  return openAuditTrail(folder, log, Number.POSITIVE_INFINITY)
+}
+
+/** @param command As typed, without names: "user add". */
+export function commandActor(command: string): CommandActor {
+  return { command, by: accountName() }
 }
 
 /** The account of this process; in a container it may have no name. */

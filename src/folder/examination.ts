@@ -1,3 +1,4 @@
+import { readListedChanges } from '../audit/listed-changes.ts'
 import { accountsDocument, accountsMissing } from '../auth/accounts-file.ts'
 import { describeMoment, hasEnded, NO_KEY, secondsOf } from '../auth/key-rotation.ts'
 import { readKeys, type StoredKey } from '../auth/keys.ts'
@@ -22,7 +23,12 @@ export async function examineFolder(folder: DataPaths): Promise<RecordsExaminati
   const entries = await folder.files.readdir(folder.path)
   const isInUse = entries.includes(dataFiles.accounts)
 
-  const { findings: recordFindings, stored } = await fileStorage(folder).examine(mustHaveJournal(entries))
+  // Before the journal, which a server may be writing: it is never behind the trail.
+  const listed = await readListedChanges(folder)
+  const { findings: recordFindings, stored } = await fileStorage(folder).examine(
+    mustHaveJournal(entries),
+    listed,
+  )
   const hasRecords = stored === undefined || stored.index.revision > 0
   const secretFindings = isInUse || hasRecords ? await examineSecrets(folder) : [firstStartPending]
   const others = entries
@@ -62,7 +68,7 @@ function describeKeys([signing, ...superseded]: readonly StoredKey[], now: numbe
 }
 
 function describeOther(name: string): string {
-  if (auditFiles.some((file) => file === name)) return 'who did what; not examined'
+  if (auditFiles.some((file) => file === name)) return 'who did what'
   if (name === dataFiles.initialCredentials)
     return 'secrets of the first start, in the clear; each goes when it is changed'
   if (/\.torn-\d+-[0-9a-f]+$/.test(name)) return 'a half-written end that a crash left, cut off and kept'

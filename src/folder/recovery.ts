@@ -1,4 +1,9 @@
-import { findHighestId, listChangesAfter, type NamedChanges } from '../audit/trail-reader.ts'
+import {
+  findHighestId,
+  findHighestRevision,
+  listChangesAfter,
+  type NamedChanges,
+} from '../audit/trail-reader.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { findInitialCredentials, type InitialCredentials } from '../auth/initial-credentials.ts'
@@ -55,7 +60,7 @@ export async function findRecovery(folder: DataPaths): Promise<Recovery | undefi
       : await listChangesAfter(folder, store, revision)
   if (damaged.length === 0 && lost.revision === revision) return undefined
   // Each change that is lost may have been an addition.
-  const lastId = Math.max(salvaged.lastId + lost.revision - revision, await findHighestId(folder))
+  const lastId = Math.max(salvaged.lastId + lost.revision - revision, await findTrailId(folder, store))
   const { records } = salvaged
   return {
     damaged,
@@ -79,6 +84,13 @@ export function recoverState(
   { accounts, madeUp }: RecoveredAccounts,
 ): Promise<string | undefined> {
   return replaceState(folder, { ...records, accounts }, madeUp)
+}
+
+/** The highest id that the audit trail names or, where nothing tells its store, leaves possible. */
+async function findTrailId(folder: DataPaths, store: string | undefined): Promise<number> {
+  const named = await findHighestId(folder)
+  // A large import names no ids, but each of its changes may have given one.
+  return store === undefined ? named + (await findHighestRevision(folder)) : named
 }
 
 async function findAccounts(folder: DataPaths): Promise<RecoveredAccounts | undefined> {

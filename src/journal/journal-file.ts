@@ -1,20 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { DamagedFileError, ifPresent } from '../errors.ts'
-import { openAtomicFile, writeAtomicFile } from '../files/atomic-file.ts'
+import { copyFrom, openAtomicFile, writeAtomicFile } from '../files/atomic-file.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import { FRAME_CHANGES_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { encodeFrame } from './frame.ts'
 import {
-  JOURNAL_VERSION,
+  FIRST_VERSION,
   type JournalEnd,
   type JournalHeader,
+  type JournalStart,
   readJournal,
   readJournalHeader,
 } from './journal-reader.ts'
-
-const COPY_BYTES = 64 * 1024
 
 /** The open file and the end of its valid part. */
 export interface JournalPosition {
@@ -22,25 +21,30 @@ export interface JournalPosition {
   readonly size: number
   readonly crc: number
   readonly revision: number
+  /** Form of the changes in the file. */
+  readonly version: number
 }
 
 /** Encodes the header and the first changes of a new journal. */
-export function encodeJournalStart(header: JournalHeader, changes: readonly unknown[]) {
-  const start = JSON.stringify([{ journal: JOURNAL_VERSION, store: header.store }])
-  let { crc, bytes } = encodeFrame(0, header.after, start)
+export function encodeJournalStart(
+  { store, after, version = FIRST_VERSION }: JournalStart,
+  changes: readonly unknown[],
+) {
+  const start = JSON.stringify([{ journal: version, store }])
+  let { crc, bytes } = encodeFrame(0, after, start)
   const frames = [bytes]
-  let revision = header.after
+  let revision = after
   for (let first = 0; first < changes.length; first += FRAME_CHANGES_MAX) {
     const some = changes.slice(first, first + FRAME_CHANGES_MAX)
     ;({ crc, bytes } = encodeFrame(crc, revision + 1, JSON.stringify(some)))
     frames.push(bytes)
     revision += some.length
   }
-  return { bytes: Buffer.concat(frames), crc, revision }
+  return { bytes: Buffer.concat(frames), crc, revision, version }
 }
 
 /** Replaces the file at `path` with an empty journal, durably. */
-export function createJournalFile(path: string, header: JournalHeader, files: FileSystem): Promise<void> {
+export function createJournalFile(path: string, header: JournalStart, files: FileSystem): Promise<void> {
   return writeAtomicFile(path, encodeJournalStart(header, []).bytes, files)
 }
 
@@ -60,6 +64,7 @@ export interface JournalFile {
  * Opens a journal and reads its header.
  *
  * @param flags `r` when another process may be writing; then `cut` fails.
+ * @param versionMax Newest form of changes that the caller knows.
  * @returns undefined when there is no such file.
  * @throws {DamagedFileError} as `readJournalHeader` does.
  */
@@ -67,11 +72,12 @@ export async function openJournalFile(
   path: string,
   files: FileSystem,
   flags: 'r' | 'r+' = 'r+',
+  versionMax = FIRST_VERSION,
 ): Promise<JournalFile | undefined> {
   const file = await ifPresent(files.open(path, flags))
   if (file === undefined) return undefined
   try {
-    const header = await readJournalHeader(path, file)
+    const header = await readJournalHeader(path, file, versionMax)
     return {
       path,
       file,
@@ -81,7 +87,8 @@ export async function openJournalFile(
         if (end.tornBytes > 0) await setTornTailAside(path, file, end, files, log)
         // A killed process may not have synced what was read here; a later power loss must not undo it.
         else await file.datasync()
-        return { file, size: end.size, crc: end.crc, revision: end.revision }
+        const { size, crc, revision } = end
+        return { file, size, crc, revision, version: header.version }
       },
       close: () => file.close(),
     }
@@ -92,7 +99,7 @@ export async function openJournalFile(
 }
 
 /** @throws {DamagedFileError} when a journal was written for another store. */
-export function checkStore(path: string, header: JournalHeader, store: string): void {
+export function checkStore(path: string, header: JournalStart, store: string): void {
   if (header.store === store) return
   const reason = `it belongs to store ${header.store}, not to ${store},`
   throw new DamagedFileError(path, 0, reason, 'put back the file that belongs here')
@@ -102,13 +109,7 @@ async function setTornTailAside(path: string, file: OpenFile, end: JournalEnd, f
   const name = `${basename(path, '.jsonl')}.torn-${end.size}-${randomBytes(3).toString('hex')}`
   const aside = await openAtomicFile(join(dirname(path), name), files, { sweptAs: path })
   try {
-    const chunk = Buffer.alloc(COPY_BYTES)
-    for (let offset = end.size; ; ) {
-      const { bytesRead } = await file.read(chunk, 0, chunk.length, offset)
-      if (bytesRead === 0) break
-      await aside.write(chunk.subarray(0, bytesRead))
-      offset += bytesRead
-    }
+    await copyFrom(file, end.size, aside)
     await aside.commit()
   } finally {
     await aside.abort()

@@ -5,10 +5,17 @@ import { forEachLine } from '../files/lines.ts'
 import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
 import { type Frame, parseFrame, parseLastFrame } from './frame.ts'
 
-export interface JournalHeader {
+/** What a journal begins with. */
+export interface JournalStart {
   readonly store: string
   /** Revision before the first change. */
   readonly after: number
+  /** Form of its changes; 1 if absent. */
+  readonly version?: number
+}
+
+export interface JournalHeader extends JournalStart {
+  readonly version: number
 }
 
 /** The end of the valid part of a journal. */
@@ -25,33 +32,41 @@ export interface JournalEnd {
   readonly tornBytes: number
 }
 
-export const JOURNAL_VERSION = 1
+/** The first form; a journal that never had another may leave it out. */
+export const FIRST_VERSION = 1
 
 const HEADER_BYTES_MAX = 1024
 
-/** @throws {DamagedFileError} when the first line is no header, or one of an unknown version. */
-export async function readJournalHeader(path: string, file: OpenFile): Promise<JournalHeader> {
+/**
+ * @param versionMax Newest form that the caller knows.
+ * @throws {DamagedFileError} when the first line is no header, or one of an unknown version.
+ */
+export async function readJournalHeader(
+  path: string,
+  file: OpenFile,
+  versionMax = FIRST_VERSION,
+): Promise<JournalHeader> {
   const start = Buffer.alloc(HEADER_BYTES_MAX)
   const newline = start.subarray(0, await readStart(file, start)).indexOf('\n')
   const frame = newline === -1 ? undefined : parseFrame(start.subarray(0, newline))
   if (frame === undefined || frame.crcAfter(0) !== frame.storedCrc)
     throw new DamagedFileError(path, 0, 'the first line is not a journal header', RESTORE_ADVICE)
   try {
-    return { store: parseHeader(parseArray(frame.json)?.[0]), after: frame.firstRevision }
+    return { ...parseHeader(parseArray(frame.json)?.[0], versionMax), after: frame.firstRevision }
   } catch (error) {
     throw inFile(path, 0, error, RESTORE_ADVICE)
   }
 }
 
-function parseHeader(input: unknown): string {
+function parseHeader(input: unknown, versionMax: number) {
   if (!isObject(input)) throw new SyntaxError('the header names no store')
-  const { journal, store, ...others } = input
-  if (isNewerVersion(journal, JOURNAL_VERSION))
-    throw new NewerFormError(`journal version ${journal}`, JOURNAL_VERSION)
-  if (journal !== JOURNAL_VERSION) throw new SyntaxError('the header has no valid version')
+  const { journal: version, store, ...others } = input
+  if (isNewerVersion(version, versionMax)) throw new NewerFormError(`journal version ${version}`, versionMax)
+  if (!Number.isSafeInteger(version) || typeof version !== 'number' || version < FIRST_VERSION)
+    throw new SyntaxError('the header has no valid version')
   checkMembers(others, [], 'the header')
   if (typeof store !== 'string') throw new SyntaxError('the header names no store')
-  return store
+  return { store, version }
 }
 
 /**

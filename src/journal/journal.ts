@@ -38,10 +38,18 @@ export interface JournalActivity {
 
 /** The owner of the state that the journal makes durable. */
 export interface JournalOwner<Change> {
-  /** Compact JSON. */
-  encode(change: Change): string
+  /** Form of the changes that `encode` gives. A file of an older form gets no such change: a new one begins before. */
+  readonly version: number
+  /** Compact JSON of an array. */
+  encode(changes: readonly Change[]): string
   /** Applies a durable change to the state. Called in the order of revisions. */
   apply(change: Change, revision: number): void
+  /**
+   * Called when a new file must begin because the old one has an older form. If it fails, the waiting changes are refused.
+   *
+   * @param begin Begins it, with a new path for the old file; without that, the old file is replaced.
+   */
+  renew(begin: (keepAs?: string) => Promise<void>): Promise<void>
   /** All appended changes that are not applied yet are refused. Called before their promises reject. */
   refuse(): void
   /** Writes the whole state to new files, with `restart`. Called after the disk failed, until it succeeds. */
@@ -131,7 +139,7 @@ export class Journal<Change> {
    * @throws {TooManyChangesError} at once if the frame would exceed LINE_BYTES_MAX. Also as `append` does.
    */
   appendTogether(changes: readonly Change[]): Promise<void> {
-    const json = this.#encode(changes)
+    const json = this.#owner.encode(changes)
     const bytes = Buffer.byteLength(json) + FRAME_START_BYTES_MAX
     if (bytes > LINE_BYTES_MAX) {
       throw new TooManyChangesError(
@@ -181,8 +189,9 @@ export class Journal<Change> {
     for (;;) {
       const restart = this.#restarts.shift()
       if (restart !== undefined) await restart()
-      else if (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, this.#nextFrame()))
-      else break
+      else if (this.#waiting.length === 0) break
+      else if (this.#position.version < this.#owner.version) await this.#renew()
+      else await this.#commit(this.#waiting.splice(0, this.#nextFrame()))
     }
     // No await since the queue was found empty, so the next append starts a new run.
     this.#running = undefined
@@ -198,7 +207,7 @@ export class Journal<Change> {
   async #commit(batch: Waiting<Change>[]) {
     const { file, size, crc, revision } = this.#position
     const changes = batch.length === 1 ? (batch[0]?.changes ?? []) : batch.flatMap(({ changes }) => changes)
-    const json = batch[0]?.json ?? this.#encode(changes)
+    const json = batch[0]?.json ?? this.#owner.encode(changes)
     const frame = encodeFrame(crc, revision + 1, json)
     try {
       await writeAll(file, frame.bytes, size)
@@ -219,7 +228,7 @@ export class Journal<Change> {
     this.activity.frames.increment()
     this.activity.changes.increment(changes.length)
     this.#position = {
-      file,
+      ...this.#position,
       size: size + frame.bytes.length,
       crc: frame.crc,
       revision: revision + changes.length,
@@ -231,8 +240,13 @@ export class Journal<Change> {
     for (const waiting of batch) waiting.resolve()
   }
 
-  #encode(changes: readonly Change[]): string {
-    return `[${changes.map((change) => this.#owner.encode(change)).join(',')}]`
+  /** Begins a file of the present form, or refuses the waiting changes. */
+  async #renew() {
+    try {
+      await this.#owner.renew((keepAs) => this.#startNewFile(() => [], keepAs))
+    } catch (error) {
+      this.#refuse([], FULL_CODES.has(systemCode(error) ?? '') ? full(error) : unavailable(error))
+    }
   }
 
   async #cutBack(): Promise<boolean> {
@@ -273,7 +287,7 @@ export class Journal<Change> {
 
   async #startNewFile(changes: () => readonly Change[], keepAs: string | undefined) {
     const { file: oldFile, revision: after } = this.#position
-    const header = { store: this.store, after }
+    const header = { store: this.store, after, version: this.#owner.version }
     const fail = (error: unknown) => this.#fail([], error)
     this.#position = await putNextFile(this.path, header, changes(), keepAs, this.#files, fail)
     try {

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { openTemporaryFile, removeIfPresent, syncFolder, writeAll } from '../files/atomic-file.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { encodeJournalStart, type JournalPosition } from './journal-file.ts'
-import type { JournalHeader } from './journal-reader.ts'
+import type { JournalStart } from './journal-reader.ts'
 
 /**
  * Writes and syncs a new journal and renames it to `path`; the caller syncs the folder.
@@ -13,20 +13,20 @@ import type { JournalHeader } from './journal-reader.ts'
  */
 export async function putNextFile(
   path: string,
-  header: JournalHeader,
+  header: JournalStart,
   changes: readonly unknown[],
   keepAs: string | undefined,
   files: FileSystem,
   onLost: (error: unknown) => void,
 ): Promise<JournalPosition> {
-  const { bytes, crc, revision } = encodeJournalStart(header, changes)
+  const { bytes, ...end } = encodeJournalStart(header, changes)
   const temporary = await openTemporaryFile(path, files)
   try {
     await writeAll(temporary.file, bytes, 0)
     await temporary.file.sync()
     if (keepAs === undefined) await files.rename(temporary.path, path)
     else await keepAndReplace(keepAs)
-    return { file: temporary.file, size: bytes.length, crc, revision }
+    return { file: temporary.file, size: bytes.length, ...end }
   } catch (error) {
     await temporary.file.close()
     await removeIfPresent(temporary.path, files)

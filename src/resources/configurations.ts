@@ -1,5 +1,3 @@
-import type { AuditTrail } from '../audit/audit-trail.ts'
-import { changesBetween } from '../audit/changed-records.ts'
 import { piecesOf } from '../exchange/export.ts'
 import { listEnvelope } from '../exchange/json-format.ts'
 import { isExpected, isUnchanged } from '../http/conditional.ts'
@@ -7,9 +5,11 @@ import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/mes
 import { linkHeader, type Page } from '../http/pagination.ts'
 import { Problem } from '../http/problem.ts'
 import { PAGE_RECORDS_MAX, UNSTREAMED_RECORDS_MAX } from '../limits.ts'
+import { senderOf } from '../store/actor.ts'
 import { type Configuration, parseConfigurationPatch, parseNewConfiguration } from '../store/configuration.ts'
 import { type Sort, sortFields } from '../store/configuration-index.ts'
 import type { ConfigurationStore, Expectation } from '../store/configuration-store.ts'
+import { listTag } from '../store/list-tag.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
 import { PageMemory } from './page-memory.ts'
 import { checkQuery, parseQuery, type Query } from './query.ts'
@@ -20,7 +20,7 @@ const CACHE_CONTROL = 'no-cache, private'
 type ListQuery = Query<'sort' | 'page' | 'per_page'>
 
 /** @param basePath Prefix of the URLs in answers. */
-export function configurationHandlers(store: ConfigurationStore, basePath: string, audit: AuditTrail) {
+export function configurationHandlers(store: ConfigurationStore, basePath: string) {
   const collection = `${basePath}/configurations/`
   const pages = new PageMemory()
   return { list, add, get, modify, remove }
@@ -33,7 +33,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
     const { sort, page } = parseListQuery(query)
     const headers: Record<string, string> = {
       'Cache-Control': CACHE_CONTROL,
-      ETag: `"${store.id.slice(0, 8)}-${revision}"`,
+      ETag: `"${listTag(store.id, revision)}"`,
       'X-Total-Count': String(store.count),
     }
     if (page !== undefined) {
@@ -76,8 +76,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
   async function add(request: Request): Promise<Reply> {
     const draft = parseNewConfiguration(await readJsonObject(request))
     try {
-      const added = await store.add(draft)
-      await audit.record('configuration_added', request, undefined, added)
+      const added = await store.add(senderOf(request), draft)
       return only(added, { Location: collection + encodeURIComponent(added.name) })
     } catch (error) {
       return conflictOrThrow(error)
@@ -87,9 +86,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
   async function modify(request: Request, name: string): Promise<Reply> {
     const patch = parseConfigurationPatch(await readJsonObject(request))
     try {
-      const { before, after } = await store.modify(name, patch, expectation(request))
-      if (after !== before)
-        await audit.record('configuration_modified', request, changesBetween(before, after))
+      const { after } = await store.modify(senderOf(request), name, patch, expectation(request))
       return only(after)
     } catch (error) {
       return conflictOrThrow(error)
@@ -98,8 +95,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
 
   async function remove(request: Request, name: string): Promise<Reply> {
     try {
-      const record = await store.remove(name, expectation(request))
-      await audit.record('configuration_deleted', request, undefined, record)
+      await store.remove(senderOf(request), name, expectation(request))
     } catch (error) {
       throw asProblem(error)
     }

@@ -1,5 +1,5 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
-import { recordImport } from '../audit/changed-records.ts'
+import { recordIfUnchanged } from '../audit/unchanged-import.ts'
 import { InvalidInputError, OverloadedError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportReader } from '../exchange/import-reader.ts'
@@ -13,8 +13,10 @@ import {
 } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX, IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
+import { senderOf } from '../store/actor.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { countsOf, type ImportPlan, importModes } from '../store/import-plan.ts'
+import { importModes } from '../store/import-mode.ts'
+import { countsOf, type ImportPlan } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
 import { parseChoices } from './query.ts'
 
@@ -34,8 +36,8 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
       const { format, mode = 'merge' } = query
       const drafts = await readDrafts(request, format)
       if (query.dry_run === '1') return jsonReply(200, tried(store.planImport(drafts, mode)))
-      const plan = await store.importAll(drafts, mode)
-      await recordImport(audit, request, mode, plan)
+      const plan = await store.importAll(senderOf(request), drafts, mode)
+      await recordIfUnchanged(audit, request, mode, plan)
       return jsonReply(200, countsOf(plan))
     } finally {
       isBusy = false

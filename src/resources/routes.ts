@@ -171,7 +171,7 @@ function createResources({ authenticator, store, audit, basePath, whyNotReady, m
   return {
     session: sessionHandlers(authenticator),
     token: tokenHandlers(authenticator),
-    configurations: configurationHandlers(store, basePath, audit),
+    configurations: configurationHandlers(store, basePath),
     exports: exportHandlers(store),
     imports: importHandlers(store, audit),
     health: healthHandlers(whyNotReady),

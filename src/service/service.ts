@@ -25,6 +25,7 @@ import type { TlsTexts } from '../server/http-server.ts'
 import { createListener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'
+import { listTag } from '../store/list-tag.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
 import { createFirstAccounts, givenVariables } from './first-start.ts'
@@ -124,7 +125,7 @@ async function start(
   // Everything is read before anything is changed, so that a refused folder stays as it was.
   await checkRevocations(folder, revocationsMustExist)
   if (accounts === undefined) await checkNeverStarted(folder)
-  const store = await openConfigurationStore(folder, { mustExist, log })
+  const store = await openConfigurationStore(folder, { mustExist, log, trail: audit })
   cleanUps.push(() => store.close())
   const revocations = await openRevocations(folder, {
     mustExist: revocationsMustExist,
@@ -180,7 +181,7 @@ async function start(
   if (folder.completedRestore !== undefined)
     await audit.record('restored', undefined, { completed: folder.completedRestore })
   if (madeUp !== undefined) await audit.record('first_started', undefined, namesOf(accounts))
-  await audit.record('started', undefined, { version, pid: process.pid })
+  await audit.begin(listTag(store.id, store.revision), { version, pid: process.pid })
   clearTimeout(notice)
   app = createApp(createRoutes(parts), basePath, authenticator, log)
   opening.resolve(app)

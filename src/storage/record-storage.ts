@@ -1,5 +1,6 @@
 import type { Configuration } from '../store/configuration.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
+import type { Listed } from './change-trail.ts'
 import type { Finding } from './finding.ts'
 import type { StateHeader } from './record-document.ts'
 
@@ -58,12 +59,17 @@ export interface RecordStorage {
    * may include a change that is not yet durable.
    *
    * @param mustExist Whether an absent store is damage.
+   * @param listed What the audit trail lists, read before; a change that is missing is damage.
    * @throws {DamagedFileError} for anything but a torn tail.
    * @throws {StoreChangingError} if the files were replaced during every attempt.
    */
-  read(mustExist: boolean): Promise<StoredRecords>
-  /** Reads as `read` does, and describes the content or the damage of each file. */
-  examine(mustExist: boolean): Promise<RecordsExamination>
+  read(mustExist: boolean, listed?: Listed): Promise<StoredRecords>
+  /**
+   * Reads as `read` does, and describes the content or the damage of each file.
+   *
+   * @param listed What the audit trail lists, read before; a change that is missing is damage.
+   */
+  examine(mustExist: boolean, listed?: Listed): Promise<RecordsExamination>
   /**
    * Reads what can be read of damaged records. Changes nothing; no server may be writing. For sound files it gives the
    * records that `read` gives.

@@ -1,33 +1,64 @@
 import { checkMembers, isObject } from '../json.ts'
+import { type Authorship, AuthorshipReader, authorshipMembers, encodeAuthorship } from './authorship.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
 import { fieldNames, recordFields } from './fields.ts'
 
 /** One change of one record, as the journal keeps it. */
-export type Change =
+export type Change = Alteration & {
+  /** Absent in a journal of the first form. */
+  readonly authorship?: Authorship
+}
+
+/** What a change does. */
+export type Alteration =
   | { readonly add: Configuration }
   /** The record after the change, and its name before. */
   | { readonly modify: Configuration; readonly name: string }
   | { readonly remove: string }
 
-const changeMembers = [['add'], ['modify', 'name'], ['remove']] as const
+/** Form of the changes that `encodeChanges` gives; `ChangeReader` also reads those before it. */
+export const CHANGE_VERSION = 2
+
+const changeMembers = [
+  ['add', ...authorshipMembers],
+  ['modify', 'name', ...authorshipMembers],
+  ['remove', ...authorshipMembers],
+] as const
 const recordMembers = ['id', ...fieldNames]
 
-/** A change as compact JSON. */
-export function encodeChange(change: Change): string {
-  if ('add' in change) return `{"add":${change.add.json}}`
-  if ('modify' in change) return `{"modify":${change.modify.json},"name":${JSON.stringify(change.name)}}`
-  return JSON.stringify(change)
+/** The changes of one frame, as compact JSON. */
+export function encodeChanges(changes: readonly Change[]): string {
+  let text = ''
+  let before: Authorship | undefined
+  for (const change of changes) {
+    const { authorship } = change
+    text += `${text === '' ? '[' : ','}{${encodeAlteration(change)}${encodeAuthorship(authorship, before)}}`
+    before = authorship
+  }
+  return `${text}]`
 }
 
-/**
- * Reads a change back from a journal.
- *
- * @throws {SyntaxError} if it is no change. @throws {NewerFormError} if it has an unknown member.
- */
-export function parseChange(input: unknown): Change {
-  if (!isObject(input)) throw new SyntaxError('it is no change')
-  checkMembers(input, changeMembers.find(([kind]) => kind in input) ?? [], 'a change')
-  const { add, modify, name, remove } = input
+function encodeAlteration(change: Alteration): string {
+  if ('add' in change) return `"add":${change.add.json}`
+  if ('modify' in change) return `"modify":${change.modify.json},"name":${JSON.stringify(change.name)}`
+  return `"remove":${JSON.stringify(change.remove)}`
+}
+
+/** Reads the changes of a journal back, in their order. */
+export class ChangeReader {
+  readonly #authorships = new AuthorshipReader()
+
+  /** @throws {SyntaxError} if it is no change. @throws {NewerFormError} if it has an unknown member. */
+  read(input: unknown): Change {
+    if (!isObject(input)) throw new SyntaxError('it is no change')
+    checkMembers(input, changeMembers.find(([kind]) => kind in input) ?? [], 'a change')
+    const alteration = parseAlteration(input)
+    const authorship = this.#authorships.read(input)
+    return authorship === undefined ? alteration : { ...alteration, authorship }
+  }
+}
+
+function parseAlteration({ add, modify, name, remove }: Record<string, unknown>): Alteration {
   const record = parseStoredRecord(add ?? modify)
   if (record !== undefined && modify === undefined) return { add: record }
   if (record !== undefined && typeof name === 'string') return { modify: record, name }

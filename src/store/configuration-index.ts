@@ -68,18 +68,23 @@ export class ConfigurationIndex {
     this.#lastId = lastId
   }
 
-  /** @throws {Error} if the change does not fit the records; an intact journal never has such a change. */
-  apply(change: Change, revision: number): void {
-    if ('add' in change) {
-      if (change.add.id <= this.#lastId) throw new Error(`id ${change.add.id} was given before`)
-      this.#put(change.add)
-      this.#lastId = change.add.id
-    } else if ('modify' in change) {
-      this.#replace(change.name, change.modify)
-    } else {
-      this.#take(change.remove)
-    }
+  /**
+   * @returns The record as it was before; undefined for one that is added.
+   * @throws {Error} if the change does not fit the records; an intact journal never has such a change.
+   */
+  apply(change: Change, revision: number): Configuration | undefined {
+    const before = this.#alter(change)
     this.#revision = revision
+    return before
+  }
+
+  #alter(change: Change): Configuration | undefined {
+    if ('modify' in change) return this.#replace(change.name, change.modify)
+    if ('remove' in change) return this.#take(change.remove)
+    if (change.add.id <= this.#lastId) throw new Error(`id ${change.add.id} was given before`)
+    this.#put(change.add)
+    this.#lastId = change.add.id
+    return undefined
   }
 
   #put(record: Configuration) {
@@ -90,7 +95,7 @@ export class ConfigurationIndex {
     for (const index of this.#sorted.values()) index.insert(record)
   }
 
-  #replace(name: string, record: Configuration) {
+  #replace(name: string, record: Configuration): Configuration {
     const old = this.#get(name)
     if (old.id !== record.id) throw new Error(`"${name}" has id ${old.id}, not ${record.id}`)
     if (record.name !== name) {
@@ -101,14 +106,16 @@ export class ConfigurationIndex {
     this.#jsonBytes += record.jsonBytes - old.jsonBytes
     this.#byId.replace(old, record)
     for (const index of this.#sorted.values()) index.replace(old, record)
+    return old
   }
 
-  #take(name: string) {
+  #take(name: string): Configuration {
     const record = this.#get(name)
     this.#byName.delete(name)
     this.#jsonBytes -= record.jsonBytes
     this.#byId.remove(record)
     for (const index of this.#sorted.values()) index.remove(record)
+    return record
   }
 
   #get(name: string): Configuration {

@@ -1,9 +1,13 @@
 import type { Family } from '../metrics/family.ts'
-import type { Change } from './change.ts'
+import { timestamp } from '../timestamp.ts'
+import type { Actor } from './actor.ts'
+import type { ImportNote } from './authorship.ts'
+import type { Alteration, Change } from './change.ts'
 import type { ChangeLog, ChangeLogOwner } from './change-log.ts'
 import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
-import { changesOf, type ImportMode, type ImportPlan, planImport } from './import-plan.ts'
+import type { ImportMode } from './import-mode.ts'
+import { changesOf, countsOf, type ImportPlan, planImport } from './import-plan.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
 import { StagedNames } from './staged-names.ts'
 
@@ -16,13 +20,13 @@ export interface Modification {
   readonly after: Configuration
 }
 
-/** Called after each durable change; must not throw. */
-export type DurableListener = (change: Change, revision: number) => void
+/** Called after each durable change, with the record as it was before it; must not throw. */
+export type DurableListener = (change: Change, revision: number, before: Configuration | undefined) => void
 
 interface Decision<Outcome> {
   readonly outcome: Outcome
   /** Undefined if nothing changes. */
-  readonly change?: Change
+  readonly change?: Alteration
 }
 
 /**
@@ -96,14 +100,15 @@ export class ConfigurationStore {
    * The name is taken the moment this is called, so of two concurrent adds one wins; the record shows in `find` and
    * `list` only once it is durable.
    *
+   * @param actor Who asks for it; kept with the change.
    * @returns The stored record; `id` is higher than any given before.
    * @throws {NameTakenError} with the record that holds the name. After this or another error, nothing has changed.
    * @throws {StorageFullError} if there is no room; a later call may succeed.
    * @throws {StorageUnavailableError} if the storage failed.
    * @throws {OverloadedError} if too many changes are waiting.
    */
-  add(draft: NewConfiguration): Promise<Configuration> {
-    return this.#change([draft.name], () => {
+  add(actor: Actor, draft: NewConfiguration): Promise<Configuration> {
+    return this.#change(actor, [draft.name], () => {
       this.#checkFree(draft.name)
       const record = new Configuration(this.#lastId + 1, draft)
       return { outcome: record, change: { add: record } }
@@ -118,8 +123,13 @@ export class ConfigurationStore {
    * @throws {StaleRecordError} if the record is not `expected`.
    * @throws {NameTakenError} if the new name belongs to another record. Also what `add` throws.
    */
-  modify(name: string, patch: ConfigurationPatch, expected?: Expectation): Promise<Modification> {
-    return this.#change([name, patch.name ?? name], () => {
+  modify(
+    actor: Actor,
+    name: string,
+    patch: ConfigurationPatch,
+    expected?: Expectation,
+  ): Promise<Modification> {
+    return this.#change(actor, [name, patch.name ?? name], () => {
       const before = this.#getExpected(name, expected)
       const after = before.with(patch)
       const outcome = { before, after }
@@ -136,8 +146,8 @@ export class ConfigurationStore {
    * @throws {UnknownNameError} if no record has the name.
    * @throws {StaleRecordError} if the record is not `expected`. Also what `add` throws.
    */
-  remove(name: string, expected?: Expectation): Promise<Configuration> {
-    return this.#change([name], () => ({
+  remove(actor: Actor, name: string, expected?: Expectation): Promise<Configuration> {
+    return this.#change(actor, [name], () => ({
       outcome: this.#getExpected(name, expected),
       change: { remove: name },
     }))
@@ -156,10 +166,10 @@ export class ConfigurationStore {
    * @param drafts No two with the same name.
    * @throws {TooManyChangesError} if it takes too many changes; nothing has changed. Also what `add` throws.
    */
-  async importAll(drafts: readonly NewConfiguration[], mode: ImportMode): Promise<ImportPlan> {
+  async importAll(actor: Actor, drafts: readonly NewConfiguration[], mode: ImportMode): Promise<ImportPlan> {
     for (;;) {
       const plan = this.planImport(drafts, mode)
-      const changes = changesOf(plan)
+      const changes = signed(changesOf(plan), actor, { mode, ...countsOf(plan) })
       if (changes.length > 0) {
         await this.#stage(changes, this.#log.appendTogether(changes))
         return plan
@@ -193,7 +203,11 @@ export class ConfigurationStore {
    * A crash may still undo pending changes. So a decision that writes nothing, such as a refusal, waits until they are
    * durable, and is made again if they are refused.
    */
-  async #change<Outcome>(names: readonly string[], decide: () => Decision<Outcome>): Promise<Outcome> {
+  async #change<Outcome>(
+    actor: Actor,
+    names: readonly string[],
+    decide: () => Decision<Outcome>,
+  ): Promise<Outcome> {
     for (;;) {
       let decision: Decision<Outcome>
       try {
@@ -203,7 +217,8 @@ export class ConfigurationStore {
         continue
       }
       if (decision.change !== undefined) {
-        await this.#stage([decision.change], this.#log.append(decision.change))
+        const change = { ...decision.change, authorship: { actor, time: timestamp() } }
+        await this.#stage([change], this.#log.append(change))
         return decision.outcome
       }
       if (await this.#staged.areDurable(names)) return decision.outcome
@@ -219,9 +234,9 @@ export class ConfigurationStore {
   }
 
   #apply(change: Change, revision: number) {
-    this.#index.apply(change, revision)
+    const before = this.#index.apply(change, revision)
     this.#staged.remove(change)
-    for (const listener of this.#listeners) listener(change, revision)
+    for (const listener of this.#listeners) listener(change, revision, before)
   }
 
   #latest(name: string): Configuration | undefined {
@@ -248,4 +263,11 @@ export class ConfigurationStore {
     if (expected !== undefined && !expected(record)) throw new StaleRecordError(name)
     return record
   }
+}
+
+/** Says who made the changes of an import; the first also has the note on the whole. */
+function signed(changes: readonly Alteration[], actor: Actor, note: ImportNote): Change[] {
+  const authorship = { actor, time: timestamp() }
+  const first = { ...authorship, import: note }
+  return changes.map((change, i) => ({ ...change, authorship: i === 0 ? first : authorship }))
 }

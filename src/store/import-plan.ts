@@ -1,10 +1,6 @@
-import type { Change } from './change.ts'
+import type { Alteration } from './change.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
-
-/** What an import does to records that are not in it: `merge` leaves them, `replace` removes them. */
-export type ImportMode = 'merge' | 'replace'
-
-export const importModes: readonly ImportMode[] = ['merge', 'replace']
+import type { ImportMode } from './import-mode.ts'
 
 /** What an import would do, or did. */
 export interface ImportPlan {
@@ -52,7 +48,7 @@ export function planImport(
 }
 
 /** The changes of a plan, in an order in which they can be applied one by one. */
-export function changesOf({ added, modified, removed }: ImportPlan): Change[] {
+export function changesOf({ added, modified, removed }: ImportPlan): Alteration[] {
   return [
     ...removed.map(({ name }) => ({ remove: name })),
     ...modified.map(({ before, after }) => ({ modify: after, name: before.name })),

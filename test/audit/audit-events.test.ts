@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { userInfo } from 'node:os'
@@ -15,6 +16,12 @@ import { addedBy, trailIn } from './trail.ts'
 
 const record = { name: 'db main', hostname: 'db.example.net', port: 5432, username: 'u' }
 
+/** How tags name the store of a folder. */
+function storeOf(folder: string): string {
+  const header = readFileSync(join(folder, 'journal.jsonl'), 'utf8')
+  return /"store":"(.{8})/.exec(header)?.[1] ?? assert.fail('the journal names no store')
+}
+
 /** @param given A folder; by default one that already has accounts. */
 async function setUp(t: TestContext, given?: string) {
   const folder = given ?? (await usedFolder(t))
@@ -28,26 +35,28 @@ async function setUp(t: TestContext, given?: string) {
     cookie,
     ask,
     by,
-    added: (action: () => Promise<unknown>) => addedBy(folder, action),
+    added: (action: () => Promise<unknown>, changes?: number) => addedBy(folder, action, changes),
+    tag: (revision: number) => `${storeOf(folder)}-${revision}`,
   }
 }
 
 describe('a change of the records', () => {
   it('is recorded with its author and the changed fields, and not at all if nothing changed', async (t) => {
-    const { ask, by, added } = await setUp(t)
+    const { ask, by, added, tag } = await setUp(t)
     const path = '/configurations/db%20main'
-    assert.deepEqual(await added(() => ask('POST', '/configurations/', { body: record })), [
-      { event: 'configuration_added', ...by, record: { id: 1, ...record } },
+    assert.deepEqual(await added(() => ask('POST', '/configurations/', { body: record }), 1), [
+      { event: 'configuration_added', ...by, tag: tag(1), record: { id: 1, ...record } },
     ])
-    for (const [body, changed] of [
-      [{ port: 5433, username: 'u' }, { port: { before: 5432, after: 5433 } }],
+    for (const [revision, body, changed] of [
+      [2, { port: 5433, username: 'u' }, { port: { before: 5432, after: 5433 } }],
       [
+        3,
         { hostname: '::1', username: 'v' },
         { hostname: { before: 'db.example.net', after: '::1' }, username: { before: 'u', after: 'v' } },
       ],
     ] as const) {
-      assert.deepEqual(await added(() => ask('PATCH', path, { body })), [
-        { event: 'configuration_modified', ...by, id: 1, name: 'db main', changed },
+      assert.deepEqual(await added(() => ask('PATCH', path, { body }), 1), [
+        { event: 'configuration_modified', ...by, tag: tag(revision), id: 1, name: 'db main', changed },
       ])
     }
     const same = { hostname: '::1' }
@@ -62,30 +71,33 @@ describe('a change of the records', () => {
     for (const [method, target, body] of unchanged) {
       assert.deepEqual(await added(() => ask(method, target, { body })), [], method)
     }
-    assert.deepEqual(await added(() => ask('PATCH', path, { body: { name: 'x' } })), [
+    assert.deepEqual(await added(() => ask('PATCH', path, { body: { name: 'x' } }), 1), [
       {
         event: 'configuration_modified',
         ...by,
+        tag: tag(4),
         id: 1,
         name: 'db main',
         changed: { name: { before: 'db main', after: 'x' } },
       },
     ])
     const last = { id: 1, name: 'x', hostname: '::1', port: 5433, username: 'v' }
-    assert.deepEqual(await added(() => ask('DELETE', '/configurations/x')), [
-      { event: 'configuration_deleted', ...by, record: last },
+    assert.deepEqual(await added(() => ask('DELETE', '/configurations/x'), 1), [
+      { event: 'configuration_deleted', ...by, tag: tag(5), record: last },
     ])
   })
 
   it('is recorded once, in the order of the changes, when several callers write at once', async (t) => {
     const { ask, added } = await setUp(t)
-    await ask('POST', '/configurations/', { body: record })
-    const lines = await added(() =>
-      Promise.all(
-        Array.from({ length: 50 }, (_, i) =>
-          ask('PATCH', '/configurations/db%20main', { body: { port: i + 1 } }),
+    await added(() => ask('POST', '/configurations/', { body: record }), 1)
+    const lines = await added(
+      () =>
+        Promise.all(
+          Array.from({ length: 50 }, (_, i) =>
+            ask('PATCH', '/configurations/db%20main', { body: { port: i + 1 } }),
+          ),
         ),
-      ),
+      50,
     )
     assert.equal(lines.length, 50)
     let port = record.port
@@ -192,7 +204,10 @@ describe('a server', () => {
     const lines = await trailIn(folder)
     const { event, users, clients } = lines[0] ?? {}
     assert.deepEqual([event, users, clients], ['first_started', ['admin'], ['script']])
-    assert.deepEqual([lines[1]?.event, lines[1]?.pid], ['started', process.pid])
+    assert.deepEqual(
+      [lines[1]?.event, lines[1]?.pid, lines[1]?.tag],
+      ['started', process.pid, `${storeOf(folder)}-0`],
+    )
     assert.equal(lines.at(-1)?.event, 'stopped')
   })
 

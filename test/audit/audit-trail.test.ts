@@ -3,17 +3,22 @@ import assert from 'node:assert/strict'
 import { appendFile, link, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type AuditTrail, openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { dataPaths } from '../../src/files/data-folder.ts'
 import { AUDIT_WAITING_LINES_MAX } from '../../src/limits.ts'
-import { createFailingFiles, failOn, holdUp } from '../support/failing-files.ts'
+import { Configuration } from '../../src/store/configuration.ts'
+import { eventually } from '../support/eventually.ts'
+import { createFailingFiles, failOn, holdUp, systemError } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
+import { draft, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 interface Line {
   readonly event: string
   readonly n?: number
   readonly count?: number
+  readonly tag?: string
 }
 
 const caller = {
@@ -96,6 +101,75 @@ describe('the audit trail', () => {
       [1, 2, 3, 4],
     )
     assert.equal(files.calls.filter((call) => call.startsWith('write')).length, 1)
+  })
+
+  it('writes the lines of many changes at once, in their order, and all before it is closed', async (t) => {
+    const { files, open, linesOf } = await setUp(t)
+    const trail = await open()
+    const changes = 200
+    for (let revision = 1; revision <= changes; revision += 1) {
+      const change = { remove: 'a', authorship: { actor: someone, time: '' } }
+      trail.list('store', change, revision, new Configuration(1, draft('a')))
+      await nextTurn()
+    }
+    await trail.close()
+    assert.deepEqual(
+      (await linesOf()).map(({ tag }) => tag),
+      Array.from({ length: changes }, (_, i) => `store-${i + 1}`),
+    )
+    const writes = files.calls.filter((call) => call.startsWith('write')).length
+    assert.ok(writes < changes / 4, `${writes} writes`)
+  })
+
+  it('keeps the lines of changes for a disk that is full, and loses only others', async (t) => {
+    const { files, log, open, linesOf } = await setUp(t)
+    const trail = await open()
+    failOn(files, 'write', 'audit', 'ENOSPC', 3)
+    const change = { remove: 'a', authorship: { actor: someone, time: '' } }
+    trail.list('store', change, 1, new Configuration(1, draft('a')))
+    await assert.rejects(trail.sync(), { code: 'ENOSPC' })
+    await add(trail, 2)
+    await assert.rejects(trail.sync(), { code: 'ENOSPC' })
+    await trail.sync()
+    assert.deepEqual(log.events, ['audit_not_written'])
+    assert.deepEqual(
+      (await linesOf()).map(({ event, count }) => [event, count]),
+      [
+        ['lines_lost', 1],
+        ['configuration_deleted', undefined],
+      ],
+    )
+  })
+
+  it('is synced after the loss of a line that no change needs', async (t) => {
+    const { files, open } = await setUp(t)
+    const trail = await open()
+    failOn(files, 'write', 'audit', 'ENOSPC')
+    await add(trail, 1)
+    await trail.sync()
+  })
+
+  it('tries again to write the lines of changes, without another event', async (t) => {
+    const { files, open, linesOf } = await setUp(t)
+    const trail = await open()
+    failOn(files, 'write', 'audit', 'ENOSPC')
+    const change = { remove: 'a', authorship: { actor: someone, time: '' } }
+    trail.list('store', change, 1, new Configuration(1, draft('a')))
+    await eventually('the line is written', async () => (await linesOf().catch(() => [])).length === 1)
+  })
+
+  it('is not synced once the line of a change was lost, so that the journal keeps the change', async (t) => {
+    const { files, open } = await setUp(t)
+    const trail = await open()
+    const held = holdUp(files, 'write', 'audit.jsonl')
+    const first = add(trail, 1)
+    await held.begun
+    const change = { remove: 'a', authorship: { actor: someone, time: '' } }
+    for (let revision = 1; revision <= AUDIT_WAITING_LINES_MAX + 1; revision += 1)
+      trail.list('store', change, revision, new Configuration(1, draft('a')))
+    held.release()
+    await first
+    await assert.rejects(trail.sync(), /the next start completes them from the journal/)
   })
 
   it('appends to an existing file, also after a torn line', async (t) => {
@@ -200,6 +274,10 @@ describe('the audit trail', () => {
     const { path, files, open } = await setUp(t)
     const trail = await open()
     files.writeBytesMax = 20
+    let writes = 0
+    files.before = (operation) => {
+      if (operation === 'write' && ++writes === 2) throw systemError('ENOSPC')
+    }
     await add(trail, 1)
     files.writeBytesMax = Number.POSITIVE_INFINITY
     await add(trail, 2)

@@ -13,7 +13,7 @@ function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const log = createMemoryLog()
   const told: unknown[][] = []
-  const audit = { record: async (...line: unknown[]) => void told.push(line), close: async () => {} }
+  const audit = { record: async (...line: unknown[]) => void told.push(line) }
   const attempts = createAttemptLog(holdClock().make(), log, audit)
   const fail = async (times: number) => {
     for (let i = 0; i < times; i++) await attempts.failed('login_failed', caller, { account: 'admin' })

@@ -36,7 +36,7 @@ describe('ended credentials', () => {
         {
           path: folder.file(dataFiles.revocations),
           file: memoryFile(Buffer.alloc(0)),
-          header: { store: 's', after: 0 },
+          header: { store: 's', after: 0, version: 1 },
           async read(visit) {
             for (const [i, each] of changes.entries()) visit(each, i + 1)
             return end

@@ -35,13 +35,13 @@ export async function compareAdds(few: string, workshop: string): Promise<Sectio
     title: `Durable add, ${CONNECTIONS} connections; the bare server appends the body to a file and knows no records`,
     rows: [
       ...rowsOf('durable add', connbook, bare, {
-        perSecond: ratioAtLeast(0.8),
+        perSecond: ratioAtLeast(0.78),
         cpuMicroseconds: undefined,
         ...others,
       }),
       ...(etcd
         ? rowsOf('durable add', connbook, etcd, {
-            perCpuSecond: ratioAtLeast(4),
+            perCpuSecond: ratioAtLeast(3),
             perSecond: undefined,
             ...others,
           })

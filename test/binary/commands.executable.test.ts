@@ -35,6 +35,7 @@ const lines: Record<string, readonly [words: string, stdout: RegExp, input?: str
   backup: [`backup ${backup}`, /^Kept 1 record and 2 accounts of /],
   restore: [`restore ${backup}`, /^Restored 1 record and 2 accounts to /],
   check: ['check', /\nThe folder is sound\n$/],
+  recover: ['recover', /^The folder is sound: there is nothing to recover\n$/],
   systemd: ['systemd', /^\[Unit\]\n/],
 }
 

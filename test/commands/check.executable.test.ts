@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { dataFiles } from '../../src/files/data-folder.ts'
+import { trailIn } from '../audit/trail.ts'
 import { logIn } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
 import { missing } from '../support/debian.ts'
+import { eventually } from '../support/eventually.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
 import { admin, usedFolder } from '../support/service.ts'
@@ -21,8 +23,9 @@ describe('connbook check', { timeout: 60_000 }, () => {
     const server = await startExecutable(t, ['--data', folder])
     const ask = createClient(server.url, await logIn(server.url, admin))
     let isOver = false
+    let added = 0
     const write = async () => {
-      for (let i = 0; !isOver; i += 1) await ask('POST', '/configurations/', { body: draft(`record ${i}`) })
+      for (; !isOver; added += 1) await ask('POST', '/configurations/', { body: draft(`record ${added}`) })
     }
     const writing = write()
     for (let times = 0; times < 5; times += 1) {
@@ -32,6 +35,9 @@ describe('connbook check', { timeout: 60_000 }, () => {
     }
     isOver = true
     await writing
+    await eventually('every line is in the audit trail', async () => {
+      return (await trailIn(folder)).filter(({ event }) => event === 'configuration_added').length === added
+    })
     const { code } = await check(folder)
     assert.equal(code, 0)
   })

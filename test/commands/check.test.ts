@@ -41,7 +41,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
         '  keys.json          1 signing key',
         '  revocations.jsonl  1 ended credential',
         '  journal.jsonl      15 changes, up to revision 15',
-        '  audit.jsonl        who did what; not examined',
+        '  audit.jsonl        who did what',
         '8 records, next id 12',
         'The folder is sound',
         '',
@@ -90,7 +90,7 @@ describe('connbook check', { timeout: 60_000 }, () => {
     const others: Record<string, string> = {
       '.snapshot.json.0123456789ab.tmp':
         'being written, or left by a crash; then the next to write the file removes it',
-      'audit.1.jsonl': 'who did what; not examined',
+      'audit.1.jsonl': 'who did what',
       'journal.torn-120-abcdef': 'a half-written end that a crash left, cut off and kept',
       'notes.txt': 'not of connbook, which leaves it alone',
       '.gitignore': 'not of connbook, which leaves it alone',

@@ -5,7 +5,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { dataPaths } from '../../src/files/data-folder.ts'
-import { recordCommand, withCommandTrail } from '../../src/folder/command-audit.ts'
+import { recordCommand } from '../../src/folder/command-audit.ts'
 import { AUDIT_FILE_BYTES_MAX } from '../../src/limits.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -44,15 +44,5 @@ describe('recordCommand', () => {
     await truncate(path, AUDIT_FILE_BYTES_MAX + 1)
     await recordCommand(context, dataPaths(folder), 'user_added', 'user add')
     assert.deepEqual(await readdir(folder), ['audit.jsonl'])
-  })
-})
-
-describe('withCommandTrail', () => {
-  it('reports an error of its action, and does not fail', async (t) => {
-    const { folder, shown, context } = await setUp(t)
-    await withCommandTrail(context, dataPaths(folder), 'import', () =>
-      Promise.reject(new Error('made by the test')),
-    )
-    assert.match(shown.join(''), /made by the test/)
   })
 })

@@ -7,14 +7,14 @@ import { examineFolder } from '../../src/folder/examination.ts'
 import { findRecovery, NewerFolderError, type Recovery, recoverState } from '../../src/folder/recovery.ts'
 import { describeRecovery } from '../../src/folder/recovery-report.ts'
 import { newerVersion } from '../faults/damage/damage-kinds.ts'
-import { draft, openStore } from '../support/store.ts'
+import { draft, openStore, someone } from '../support/store.ts'
 import { smallBackup, smallFolder } from './small-backup.ts'
 
 /** The state of `smallBackup` in a folder: records 3 and 5 up to revision 9, last id 7; then 8 to 10 are added. */
 async function usedFolder(t: TestContext): Promise<{ folder: DataPaths; store: string }> {
   const folder = dataPaths(await smallFolder(t))
   const opened = await openStore(t, folder.path, { mustExist: true })
-  for (const name of ['f', 'g', 'h']) await opened.store.add(draft(name))
+  for (const name of ['f', 'g', 'h']) await opened.store.add(someone, draft(name))
   await opened.close()
   const header = await readFile(folder.file(dataFiles.journal), 'utf8')
   return { folder, store: /"store":"([0-9a-f]+)"/.exec(header)?.[1] ?? assert.fail(header) }
@@ -54,7 +54,7 @@ async function recovered(t: TestContext, folder: DataPaths) {
   )
   assert.equal(await findRecovery(folder), undefined)
   const { store, close } = await openStore(t, folder.path, { mustExist: true })
-  const { id } = await store.add(draft('to see the next id'))
+  const { id } = await store.add(someone, draft('to see the next id'))
   const names = store.list(0, store.count).map(({ name }) => name)
   await close()
   return { aside: aside ?? assert.fail('nothing is aside'), names: names.slice(0, -1), nextId: id }
@@ -67,6 +67,16 @@ describe('the recovery of a folder', () => {
     await nameInTrail({ folder, store }, { 11: 9, 12: 10 })
     await nameInTrail({ folder, store: 'ffffffff' }, { 99: 99 })
     assert.equal(await findRecovery(folder), undefined)
+  })
+
+  it('gives no id again that a large import may have given, although no file tells the store', async (t) => {
+    const { folder, store } = await usedFolder(t)
+    const line = { event: 'configurations_imported', tag: `${store.slice(0, 8)}-1501`, added: 1500 }
+    await appendFile(folder.file('audit.jsonl'), `${JSON.stringify(line)}\n`, { mode: 0o600 })
+    for (const name of [dataFiles.journal, dataFiles.snapshot]) await writeFile(folder.file(name), '')
+    const { salvaged, records } = await getRecovery(folder)
+    assert.equal(salvaged.store, undefined)
+    assert.ok(records.lastId >= 1501, String(records.lastId))
   })
 
   it('keeps what is before and behind the damage, with the same accounts', async (t) => {
@@ -94,7 +104,8 @@ describe('the recovery of a folder', () => {
     assert.equal(await findRecovery(folder), undefined)
     await nameInTrail({ folder, store }, { 11: 9, 12: 10 })
     const { damaged, lost, records } = await getRecovery(folder)
-    assert.deepEqual([damaged, lost.count, records.lastId, records.revision], [[], 2, 10, 12])
+    const found = damaged.map(({ name }) => name)
+    assert.deepEqual([found, lost.count, records.lastId, records.revision], [['journal.jsonl'], 2, 10, 12])
     const { names, nextId } = await recovered(t, folder)
     assert.deepEqual([names, nextId], [['c', 'e', 'f'], 11])
   })

@@ -85,7 +85,7 @@ describe('a journal file', () => {
     assert.deepEqual(await replay(), [])
     const journal = (await openJournalFile(path, realFileSystem, 'r')) ?? assert.fail('it is missing')
     t.after(() => journal.close())
-    assert.deepEqual(journal.header, { store: 'new store', after: 7 })
+    assert.deepEqual(journal.header, { store: 'new store', after: 7, version: 1 })
   })
 
   it('begins with changes in frames of bounded length, with consecutive revisions', async (t) => {

@@ -34,7 +34,7 @@ async function replay(content: Buffer, sizes?: readonly number[]): Promise<Found
   const changes: unknown[] = []
   try {
     const header = await readJournalHeader('journal', memoryFile(content, sizes))
-    assert.deepEqual(header, { store: STORE, after: 0 })
+    assert.deepEqual(header, { store: STORE, after: 0, version: 1 })
     const end = await readJournal('journal', memoryFile(content, sizes), header, (change, revision) => {
       changes.push(change)
       assert.equal(revision, changes.length)

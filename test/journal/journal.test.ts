@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { Journal } from '../../src/journal/journal.ts'
 import { createJournalFile, openJournalFile } from '../../src/journal/journal-file.ts'
+import { FIRST_VERSION } from '../../src/journal/journal-reader.ts'
 import { FRAME_CHANGES_MAX } from '../../src/limits.ts'
 import { createFailingFiles, type FailingFiles, failOn } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -28,7 +29,9 @@ async function openJournal(t: TestContext) {
   const { position } = await read(path, files)
   const applied: string[] = []
   const owner = {
-    encode: (change: string) => JSON.stringify(change),
+    version: FIRST_VERSION,
+    encode: (changes: readonly string[]) => JSON.stringify(changes),
+    renew: (begin: () => Promise<void>) => begin(),
     apply: (change: string, revision: number) => applied.push(`${revision} ${change}`),
     refuse: () => {},
     recover: () => journal.restart(() => ['recovered']),

@@ -12,7 +12,7 @@ import { createFailingFiles, failOn, systemError } from '../support/failing-file
 import { createClient } from '../support/http-client.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { start } from '../support/service.ts'
-import { draft, until } from '../support/store.ts'
+import { draft, someone, until } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { Samples } from './scrape.ts'
 
@@ -41,11 +41,11 @@ describe('the metrics of the store', () => {
     const { path, files, store, read } = await measuredStore(t)
     assert.equal(read().get('connbook_journal_changes_total'), 0)
     const syncsBefore = files.calls.filter((call) => call.startsWith('datasync')).length
-    await Promise.all(Array.from({ length: 20 }, (_, i) => store.add(draft(`record-${i}`))))
-    await store.remove('record-0')
-    await store.modify('record-1', { port: 2 })
-    await store.modify('record-1', { port: 2 })
-    await assert.rejects(store.remove('record-0'))
+    await Promise.all(Array.from({ length: 20 }, (_, i) => store.add(someone, draft(`record-${i}`))))
+    await store.remove(someone, 'record-0')
+    await store.modify(someone, 'record-1', { port: 2 })
+    await store.modify(someone, 'record-1', { port: 2 })
+    await assert.rejects(store.remove(someone, 'record-0'))
 
     const samples = read()
     const syncs = files.calls.filter((call) => call.startsWith('datasync')).length - syncsBefore
@@ -63,7 +63,7 @@ describe('the metrics of the store', () => {
     files.before = async (operation) => {
       if (operation === 'datasync') await pause(30)
     }
-    await store.add(draft('slow'))
+    await store.add(someone, draft('slow'))
     const name = 'connbook_journal_fsync_duration_seconds'
     assert.equal(read().get(`${name}_bucket{le="0.025"}`), 0)
     assert.equal(read().get(`${name}_bucket{le="+Inf"}`), 1)
@@ -71,7 +71,7 @@ describe('the metrics of the store', () => {
     assert.ok(sum > 0.028 && sum < 10, String(sum))
 
     failOn(files, 'datasync', 'journal.jsonl', 'EIO')
-    await assert.rejects(store.add(draft('lost')))
+    await assert.rejects(store.add(someone, draft('lost')))
     assert.equal(read().get(`${name}_count`), 1)
     assert.equal(read().get('connbook_journal_changes_total'), 1)
     await until(() => store.isWritable)
@@ -83,7 +83,7 @@ describe('the metrics of the store', () => {
     failOn(files, 'rename', 'snapshot.json', 'EIO')
     let count = 0
     const addUntil = async (event: string) => {
-      while (!log.events.includes(event)) await store.add(draft(`record-${count++}`))
+      while (!log.events.includes(event)) await store.add(someone, draft(`record-${count++}`))
     }
     await addUntil('snapshot_failed')
     assert.deepEqual(read().of('connbook_snapshots_total'), {

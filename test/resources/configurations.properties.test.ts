@@ -9,7 +9,7 @@ import { anySpellings, encodePercent, type Spelling } from '../support/propertie
 import { escapes, expectedPairs } from '../support/properties/reference-form.ts'
 import { requestOf } from '../support/properties/request-of.ts'
 import { anyText, joined, treacherousNames } from '../support/properties/texts.ts'
-import { draft, openStore } from '../support/store.ts'
+import { draft, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const sortFields = ['name', 'hostname', 'port', 'username'] as const
@@ -26,10 +26,8 @@ describe('the query of the list', async () => {
     draft('__proto__', { hostname: 'h1', port: 9, username: '' }),
     draft('aa', { hostname: 'H', port: 1, username: 'x' }),
   ]
-  for (const each of drafts) await store.add(each)
-  // A list leaves no entry in the audit trail.
-  const audit = { record: () => assert.fail('nothing is to be told'), close: async () => {} }
-  const { list } = configurationHandlers(store, '/base', audit)
+  for (const each of drafts) await store.add(someone, each)
+  const { list } = configurationHandlers(store, '/base')
 
   /** The records and `Link` of an answer, or the faulty parameters. */
   function ask(query: string): { names: string[]; link: string | undefined } | { faults: string[] } {

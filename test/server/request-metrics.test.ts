@@ -9,7 +9,7 @@ import { createFailingFiles } from '../support/failing-files.ts'
 import { createClient } from '../support/http-client.ts'
 import { sendRaw } from '../support/raw-http.ts'
 import { usedFolder } from '../support/service.ts'
-import { draft, openStore } from '../support/store.ts'
+import { draft, openStore, someone } from '../support/store.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
 
 const TOTAL = 'connbook_http_requests_total'
@@ -19,7 +19,9 @@ const SECONDS = 'connbook_http_request_duration_seconds'
 async function folderWithRecords(t: Lifetime, count: number, username = 'ops'): Promise<string> {
   const folder = await usedFolder(t)
   const { store, close } = await openStore(t, folder, { mustExist: true })
-  await Promise.all(Array.from({ length: count }, (_, i) => store.add(draft(`record-${i}`, { username }))))
+  await Promise.all(
+    Array.from({ length: count }, (_, i) => store.add(someone, draft(`record-${i}`, { username }))),
+  )
   await close()
   return folder
 }

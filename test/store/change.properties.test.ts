@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { type Change, parseChange } from '../../src/store/change.ts'
+import { type Change, ChangeReader } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { anyText } from '../support/properties/texts.ts'
@@ -21,7 +21,7 @@ describe('a change', () => {
   it('is read back as it was written', (t) => {
     holdFor(t, change, (written) => {
       const text = JSON.stringify(written)
-      assert.equal(JSON.stringify(parseChange(JSON.parse(text))), text)
+      assert.equal(JSON.stringify(new ChangeReader().read(JSON.parse(text))), text)
     })
   })
 
@@ -44,11 +44,13 @@ describe('a change', () => {
       if (value === undefined) delete spoilt[member]
       else spoilt[member] = value
       // Neither a string in place of a record nor a record in place of a string is valid.
-      assert.throws(() => parseChange(input), SyntaxError, JSON.stringify(input))
+      assert.throws(() => new ChangeReader().read(input), SyntaxError, JSON.stringify(input))
     })
   })
 
   it('is not read from any other JSON', (t) => {
-    holdFor(t, fc.jsonValue({ maxDepth: 2 }), (input) => assert.throws(() => parseChange(input), SyntaxError))
+    holdFor(t, fc.jsonValue({ maxDepth: 2 }), (input) =>
+      assert.throws(() => new ChangeReader().read(input), SyntaxError),
+    )
   })
 })

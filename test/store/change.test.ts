@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NewerFormError } from '../../src/errors.ts'
-import { parseChange, parseStoredRecord } from '../../src/store/change.ts'
+import { ChangeReader, parseStoredRecord } from '../../src/store/change.ts'
 import { draft } from '../support/store.ts'
 
 const record = { id: 1, ...draft('a') }
@@ -24,14 +24,14 @@ describe('a stored change', () => {
   }
   for (const [what, change] of Object.entries(newer)) {
     it(`${what} is of a newer connbook`, () => {
-      assert.throws(() => parseChange(change), NewerFormError)
+      assert.throws(() => new ChangeReader().read(change), NewerFormError)
     })
   }
 
   it('that is no object, or incomplete, is invalid', () => {
     for (const change of [null, 1, 'add', [], {}, { add: {} }, { modify: record }, { remove: 1 }])
       assert.throws(
-        () => parseChange(change),
+        () => new ChangeReader().read(change),
         (error) => !(error instanceof NewerFormError),
       )
   })

@@ -9,7 +9,7 @@ import { LINE_BYTES_MAX } from '../../src/limits.ts'
 import { NameTakenError } from '../../src/store/refusals.ts'
 import { extent } from '../support/extent.ts'
 import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
-import { draft, names, openStore } from '../support/store.ts'
+import { draft, names, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const old = [draft('same'), draft('other', { port: 1 }), draft('left')]
@@ -19,14 +19,14 @@ async function openFilled(t: Parameters<typeof openStore>[0]) {
   const folder = await temporaryFolder(t)
   const files = createFailingFiles()
   const opened = await openStore(t, folder, { files })
-  for (const one of old) await opened.store.add(one)
+  for (const one of old) await opened.store.add(someone, one)
   return { ...opened, folder, files }
 }
 
 describe('an import into a store', { timeout: 30_000 }, () => {
   it('adds new records, modifies those that differ, and leaves the rest', async (t) => {
     const { store } = await openFilled(t)
-    const { added, modified, removed, unchanged } = await store.importAll(file, 'merge')
+    const { added, modified, removed, unchanged } = await store.importAll(someone, file, 'merge')
     assert.deepEqual(
       added.map(({ id, name }) => [id, name]),
       [
@@ -46,7 +46,7 @@ describe('an import into a store', { timeout: 30_000 }, () => {
 
   it('removes records that it does not contain when it replaces', async (t) => {
     const { store, folder, close } = await openFilled(t)
-    const { removed } = await store.importAll(file, 'replace')
+    const { removed } = await store.importAll(someone, file, 'replace')
     assert.deepEqual(
       removed.map(({ name }) => name),
       ['left'],
@@ -68,7 +68,7 @@ describe('an import into a store', { timeout: 30_000 }, () => {
   it('writes nothing when nothing differs', async (t) => {
     const { store, files } = await openFilled(t)
     files.calls.length = 0
-    assert.equal((await store.importAll(old, 'replace')).unchanged, 3)
+    assert.equal((await store.importAll(someone, old, 'replace')).unchanged, 3)
     assert.deepEqual([files.calls, store.revision], [[], 3])
   })
 
@@ -77,9 +77,9 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     files.calls.length = 0
     const many = Array.from({ length: 5_000 }, (_, i) => draft(`n${i}`))
     await Promise.all([
-      store.add(draft('before')),
-      store.importAll(many, 'merge'),
-      store.add(draft('behind')),
+      store.add(someone, draft('before')),
+      store.importAll(someone, many, 'merge'),
+      store.add(someone, draft('behind')),
     ])
     assert.equal(files.calls.filter((call) => call.startsWith('datasync')).length, 3)
     const lines = (await readFile(join(folder, dataFiles.journal), 'utf8')).trimEnd().split('\n')
@@ -90,11 +90,11 @@ describe('an import into a store', { timeout: 30_000 }, () => {
 
   it('treats pending changes as done, and reserves its names against later changes', async (t) => {
     const { store } = await openFilled(t)
-    const adding = store.add(draft('new', { port: 9 }))
-    const removing = store.remove('left')
-    const renaming = store.modify('same', { name: 'renamed' })
-    const importing = store.importAll(file, 'replace')
-    await assert.rejects(store.add(draft('also new')), NameTakenError)
+    const adding = store.add(someone, draft('new', { port: 9 }))
+    const removing = store.remove(someone, 'left')
+    const renaming = store.modify(someone, 'same', { name: 'renamed' })
+    const importing = store.importAll(someone, file, 'replace')
+    await assert.rejects(store.add(someone, draft('also new')), NameTakenError)
     const { added, modified, removed, unchanged } = await importing
     await Promise.all([adding, removing, renaming])
     assert.deepEqual(
@@ -113,9 +113,9 @@ describe('an import into a store', { timeout: 30_000 }, () => {
   it('does not report a record as unchanged while its change is pending, and makes the change if that one is refused', async (t) => {
     const { store, files } = await openFilled(t)
     const held = holdUp(files, 'write', dataFiles.journal)
-    const adding = store.add(draft('new'))
+    const adding = store.add(someone, draft('new'))
     await held.begun
-    const importing = store.importAll([draft('new')], 'merge')
+    const importing = store.importAll(someone, [draft('new')], 'merge')
     held.fail(systemError('ENOSPC'))
     await assert.rejects(adding, StorageFullError)
     assert.deepEqual(
@@ -129,7 +129,7 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     const { store, folder, close } = await openFilled(t)
     const journal = join(folder, dataFiles.journal)
     const start = (await stat(journal)).size
-    await store.importAll(file, 'replace')
+    await store.importAll(someone, file, 'replace')
     await close()
     const end = (await stat(journal)).size
     const whole = join(folder, 'whole')
@@ -155,10 +155,10 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     files.before = (operation) => {
       if (operation === 'write' && ++written === 3) throw systemError('ENOSPC')
     }
-    await assert.rejects(store.importAll(file, 'replace'), StorageFullError)
+    await assert.rejects(store.importAll(someone, file, 'replace'), StorageFullError)
     assert.deepEqual(names(store), ['same', 'other', 'left'])
     assert.deepEqual(await readFile(journal), before)
-    await store.importAll(file, 'replace')
+    await store.importAll(someone, file, 'replace')
     assert.equal(store.count, 4)
   })
 
@@ -169,16 +169,16 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     const many = Array.from({ length: count }, (_, i) =>
       draft(`${i}${long}`.slice(0, 500), { username: long }),
     )
-    await assert.rejects(store.importAll(many, 'merge'), TooManyChangesError)
+    await assert.rejects(store.importAll(someone, many, 'merge'), TooManyChangesError)
     assert.deepEqual([store.count, store.revision], [3, 3])
-    assert.equal((await store.add(draft('next'))).id, 4)
+    assert.equal((await store.add(someone, draft('next'))).id, 4)
   })
 
   it('is not lost when a snapshot begins while it is applied', async (t) => {
     const { store, folder, close, log } = await openFilled(t)
     const username = 'u'.repeat(255)
     const many = Array.from({ length: 20_000 }, (_, i) => draft(`n${i}`, { username }))
-    await store.importAll(many, 'merge')
+    await store.importAll(someone, many, 'merge')
     await close()
     assert.ok(log.events.includes('snapshot_written'))
     assert.equal((await openStore(t, folder)).store.count, 20_003)

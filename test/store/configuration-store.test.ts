@@ -8,7 +8,7 @@ import { WAITING_CHANGES_MAX } from '../../src/limits.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../../src/store/refusals.ts'
 import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
-import { draft, names, openStore, storedNames } from '../support/store.ts'
+import { draft, names, openStore, someone, storedNames } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A store with some records, on a disk that the test can delay. */
@@ -16,7 +16,7 @@ async function heldStore(t: TestContext, existing: readonly string[] = []) {
   const path = await temporaryFolder(t)
   const files = createFailingFiles()
   const opened = await openStore(t, path, { files })
-  for (const name of existing) await opened.store.add(draft(name))
+  for (const name of existing) await opened.store.add(someone, draft(name))
   return { ...opened, path, files, holdDisk: () => holdUp(files, 'datasync') }
 }
 
@@ -30,8 +30,8 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
 describe('a configuration store', { timeout: 15_000 }, () => {
   it('keeps adds, modifications and removals over a restart', async (t) => {
     const { store, close, path } = await heldStore(t, ['a', '__proto__', 'c/%2f? ö'])
-    await store.modify('a', { port: 2222, hostname: '::1' })
-    await store.remove('c/%2f? ö')
+    await store.modify(someone, 'a', { port: 2222, hostname: '::1' })
+    await store.remove(someone, 'c/%2f? ö')
     const before = store.list(0, 10)
     await close()
 
@@ -45,29 +45,29 @@ describe('a configuration store', { timeout: 15_000 }, () => {
 
   it('accepts the next change as soon as one is answered', async (t) => {
     const { store } = await heldStore(t)
-    for (let i = 0; i < 20; i++) await store.add(draft(`host${i}`))
+    for (let i = 0; i < 20; i++) await store.add(someone, draft(`host${i}`))
     assert.equal(store.count, 20)
   })
 
   it('gives rising ids and never reuses one, not even the last after its removal and a restart', async (t) => {
     const { store, close, path } = await heldStore(t, ['a', 'b', 'c'])
-    await store.remove('c')
-    assert.equal((await store.add(draft('d'))).id, 4)
-    await store.remove('d')
+    await store.remove(someone, 'c')
+    assert.equal((await store.add(someone, draft('d'))).id, 4)
+    await store.remove(someone, 'd')
     await close()
     const { store: reopened } = await openStore(t, path)
-    assert.equal((await reopened.add(draft('c'))).id, 5)
+    assert.equal((await reopened.add(someone, draft('c'))).id, 5)
   })
 
   it('keeps the id of a renamed record, and allows a rename to the same name', async (t) => {
     const { store } = await heldStore(t, ['a', 'b'])
-    assert.equal((await store.modify('a', { name: 'z' })).after.id, 1)
-    assert.equal((await store.modify('z', { name: 'z', port: 23 })).after.port, 23)
-    await assert.rejects(store.modify('z', { name: 'b' }), (error) => {
+    assert.equal((await store.modify(someone, 'a', { name: 'z' })).after.id, 1)
+    assert.equal((await store.modify(someone, 'z', { name: 'z', port: 23 })).after.port, 23)
+    await assert.rejects(store.modify(someone, 'z', { name: 'b' }), (error) => {
       return error instanceof NameTakenError && error.holder === store.find('b')
     })
-    await assert.rejects(store.modify('a', { port: 1 }), UnknownNameError)
-    await assert.rejects(store.remove('a'), UnknownNameError)
+    await assert.rejects(store.modify(someone, 'a', { port: 1 }), UnknownNameError)
+    await assert.rejects(store.remove(someone, 'a'), UnknownNameError)
     assert.equal(store.find('a'), undefined)
   })
 
@@ -76,8 +76,8 @@ describe('a configuration store', { timeout: 15_000 }, () => {
     const { revision } = store
     files.calls.length = 0
     const found = store.find('a')
-    assert.deepEqual(await store.modify('a', { port: 22 }), { before: found, after: found })
-    assert.deepEqual(await store.modify('a', {}), { before: found, after: found })
+    assert.deepEqual(await store.modify(someone, 'a', { port: 22 }), { before: found, after: found })
+    assert.deepEqual(await store.modify(someone, 'a', {}), { before: found, after: found })
     assert.deepEqual([store.revision, files.calls], [revision, []])
   })
 
@@ -91,21 +91,23 @@ describe('a configuration store', { timeout: 15_000 }, () => {
   it('refuses changes above the limit of waiting ones, and completes those it accepted', async (t) => {
     const { store, holdDisk } = await heldStore(t)
     const disk = holdDisk()
-    const first = store.add(draft('first'))
+    const first = store.add(someone, draft('first'))
     await disk.begun
-    const waiting = Array.from({ length: WAITING_CHANGES_MAX }, (_, i) => store.add(draft(`host${i}`)))
-    await assert.rejects(store.add(draft('one too many')), OverloadedError)
+    const waiting = Array.from({ length: WAITING_CHANGES_MAX }, (_, i) =>
+      store.add(someone, draft(`host${i}`)),
+    )
+    await assert.rejects(store.add(someone, draft('one too many')), OverloadedError)
     disk.release()
     await Promise.all([first, ...waiting])
     assert.equal(store.count, WAITING_CHANGES_MAX + 1)
-    await store.add(draft('one too many'))
+    await store.add(someone, draft('one too many'))
   })
 
   it('completes pending changes when it is closed, and accepts no more', async (t) => {
     const { store, path, close } = await heldStore(t)
-    const added = store.add(draft('a'))
+    const added = store.add(someone, draft('a'))
     const closed = close()
-    await assert.rejects(store.add(draft('b')), { code: 'storage_unavailable' })
+    await assert.rejects(store.add(someone, draft('b')), { code: 'storage_unavailable' })
     await Promise.all([added, closed])
     assert.deepEqual(await storedNames(t, path), ['a'])
   })
@@ -130,10 +132,10 @@ describe('a pending change', { timeout: 15_000 }, () => {
     const before = seen()
     const disk = holdDisk()
     const changes = [
-      store.add(draft('new')),
-      store.modify('changed', { port: 23 }),
-      store.modify('changed', { name: 'renamed' }),
-      store.remove('removed'),
+      store.add(someone, draft('new')),
+      store.modify(someone, 'changed', { port: 23 }),
+      store.modify(someone, 'changed', { name: 'renamed' }),
+      store.remove(someone, 'removed'),
     ]
     await disk.begun
     assert.deepEqual(seen(), before)
@@ -146,10 +148,10 @@ describe('a pending change', { timeout: 15_000 }, () => {
   it('shares one datasync with all changes that arrive during the previous one', async (t) => {
     const { store, files, holdDisk } = await heldStore(t)
     const disk = holdDisk()
-    const first = store.add(draft('first'))
+    const first = store.add(someone, draft('first'))
     await disk.begun
     files.calls.length = 0
-    const others = Array.from({ length: 100 }, (_, i) => store.add(draft(`host${i}`)))
+    const others = Array.from({ length: 100 }, (_, i) => store.add(someone, draft(`host${i}`)))
     disk.release()
     await Promise.all([first, ...others])
     assert.equal(files.calls.filter((call) => call.startsWith('datasync')).length, 1)
@@ -167,12 +169,13 @@ describe('a pending change', { timeout: 15_000 }, () => {
       (new (...args: never[]) => Error) | undefined,
     ]
   }
-  const addA = (store: ConfigurationStore) => store.add(draft('a'))
-  const rename = (store: ConfigurationStore) => store.modify('a', { name: 'b' })
-  const removeA = (store: ConfigurationStore) => store.remove('a')
-  const patchSame = (store: ConfigurationStore) => store.modify('a', { port: 22 })
-  const ifPort22 = (store: ConfigurationStore) => store.modify('a', { port: 24 }, ({ port }) => port === 22)
-  const toPort23 = (store: ConfigurationStore) => store.modify('a', { port: 23 })
+  const addA = (store: ConfigurationStore) => store.add(someone, draft('a'))
+  const rename = (store: ConfigurationStore) => store.modify(someone, 'a', { name: 'b' })
+  const removeA = (store: ConfigurationStore) => store.remove(someone, 'a')
+  const patchSame = (store: ConfigurationStore) => store.modify(someone, 'a', { port: 22 })
+  const ifPort22 = (store: ConfigurationStore) =>
+    store.modify(someone, 'a', { port: 24 }, ({ port }) => port === 22)
+  const toPort23 = (store: ConfigurationStore) => store.modify(someone, 'a', { port: 23 })
   const races: Race[] = [
     {
       name: 'an add of the same name',
@@ -185,7 +188,7 @@ describe('a pending change', { timeout: 15_000 }, () => {
       name: 'an add of a name that a rename takes',
       existing: ['a'],
       first: rename,
-      second: (store) => store.add(draft('b')),
+      second: (store) => store.add(someone, draft('b')),
       refusedWith: [NameTakenError, undefined],
     },
     {
@@ -248,11 +251,11 @@ describe('a pending change', { timeout: 15_000 }, () => {
   it('delays an answer that depends on it, which does not wait for later changes', async (t) => {
     const { store, holdDisk } = await heldStore(t, ['a'])
     const first = holdDisk()
-    const modified = store.modify('a', { port: 1 })
+    const modified = store.modify(someone, 'a', { port: 1 })
     await first.begun
-    const taken = assert.rejects(store.add(draft('a')), NameTakenError)
-    const unchanged = store.modify('a', { port: 1 })
-    const later = store.modify('a', { port: 2 })
+    const taken = assert.rejects(store.add(someone, draft('a')), NameTakenError)
+    const unchanged = store.modify(someone, 'a', { port: 1 })
+    const later = store.modify(someone, 'a', { port: 2 })
     const second = holdDisk()
     first.release()
     await modified
@@ -265,13 +268,13 @@ describe('a pending change', { timeout: 15_000 }, () => {
   it('is considered by the next change even after an earlier change of the same name is durable', async (t) => {
     const { store, holdDisk } = await heldStore(t)
     const first = holdDisk()
-    const added = store.add(draft('a'))
+    const added = store.add(someone, draft('a'))
     await first.begun
     const second = holdDisk()
-    const removed = store.remove('a')
+    const removed = store.remove(someone, 'a')
     first.release()
     await Promise.all([added, second.begun])
-    const addedAgain = store.add(draft('a'))
+    const addedAgain = store.add(someone, draft('a'))
     second.release()
     await removed
     assert.equal((await addedAgain).id, 2)
@@ -280,16 +283,16 @@ describe('a pending change', { timeout: 15_000 }, () => {
   it('frees and takes names for the changes after it', async (t) => {
     const { store, path, close, holdDisk } = await heldStore(t, ['a', 'gone'])
     const disk = holdDisk()
-    const first = store.add(draft('first'))
+    const first = store.add(someone, draft('first'))
     await disk.begun
     const changes = [
-      store.modify('a', { name: 'b' }),
-      store.add(draft('a')),
-      store.modify('b', { name: 'c' }),
-      store.modify('a', { name: 'b' }),
-      store.remove('gone'),
-      store.add(draft('gone', { port: 99 })),
-      store.modify('c', { port: 7 }, (record) => record.name === 'c'),
+      store.modify(someone, 'a', { name: 'b' }),
+      store.add(someone, draft('a')),
+      store.modify(someone, 'b', { name: 'c' }),
+      store.modify(someone, 'a', { name: 'b' }),
+      store.remove(someone, 'gone'),
+      store.add(someone, draft('gone', { port: 99 })),
+      store.modify(someone, 'c', { port: 7 }, (record) => record.name === 'c'),
     ]
     disk.release()
     await Promise.all([first, ...changes])
@@ -317,13 +320,13 @@ describe('a listener to durable changes', { timeout: 15_000 }, () => {
       else heard.push([revision, 'remove', change.remove, store.find(change.remove)])
     })
     const disk = holdDisk()
-    const added = store.add(draft('a')).then(() => heard.push('a was added'))
+    const added = store.add(someone, draft('a')).then(() => heard.push('a was added'))
     await disk.begun
-    const changes = [store.modify('a', { name: 'b' }), store.remove('before')]
+    const changes = [store.modify(someone, 'a', { name: 'b' }), store.remove(someone, 'before')]
     assert.deepEqual(heard, [])
     disk.release()
     await Promise.all([added, ...changes])
-    await store.importAll([draft('c'), draft('b', { port: 1 })], 'merge')
+    await store.importAll(someone, [draft('c'), draft('b', { port: 1 })], 'merge')
     assert.deepEqual(heard, [
       [2, 'add', 2],
       'a was added',
@@ -343,11 +346,11 @@ describe('a listener to durable changes', { timeout: 15_000 }, () => {
     files.before = (operation) => {
       if (operation === 'write') throw systemError('ENOSPC')
     }
-    await assert.rejects(store.add(draft('refused')))
+    await assert.rejects(store.add(someone, draft('refused')))
     files.before = () => {}
-    await store.add(draft('b'))
+    await store.add(someone, draft('b'))
     endFirst()
-    await store.add(draft('c'))
+    await store.add(someone, draft('c'))
     assert.deepEqual(heard, ['first 2', 'second 2', 'second 3'])
   })
 })

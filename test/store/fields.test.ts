@@ -1,10 +1,10 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { changesBetween } from '../../src/audit/changed-records.ts'
+import { changesBetween } from '../../src/audit/audit-line.ts'
 import { exportFormats } from '../../src/exchange/export-formats.ts'
 import { createImportReader } from '../../src/exchange/import-reader.ts'
-import { encodeChange, parseChange } from '../../src/store/change.ts'
+import { ChangeReader, encodeChanges } from '../../src/store/change.ts'
 import {
   Configuration,
   type NewConfiguration,
@@ -34,8 +34,8 @@ describe('the table of fields', () => {
   })
 
   it('has no field that a journal loses', () => {
-    const stored = JSON.parse(encodeChange({ add: record }))
-    const read = parseChange(stored)
+    const stored = JSON.parse(encodeChanges([{ add: record }]))[0]
+    const read = new ChangeReader().read(stored)
     assert.ok('add' in read)
     assert.deepEqual(JSON.parse(read.add.json), stored.add)
   })
@@ -66,8 +66,8 @@ describe('the table of fields', () => {
 
     it(`does not read a stored record without a ${name} when every record has one`, () => {
       const { [name]: _, ...rest } = JSON.parse(record.json)
-      if (isRequired) assert.throws(() => parseChange({ add: rest }), SyntaxError)
-      assert.throws(() => parseChange({ add: { ...rest, [name]: null } }), SyntaxError)
+      if (isRequired) assert.throws(() => new ChangeReader().read({ add: rest }), SyntaxError)
+      assert.throws(() => new ChangeReader().read({ add: { ...rest, [name]: null } }), SyntaxError)
     })
   }
 })

@@ -2,7 +2,8 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
-import { changesOf, type ImportMode, planImport } from '../../src/store/import-plan.ts'
+import type { ImportMode } from '../../src/store/import-mode.ts'
+import { changesOf, planImport } from '../../src/store/import-plan.ts'
 import { draft } from '../support/store.ts'
 
 const stored = ['same', 'other', 'left'].map((name, i) => new Configuration(i + 1, draft(name)))

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { storeMetrics } from '../../src/store/store-metrics.ts'
-import { draft, openStore } from '../support/store.ts'
+import { draft, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('the figures of a store', () => {
@@ -12,7 +12,7 @@ describe('the figures of a store', () => {
     const [records, writable, ...others] = storeMetrics(store, () => isWritable)
     assert.deepEqual([records?.name, writable?.name], ['connbook_records', 'connbook_writable'])
     assert.deepEqual([records?.samples(), writable?.samples()], [[{ value: 0 }], [{ value: 1 }]])
-    await store.add(draft('a'))
+    await store.add(someone, draft('a'))
     isWritable = false
     assert.deepEqual([records?.samples(), writable?.samples()], [[{ value: 1 }], [{ value: 0 }]])
     assert.ok(others.length > 0)

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { readFile, stat } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
+import { type AuditTrail, openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { addAccount } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
-import { dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
+import { auditFiles, dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
 import { isObject } from '../../src/json.ts'
 import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
@@ -19,7 +20,7 @@ import { type Ask, createClient, type Headers, recordsIn, type ShownRecord } fro
 import { makeInitialFolder } from './initial-folder.ts'
 import { createMemoryLog } from './memory-log.ts'
 import { start, type TestService } from './service.ts'
-import { draft } from './store.ts'
+import { draft, someone } from './store.ts'
 import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 
 /** The content of a data folder as it shows from outside. */
@@ -109,7 +110,7 @@ export async function prepareFolders(t: Lifetime): Promise<PreparedFolders> {
   await compact(folder, async (store) => {
     history.begin()
     await history.take(recordsOf(store))
-    await Promise.all([store.add(draft('at once 0')), store.add(draft('at once 1'))])
+    await Promise.all([store.add(someone, draft('at once 0')), store.add(someone, draft('at once 1'))])
     await history.take(recordsOf(store))
   })
   earlier.push(await readImage(folder))
@@ -127,17 +128,18 @@ export async function prepareFolders(t: Lifetime): Promise<PreparedFolders> {
   const caught = Promise.withResolvers<PreparedFolder>()
   await compact(
     folder,
-    async (store) => {
+    async (store, trail) => {
       await snapshot.begun
       const take = () => history.take(recordsOf(store))
       history.begin()
       await take()
       for (let i = 0; i < 5; i += 1) {
-        await store.add(draft(`meanwhile ${i}`))
+        await store.add(someone, draft(`meanwhile ${i}`))
         await take()
       }
-      await store.remove('first 4')
+      await store.remove(someone, 'first 4')
       await take()
+      await trail.sync()
       caught.resolve({
         image: withoutTemporaryFiles(await readImage(folder)),
         state: { ...stateAt(history.last), areGood: goodBut(credentials, 6), accounts },
@@ -228,6 +230,11 @@ class History {
   }
 }
 
+/** The image as a crash leaves it before the audit trail has the line of the last change. */
+export function withoutTrail(image: FolderImage): FolderImage {
+  return new Map([...image].filter(([name]) => name !== auditFiles[0]))
+}
+
 /** Leftovers of a killed process are not part of the state of the folder. */
 function withoutTemporaryFiles(image: FolderImage): FolderImage {
   return new Map([...image].filter(([name]) => !name.endsWith('.tmp')))
@@ -236,17 +243,19 @@ function withoutTemporaryFiles(image: FolderImage): FolderImage {
 /** Opens the store alone, so that it makes a snapshot however short the journal is. */
 async function compact(
   folder: string,
-  meanwhile: (store: ConfigurationStore) => Promise<void>,
+  meanwhile: (store: ConfigurationStore, trail: AuditTrail) => Promise<void>,
   files: FileSystem = createFailingFiles(),
 ): Promise<void> {
   const opened = await openDataFolder(folder)
   const log = createMemoryLog()
+  const trail = await openAuditTrail(opened, log)
   const store = await openConfigurationStore(
     { ...opened, files },
-    { mustExist: true, log, snapshotBytesMin: 1 },
+    { mustExist: true, log, trail, snapshotBytesMin: 1 },
   )
-  await meanwhile(store)
+  await meanwhile(store, trail)
   await store.close()
+  await trail.close()
   opened.release()
   assert.ok(log.events.includes('snapshot_written'), 'no snapshot was due')
 }

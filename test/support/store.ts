@@ -1,14 +1,19 @@
+import { type AuditTrail, openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { openDataFolder } from '../../src/files/data-folder.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
 import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
+import type { Actor } from '../../src/store/actor.ts'
 import type { NewConfiguration } from '../../src/store/configuration.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
+import { listTag } from '../../src/store/list-tag.ts'
 import { createMemoryLog, type MemoryLog } from './memory-log.ts'
 import type { Lifetime } from './temporary-folder.ts'
 
 export interface OpenStore {
   readonly store: ConfigurationStore
   readonly log: MemoryLog
+  /** Undefined unless asked for. */
+  readonly trail: AuditTrail | undefined
   /** Closes the store and gives the folder back; also done when the test ends. */
   close(): Promise<void>
 }
@@ -20,24 +25,37 @@ export async function openStore(
   {
     files,
     mustExist = false,
+    hasTrail = false,
     snapshotBytesMin,
-  }: { files?: FileSystem; mustExist?: boolean; snapshotBytesMin?: number | undefined } = {},
+  }: {
+    files?: FileSystem
+    mustExist?: boolean
+    hasTrail?: boolean
+    snapshotBytesMin?: number | undefined
+  } = {},
 ): Promise<OpenStore> {
   const folder = await openDataFolder(path)
+  const paths = files ? { ...folder, files } : folder
   const log = createMemoryLog()
+  let trail: AuditTrail | undefined
   try {
-    const store = await openConfigurationStore(files ? { ...folder, files } : folder, {
+    trail = hasTrail ? await openAuditTrail(paths, log) : undefined
+    const store = await openConfigurationStore(paths, {
       mustExist,
       log,
+      trail,
       ...(snapshotBytesMin === undefined ? {} : { snapshotBytesMin }),
     })
+    await trail?.begin(listTag(store.id, store.revision), {})
     const close = async () => {
       await store.close()
+      await trail?.close()
       folder.release()
     }
     t.after(close)
-    return { store, log, close }
+    return { store, log, trail, close }
   } catch (error) {
+    await trail?.close()
     folder.release()
     throw error
   }
@@ -69,4 +87,11 @@ export async function until(holds: () => boolean): Promise<void> {
     if (performance.now() > deadline) throw new Error(`Still not true after ${PATIENCE_MS} ms: ${holds}`)
     await new Promise((resolve) => setImmediate(resolve))
   }
+}
+
+/** Makes the changes of tests that do not care who does. */
+export const someone: Actor = {
+  address: '127.0.0.1',
+  requestId: 'a-request',
+  principal: { kind: 'user', name: 'someone' },
 }

@@ -3,8 +3,9 @@ import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
 import { Journal } from '../../journal/journal.ts'
 import type { JournalPosition } from '../../journal/journal-file.ts'
 import type { Log } from '../../log.ts'
-import { type Change, encodeChange } from '../../store/change.ts'
+import { CHANGE_VERSION, type Change, encodeChanges } from '../../store/change.ts'
 import type { ChangeLog, ChangeLogOwner } from '../../store/change-log.ts'
+import type { ChangeTrail } from '../change-trail.ts'
 import { fileMetrics, type SnapshotActivity } from './file-metrics.ts'
 import { writeSnapshot } from './snapshot.ts'
 import type { StoredState } from './store-files.ts'
@@ -19,12 +20,14 @@ export interface Recovered extends StoredState {
  * Keeps changes in a journal, and writes a snapshot when the journal has outgrown the last snapshot.
  *
  * @param recovered Its index is only read here; the owner applies durable changes to it.
+ * @param trail Lists every change durably before a snapshot has it: the journal may go then.
  */
 export function createFileChangeLog(
   { index, store, position, snapshot, oldJournal }: Recovered,
   folder: DataPaths,
   log: Log,
   snapshotBytesMin: number,
+  trail: ChangeTrail | undefined,
   owner: ChangeLogOwner,
 ): ChangeLog {
   const snapshots: SnapshotActivity = { written: 0, failed: 0, last: undefined }
@@ -37,11 +40,13 @@ export function createFileChangeLog(
     store,
     position,
     {
-      encode: encodeChange,
+      version: CHANGE_VERSION,
+      encode: encodeChanges,
       apply(change, revision) {
         owner.apply(change, revision)
         compactIfDue()
       },
+      renew,
       refuse: () => owner.refuse(),
       recover,
     },
@@ -86,6 +91,15 @@ export function createFileChangeLog(
     await dropOldJournal()
   }
 
+  /** The journal has an older form. It is kept until a snapshot has its changes, as in a compaction. */
+  async function renew(begin: (keepAs: string) => Promise<void>) {
+    await compaction
+    if (hasOldJournal) await compact()
+    await begin(folder.file(dataFiles.journalOld))
+    hasOldJournal = true
+    snapshotDueBytes = 0
+  }
+
   /** After the disk failed, the journal cannot be trusted, so the snapshot comes before the new journal. */
   async function recover() {
     await compaction
@@ -101,7 +115,8 @@ export function createFileChangeLog(
     const beganMs = performance.now()
     const { revision, lastId, count } = index
     const path = folder.file(dataFiles.snapshot)
-    const bytes = await writeSnapshot(path, { store, revision, lastId, count }, index.freeze(), folder.files)
+    const header = { store, revision, lastId, count }
+    const bytes = await writeSnapshot(path, header, index.freeze(), folder.files, () => trail?.sync())
     snapshotDueBytes = Math.max(snapshotBytesMin, bytes)
     snapshots.written += 1
     snapshots.last = { atMs: Date.now(), seconds: (performance.now() - beganMs) / 1000 }

@@ -1,17 +1,22 @@
 import { basename } from 'node:path'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
 import { openJournalFile } from '../../journal/journal-file.ts'
-import { parseChange } from '../../store/change.ts'
+import { CHANGE_VERSION, ChangeReader } from '../../store/change.ts'
 import { counted } from '../../text.ts'
+import type { Listed } from '../change-trail.ts'
 import { asDamage, describeTail, examine, type Finding } from '../finding.ts'
 import type { RecordsExamination } from '../record-storage.ts'
 import { openSnapshot } from './snapshot.ts'
 import { type ReadJournal, readStoreBeside, type StoredState } from './store-files.ts'
 
 /** See `RecordStorage.examine`. */
-export async function examineStoreFiles(folder: DataPaths, mustExist: boolean): Promise<RecordsExamination> {
+export async function examineStoreFiles(
+  folder: DataPaths,
+  mustExist: boolean,
+  listed?: Listed,
+): Promise<RecordsExamination> {
   try {
-    const stored = await readStoreBeside(folder, mustExist)
+    const stored = await readStoreBeside(folder, mustExist, listed)
     return { findings: describeState(stored), stored }
   } catch (error) {
     const { path, words, isNewer } = asDamage(error)
@@ -41,8 +46,9 @@ function describeJournal({ file, end }: ReadJournal): string {
 async function examineAlone(folder: DataPaths, damaged: string): Promise<Finding[]> {
   const readAlone = (name: typeof dataFiles.journal | typeof dataFiles.journalOld) =>
     examine(name, async () => {
-      const file = await openJournalFile(folder.file(name), folder.files, 'r')
-      return file && wordsFor(file, () => file.read(parseChange))
+      const file = await openJournalFile(folder.file(name), folder.files, 'r', CHANGE_VERSION)
+      const reader = new ChangeReader()
+      return file && wordsFor(file, () => file.read((change) => reader.read(change)))
     })
   const snapshot = await examine(dataFiles.snapshot, async () => {
     const file = await openSnapshot(folder.file(dataFiles.snapshot), folder.files)

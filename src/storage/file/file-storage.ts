@@ -2,26 +2,29 @@ import { randomBytes } from 'node:crypto'
 import { DamagedFileError } from '../../errors.ts'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
 import { createJournalFile, openJournalFile } from '../../journal/journal-file.ts'
-import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../limits.ts'
+import { SNAPSHOT_JOURNAL_BYTES_MIN, UNLISTED_AT_ONCE_MAX } from '../../limits.ts'
 import type { Log } from '../../log.ts'
+import { CHANGE_VERSION } from '../../store/change.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
+import type { ChangeTrail } from '../change-trail.ts'
 import type { RecordStorage } from '../record-storage.ts'
 import { createFileChangeLog } from './file-change-log.ts'
 import { examineStoreFiles } from './file-examination.ts'
 import { salvageStoreFiles } from './salvage.ts'
 import { writeSnapshot } from './snapshot.ts'
-import { openStoreFiles, readStoreBeside, readStoreFiles } from './store-files.ts'
+import { type DurableChange, openStoreFiles, readStoreBeside, readStoreFiles } from './store-files.ts'
 
 export function fileStorage(folder: DataPaths): RecordStorage {
   return {
-    read: (mustExist) => readStoreBeside(folder, mustExist),
-    examine: (mustExist) => examineStoreFiles(folder, mustExist),
+    read: (mustExist, listed) => readStoreBeside(folder, mustExist, listed),
+    examine: (mustExist, listed) => examineStoreFiles(folder, mustExist, listed),
     salvage: () => salvageStoreFiles(folder),
     async create({ records, revision, lastId, count }) {
       const store = createStoreId()
       const header = { store, revision, lastId, count }
       await writeSnapshot(folder.file(dataFiles.snapshot), header, records, folder.files)
-      await createJournalFile(folder.file(dataFiles.journal), { store, after: revision }, folder.files)
+      const start = { store, after: revision, version: CHANGE_VERSION }
+      await createJournalFile(folder.file(dataFiles.journal), start, folder.files)
     },
   }
 }
@@ -32,40 +35,54 @@ export function fileStorage(folder: DataPaths): RecordStorage {
  *
  * @param folder Owned by this process.
  * @param mustExist Whether missing files are damage, because the folder has been in use.
+ * @param trail Gets the changes that it does not list yet, and those to come; none are listed if absent.
  * @param snapshotBytesMin A smaller journal gets no snapshot.
- * @throws {DamagedFileError} for anything but a torn tail.
+ * @throws {DamagedFileError} for anything but a torn tail. Also if the trail lists a change that is missing.
  */
 export async function openConfigurationStore(
   folder: DataPaths,
   {
     mustExist,
     log,
+    trail,
     snapshotBytesMin = SNAPSHOT_JOURNAL_BYTES_MIN,
-  }: { mustExist: boolean; log: Log; snapshotBytesMin?: number },
+  }: { mustExist: boolean; log: Log; trail?: ChangeTrail | undefined; snapshotBytesMin?: number },
 ): Promise<ConfigurationStore> {
+  const listed = await trail?.listed()
   const opened = await openStoreFiles(folder, 'r+')
   try {
-    const state = await readStoreFiles(opened, folder, mustExist)
-    const { store = createStoreId(), index, oldJournal } = state
+    const state = await readStoreFiles(opened, folder, mustExist, listed)
+    const { store = createStoreId(), index, oldJournal, unlisted } = state
     await oldJournal?.file.cut(oldJournal.end, log)
     const journal = state.journal ?? (await createJournal(folder, store, index.revision))
     const position = await journal.file.cut(journal.end, log)
     await opened.snapshot?.close()
     await opened.oldJournal?.close()
+    if (trail !== undefined) await listAll(trail, store, unlisted)
     const recovered = { ...state, store, position }
-    return new ConfigurationStore(index, (owner) =>
-      createFileChangeLog(recovered, folder, log, snapshotBytesMin, owner),
+    const records = new ConfigurationStore(index, (owner) =>
+      createFileChangeLog(recovered, folder, log, snapshotBytesMin, trail, owner),
     )
+    records.onDurable((change, revision, before) => trail?.list(store, change, revision, before))
+    return records
   } catch (error) {
     await opened.close()
     throw error
   }
 }
 
+/** Lists changes in portions that the trail can hold. If they cannot be written, it says so; the journal has them. */
+async function listAll(trail: ChangeTrail, store: string, changes: readonly DurableChange[]) {
+  for (const [i, { change, revision, before }] of changes.entries()) {
+    trail.list(store, change, revision, before)
+    if ((i + 1) % UNLISTED_AT_ONCE_MAX === 0) await trail.sync().catch(() => {})
+  }
+}
+
 async function createJournal(folder: DataPaths, store: string, after: number) {
   const path = folder.file(dataFiles.journal)
-  await createJournalFile(path, { store, after }, folder.files)
-  const file = await openJournalFile(path, folder.files)
+  await createJournalFile(path, { store, after, version: CHANGE_VERSION }, folder.files)
+  const file = await openJournalFile(path, folder.files, 'r+', CHANGE_VERSION)
   if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
   return { file, end: await file.read(() => {}) }
 }

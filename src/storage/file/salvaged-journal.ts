@@ -3,7 +3,7 @@ import type { FileSystem, OpenFile } from '../../files/file-system.ts'
 import { type Frame, parseFrame } from '../../journal/frame.ts'
 import { type JournalHeader, readJournalHeader } from '../../journal/journal-reader.ts'
 import { isObject, parseJson } from '../../json.ts'
-import { type Change, parseChange } from '../../store/change.ts'
+import { CHANGE_VERSION, type Change, ChangeReader } from '../../store/change.ts'
 import { forEachReadableLine, highestIdIn, isPlausible, readTolerantly } from './readable-lines.ts'
 
 /** The changes of one frame that can be taken for what was written. */
@@ -55,7 +55,7 @@ export async function salvageJournal(path: string, files: FileSystem): Promise<S
 
 async function findHeader(path: string, file: OpenFile): Promise<JournalHeader | undefined> {
   try {
-    return await readJournalHeader(path, file)
+    return await readJournalHeader(path, file, CHANGE_VERSION)
   } catch (error) {
     if (error instanceof DamagedFileError && !(error.cause instanceof NewerFormError)) return undefined
     throw error
@@ -106,7 +106,8 @@ function createFrameCheck(): (frame: Frame | undefined) => SalvagedFrame | undef
       revision = frame.firstRevision
       return undefined
     }
-    const changes = inputs.map((input) => parseTolerantly(input, isChecked))
+    const reader = new ChangeReader()
+    const changes = inputs.map((input) => parseTolerantly(reader, input, isChecked))
     if (changes.length === 0 || (!isChecked && changes.includes(undefined))) return undefined
     isLinkChecked = isChecked
     revision = frame.firstRevision + changes.length - 1
@@ -115,9 +116,9 @@ function createFrameCheck(): (frame: Frame | undefined) => SalvagedFrame | undef
 }
 
 /** @throws {NewerFormError} if the checksum holds, so that it is no damage. */
-function parseTolerantly(input: unknown, isChecked: boolean): Change | undefined {
+function parseTolerantly(reader: ChangeReader, input: unknown, isChecked: boolean): Change | undefined {
   try {
-    return parseChange(input)
+    return reader.read(input)
   } catch (error) {
     if (isChecked && error instanceof NewerFormError) throw error
     return undefined

@@ -19,12 +19,18 @@ export const snapshotKind = {
   advice: RESTORE_ADVICE,
 }
 
-/** Replaces the snapshot, durably; see `writeRecordDocument`. @returns The size of the file in bytes. */
+/**
+ * Replaces the snapshot, durably; see `writeRecordDocument`.
+ *
+ * @param beforeReplacing Called when all is written; if it fails, the old snapshot stays.
+ * @returns The size of the file in bytes.
+ */
 export async function writeSnapshot(
   path: string,
   header: StateHeader,
   records: Iterable<Configuration>,
   files: FileSystem,
+  beforeReplacing?: () => Promise<void> | undefined,
 ): Promise<number> {
   const file = await openAtomicFile(path, files)
   let syncDueBytes = SNAPSHOT_SYNC_BYTES
@@ -36,6 +42,7 @@ export async function writeSnapshot(
   }
   try {
     await writeRecordDocument(snapshotKind, header, {}, records, write)
+    await beforeReplacing?.()
     await file.commit()
     return file.size
   } finally {

@@ -3,8 +3,10 @@ import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
 import type { OpenFile } from '../../files/file-system.ts'
 import { checkStore, type JournalFile, openJournalFile } from '../../journal/journal-file.ts'
 import type { JournalEnd } from '../../journal/journal-reader.ts'
-import { parseChange } from '../../store/change.ts'
+import { CHANGE_VERSION, type Change, ChangeReader } from '../../store/change.ts'
+import type { Configuration } from '../../store/configuration.ts'
 import { ConfigurationIndex } from '../../store/configuration-index.ts'
+import type { Listed, ListedChanges } from '../change-trail.ts'
 import type { DocumentStart } from '../record-document.ts'
 import type { StoredRecords } from '../record-storage.ts'
 import { openSnapshot, type SnapshotFile } from './snapshot.ts'
@@ -18,9 +20,19 @@ export interface StoreFiles {
 }
 
 export interface StoredState extends StoredRecords {
+  /** The changes that the trail does not list, in the order of revisions; none without a trail. */
+  readonly unlisted: readonly DurableChange[]
   readonly snapshot: DocumentStart | undefined
   readonly oldJournal: ReadJournal | undefined
   readonly journal: ReadJournal | undefined
+}
+
+/** A change that the journals hold. */
+export interface DurableChange {
+  readonly change: Change
+  readonly revision: number
+  /** The record as it was; undefined for one that is added. */
+  readonly before: Configuration | undefined
 }
 
 /** A journal and the end of its valid part. */
@@ -45,22 +57,28 @@ export async function openStoreFiles(folder: DataPaths, flags: 'r' | 'r+'): Prom
   const closing = <File extends SnapshotFile | JournalFile>(file: File | undefined) =>
     opened.adopt(file, (file) => file?.close())
   const snapshot = closing(await openSnapshot(folder.file(dataFiles.snapshot), folder.files))
-  const oldJournal = closing(await openJournalFile(folder.file(dataFiles.journalOld), folder.files, flags))
-  const journal = closing(await openJournalFile(folder.file(dataFiles.journal), folder.files, flags))
+  const oldJournal = closing(await openJournal(dataFiles.journalOld))
+  const journal = closing(await openJournal(dataFiles.journal))
   const kept = opened.move()
   return { snapshot, oldJournal, journal, close: () => kept.disposeAsync() }
+
+  function openJournal(name: typeof dataFiles.journal | typeof dataFiles.journalOld) {
+    return openJournalFile(folder.file(name), folder.files, flags, CHANGE_VERSION)
+  }
 }
 
 /**
  * Reads the files of a store into an index. Changes nothing.
  *
  * @param mustExist Whether missing files are damage, because the folder has been in use.
- * @throws {DamagedFileError} for anything but a torn tail.
+ * @param listed What the audit trail lists, read before the files.
+ * @throws {DamagedFileError} for anything but a torn tail. Also if the trail lists a change that they lack.
  */
 export async function readStoreFiles(
   { snapshot, oldJournal, journal }: StoreFiles,
   folder: DataPaths,
   mustExist: boolean,
+  listed?: Listed,
 ): Promise<StoredState> {
   const path = folder.file(dataFiles.journal)
   const damage = (reason: string, file = path, offset = 0) =>
@@ -73,6 +91,8 @@ export async function readStoreFiles(
   for (const file of [oldJournal, journal]) {
     if (file !== undefined && store !== undefined) checkStore(file.path, file.header, store)
   }
+  const known = store === undefined ? undefined : listed?.(store)
+  const unlisted: DurableChange[] = []
   // The old journal may end with changes that were refused: those after the start of the new one.
   const oldRead = oldJournal && (await replay(oldJournal, journal?.header.after ?? Number.POSITIVE_INFINITY))
   // They are one frame at most; if there are more, the new journal is not the next one.
@@ -89,7 +109,14 @@ export async function readStoreFiles(
     const reason = `it ends at revision ${read.end.revision}, before the snapshot's ${index.revision},`
     throw damage(reason, path, read.end.size)
   }
-  return { store, index, snapshot: loaded, oldJournal: oldRead, journal: read }
+  if (known !== undefined && known.highest > index.revision) {
+    throw damage(
+      `it ends at revision ${index.revision}, but the audit trail lists acknowledged changes up to revision ${known.highest}${namesAfter(known, index.revision)},`,
+      path,
+      read?.end.size,
+    )
+  }
+  return { store, index, unlisted, snapshot: loaded, oldJournal: oldRead, journal: read }
 
   async function replay(file: JournalFile, lastRevision: number): Promise<ReadJournal> {
     const { header } = file
@@ -97,16 +124,30 @@ export async function readStoreFiles(
       const reason = `it begins after revision ${header.after}, but what is before ends at ${index.revision},`
       throw damage(reason, file.path)
     }
+    const reader = new ChangeReader()
     const end = await file.read((input, revision) => {
-      const change = parseChange(input)
-      if (revision > index.revision && revision <= lastRevision) index.apply(change, revision)
+      const change = reader.read(input)
+      if (revision <= index.revision || revision > lastRevision) return
+      const before = index.apply(change, revision)
+      if (known?.has(revision) === false) unlisted.push({ change, revision, before })
     })
     return { file, end }
   }
 }
 
-/** See `RecordStorage.read`. */
-export async function readStoreBeside(folder: DataPaths, mustExist: boolean): Promise<StoredState> {
+/** Begins with a colon; empty if the trail names none, as for a large import. */
+function namesAfter(known: ListedChanges, revision: number): string {
+  const { count, names } = known.after(revision)
+  if (names.length === 0) return ''
+  return `: ${names.join(', ')}${count > names.length ? ` and ${count - names.length} more` : ''}`
+}
+
+/** See `RecordStorage.read`. @param listed What the audit trail lists, read before. */
+export async function readStoreBeside(
+  folder: DataPaths,
+  mustExist: boolean,
+  listed?: Listed,
+): Promise<StoredState> {
   let readings = 0
   for (let opening = 1; opening <= OPENINGS_MAX; opening++) {
     const opened = await openStoreFiles(folder, 'r')
@@ -116,7 +157,7 @@ export async function readStoreBeside(folder: DataPaths, mustExist: boolean): Pr
       if (!(await areInPlace(opened, folder))) continue
       readings++
       try {
-        return await readStoreFiles(opened, folder, mustExist)
+        return await readStoreFiles(opened, folder, mustExist, listed)
       } catch (error) {
         // A frame that is cut back and rewritten during the reading looks like damage.
         const mayBeMoving = (await sizeAndTimeOf(opened.journal?.file)) !== before

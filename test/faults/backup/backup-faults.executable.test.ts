@@ -31,7 +31,7 @@ import { createClient } from '../../support/http-client.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { createRandom } from '../../support/random.ts'
 import { admin } from '../../support/service.ts'
-import { draft } from '../../support/store.ts'
+import { draft, someone } from '../../support/store.ts'
 import { type Injection, oneFileThread, underStrace } from '../../support/strace.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { type KillPoints, killAtEach } from '../system-calls/kill-points.ts'
@@ -130,14 +130,14 @@ describe('connbook backup while a server takes changes', () => {
     const store = await openConfigurationStore(owner, { mustExist: true, log, snapshotBytesMin: 1 })
     const first = store.revision + COUNTERS
     await Promise.all(
-      Array.from({ length: COUNTERS }, (_, i) => store.add(draft(`counter ${i}`, { port: 1 }))),
+      Array.from({ length: COUNTERS }, (_, i) => store.add(someone, draft(`counter ${i}`, { port: 1 }))),
     )
     /** The counter that each revision after `first` incremented; promises resolve in the order of revisions. */
     const history: number[] = []
     let isOver = false
     const count = async (counter: number) => {
       for (let port = 2; !isOver && port <= 65_535; port += 1) {
-        await store.modify(`counter ${counter}`, { port })
+        await store.modify(someone, `counter ${counter}`, { port })
         history.push(counter)
       }
     }

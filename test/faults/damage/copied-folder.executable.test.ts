@@ -18,7 +18,7 @@ import { createClient, recordsIn } from '../../support/http-client.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { createRandom, type Random } from '../../support/random.ts'
 import { admin, client, start, usedFolder } from '../../support/service.ts'
-import { draft, openStore } from '../../support/store.ts'
+import { draft, openStore, someone } from '../../support/store.ts'
 import { type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
 import { Writer } from '../writer.ts'
 
@@ -137,7 +137,7 @@ async function recordMoments(t: Lifetime): Promise<Moment[]> {
   const log = createMemoryLog()
   const options = { mustExist: false, log, snapshotBytesMin: SNAPSHOT_BYTES_MIN }
   const store = await openConfigurationStore({ ...folder, files }, options)
-  for (const name of ['counter', 'b', 'c']) await store.add(draft(name, { port: 1 }))
+  for (const name of ['counter', 'b', 'c']) await store.add(someone, draft(name, { port: 1 }))
   const moments: Moment[] = []
   let acknowledged = 1
   let begun = 0
@@ -146,7 +146,7 @@ async function recordMoments(t: Lifetime): Promise<Moment[]> {
     if (operation === 'rename' && target.endsWith(dataFiles.journalOld)) begun += 1
   }
   for (let port = 2; port <= CHANGES; port += 1) {
-    await store.modify('counter', { port })
+    await store.modify(someone, 'counter', { port })
     acknowledged = port
   }
   await store.close()

@@ -8,7 +8,7 @@ import { runExecutable, startExecutable } from '../../support/executable.ts'
 import { extent } from '../../support/extent.ts'
 import { type FolderImage, fileIn, lineOffsets, replaceFile, writeImage } from '../../support/folder-image.ts'
 import { createClient, recordsIn, type ShownRecord } from '../../support/http-client.ts'
-import { type PreparedFolder, prepareFolders } from '../../support/prepared-folder.ts'
+import { type PreparedFolder, prepareFolders, withoutTrail } from '../../support/prepared-folder.ts'
 import { createRandom } from '../../support/random.ts'
 import { start, type TestService } from '../../support/service.ts'
 import { draft } from '../../support/store.ts'
@@ -96,7 +96,7 @@ async function checkTorn(
   torn: TornFile,
   records: readonly ShownRecord[],
 ) {
-  await writeImage(folder, image)
+  await writeImage(folder, withoutTrail(image))
   const cutOff = torn.bytes.subarray(torn.goodBytes)
   const kept = cutOff.length > 0 ? [cutOff] : []
   const added = await serve(async ({ url }) => {
@@ -150,7 +150,10 @@ describe('a torn tail', () => {
     const old = fileIn(image, dataFiles.journalOld)
     const lastLine = lineOffsets(old).at(-2) ?? 0
     const alone = replaceFile(image, dataFiles.journal, undefined)
-    await writeImage(folder, replaceFile(alone, dataFiles.journalOld, old.subarray(0, lastLine)))
+    await writeImage(
+      folder,
+      withoutTrail(replaceFile(alone, dataFiles.journalOld, old.subarray(0, lastLine))),
+    )
     const recordsBefore = await serve(({ url }) => readRecords(url, compacting))
     assert.notDeepEqual(recordsBefore, steps[0]?.records)
     for (const torn of tornTails(old)) {
@@ -173,7 +176,8 @@ describe('the executable on a torn tail', () => {
   it('starts, logs what it set aside, and starts again after another kill', async (t) => {
     const journal = fileIn(compacted.image, dataFiles.journal)
     const offset = lineOffsets(journal).at(-2) ?? 0
-    await writeImage(folder, replaceFile(compacted.image, dataFiles.journal, journal.subarray(0, offset + 9)))
+    const torn = replaceFile(compacted.image, dataFiles.journal, journal.subarray(0, offset + 9))
+    await writeImage(folder, withoutTrail(torn))
     const first = await startExecutable(t, ['--data', folder])
     const line =
       first

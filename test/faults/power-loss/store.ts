@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
-import { StorageFullError, StorageUnavailableError } from '../../../src/errors.ts'
+import { type AuditTrail, openAuditTrail } from '../../../src/audit/audit-trail.ts'
+import { ifPresent, StorageFullError, StorageUnavailableError } from '../../../src/errors.ts'
+import { auditFiles, type DataPaths } from '../../../src/files/data-folder.ts'
 import type { FileSystem } from '../../../src/files/file-system.ts'
+import { forEachLine } from '../../../src/files/lines.ts'
+import { isObject, parseJson } from '../../../src/json.ts'
 import { openConfigurationStore } from '../../../src/storage/file/file-storage.ts'
 import type { Configuration, ConfigurationPatch, NewConfiguration } from '../../../src/store/configuration.ts'
 import type { ConfigurationStore, Modification } from '../../../src/store/configuration-store.ts'
-import type { ImportMode, ImportPlan } from '../../../src/store/import-plan.ts'
+import type { ImportMode } from '../../../src/store/import-mode.ts'
+import type { ImportPlan } from '../../../src/store/import-plan.ts'
+import { listTag, parseListTag } from '../../../src/store/list-tag.ts'
 import { NameTakenError, UnknownNameError } from '../../../src/store/refusals.ts'
+import { someone } from '../../support/store.ts'
 import type { VolatileFiles } from '../volatile/volatile-files.ts'
 import {
   describedRecord,
@@ -47,31 +54,46 @@ function nextValue(size: number): string {
 interface StoreState {
   readonly id: string | undefined
   readonly shown: State
+  /** Whether the disk has failed, so that lines of the audit trail may have been written twice. */
+  readonly hasFailed: boolean
+  /** The audit trail lists every later change; the disk kept it from listing a start before. */
+  readonly listedAfter: number
 }
 
 /** The store of configurations. */
 export const storeSubject: Subject<ChangeRequest, StoreState> = {
-  firstState: { id: undefined, shown: emptyState },
+  firstState: { id: undefined, shown: emptyState, hasFailed: false, listedAfter: 0 },
   begin(state) {
     const history = new History(state.shown)
     let { id } = state
+    let disk: VolatileFiles | undefined
+    let hasBegun = true
 
     async function open(files: FileSystem, snapshotBytesMin: number) {
-      const options = { mustExist: id !== undefined, log: silentLog, snapshotBytesMin }
-      const store = await openConfigurationStore({ ...lifeFolder, files }, options)
+      const folder = { ...lifeFolder, files }
+      const trail = await openAuditTrail(folder, silentLog)
+      const options = { mustExist: id !== undefined, log: silentLog, trail, snapshotBytesMin }
+      const store = await openConfigurationStore(folder, options)
       if (id !== undefined) assert.equal(store.id, id)
-      return store
+      const isListed = await trail.begin(listTag(store.id, store.revision), {})
+      return { store, trail, isListed }
     }
     return {
       async open(files, seen, { snapshotBytesMin }) {
-        const store = await open(seen, snapshotBytesMin)
+        const { store, trail, isListed } = await open(seen, snapshotBytesMin)
         id = store.id
-        return observeStore(store, history, files)
+        hasBegun = isListed
+        disk = files
+        return observeStore(store, history, files, trail)
       },
       async read(files) {
-        const store = await open(files, Number.POSITIVE_INFINITY)
+        const { store } = await open(files, Number.POSITIVE_INFINITY)
         const shown = history.checkFound(shownBy(store))
-        return { found: { id, shown }, opened: { id: store.id, shown } }
+        const hasFailed = state.hasFailed || (disk?.failures ?? 0) > 0
+        const listedAfter = hasBegun ? state.listedAfter : store.revision
+        await checkTrail({ ...lifeFolder, files }, store, listedAfter, hasFailed)
+        const both = { shown, hasFailed, listedAfter }
+        return { found: { id, ...both }, opened: { id: store.id, ...both } }
       },
     }
   },
@@ -86,6 +108,7 @@ function observeStore(
   store: ConfigurationStore,
   history: History,
   disk: Pick<VolatileFiles, 'isDead' | 'failures'>,
+  trail: AuditTrail,
 ): Running<ChangeRequest> {
   const wrong: unknown[] = []
   let waiting = 0
@@ -106,7 +129,7 @@ function observeStore(
 
   function add(pending: Pending, name: string, size: number): Promise<Configuration> {
     const fields = { name, hostname: HOSTNAME, port: PORT, username: nextValue(size) }
-    return store.add({
+    return store.add(someone, {
       ...fields,
       // Read when the record is made, which is once the name is known to be free.
       get hostname() {
@@ -129,7 +152,7 @@ function observeStore(
       ...(to === undefined ? {} : { name: to }),
       ...(size === undefined ? {} : { username: nextValue(size) }),
     }
-    return store.modify(name, patch, (record) => {
+    return store.modify(someone, name, patch, (record) => {
       note(() => {
         checkLatest(name, record)
         const changed = { ...plain(record), ...patch }
@@ -144,7 +167,7 @@ function observeStore(
   }
 
   function remove(pending: Pending, name: string): Promise<Configuration> {
-    return store.remove(name, (record) => {
+    return store.remove(someone, name, (record) => {
       note(() => {
         checkLatest(name, record)
         take(pending, () => history.take({ remove: name }))
@@ -171,7 +194,7 @@ function observeStore(
         return first.name
       },
     }
-    return store.importAll([noticed, ...rest], mode)
+    return store.importAll(someone, [noticed, ...rest], mode)
   }
 
   function decideImport(pending: Pending, drafts: readonly NewConfiguration[], mode: ImportMode) {
@@ -258,13 +281,45 @@ function observeStore(
     get isWritable() {
       return store.isWritable
     },
-    close: () => store.close(),
+    async close() {
+      await store.close()
+      await trail.close()
+    },
     check() {
       if (store.isWritable) history.recover()
       if (!disk.isDead) note(() => history.checkShown(shownBy(store)))
       if (wrong.length > 0) throw wrong[0]
     },
   }
+}
+
+/**
+ * Every change that is durable has a line, which says who made it.
+ *
+ * @param after Revision up to which lines may lack.
+ * @param mayRepeat Whether some may have several.
+ */
+async function checkTrail(
+  folder: DataPaths,
+  store: ConfigurationStore,
+  after: number,
+  mayRepeat: boolean,
+): Promise<void> {
+  const listed: number[] = []
+  for (const name of auditFiles) {
+    const file = await ifPresent(folder.files.open(folder.file(name), 'r'))
+    if (file === undefined) continue
+    await forEachLine(file, (bytes) => {
+      const line = parseJson(bytes.toString())
+      if (!isObject(line) || !String(line.event).startsWith('configuration_')) return
+      assert.equal(line.by, 'someone')
+      listed.push(parseListTag(line.tag)?.revision ?? assert.fail('a change without a tag'))
+    })
+    await file.close()
+  }
+  const all = Array.from({ length: store.revision - after }, (_, i) => after + i + 1)
+  const found = listed.filter((revision) => revision > after).toSorted((a, b) => a - b)
+  assert.deepEqual(mayRepeat ? [...new Set(found)] : found, all)
 }
 
 /** What a store shows, by each way to read it. */

@@ -1,6 +1,6 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { getToken } from '../../support/api.ts'
@@ -27,7 +27,9 @@ describe('kill -9 under eight writers and a reader', () => {
       const credentials: unknown = JSON.parse(await readFile(join(data, 'initial-credentials.json'), 'utf8'))
       const ask = createClient(server.url, await getToken(server.url, credentials))
 
-      const found = recordsIn(await ask('GET', '/configurations/'))
+      const list = await ask('GET', '/configurations/')
+      await checkTrail(data, String(list.headers.etag))
+      const found = recordsIn(list)
       for (const writer of writers) writer.settle(found)
       assert.equal(new Set(found.map(({ id }) => id)).size, found.length, 'an id was given twice')
       const highestBefore = highestId(writers)
@@ -52,6 +54,25 @@ describe('kill -9 under eight writers and a reader', () => {
     }
   })
 })
+
+/** Every durable change has one line in the audit trail, which says who made it. */
+async function checkTrail(data: string, etag: string) {
+  const [, revision] = /^"[0-9a-f]{8}-(\d+)"$/.exec(etag) ?? assert.fail(etag)
+  const names = (await readdir(data)).filter((name) => /^audit(\.\d)?\.jsonl$/.test(name))
+  const texts = await Promise.all(names.map((name) => readFile(join(data, name), 'utf8')))
+  const listed = texts.flatMap((text) =>
+    text
+      .split('\n')
+      .filter((line) => line.includes('"event":"configuration_'))
+      .map((line) => JSON.parse(line) as { tag: string; kind: string; request_id: string }),
+  )
+  assert.ok(listed.every(({ kind, request_id }) => kind === 'client' && request_id !== ''))
+  const revisions = listed.map(({ tag }) => Number(tag.slice(tag.indexOf('-') + 1)))
+  assert.deepEqual(
+    revisions.toSorted((a, b) => a - b),
+    Array.from({ length: Number(revision) }, (_, i) => i + 1),
+  )
+}
 
 async function read(ask: Ask, writers: readonly Writer[], isOver: () => boolean) {
   while (!isOver()) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN, SNAPSHOT_SLICE_RECORDS } from '../../../src/limits.ts'
-import { type Change, encodeChange } from '../../../src/store/change.ts'
+import { type Change, encodeChanges } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { extent } from '../../support/extent.ts'
 import type { ShownRecord } from '../../support/http-client.ts'
@@ -61,7 +61,7 @@ function longChanges(bytes: number): Change[] {
     const old = i < RECORDS_MAX ? undefined : records[i % RECORDS_MAX]
     const record = old ?? new Configuration(i + 1, draft(`${i} ${long}`, { username: long }))
     const change = old === undefined ? { add: record } : { modify: record, name: record.name }
-    left -= Buffer.byteLength(encodeChange(change)) + ','.length
+    left -= Buffer.byteLength(encodeChanges([change])) - '[]'.length + ','.length
     if (left < 0) return changes
     if (old === undefined) records.push(record)
     changes.push(change)

@@ -158,12 +158,12 @@ export function createVolatileFiles(
   }
 
   function open(path: string, flags: string): OpenFile {
-    if (flags === 'wx+') return openInode(disk.create(path), path)
-    if (flags !== 'r' && flags !== 'r+')
+    if (flags === 'wx+' || flags === 'ax+') return openInode(disk.create(path), path)
+    if (flags !== 'r' && flags !== 'r+' && flags !== 'a+')
       throw new TypeError(`Cannot open with flags "${flags}": none are known`)
     const found = getEntry(path)
     if (found !== 'folder') return openInode(found, path)
-    if (flags === 'r+') throw systemError('EISDIR', path)
+    if (flags !== 'r') throw systemError('EISDIR', path)
     return openFolder(path)
   }
 
@@ -259,5 +259,5 @@ function folderStats(): Stats {
 
 /** Node makes Stats only of real files. */
 function statsOf(mode: number, size: number): Stats {
-  return Object.assign(statSync('/'), { mode, size, uid: process.getuid?.() ?? 0 })
+  return Object.assign(statSync('/'), { mode, size, nlink: 1, uid: process.getuid?.() ?? 0 })
 }

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { StorageFullError, StorageUnavailableError } from '../../../src/errors.ts'
 import { RECOVERY_PAUSE_MS_MIN } from '../../../src/limits.ts'
 import { createFailingFiles, failOn, holdUp, systemError } from '../../support/failing-files.ts'
-import { draft, names, openStore, storedNames, until } from '../../support/store.ts'
+import { draft, names, openStore, someone, storedNames, until } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** A store with one record, on a disk that the test makes fail. */
@@ -15,7 +15,7 @@ async function failingStore(t: TestContext) {
   const folder = await temporaryFolder(t)
   const files = createFailingFiles()
   const opened = await openStore(t, folder, { files })
-  await opened.store.add(draft('kept'))
+  await opened.store.add(someone, draft('kept'))
   const journalPath = join(folder, 'journal.jsonl')
   return { ...opened, folder, files, journalPath, readJournal: () => readFile(journalPath, 'utf8') }
 }
@@ -30,14 +30,14 @@ describe('a full disk', { timeout: 15_000 }, () => {
       files.before = (operation) => {
         if (operation === 'write' && ++writes > 3) throw systemError(code)
       }
-      await assert.rejects(store.add(draft('refused')), StorageFullError)
+      await assert.rejects(store.add(someone, draft('refused')), StorageFullError)
       assert.equal(writes, 4)
       assert.equal(await readJournal(), before)
       assert.deepEqual([names(store), store.isWritable], [['kept'], true])
-      await assert.rejects(store.remove('kept'), StorageFullError)
+      await assert.rejects(store.remove(someone, 'kept'), StorageFullError)
 
       files.before = () => {}
-      await store.add(draft('refused'))
+      await store.add(someone, draft('refused'))
       assert.deepEqual(log.events, ['changes_refused', 'changes_taken_again'])
       await close()
       assert.deepEqual(await storedNames(t, folder), ['kept', 'refused'])
@@ -47,14 +47,14 @@ describe('a full disk', { timeout: 15_000 }, () => {
   it('makes the store also refuse changes that were checked against the refused one', async (t) => {
     const { store, files } = await failingStore(t)
     const write = holdUp(files, 'write')
-    const first = store.modify('kept', { name: 'other' })
+    const first = store.modify(someone, 'kept', { name: 'other' })
     await write.begun
-    const behind = store.add(draft('kept'))
+    const behind = store.add(someone, draft('kept'))
     write.fail(systemError('ENOSPC'))
     await assert.rejects(first, StorageFullError)
     await assert.rejects(behind, StorageFullError)
     assert.deepEqual(names(store), ['kept'])
-    await assert.rejects(store.add(draft('kept')), { code: 'name_taken' })
+    await assert.rejects(store.add(someone, draft('kept')), { code: 'name_taken' })
   })
 
   it('counts as a failed disk when the change cannot be cut off', async (t) => {
@@ -66,10 +66,10 @@ describe('a full disk', { timeout: 15_000 }, () => {
         throw systemError('ENOSPC')
       if (operation === 'truncate') throw systemError('EIO')
     }
-    await assert.rejects(store.add(draft('refused')), StorageUnavailableError)
+    await assert.rejects(store.add(someone, draft('refused')), StorageUnavailableError)
     files.before = () => {}
     await until(() => store.isWritable)
-    await store.add(draft('later'))
+    await store.add(someone, draft('later'))
     await close()
     assert.deepEqual(await storedNames(t, folder), ['kept', 'later'])
   })
@@ -80,7 +80,7 @@ describe('a disk that writes less than asked', { timeout: 15_000 }, () => {
     it(`by ${writeBytesMax} bytes at a time gets all of them`, async (t) => {
       const { store, files, folder, close } = await failingStore(t)
       files.writeBytesMax = writeBytesMax
-      await Promise.all([store.add(draft('ö\u{1f5c4}')), store.add(draft('b'))])
+      await Promise.all([store.add(someone, draft('ö\u{1f5c4}')), store.add(someone, draft('b'))])
       await close()
       assert.deepEqual(await storedNames(t, folder), ['kept', 'ö\u{1f5c4}', 'b'])
     })
@@ -92,17 +92,17 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
     const { store, files, folder, log, journalPath, close } = await failingStore(t)
     failOn(files, 'datasync', '/journal.jsonl', 'EIO')
     files.calls.length = 0
-    const results = await Promise.allSettled(['b', 'c'].map((name) => store.add(draft(name))))
+    const results = await Promise.allSettled(['b', 'c'].map((name) => store.add(someone, draft(name))))
     for (const result of results) {
       assert.ok(result.status === 'rejected' && result.reason instanceof StorageUnavailableError)
     }
     assert.equal(store.isWritable, false)
-    await assert.rejects(store.add(draft('too early')), StorageUnavailableError)
+    await assert.rejects(store.add(someone, draft('too early')), StorageUnavailableError)
     assert.deepEqual(names(store), ['kept'])
 
     await until(() => store.isWritable)
     assert.deepEqual(log.events, ['changes_refused', 'snapshot_written', 'storage_recovered'])
-    await store.add(draft('later'))
+    await store.add(someone, draft('later'))
     await close()
     const syncs = files.calls.filter((call) => call.endsWith(`sync ${journalPath}`))
     assert.deepEqual(syncs, [`datasync ${journalPath}`])
@@ -115,7 +115,7 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
     files.before = (operation) => {
       if (operation === 'datasync' || operation === 'open') throw systemError('EIO')
     }
-    await assert.rejects(store.add(draft('refused')), StorageUnavailableError)
+    await assert.rejects(store.add(someone, draft('refused')), StorageUnavailableError)
     assert.equal(await readJournal(), before)
     await close()
   })
@@ -123,15 +123,15 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
   it('makes the store refuse the change and those after it, in flight or waiting', async (t) => {
     const { store, files } = await failingStore(t)
     const disk = holdUp(files, 'datasync')
-    const first = store.remove('kept')
+    const first = store.remove(someone, 'kept')
     await disk.begun
-    const behind = store.add(draft('kept'))
-    const clash = store.remove('kept')
+    const behind = store.add(someone, draft('kept'))
+    const clash = store.remove(someone, 'kept')
     disk.fail(systemError('EIO'))
     for (const change of [first, behind, clash]) await assert.rejects(change, StorageUnavailableError)
     assert.deepEqual(names(store), ['kept'])
     await until(() => store.isWritable)
-    await store.remove('kept')
+    await store.remove(someone, 'kept')
   })
 
   it('keeps the store read-only until a full snapshot is written and synced', async (t) => {
@@ -142,15 +142,15 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
       if (operation === 'datasync' && snapshots === 0) throw systemError('EIO')
       if (isFirstSnapshot) throw systemError('EIO')
     }
-    await assert.rejects(store.add(draft('refused')), StorageUnavailableError)
+    await assert.rejects(store.add(someone, draft('refused')), StorageUnavailableError)
     await until(() => log.events.includes('storage_unavailable'))
     assert.equal(store.isWritable, false)
     assert.equal(store.find('kept')?.id, 1)
-    await assert.rejects(store.add(draft('refused')), StorageUnavailableError)
+    await assert.rejects(store.add(someone, draft('refused')), StorageUnavailableError)
 
     await until(() => store.isWritable)
     assert.equal(snapshots, 2)
-    await store.add(draft('later'))
+    await store.add(someone, draft('later'))
     await close()
     assert.deepEqual(await storedNames(t, folder), ['kept', 'later'])
   })
@@ -165,7 +165,7 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
       cpSync(folder, image, { recursive: true, filter: (source) => !source.endsWith('.lock') })
       if (operation === 'datasync') throw systemError('EIO')
     }
-    await assert.rejects(store.add(draft('refused')), StorageUnavailableError)
+    await assert.rejects(store.add(someone, draft('refused')), StorageUnavailableError)
     await until(() => store.isWritable)
     files.before = () => {}
     await close()
@@ -181,7 +181,7 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
     files.before = (operation) => {
       if (operation.endsWith('sync')) throw systemError('EIO')
     }
-    await assert.rejects(store.add(draft('refused')), StorageUnavailableError)
+    await assert.rejects(store.add(someone, draft('refused')), StorageUnavailableError)
     await until(() => log.events.includes('storage_unavailable'))
     const pauseEnd = AbortSignal.timeout(RECOVERY_PAUSE_MS_MIN)
     await close()
@@ -193,9 +193,9 @@ describe('a failed datasync', { timeout: 15_000 }, () => {
     const { store, files, folder, close } = await failingStore(t)
     for (const name of ['b', 'c']) {
       failOn(files, 'datasync', 'journal.jsonl', 'EIO')
-      await assert.rejects(store.add(draft(name)), StorageUnavailableError)
+      await assert.rejects(store.add(someone, draft(name)), StorageUnavailableError)
       await until(() => store.isWritable)
-      await store.add(draft(name))
+      await store.add(someone, draft(name))
     }
     await close()
     assert.deepEqual(await storedNames(t, folder), ['kept', 'b', 'c'])

@@ -15,7 +15,7 @@ import {
   holdUp,
   systemError,
 } from '../../support/failing-files.ts'
-import { draft, names, openStore, storedNames, until } from '../../support/store.ts'
+import { draft, names, openStore, someone, storedNames, until } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const RECORDS = 2200
@@ -80,12 +80,12 @@ describe('compaction', { timeout: 60_000 }, () => {
     const snapshot = holdUp(files, 'write', 'snapshot.json')
     const { store, folder, compacted, close } = await openGrown(t, files)
     await snapshot.begun
-    await store.add(draft('added'))
-    await store.modify(filledNames[0] ?? '', { name: 'renamed' })
-    await store.remove(filledNames[1] ?? '')
+    await store.add(someone, draft('added'))
+    await store.modify(someone, filledNames[0] ?? '', { name: 'renamed' })
+    await store.remove(someone, filledNames[1] ?? '')
     snapshot.release()
     await compacted()
-    await store.add(draft('last'))
+    await store.add(someone, draft('last'))
     await close()
     const expected = ['renamed', ...filledNames.slice(2), 'added', 'last']
     assert.deepEqual(await storedNames(t, folder), expected)
@@ -102,9 +102,9 @@ describe('compaction', { timeout: 60_000 }, () => {
     const snapshot = holdUp(files, 'rename', 'snapshot.json')
     const { store, folder, close } = await openGrown(t, files)
     await snapshot.begun
-    await store.add(draft('added'))
+    await store.add(someone, draft('added'))
     failOn(files, 'datasync', 'journal.jsonl', 'EIO')
-    await assert.rejects(store.add(draft('refused')), { code: 'storage_unavailable' })
+    await assert.rejects(store.add(someone, draft('refused')), { code: 'storage_unavailable' })
     // Enough time for a recovery that does not wait.
     for (let turn = 0; turn < 20_000 && !store.isWritable; turn++) await nextTurn()
     snapshot.release()
@@ -128,7 +128,7 @@ describe('compaction', { timeout: 60_000 }, () => {
       cpSync(folder, image, { recursive: true, filter: (source) => !source.endsWith('.lock') })
       const next = path.includes('snapshot.json') && operation === 'write' ? more[acknowledged] : undefined
       if (next === undefined) return
-      await store.add(draft(next))
+      await store.add(someone, draft(next))
       acknowledged += 1
     }
     await compacted()
@@ -162,7 +162,7 @@ describe('compaction', { timeout: 60_000 }, () => {
       await compacted()
       await until(() => store.isWritable)
       files.before = () => {}
-      await store.add(draft('later'))
+      await store.add(someone, draft('later'))
       assert.deepEqual(names(store), [...filledNames, 'later'], failed)
       await close()
       assert.deepEqual(await storedNames(t, folder), [...filledNames, 'later'], failed)

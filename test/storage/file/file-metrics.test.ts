@@ -6,7 +6,7 @@ import { realFileSystem } from '../../../src/files/file-system.ts'
 import { Journal } from '../../../src/journal/journal.ts'
 import { createJournalFile, openJournalFile } from '../../../src/journal/journal-file.ts'
 import { fileMetrics, type SnapshotActivity } from '../../../src/storage/file/file-metrics.ts'
-import { type Change, encodeChange } from '../../../src/store/change.ts'
+import { type Change, encodeChanges } from '../../../src/store/change.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -16,7 +16,14 @@ async function openJournal(t: TestContext): Promise<Journal<Change>> {
   const file = (await openJournalFile(path, realFileSystem)) ?? assert.fail('it is missing')
   const log = createMemoryLog()
   const position = await file.cut(await file.read(() => {}), log)
-  const owner = { encode: encodeChange, apply: () => {}, refuse: () => {}, recover: async () => {} }
+  const owner = {
+    version: position.version,
+    encode: encodeChanges,
+    apply: () => {},
+    renew: (begin: () => Promise<void>) => begin(),
+    refuse: () => {},
+    recover: async () => {},
+  }
   const journal = new Journal<Change>(path, 's', position, owner, log, realFileSystem)
   t.after(() => journal.close())
   return journal

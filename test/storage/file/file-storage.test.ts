@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { DamagedFileError } from '../../../src/errors.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
-import { draft, names, openStore } from '../../support/store.ts'
+import { draft, names, openStore, someone } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { type FolderState, writeState } from './folder-state.ts'
 
@@ -53,7 +53,7 @@ describe('opening a folder', () => {
         await close()
       }
       const { store, close } = await openStore(t, folder)
-      assert.equal((await store.add(draft('later'))).id, expected.length + 1)
+      assert.equal((await store.add(someone, draft('later'))).id, expected.length + 1)
       await close()
       const reopened = await openStore(t, folder)
       assert.equal(names(reopened.store).join(''), `${expected}later`)

@@ -15,7 +15,7 @@ import { Configuration } from '../../../src/store/configuration.ts'
 import { extent } from '../../support/extent.ts'
 import { createFailingFiles, holdUp } from '../../support/failing-files.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
-import { draft, until } from '../../support/store.ts'
+import { draft, someone, until } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** The most calls of the reader between the beginning and the end of a compaction. */
@@ -51,14 +51,14 @@ async function openCounting(t: TestContext, path: string) {
     folder.release()
   })
   let count = 1
-  await store.add(draft('counter', { port: count }))
+  await store.add(someone, draft('counter', { port: count }))
   const snapshots = () => log.events.filter((event) => event === 'snapshot_written').length
   const isCompacting = () => existsSync(folder.file(dataFiles.journalOld))
   /** Makes changes until a compaction has begun; returns a function that waits for its end. */
   const beginCompaction = async () => {
     const before = snapshots()
     while (snapshots() === before && !isCompacting()) {
-      await store.modify('counter', { port: count + 1 })
+      await store.modify(someone, 'counter', { port: count + 1 })
       count += 1
     }
     return () => until(() => snapshots() > before && !isCompacting())

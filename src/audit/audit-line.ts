@@ -1,0 +1,50 @@
+import { printable } from '../json.ts'
+import type { Actor } from '../store/actor.ts'
+import type { Authorship } from '../store/authorship.ts'
+import type { Change } from '../store/change.ts'
+import type { Configuration } from '../store/configuration.ts'
+import { fieldNames } from '../store/fields.ts'
+import type { AuditEvent } from './audit-event.ts'
+
+/** Values of an event; never a secret, a token, a cookie or a password. */
+export type AuditFields = Readonly<Record<string, unknown>>
+
+/** A line of the trail. What an attacker can choose comes last, and is escaped. */
+export function auditLine(
+  time: string,
+  event: AuditEvent | 'lines_lost',
+  actor: Actor | undefined,
+  fields?: AuditFields,
+  record?: { readonly json: string },
+): string {
+  const line = JSON.stringify(Object.assign(startOf(time, event, actor), fields))
+  return `${printable(record === undefined ? line : `${line.slice(0, -1)},"record":${record.json}}`)}\n`
+}
+
+/** @param before The record as it was; undefined for one that is added. */
+export function changeLine(
+  change: Change,
+  { actor, time }: Authorship,
+  tag: string,
+  before: Configuration | undefined,
+): string {
+  if ('modify' in change && before !== undefined) {
+    const fields = { tag, ...changesBetween(before, change.modify) }
+    return auditLine(time, 'configuration_modified', actor, fields)
+  }
+  if ('add' in change) return auditLine(time, 'configuration_added', actor, { tag }, change.add)
+  return auditLine(time, 'configuration_deleted', actor, { tag }, before)
+}
+
+/** Each changed field with both values. */
+export function changesBetween(before: Configuration, after: Configuration) {
+  const fields = fieldNames.filter((field) => before[field] !== after[field])
+  const changed = fields.map((field) => [field, { before: before[field], after: after[field] }])
+  return { id: after.id, name: before.name, changed: Object.fromEntries(changed) }
+}
+
+function startOf(time: string, event: string, actor: Actor | undefined): AuditFields {
+  if (actor === undefined || 'command' in actor) return { time, event, ...actor }
+  const { address, principal, requestId } = actor
+  return { time, event, address, kind: principal?.kind, by: principal?.name, request_id: requestId }
+}

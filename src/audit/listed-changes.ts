@@ -1,0 +1,136 @@
+import { ifPresent } from '../errors.ts'
+import { auditFiles, type DataPaths } from '../files/data-folder.ts'
+import { forEachLine } from '../files/lines.ts'
+import { isObject, parseJson, printableJson } from '../json.ts'
+import { IMPORT_AUDITED_RECORDS_MAX, LISTED_CHANGES_KEPT, LISTED_NAMES_MAX } from '../limits.ts'
+import type { Listed, ListedChanges } from '../storage/change-trail.ts'
+import { parseListTag, storeOfTag } from '../store/list-tag.ts'
+
+const TAG_START = '"tag":"'
+const START = '"event":"started"'
+
+type AuditFileName = (typeof auditFiles)[number]
+
+interface TaggedLine {
+  readonly store: string
+  readonly revision: number
+  readonly line: Record<string, unknown>
+  /** Whether nothing but the line stands there; a power loss may leave NULs before it. */
+  readonly isClean: boolean
+}
+
+/**
+ * Reads what the files of a trail list, from the last start of a server on. Lines that are torn or damaged count as not
+ * listed, and so do those after a block that the disk cannot read.
+ *
+ * @returns Undefined for a store that no line names: then the lines of its changes must not be made up.
+ * @throws the system's error, but for EIO.
+ */
+export async function readListedChanges(folder: DataPaths): Promise<Listed> {
+  const stores = new Map<string, StoreLines>()
+  for (const name of await filesSinceStart(folder)) {
+    await forEachTaggedLine(folder, name, (tagged) => {
+      const lines = stores.get(tagged.store) ?? new StoreLines()
+      stores.set(tagged.store, lines)
+      lines.take(tagged)
+    })
+  }
+  return (store) => stores.get(storeOfTag(store))
+}
+
+/** The file with the last start, and those after it; oldest first. */
+async function filesSinceStart(folder: DataPaths): Promise<AuditFileName[]> {
+  const names: AuditFileName[] = []
+  for (const name of auditFiles) {
+    names.unshift(name)
+    let hasStart = false
+    await forEachTaggedLine(folder, name, (tagged) => (hasStart ||= isStart(tagged)), START)
+    if (hasStart) break
+  }
+  return names
+}
+
+/** @param text Only lines that hold it are read. */
+async function forEachTaggedLine(
+  folder: DataPaths,
+  name: AuditFileName,
+  visit: (tagged: TaggedLine) => void,
+  text = TAG_START,
+): Promise<void> {
+  const file = await ifPresent(folder.files.open(folder.file(name), 'r'), ['ENOENT', 'EIO'])
+  if (file === undefined) return
+  try {
+    const reading = forEachLine(file, (bytes) => {
+      if (!bytes.includes(text)) return
+      const line = parseJson(bytes.toString('utf8').replace(/^\0+/, ''))
+      const tag = isObject(line) ? parseListTag(line.tag) : undefined
+      if (isObject(line) && tag !== undefined) visit({ ...tag, line, isClean: bytes[0] !== 0 })
+    })
+    // A bad block: the lines before it count.
+    await ifPresent(reading, ['EIO'])
+  } finally {
+    await file.close()
+  }
+}
+
+function isStart({ line }: TaggedLine): boolean {
+  return line.event === 'started'
+}
+
+/** The lines of one store, taken in their order. */
+class StoreLines implements ListedChanges {
+  highest = 0
+  /** Every change up to it is listed, or was made before the trail began. */
+  #complete: number | undefined
+  /** Listed changes above a gap. */
+  readonly #single = new Set<number>()
+  /** Listed large imports above a gap. */
+  readonly #imports: { readonly first: number; readonly last: number }[] = []
+  /** The last ones, with the words that name their records. */
+  #last: { readonly revision: number; readonly name: string }[] = []
+
+  take(tagged: TaggedLine): void {
+    const { revision, line, isClean } = tagged
+    this.highest = Math.max(this.highest, revision)
+    if (!isClean) return
+    if (isStart(tagged)) this.#complete = Math.max(this.#complete ?? 0, revision)
+    else if (line.event === 'configurations_imported') {
+      const { added, modified, removed } = line
+      const changes = Number(added) + Number(modified) + Number(removed)
+      // A smaller import has a line for each change.
+      if (changes > IMPORT_AUDITED_RECORDS_MAX && changes <= revision)
+        this.#add(revision - changes + 1, revision)
+    } else {
+      this.#add(revision, revision)
+      this.#last.push({ revision, name: nameOf(line) })
+      if (this.#last.length > 2 * LISTED_CHANGES_KEPT) this.#last = this.#last.slice(-LISTED_CHANGES_KEPT)
+    }
+  }
+
+  #add(first: number, last: number) {
+    this.#complete ??= first - 1
+    if (first > this.#complete + 1) {
+      if (first === last) this.#single.add(first)
+      else this.#imports.push({ first, last })
+      return
+    }
+    this.#complete = Math.max(this.#complete, last)
+    while (this.#single.delete(this.#complete + 1)) this.#complete += 1
+  }
+
+  has(revision: number): boolean {
+    if (revision <= (this.#complete ?? 0) || this.#single.has(revision)) return true
+    return this.#imports.some(({ first, last }) => first <= revision && revision <= last)
+  }
+
+  after(revision: number): { count: number; names: string[] } {
+    const later = this.#last.filter((listed) => listed.revision > revision)
+    const names = later.slice(0, LISTED_NAMES_MAX).map(({ name }) => name)
+    return { count: this.highest - revision, names }
+  }
+}
+
+function nameOf({ id, name, record }: Record<string, unknown>): string {
+  const named = isObject(record) ? record : { id, name }
+  return `${printableJson(named.name)} (id ${named.id})`
+}

@@ -1,0 +1,24 @@
+import type { Change } from '../store/change.ts'
+import type { Configuration } from '../store/configuration.ts'
+
+/** Lists who changed what. The storage completes it after a crash, and learns from it what must be there. */
+export interface ChangeTrail {
+  /** Reads what it lists already. */
+  listed(): Promise<Listed>
+  /** Lists a durable change, soon after; `before` is the record as it was. */
+  list(store: string, change: Change, revision: number, before: Configuration | undefined): void
+  /** Resolves once every change given to `list` is on disk. @throws {Error} if one cannot be written. */
+  sync(): Promise<void>
+}
+
+/** The changes of a store that a trail lists; undefined if it names none. */
+export type Listed = (store: string) => ListedChanges | undefined
+
+export interface ListedChanges {
+  /** Revision of the last one. */
+  readonly highest: number
+  /** Whether it needs no line: it has one, or was made before the trail began. */
+  has(revision: number): boolean
+  /** Id and name of the listed changes above a revision, as words, the first of many; and how many there are. */
+  after(revision: number): { readonly count: number; readonly names: readonly string[] }
+}

@@ -1,0 +1,96 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { NewerFormError } from '../../src/errors.ts'
+import type { Actor } from '../../src/store/actor.ts'
+import type { Authorship } from '../../src/store/authorship.ts'
+import { type Change, ChangeReader, encodeChanges } from '../../src/store/change.ts'
+import { importModes } from '../../src/store/import-mode.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
+import { anyText } from '../support/properties/texts.ts'
+
+const few = fc.constantFrom('a', 'b')
+const sender = fc.record({ address: few, requestId: fc.oneof(few, anyText) })
+const actor: fc.Arbitrary<Actor> = fc.oneof(
+  sender,
+  fc
+    .tuple(sender, fc.constantFrom('user' as const, 'client' as const), fc.oneof(few, anyText))
+    .map(([one, kind, name]) => ({ ...one, principal: { kind, name } })),
+  fc.record({ command: few, by: few }),
+)
+const note = fc.record({
+  mode: fc.constantFrom(...importModes),
+  added: fc.nat(),
+  modified: fc.nat(),
+  removed: fc.nat(),
+  unchanged: fc.nat(),
+})
+const authorship: fc.Arbitrary<Authorship> = fc
+  .tuple(actor, few, fc.option(note, { nil: undefined }))
+  .map(([one, time, imported]) => ({
+    actor: one,
+    time,
+    ...(imported === undefined ? {} : { import: imported }),
+  }))
+const change: fc.Arbitrary<Change> = fc
+  .tuple(anyText, fc.option(authorship, { nil: undefined }))
+  .map(([remove, by]) => (by === undefined ? { remove } : { remove, authorship: by }))
+
+const stored = { remove: 'a', actor: { address: 'a', kind: 'user', by: 'b' }, request: 'r', time: 't' }
+
+describe('the authorship of changes', () => {
+  it('is read back as it was written, frame by frame', (t) => {
+    holdFor(t, fc.array(fc.array(change, { minLength: 1 })), (frames) => {
+      const reader = new ChangeReader()
+      for (const changes of frames) {
+        const read = JSON.parse(encodeChanges(changes)).map((one: unknown) => reader.read(one))
+        assert.deepEqual(read, JSON.parse(JSON.stringify(changes)))
+      }
+    })
+  })
+
+  it('is written once for changes of one frame that share it', () => {
+    const by = {
+      actor: { address: 'a', requestId: 'r', principal: { kind: 'user', name: 'u' } },
+      time: 't',
+    } as const
+    const other = { ...by, actor: { ...by.actor, requestId: 's' } }
+    const text = encodeChanges([by, by, other].map((one, i) => ({ remove: `${i}`, authorship: one })))
+    assert.equal(
+      text,
+      '[{"remove":"0","actor":{"address":"a","kind":"user","by":"u"},"request":"r","time":"t"},{"remove":"1"},{"remove":"2","request":"s"}]',
+    )
+  })
+
+  it('that is incomplete or of another type is refused', () => {
+    for (const wrong of [
+      { actor: 'a' },
+      { actor: {} },
+      { actor: { address: 'a', kind: 'user' } },
+      { actor: { address: 'a', kind: 'root', by: 'b' } },
+      { actor: { command: 'import' } },
+      { request: 1 },
+      { time: 1 },
+      { import: 1 },
+      { import: { mode: 'merge' } },
+      { import: { mode: 'other', added: 0, modified: 0, removed: 0, unchanged: 0 } },
+      { import: { mode: 'merge', added: -1, modified: 0, removed: 0, unchanged: 0 } },
+    ]) {
+      assert.throws(
+        () => new ChangeReader().read({ ...stored, ...wrong }),
+        (error) => error instanceof SyntaxError && !(error instanceof NewerFormError),
+        JSON.stringify(wrong),
+      )
+    }
+  })
+
+  it('with a member that is not known is of a newer connbook', () => {
+    for (const newer of [
+      { actor: { ...stored.actor, role: 'x' } },
+      { import: { mode: 'merge', added: 0, modified: 0, removed: 0, unchanged: 0, labels: 1 } },
+      { reason: 'x' },
+    ])
+      assert.throws(() => new ChangeReader().read({ ...stored, ...newer }), NewerFormError)
+  })
+})
