@@ -54,19 +54,20 @@ function nextValue(size: number): string {
 interface StoreState {
   readonly id: string | undefined
   readonly shown: State
-  /** Whether the disk has failed, so that lines of the audit trail may have been written twice. */
-  readonly hasFailed: boolean
+  /** The disks of all lives so far, also of those that ended before the store was open. */
+  readonly disks: VolatileFiles[]
   /** The audit trail lists every later change; the disk kept it from listing a start before. */
   readonly listedAfter: number
 }
 
 /** The store of configurations. */
 export const storeSubject: Subject<ChangeRequest, StoreState> = {
-  firstState: { id: undefined, shown: emptyState, hasFailed: false, listedAfter: 0 },
+  get firstState() {
+    return { id: undefined, shown: emptyState, disks: [], listedAfter: 0 }
+  },
   begin(state) {
     const history = new History(state.shown)
     let { id } = state
-    let disk: VolatileFiles | undefined
     let hasBegun = true
 
     async function open(files: FileSystem, snapshotBytesMin: number) {
@@ -80,19 +81,20 @@ export const storeSubject: Subject<ChangeRequest, StoreState> = {
     }
     return {
       async open(files, seen, { snapshotBytesMin }) {
+        state.disks.push(files)
         const { store, trail, isListed } = await open(seen, snapshotBytesMin)
         id = store.id
         hasBegun = isListed
-        disk = files
         return observeStore(store, history, files, trail)
       },
       async read(files) {
         const { store } = await open(files, Number.POSITIVE_INFINITY)
         const shown = history.checkFound(shownBy(store))
-        const hasFailed = state.hasFailed || (disk?.failures ?? 0) > 0
+        // A failed write may have written some lines, which are then written again.
+        const mayRepeat = state.disks.some(({ failures }) => failures > 0)
         const listedAfter = hasBegun ? state.listedAfter : store.revision
-        await checkTrail({ ...lifeFolder, files }, store, listedAfter, hasFailed)
-        const both = { shown, hasFailed, listedAfter }
+        await checkTrail({ ...lifeFolder, files }, store, listedAfter, mayRepeat)
+        const both = { shown, disks: state.disks, listedAfter }
         return { found: { id, ...both }, opened: { id: store.id, ...both } }
       },
     }
