@@ -92,12 +92,14 @@ export class AuditFile {
    * @returns How many were written, and why not all.
    */
   async append(lines: readonly string[]): Promise<{ written: number; error?: unknown }> {
-    const start = this.#isTorn ? '\n' : ''
-    const bytes = Buffer.from(start + lines.join(''))
+    const text = lines.join('')
+    let start = ''
     let done = 0
     let file: OpenFile | undefined
     try {
-      file = await this.#openFor(bytes.length)
+      file = await this.#openFor(Buffer.byteLength(text))
+      if (this.#isTorn) start = '\n'
+      const bytes = Buffer.from(start + text)
       while (done < bytes.length) {
         const { bytesWritten } = await file.write(bytes, done, bytes.length - done, null)
         done += bytesWritten

@@ -65,6 +65,8 @@ export async function openAuditTrail(
   let obstacle: unknown
   /** Whether such a line was lost, because there was no room for it in memory: the journal has to keep its change. */
   let hasGap = false
+  /** Whether the disk could not read what is listed already: then nothing says that it is complete. */
+  let isUnread = false
   let isClosed = false
   let current: Promise<void> = Promise.resolve()
   /** The write that follows `current` and takes the waiting lines. */
@@ -159,7 +161,10 @@ export async function openAuditTrail(
   }
 
   return {
-    listed: () => readListedChanges(folder),
+    listed: () =>
+      readListedChanges(folder, () => {
+        isUnread = true
+      }),
     async record(event, actor, fields) {
       if (add(auditLine(timestamp(), event, actor, fields))) await write()
     },
@@ -179,7 +184,8 @@ export async function openAuditTrail(
     sync,
     async begin(tag, fields) {
       // The second sync makes a new file if the first one fails.
-      const isComplete = (await hasSucceeded(sync())) || (await hasSucceeded(sync()))
+      const isSynced = (await hasSucceeded(sync())) || (await hasSucceeded(sync()))
+      const isComplete = isSynced && !isUnread
       const line = auditLine(timestamp(), 'started', undefined, { ...fields, ...(isComplete ? { tag } : {}) })
       return add(() => line) && (await hasSucceeded(sync())) && isComplete
     },

@@ -1,5 +1,6 @@
-import { ifPresent } from '../errors.ts'
+import { ifPresent, systemCode } from '../errors.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
+import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
 import { isObject, parseJson, printableJson } from '../json.ts'
 import { IMPORT_AUDITED_RECORDS_MAX, LISTED_CHANGES_KEPT, LISTED_NAMES_MAX } from '../limits.ts'
@@ -23,51 +24,71 @@ interface TaggedLine {
  * Reads what the files of a trail list, from the last start of a server on. Lines that are torn or damaged count as not
  * listed, and so do those after a block that the disk cannot read.
  *
+ * @param onUnreadable Called if the disk cannot read a part of them (EIO).
  * @returns Undefined for a store that no line names: then the lines of its changes must not be made up.
  * @throws the system's error, but for EIO.
  */
-export async function readListedChanges(folder: DataPaths): Promise<Listed> {
+export async function readListedChanges(
+  folder: DataPaths,
+  onUnreadable: () => void = () => {},
+): Promise<Listed> {
   const stores = new Map<string, StoreLines>()
-  for (const name of await filesSinceStart(folder)) {
-    await forEachTaggedLine(folder, name, (tagged) => {
+  for (const name of await filesSinceStart(folder, onUnreadable)) {
+    const visit = (tagged: TaggedLine) => {
       const lines = stores.get(tagged.store) ?? new StoreLines()
       stores.set(tagged.store, lines)
       lines.take(tagged)
-    })
+    }
+    if (!(await forEachTaggedLine(folder, name, TAG_START, visit))) onUnreadable()
   }
   return (store) => stores.get(storeOfTag(store))
 }
 
 /** The file with the last start, and those after it; oldest first. */
-async function filesSinceStart(folder: DataPaths): Promise<AuditFileName[]> {
+async function filesSinceStart(folder: DataPaths, onUnreadable: () => void): Promise<AuditFileName[]> {
   const names: AuditFileName[] = []
   for (const name of auditFiles) {
     names.unshift(name)
     let hasStart = false
-    await forEachTaggedLine(folder, name, (tagged) => (hasStart ||= isStart(tagged)), START)
+    const visit = (tagged: TaggedLine) => (hasStart ||= isStart(tagged))
+    if (!(await forEachTaggedLine(folder, name, START, visit))) onUnreadable()
     if (hasStart) break
   }
   return names
 }
 
-/** @param text Only lines that hold it are read. */
+/**
+ * @param text Only lines that hold it are read.
+ * @returns False if the disk cannot read the file, or not beyond a bad block.
+ */
 async function forEachTaggedLine(
   folder: DataPaths,
   name: AuditFileName,
+  text: string,
   visit: (tagged: TaggedLine) => void,
-  text = TAG_START,
-): Promise<void> {
-  const file = await ifPresent(folder.files.open(folder.file(name), 'r'), ['ENOENT', 'EIO'])
-  if (file === undefined) return
+): Promise<boolean> {
   try {
-    const reading = forEachLine(file, (bytes) => {
+    const file = await ifPresent(folder.files.open(folder.file(name), 'r'))
+    if (file !== undefined) await readTaggedLines(file, text, visit)
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'EIO') return false
+    throw error
+  }
+}
+
+async function readTaggedLines(
+  file: OpenFile,
+  text: string,
+  visit: (tagged: TaggedLine) => void,
+): Promise<void> {
+  try {
+    await forEachLine(file, (bytes) => {
       if (!bytes.includes(text)) return
       const line = parseJson(bytes.toString('utf8').replace(/^\0+/, ''))
       const tag = isObject(line) ? parseListTag(line.tag) : undefined
       if (isObject(line) && tag !== undefined) visit({ ...tag, line, isClean: bytes[0] !== 0 })
     })
-    // A bad block: the lines before it count.
-    await ifPresent(reading, ['EIO'])
   } finally {
     await file.close()
   }

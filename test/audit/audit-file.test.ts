@@ -57,6 +57,15 @@ describe('AuditFile', () => {
     assert.equal(await read(), '1\n2\n')
   })
 
+  it('begins a new line after half a line, also if the file could not be opened at first', async (t) => {
+    const { path, files, file, read } = await setUp(t, 100)
+    await writeFile(join(path, 'audit.jsonl'), 'half', { mode: 0o600 })
+    failOn(files, 'open', 'audit', 'EIO')
+    await assert.rejects(file.open(), { code: 'EIO' })
+    await file.append(['1\n'])
+    assert.equal(await read(), 'half\n1\n')
+  })
+
   it('goes on after a short write', async (t) => {
     const { files, file, read } = await setUp(t, 100)
     files.writeBytesMax = 2

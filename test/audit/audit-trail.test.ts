@@ -141,6 +141,21 @@ describe('the audit trail', () => {
     )
   })
 
+  it('does not call itself complete at a start if the disk could not read it', async (t) => {
+    const { files, open, linesOf } = await setUp(t)
+    const trail = await open()
+    failOn(files, 'open', 'audit', 'EIO', 5)
+    await trail.listed()
+    files.before = () => {}
+    assert.equal(await trail.begin('store-1', { pid: 1 }), false)
+    assert.deepEqual(
+      (await linesOf()).map(({ tag }) => tag),
+      [undefined],
+    )
+    assert.equal(await (await open()).begin('store-1', { pid: 1 }), true)
+    assert.equal((await linesOf()).at(-1)?.tag, 'store-1')
+  })
+
   it('is synced after the loss of a line that no change needs', async (t) => {
     const { files, open } = await setUp(t)
     const trail = await open()
