@@ -42,8 +42,10 @@ describe('the fail2ban filter of the manual', { skip: missing('fail2ban-regex') 
     })
 
     const trail = join(service.folder.path, 'audit.jsonl')
+    await eventually('the change is listed', async () =>
+      (await readFile(trail, 'utf8')).includes('192.0.2.99'),
+    )
     const text = await readFile(trail, 'utf8')
-    assert.ok(text.includes('192.0.2.99'))
     const lines = text.split('\n').slice(0, -1)
     const expected = ['192.0.2.2', '2001:db8::2', '192.0.2.3'].map((address) => {
       const line = lines.find((one) => one.includes(address)) ?? assert.fail(address)

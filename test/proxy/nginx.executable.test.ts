@@ -174,6 +174,9 @@ describe('connbook behind nginx, set up as the manual says', { skip: noNginx || 
     const ids = [own, unnamed, unsound].map(({ headers }) => String(headers['x-request-id']))
     assert.equal(new Set(ids).size, ids.length)
     assert.ok(!ids.includes('two words'))
+    await eventually('every add is in the audit trail', async () =>
+      (await auditedAdds(site)).includes(ids.at(-1)),
+    )
     assert.deepEqual((await auditedAdds(site)).slice(-ids.length), ids)
     const loggedIds = async () => {
       const logged = (await nginx.log()).map(({ upstreamRequestId }) => upstreamRequestId)
@@ -229,6 +232,7 @@ describe('connbook behind nginx, set up in another way', { skip: noNginx || noOp
     const added = await createClient(site.url, headers)('POST', '/configurations/', { body: draft('a') })
     const id = String(added.headers['x-request-id'])
     assert.match(id, /^[0-9a-f]{32}$/)
+    await eventually('the add is in the audit trail', async () => (await auditedAdds(site)).length > 0)
     assert.deepEqual(await auditedAdds(site), [id])
     await eventually('nginx has written its log', async () => (await site.nginx.log()).length === 2)
     assert.equal((await site.nginx.log())[1]?.requestId, id)
