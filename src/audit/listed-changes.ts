@@ -1,21 +1,17 @@
-import { ifPresent, systemCode } from '../errors.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
-import type { OpenFile } from '../files/file-system.ts'
-import { forEachLine } from '../files/lines.ts'
-import { isObject, parseJson, printableJson } from '../json.ts'
+import { isObject, printableJson } from '../json.ts'
 import { IMPORT_AUDITED_RECORDS_MAX, LISTED_CHANGES_KEPT, LISTED_NAMES_MAX } from '../limits.ts'
 import type { Listed, ListedChanges } from '../storage/change-trail.ts'
 import { parseListTag, storeOfTag } from '../store/list-tag.ts'
+import { type AuditFileName, forEachTrailLine, type TrailLine } from './trail-lines.ts'
 
 const TAG_START = '"tag":"'
 const START = '"event":"started"'
 
-type AuditFileName = (typeof auditFiles)[number]
-
 interface TaggedLine {
   readonly store: string
   readonly revision: number
-  readonly line: Record<string, unknown>
+  readonly line: TrailLine
   /** Whether nothing but the line stands there; a power loss may leave NULs before it. */
   readonly isClean: boolean
 }
@@ -57,41 +53,17 @@ async function filesSinceStart(folder: DataPaths, onUnreadable: () => void): Pro
   return names
 }
 
-/**
- * @param text Only lines that hold it are read.
- * @returns False if the disk cannot read the file, or not beyond a bad block.
- */
-async function forEachTaggedLine(
+/** @returns As `forEachTrailLine`. */
+function forEachTaggedLine(
   folder: DataPaths,
   name: AuditFileName,
   text: string,
   visit: (tagged: TaggedLine) => void,
 ): Promise<boolean> {
-  try {
-    const file = await ifPresent(folder.files.open(folder.file(name), 'r'))
-    if (file !== undefined) await readTaggedLines(file, text, visit)
-    return true
-  } catch (error) {
-    if (systemCode(error) === 'EIO') return false
-    throw error
-  }
-}
-
-async function readTaggedLines(
-  file: OpenFile,
-  text: string,
-  visit: (tagged: TaggedLine) => void,
-): Promise<void> {
-  try {
-    await forEachLine(file, (bytes) => {
-      if (!bytes.includes(text)) return
-      const line = parseJson(bytes.toString('utf8').replace(/^\0+/, ''))
-      const tag = isObject(line) ? parseListTag(line.tag) : undefined
-      if (isObject(line) && tag !== undefined) visit({ ...tag, line, isClean: bytes[0] !== 0 })
-    })
-  } finally {
-    await file.close()
-  }
+  return forEachTrailLine(folder, name, text, (line, isClean) => {
+    const tag = parseListTag(line.tag)
+    if (tag !== undefined) visit({ ...tag, line, isClean })
+  })
 }
 
 function isStart({ line }: TaggedLine): boolean {
@@ -151,7 +123,7 @@ class StoreLines implements ListedChanges {
   }
 }
 
-function nameOf({ id, name, record }: Record<string, unknown>): string {
+function nameOf({ id, name, record }: TrailLine): string {
   const named = isObject(record) ? record : { id, name }
   return `${printableJson(named.name)} (id ${named.id})`
 }

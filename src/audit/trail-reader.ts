@@ -1,9 +1,8 @@
-import { ifPresent, systemCode } from '../errors.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
-import { forEachLine } from '../files/lines.ts'
-import { isObject, parseJson } from '../json.ts'
+import { isObject } from '../json.ts'
 import { LOST_CHANGES_LISTED_MAX } from '../limits.ts'
-import { parseListTag } from '../store/list-tag.ts'
+import { parseListTag, storeOfTag } from '../store/list-tag.ts'
+import { forEachTrailLine, type TrailLine } from './trail-lines.ts'
 
 /** A change that the audit trail names. */
 export interface NamedChange {
@@ -24,11 +23,9 @@ export interface NamedChanges {
   readonly revision: number
 }
 
-/** How lines are tagged with a revision of a store. */
-const TAG_DIGITS = 8
 const CHANGE_EVENT = 'configuration_'
-/** Leaves room above for the next ids and revisions, however damaged a line is. */
-const NUMBER_MAX = 10 ** 15
+/** Leaves room above for the next ids, however damaged a line is. */
+const ID_MAX = 10 ** 15
 
 /**
  * Lists the changes of a store that its audit trail names above a revision. Skips lines that cannot be read; lines of
@@ -41,15 +38,15 @@ export async function listChangesAfter(
   store: string,
   revision: number,
 ): Promise<NamedChanges> {
-  const tag = `${store.slice(0, TAG_DIGITS)}-`
+  const ownTag = storeOfTag(store)
   const changes: NamedChange[] = []
   let count = 0
   let highest = revision
-  await forEachEvent(folder, `"tag":"${tag}`, (line) => {
-    const found = revisionOf(line, tag)
-    if (found === undefined || found <= revision) return
-    highest = Math.max(highest, found)
-    const change = parseNamedChange(line, found)
+  await forEachEvent(folder, `"tag":"${ownTag}-`, (line) => {
+    const tag = parseListTag(line.tag)
+    if (tag?.store !== ownTag || tag.revision <= revision) return
+    highest = Math.max(highest, tag.revision)
+    const change = parseNamedChange(line, tag.revision)
     if (change === undefined) return
     count += 1
     keepLast(changes, change)
@@ -75,40 +72,16 @@ export async function findHighestRevision(folder: DataPaths): Promise<number> {
   return highest
 }
 
-/** Visits each line that holds a text and can be parsed, the newest file first. */
+/** Visits the lines that hold a text, the newest file first. */
 async function forEachEvent(
   folder: DataPaths,
   text: string,
-  visit: (line: Readonly<Record<string, unknown>>) => void,
+  visit: (line: TrailLine) => void,
 ): Promise<void> {
-  for (const name of auditFiles) {
-    await using opened = new AsyncDisposableStack()
-    const file = await ifPresent(folder.files.open(folder.file(name), 'r'), ['ENOENT', 'EIO'])
-    if (file === undefined) continue
-    opened.defer(() => file.close())
-    const reading = forEachLine(file, (line) => {
-      if (!line.includes(text)) return
-      // A torn write can leave NULs before the next line.
-      const parsed = parseJson(line.toString('utf8').replace(/^\0+/, ''))
-      if (isObject(parsed)) visit(parsed)
-    })
-    await reading.catch((error: unknown) => {
-      // A bad block: the lines before it count.
-      if (systemCode(error) !== 'EIO') throw error
-    })
-  }
+  for (const name of auditFiles) await forEachTrailLine(folder, name, text, visit)
 }
 
-function revisionOf({ tag }: Readonly<Record<string, unknown>>, start: string): number | undefined {
-  if (typeof tag !== 'string' || !tag.startsWith(start)) return undefined
-  const digits = tag.slice(start.length)
-  return /^\d{1,16}$/.test(digits) && Number(digits) <= NUMBER_MAX ? Number(digits) : undefined
-}
-
-function parseNamedChange(
-  line: Readonly<Record<string, unknown>>,
-  revision: number,
-): NamedChange | undefined {
+function parseNamedChange(line: TrailLine, revision: number): NamedChange | undefined {
   const { event } = line
   const record = recordOf(line)
   if (typeof event !== 'string' || !event.startsWith(CHANGE_EVENT) || record === undefined) return undefined
@@ -116,9 +89,9 @@ function parseNamedChange(
 }
 
 /** The record that a line names: whole, or by id and name. */
-function recordOf(line: Readonly<Record<string, unknown>>): { id: number; name: string } | undefined {
+function recordOf(line: TrailLine): { id: number; name: string } | undefined {
   const { id, name } = isObject(line.record) ? line.record : line
-  if (!Number.isSafeInteger(id) || typeof id !== 'number' || id < 1 || id > NUMBER_MAX) return undefined
+  if (!Number.isSafeInteger(id) || typeof id !== 'number' || id < 1 || id > ID_MAX) return undefined
   return typeof name === 'string' ? { id, name } : undefined
 }
 

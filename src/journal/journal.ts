@@ -11,10 +11,10 @@ import { syncFolder, writeAll } from '../files/atomic-file.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { FRAME_CHANGES_MAX, LINE_BYTES_MAX, WAITING_CHANGES_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
-import { Counter } from '../metrics/counter.ts'
-import { Histogram } from '../metrics/histogram.ts'
 import { encodeFrame } from './frame.ts'
+import { createJournalActivity, type JournalActivity } from './journal-activity.ts'
 import type { JournalPosition } from './journal-file.ts'
+import type { JournalOwner } from './journal-owner.ts'
 import { putNextFile } from './next-file.ts'
 import { recoverPatiently } from './recovery-loop.ts'
 
@@ -23,38 +23,6 @@ const FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 /** Checksum, length, revision, spaces and newline of a frame. */
 const FRAME_START_BYTES_MAX = 40
-
-const SYNC_BOUNDS = [
-  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
-]
-
-/** Counted since the journal was opened. */
-export interface JournalActivity {
-  readonly frames: Counter
-  readonly changes: Counter
-  /** Of the `fdatasync` of each frame. */
-  readonly syncSeconds: Histogram
-}
-
-/** The owner of the state that the journal makes durable. */
-export interface JournalOwner<Change> {
-  /** Form of the changes that `encode` gives. A file of an older form gets no such change: a new one begins before. */
-  readonly version: number
-  /** Compact JSON of an array. */
-  encode(changes: readonly Change[]): string
-  /** Applies a durable change to the state. Called in the order of revisions. */
-  apply(change: Change, revision: number): void
-  /**
-   * Called when a new file must begin because the old one has an older form. If it fails, the waiting changes are refused.
-   *
-   * @param begin Begins it, with a new path for the old file; without that, the old file is replaced.
-   */
-  renew(begin: (keepAs?: string) => Promise<void>): Promise<void>
-  /** All appended changes that are not applied yet are refused. Called before their promises reject. */
-  refuse(): void
-  /** Writes the whole state to new files, with `restart`. Called after the disk failed, until it succeeds. */
-  recover(): Promise<void>
-}
 
 interface Waiting<Change> {
   readonly changes: readonly Change[]
@@ -72,11 +40,7 @@ interface Waiting<Change> {
 export class Journal<Change> {
   readonly path: string
   readonly store: string
-  readonly activity: JournalActivity = {
-    frames: new Counter(),
-    changes: new Counter(),
-    syncSeconds: new Histogram(SYNC_BOUNDS),
-  }
+  readonly activity: JournalActivity = createJournalActivity()
   readonly #owner: JournalOwner<Change>
   readonly #log: Log
   readonly #files: FileSystem

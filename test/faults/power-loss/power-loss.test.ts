@@ -70,7 +70,7 @@ function syncTwice(files: FileSystem): FileSystem {
 
 describe('after a power loss at any moment', () => {
   it('the store holds what it acknowledged', async (t) => {
-    const runs = extent({ quick: 100, full: 3_000 })
+    const runs = extent({ quick: 100, full: 5_000 })
     const { property, parameters } = prepare(t, storeSubject, change, runs)
     await fc.assert(property, parameters)
   })

@@ -6,8 +6,10 @@ import { measure, startAttacked } from './attacked-server.ts'
 import type { AttackName, Tally } from './attacks.ts'
 
 const REQUESTS = extent({ quick: 30, full: 1_000 })
+/** What the client's own event loop adds on a quiet machine; it is not counted, so the bounds are lower by as much. */
+const OWN_DELAY_MS = 5
 /** In the quick extent other tests run at the same time, on the same two cores. */
-const P99_MS_MAX = extent({ quick: 250, full: 50 })
+const P99_MS_MAX = extent({ quick: 250, full: 50 }) - OWN_DELAY_MS
 /** The program, 100,000 records, garbage not yet collected, and unread answers. */
 const MEMORY_MIB_MAX = 900
 
@@ -39,7 +41,7 @@ const scenarios: Record<string, Scenario> = {
     attack: 'lists',
     connections: 1,
     records: 100_000,
-    p99Max: extent({ quick: P99_MS_MAX, full: 20 }),
+    p99Max: extent({ quick: P99_MS_MAX, full: 20 - OWN_DELAY_MS }),
     holds: (tally) => statuses(tally, 200),
   },
   'a long list read again and again by 16 clients': {

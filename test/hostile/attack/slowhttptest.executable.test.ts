@@ -11,7 +11,8 @@ import { measure, startAttacked } from './attacked-server.ts'
 
 const SECONDS = 5
 const CONNECTIONS = 500
-const P99_MS_MAX = 50
+/** 50 less what the client's own event loop adds on a quiet machine, which is not counted. */
+const P99_MS_MAX = 45
 const REQUESTS = 1_000
 
 const common = ['-c', String(CONNECTIONS), '-r', '400', '-l', String(SECONDS), '-i', '1']

@@ -1,0 +1,19 @@
+/** The owner of the state that the journal makes durable. */
+export interface JournalOwner<Change> {
+  /** Form of the changes that `encode` gives. A file of an older form gets no such change: a new one begins before. */
+  readonly version: number
+  /** Compact JSON of an array. */
+  encode(changes: readonly Change[]): string
+  /** Applies a durable change to the state. Called in the order of revisions. */
+  apply(change: Change, revision: number): void
+  /**
+   * Called when a new file must begin because the old one has an older form. If it fails, the waiting changes are refused.
+   *
+   * @param begin Begins it, with a new path for the old file; without that, the old file is replaced.
+   */
+  renew(begin: (keepAs?: string) => Promise<void>): Promise<void>
+  /** All appended changes that are not applied yet are refused. Called before their promises reject. */
+  refuse(): void
+  /** Writes the whole state to new files, with `restart`. Called after the disk failed, until it succeeds. */
+  recover(): Promise<void>
+}
