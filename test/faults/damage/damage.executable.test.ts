@@ -14,13 +14,13 @@ import {
 } from '../../support/folder-image.ts'
 import { prepareFolders } from '../../support/prepared-folder.ts'
 import { createRandom } from '../../support/random.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { folderInMemory } from '../../support/temporary-folder.ts'
 import { bitFlips, files } from './damage-kinds.ts'
 
 const random = createRandom()
 const suite = { after }
 const folders = await prepareFolders(suite)
-const folder = join(await temporaryFolder(suite), 'data')
+const folder = join(await folderInMemory(suite), 'data')
 
 describe('the executable', () => {
   const { image } = folders.compacting

@@ -29,7 +29,7 @@ import {
 } from '../../support/prepared-folder.ts'
 import { createRandom } from '../../support/random.ts'
 import { start } from '../../support/service.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { folderInMemory } from '../../support/temporary-folder.ts'
 import {
   appendices,
   bitFlips,
@@ -56,7 +56,7 @@ const random = createRandom()
 const suite = { after }
 const folders = await prepareFolders(suite)
 const otherFolders = await prepareFolders(suite)
-const folder = join(await temporaryFolder(suite), 'data')
+const folder = join(await folderInMemory(suite), 'data')
 
 /** The outcome of a start: a state and the bytes set aside, or a refusal. */
 type Outcome =

@@ -1,6 +1,7 @@
 import '../../support/node-version.ts'
 import '../../support/light-argon2.ts'
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { DamagedFileError } from '../../../src/errors.ts'
@@ -12,7 +13,7 @@ import { type FolderImage, fileIn, lineOffsets, replaceFile, writeImage } from '
 import type { ShownRecord } from '../../support/http-client.ts'
 import { type PreparedFolder, prepareFolders } from '../../support/prepared-folder.ts'
 import { createRandom } from '../../support/random.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { folderInMemory } from '../../support/temporary-folder.ts'
 import {
   appendices,
   bitFlips,
@@ -37,12 +38,14 @@ const filesOf = {
 const random = createRandom()
 const suite = { after }
 const folders = await prepareFolders(suite)
-const folder = join(await temporaryFolder(suite), 'data')
+const folder = join(await folderInMemory(suite), 'data')
 
 async function salvage(image: FolderImage): Promise<SalvagedRecords> {
   await writeImage(folder, image)
-  return fileStorage(dataPaths(folder)).salvage()
+  return salvageFolder()
 }
+
+const salvageFolder = () => fileStorage(dataPaths(folder)).salvage()
 
 function shown({ records }: SalvagedRecords): ShownRecord[] {
   return records.map(({ json }) => JSON.parse(json) as ShownRecord)
@@ -84,9 +87,11 @@ function* formsIn(image: FolderImage): Generator<string> {
   for (const bytes of image.values()) yield* bytes.toString().match(/\{"id":\d+,"name":[^{}]+\}/g) ?? []
 }
 
+/** Damages one file of the folder, which is otherwise as the image says. */
 async function checkDamage({ image, state }: PreparedFolder, name: string, { name: what, bytes }: Damage) {
   const label = `${name}, ${what}`
-  const salvaged = await salvage(replaceFile(image, name, bytes)).catch((error: unknown) => {
+  await writeFile(join(folder, name), bytes)
+  const salvaged = await salvageFolder().catch((error: unknown) => {
     // A damaged version looks like a newer one, and no checksum tells which it is.
     const isVersion = name === dataFiles.snapshot && /^.{30}"version":[2-9]/.test(bytes.toString('latin1'))
     if (!isVersion) throw error
@@ -134,6 +139,7 @@ for (const [kind, prepared] of Object.entries(folders)) {
     for (const name of filesOf[kind as keyof typeof folders]) {
       it(`keeps what the damaged lines of ${name} do not name`, async (t) => {
         t.diagnostic(`seed ${random.seed}`)
+        await writeImage(folder, prepared.image)
         for (const damage of damagesOf(fileIn(prepared.image, name)))
           await checkDamage(prepared, name, damage)
       })

@@ -12,7 +12,7 @@ import { type PreparedFolder, prepareFolders, withoutTrail } from '../../support
 import { createRandom } from '../../support/random.ts'
 import { start, type TestService } from '../../support/service.ts'
 import { draft } from '../../support/store.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { folderInMemory } from '../../support/temporary-folder.ts'
 import { sample } from './damage-kinds.ts'
 
 const LENGTHS = extent({ quick: 2, full: Number.POSITIVE_INFINITY })
@@ -22,7 +22,7 @@ const LENGTHS_BEFORE = extent({ quick: 1, full: 20 })
 const random = createRandom()
 const suite = { after }
 const { compacted, compacting } = await prepareFolders(suite)
-const folder = join(await temporaryFolder(suite), 'data')
+const folder = join(await folderInMemory(suite), 'data')
 
 /** A file with a torn tail, and the size of its intact lines. */
 interface TornFile {

@@ -1,17 +1,6 @@
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Lifetime } from '../../support/temporary-folder.ts'
 import type { DiskImage } from '../volatile/volatile-disk.ts'
-
-/** A folder in memory if the system has one, because thousands of files are written there. */
-export async function folderForImages(t: Lifetime): Promise<string> {
-  const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
-  const folder = await mkdtemp(join(parent, 'connbook-test-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** A folder with all that is in it, and the folders around it. */
 export async function readImageOf(root: string): Promise<DiskImage> {

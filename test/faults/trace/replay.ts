@@ -3,9 +3,10 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createRandom } from '../../support/random.ts'
+import { folderInMemory } from '../../support/temporary-folder.ts'
 import { type Chooser, chooseRandomly, dropAll, keepAll, keepNamesAndSizes } from '../volatile/chooser.ts'
 import type { DiskImage, VolatileDisk } from '../volatile/volatile-disk.ts'
-import { folderForImages, writeImageOf } from './image.ts'
+import { writeImageOf } from './image.ts'
 import { TraceDisk } from './trace-disk.ts'
 import type { Call, TraceEvent } from './trace-parser.ts'
 
@@ -64,7 +65,7 @@ export async function replay<Found>(
   run: Run<Found>,
   options: ReplayOptions,
 ): Promise<ReplayResult> {
-  const folder = await folderForImages(t)
+  const folder = await folderInMemory(t)
   const moments = countMoments(run)
   const isTried = pickEvenly(moments, options)
   const oracle = run.createOracle()
