@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { auditFiles } from '../../../src/files/data-folder.ts'
+import { isObject, parseJson } from '../../../src/json.ts'
+import { parseListTag } from '../../../src/store/list-tag.ts'
 import { getToken, logIn } from '../../support/api.ts'
 import { startExecutable } from '../../support/executable.ts'
 import { createClient, recordsIn } from '../../support/http-client.ts'
@@ -81,8 +84,9 @@ export async function inspect(
   try {
     assert.equal(second.isFirstStart, false)
     const ask = createClient(second.url, bearer)
-    const again = (await ask('GET', '/configurations/')).text
-    assert.ok(again === expected, 'a second start found something else')
+    const again = await ask('GET', '/configurations/')
+    assert.ok(again.text === expected, 'a second start found something else')
+    await assertEachListedOnce(data, again.headers.etag)
     assert.deepEqual(
       await askWithAll(second.url, steps),
       found.areGood,
@@ -92,6 +96,28 @@ export async function inspect(
     await second.stop()
   }
   return found
+}
+
+/**
+ * Checks that the audit trail has one line for each change from the first that it lists up to the last.
+ *
+ * @param etag Of the list.
+ */
+async function assertEachListedOnce(data: string, etag = '') {
+  const now = parseListTag(etag.slice(1, -1)) ?? assert.fail(`the list has the tag ${etag}`)
+  const revisions: number[] = []
+  for (const line of (await readFile(join(data, auditFiles[0]), 'utf8')).split('\n')) {
+    // Torn lines stay where they are.
+    const members = parseJson(line)
+    if (!isObject(members) || !String(members.event).startsWith('configuration_')) continue
+    const listed = parseListTag(members.tag)
+    if (listed?.store === now.store) revisions.push(listed.revision)
+  }
+  // A line that the power failure took is written again behind others.
+  revisions.sort((a, b) => a - b)
+  const [first = now.revision] = revisions
+  const all = Array.from({ length: now.revision - first + 1 }, (_, i) => first + i)
+  assert.deepEqual(revisions, all, 'the audit trail has another line for each change')
 }
 
 function askWithAll(url: string, steps: readonly CredentialStep[]) {
