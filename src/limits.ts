@@ -146,6 +146,11 @@ export const LOST_CHANGES_LISTED_MAX = 20
 export const ATTEMPTS_LISTED_MAX = 30
 export const ALL_ATTEMPTS_LISTED_MAX = 300
 export const ATTEMPTS_WINDOW_MS = 60_000
+/** Logins, logouts and tokens listed in each SUCCESSES_WINDOW_MS: per account and network, per account, and in all. */
+export const SUCCESSES_LISTED_MAX = 10
+export const ACCOUNT_SUCCESSES_LISTED_MAX = 30
+export const ALL_SUCCESSES_LISTED_MAX = 300
+export const SUCCESSES_WINDOW_MS = 10 * 60_000
 
 /** Signing keys of a folder, superseded ones included; one more is refused. */
 export const KEYS_MAX = 16

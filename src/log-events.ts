@@ -121,6 +121,12 @@ export const logEvents = {
     fields: ['count'],
     meaning: 'this many more attempts failed and have no line of their own; somebody may be guessing',
   },
+  successes_not_listed: {
+    level: 'info',
+    fields: ['kind', 'account', 'count'],
+    meaning:
+      'this many more logins, logouts and tokens of an account succeeded and have no line of their own; let its scripts use a token until it expires',
+  },
   connections_limited: {
     level: 'warn',
     fields: ['connections', 'open_files'],

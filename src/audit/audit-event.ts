@@ -14,6 +14,7 @@ export type AuditEvent =
   | 'login_not_checked'
   | 'token_not_checked'
   | 'attempts_not_listed'
+  | 'successes_not_listed'
   | 'configuration_added'
   | 'configuration_modified'
   | 'configuration_deleted'

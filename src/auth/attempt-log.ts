@@ -1,49 +1,77 @@
 import type { AuditEvent } from '../audit/audit-event.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Caller } from '../http/message.ts'
-import { ATTEMPTS_WINDOW_MS } from '../limits.ts'
+import { ATTEMPTS_WINDOW_MS, SUCCESSES_WINDOW_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { EventOf } from '../log-events.ts'
+import type { AccountKind } from './accounts.ts'
 import { createAttemptBudget } from './attempt-budget.ts'
 import type { Clock } from './clock.ts'
+import { createSuccessBudget } from './success-budget.ts'
 
 type Fields = { readonly [Name in 'account' | 'kind' | 'scope']?: string | undefined }
 
-/** Records logins, logouts and token requests in the log and the audit trail. */
+/** Whose attempt succeeded. */
+interface Owner {
+  readonly kind: AccountKind
+  readonly name: string
+}
+
+/**
+ * Records logins, logouts and token requests in the log and the audit trail. Beyond the budgets they are only counted, and
+ * the counts are recorded later.
+ */
 export interface AttemptLog {
-  succeeded(event: AuditEvent & EventOf<'info'>, caller: Caller, fields: Fields): Promise<void>
-  /** Beyond the budget, attempts are only counted, and their count is recorded later. */
+  succeeded(event: AuditEvent & EventOf<'info'>, caller: Caller, owner: Owner): Promise<void>
   failed(event: AuditEvent & EventOf<'warn'>, caller: Caller, fields: Fields): Promise<void>
-  /** Records the outstanding count. */
+  /** Records the outstanding counts. */
   close(): Promise<void>
 }
 
 export function createAttemptLog(clock: Clock, log: Log, audit: Pick<AuditTrail, 'record'>): AttemptLog {
-  const budget = createAttemptBudget(clock)
+  const failures = createAttemptBudget(clock)
+  const successes = createSuccessBudget(clock)
   /** Set while a count is outstanding. */
-  let counting: NodeJS.Timeout | undefined
+  let countingFailures: NodeJS.Timeout | undefined
+  let countingSuccesses: NodeJS.Timeout | undefined
 
-  async function recordCount() {
-    clearTimeout(counting)
-    counting = undefined
-    const count = budget.settle()
+  async function recordFailures() {
+    clearTimeout(countingFailures)
+    countingFailures = undefined
+    const count = failures.settle()
     if (count === 0) return
     log.warn('attempts_not_listed', { count })
     await audit.record('attempts_not_listed', undefined, { count })
   }
 
+  async function recordSuccesses() {
+    clearTimeout(countingSuccesses)
+    countingSuccesses = undefined
+    for (const { kind, account, count } of successes.settle()) {
+      log.info('successes_not_listed', { kind, account, count })
+      await audit.record('successes_not_listed', undefined, { kind, account, count })
+    }
+  }
+
   return {
-    succeeded(event, caller, fields) {
-      log.info(event, withCaller(fields, caller))
-      return audit.record(event, caller, fields)
+    async succeeded(event, caller, { kind, name }) {
+      if (successes.take(kind, name, caller.address)) {
+        // The other events name the kind themselves.
+        const fields = event === 'logged_out' ? { kind, account: name } : { account: name }
+        log.info(event, withCaller(fields, caller))
+        await audit.record(event, caller, fields)
+      } else countingSuccesses ??= setTimeout(recordSuccesses, SUCCESSES_WINDOW_MS).unref()
     },
     async failed(event, caller, fields) {
-      if (budget.take(caller.address)) {
+      if (failures.take(caller.address)) {
         log.warn(event, withCaller(fields, caller))
         await audit.record(event, caller, fields)
-      } else counting ??= setTimeout(recordCount, ATTEMPTS_WINDOW_MS).unref()
+      } else countingFailures ??= setTimeout(recordFailures, ATTEMPTS_WINDOW_MS).unref()
     },
-    close: recordCount,
+    async close() {
+      await recordFailures()
+      await recordSuccesses()
+    },
   }
 }
 

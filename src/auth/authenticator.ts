@@ -11,6 +11,7 @@ import { createAttemptLog } from './attempt-log.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
 import { createLoginCounters, type LoginCounters } from './login-metrics.ts'
+import { networkOf } from './network.ts'
 import { dummyHash, verifyPassword } from './password.ts'
 import type { Revocations } from './revocations.ts'
 import { digestSecret, isSameText } from './secret.ts'
@@ -135,7 +136,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
     async logIn(caller, username, password) {
       const account = await check(caller, 'user', username, async (found) => {
-        const isRight = await verifyPassword(password, found?.secret ?? dummyHash)
+        const isRight = await verifyPassword(password, found?.secret ?? dummyHash, networkOf(caller.address))
         return isRight && found !== undefined
       })
       if (account === undefined) return undefined
@@ -146,9 +147,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     async logOut(request) {
       const found = findClaims(request)
       if (found === undefined) return undefined
-      const { sub, jti, exp, principal } = found.claims
+      const { jti, exp, principal } = found.claims
       await revocations.add(jti, exp)
-      await attempts.succeeded('logged_out', request, { kind: principal.kind, account: sub })
+      await attempts.succeeded('logged_out', request, principal)
       return found.carrier === 'bearer' ? undefined : sessionCookie(request, '', 0)
     },
 
@@ -157,7 +158,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const { id } = known ?? spellings[0] ?? { id: '' }
       const account = await check(caller, 'client', id, async (found) => {
         for (const spelling of spellings) {
-          if (spelling.id !== id || !(await isClientSecret(found, spelling.secret))) continue
+          if (spelling.id !== id || !(await isClientSecret(found, spelling.secret, caller))) continue
           if (found !== undefined) await checkScope(found, wanted, caller)
           return true
         }
@@ -199,15 +200,13 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const account = accounts.find(kind, name)
     // An unknown name is not logged: people type passwords into the wrong field.
     const fields = { account: account?.name }
-    const tell = (outcome: keyof LoginCounters) => {
+    const tell = (outcome: Exclude<keyof LoginCounters, 'ok'>) => {
       logins[kind][outcome].increment()
-      return outcome === 'ok'
-        ? attempts.succeeded(checkEvents[kind].ok, caller, fields)
-        : attempts.failed(checkEvents[kind][outcome], caller, fields)
+      return attempts.failed(checkEvents[kind][outcome], caller, fields)
     }
     let attempt: Attempt
     try {
-      attempt = throttles[kind].begin(caller.address, name)
+      attempt = throttles[kind].begin(caller.address, name, account?.secret)
     } catch (error) {
       await tell('throttled')
       throw error
@@ -224,7 +223,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       throw error
     }
     attempt.succeed()
-    await tell('ok')
+    logins[kind].ok.increment()
+    await attempts.succeeded(checkEvents[kind].ok, caller, { kind, name })
     return account
   }
 
@@ -236,11 +236,16 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   /** If some client has a slow hash, a wrong secret takes as long for every client, known or not. */
-  async function isClientSecret(client: Account | undefined, secret: string): Promise<boolean> {
+  async function isClientSecret(
+    client: Account | undefined,
+    secret: string,
+    { address }: Caller,
+  ): Promise<boolean> {
+    const network = networkOf(address)
     if (client !== undefined && !client.secret.startsWith('sha256:'))
-      return verifyPassword(secret, client.secret)
+      return verifyPassword(secret, client.secret, network)
     const isRight = isSameText(digestSecret(secret), client?.secret ?? '')
-    if (!isRight && accounts.hasChosenClientSecret) await verifyPassword(secret, dummyHash)
+    if (!isRight && accounts.hasChosenClientSecret) await verifyPassword(secret, dummyHash, network)
     return isRight
   }
 }

@@ -1,7 +1,7 @@
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { OverloadedError } from '../errors.ts'
 import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../limits.ts'
+import { createFairQueue } from './fair-queue.ts'
 
 // From the default import: tests can replace it, and on an older Node, where it is missing, they can still report the
 // wrong version.
@@ -25,27 +25,32 @@ interface PasswordHash {
 /** A hash that no password has: checking an unknown account must take as long as a wrong password. */
 export const dummyHash = format({ ...cost, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) })
 
-let running = 0
-const waiting: (() => void)[] = []
+const queue = createFairQueue(
+  PASSWORD_HASHES_MAX,
+  PASSWORD_QUEUE_MAX,
+  'Cannot check the password: too many others are being checked; try again in a moment',
+)
 
 /**
  * Hashes a password with argon2id (RFC 9106) into a PHC string.
  *
- * @throws {OverloadedError} if PASSWORD_QUEUE_MAX hashes are waiting already.
+ * @param network Shares the queue fairly with other networks, as `FairQueue` does.
+ * @throws {OverloadedError} if PASSWORD_QUEUE_MAX hashes are waiting, and the network has its share of them.
  */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, network = ''): Promise<string> {
   const shape = { ...cost, salt: randomBytes(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) }
-  return format({ ...shape, tag: await derive(password, shape) })
+  return format({ ...shape, tag: await derive(password, shape, network) })
 }
 
 /**
  * Whether a password is the one that was hashed, with whatever parameters.
  *
+ * @param network As for `hashPassword`.
  * @throws {OverloadedError} as `hashPassword` does.
  */
-export async function verifyPassword(password: string, phc: string): Promise<boolean> {
+export async function verifyPassword(password: string, phc: string, network = ''): Promise<boolean> {
   const expected = parsePasswordHash(phc)
-  return timingSafeEqual(await derive(password, expected), expected.tag)
+  return timingSafeEqual(await derive(password, expected, network), expected.tag)
 }
 
 /** Whether a text is a PHC string of argon2id that `verifyPassword` takes. */
@@ -53,33 +58,17 @@ export function isPasswordHash(text: string): boolean {
   return PHC_STRING.test(text)
 }
 
-async function derive(message: string, { salt: nonce, tag, ...others }: PasswordHash): Promise<Buffer> {
-  await enter()
+async function derive(
+  message: string,
+  { salt: nonce, tag, ...others }: PasswordHash,
+  network: string,
+): Promise<Buffer> {
+  await queue.enter(network)
   try {
     return await computeArgon2('argon2id', { message, nonce, ...others, tagLength: tag.length })
   } finally {
-    leave()
+    queue.leave()
   }
-}
-
-async function enter() {
-  if (running < PASSWORD_HASHES_MAX) {
-    running += 1
-    return
-  }
-  if (waiting.length >= PASSWORD_QUEUE_MAX) {
-    throw new OverloadedError(
-      'Cannot check the password: too many others are being checked; try again in a moment',
-    )
-  }
-  await new Promise<void>((resolve) => waiting.push(resolve))
-}
-
-/** Hands the slot to the next in line, or frees it. */
-function leave() {
-  const next = waiting.shift()
-  if (next === undefined) running -= 1
-  else next()
 }
 
 function format({ memory, passes, parallelism, salt, tag }: PasswordHash): string {

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { isIPv6 } from 'node:net'
 import { OverloadedError, TooManyAttemptsError } from '../errors.ts'
 import {
   FREE_FAILURES,
@@ -9,6 +8,7 @@ import {
   THROTTLE_PAUSE_MS_MIN,
 } from '../limits.ts'
 import type { Clock } from './clock.ts'
+import { networkOf } from './network.ts'
 
 interface Pair {
   /** Failed attempts since the last success. */
@@ -35,10 +35,12 @@ export interface Throttle {
   /**
    * Call it before checking a secret.
    *
+   * @param stored The secret as it is stored, so that a new secret begins without failures; undefined for an unknown
+   *   account.
    * @throws {TooManyAttemptsError} while the pair is blocked.
    * @throws {OverloadedError} while as many attempts of the pair are being checked as may fail without a pause.
    */
-  begin(address: string, account: string): Attempt
+  begin(address: string, account: string, stored?: string): Attempt
 }
 
 export function createThrottle(clock: Clock): Throttle {
@@ -46,10 +48,10 @@ export function createThrottle(clock: Clock): Throttle {
   const pairs = new Map<string, Pair>()
 
   return {
-    begin(address, account) {
+    begin(address, account, stored = '') {
       const now = clock.elapsed()
       // Hashed, so that a long made-up name costs no memory.
-      const key = `${networkOf(address)} ${hash('sha256', account, 'base64url')}`
+      const key = `${networkOf(address)} ${hash('sha256', `${account}\0${stored}`, 'base64url')}`
       let pair = pairs.get(key)
       if (pair?.pending === 0 && now - pair.lastAttempt >= THROTTLE_MEMORY_MS) pair = undefined
       pair ??= { failures: 0, pending: 0, lastAttempt: now, blockedUntil: 0 }
@@ -99,16 +101,4 @@ function checkAdmitted(pair: Pair, now: number) {
 
 function pauseAfter(failures: number): number {
   return Math.min(THROTTLE_PAUSE_MS_MIN * 2 ** (failures - FREE_FAILURES), THROTTLE_PAUSE_MS_MAX)
-}
-
-/** An IPv4 address, or the /64 of an IPv6 address, all of which one customer has. */
-export function networkOf(address: string): string {
-  if (!isIPv6(address)) return address
-  const [head = '', tail] = address.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  if (tail !== undefined) {
-    const behind = tail === '' ? 0 : tail.split(':').length
-    while (groups.length < 8 - behind) groups.push('0')
-  }
-  return groups.slice(0, 4).join(':')
 }

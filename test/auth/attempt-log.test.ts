@@ -2,10 +2,16 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createAttemptLog } from '../../src/auth/attempt-log.ts'
-import { ATTEMPTS_LISTED_MAX, ATTEMPTS_WINDOW_MS } from '../../src/limits.ts'
+import {
+  ATTEMPTS_LISTED_MAX,
+  ATTEMPTS_WINDOW_MS,
+  SUCCESSES_LISTED_MAX,
+  SUCCESSES_WINDOW_MS,
+} from '../../src/limits.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
+const admin = { kind: 'user', name: 'admin' } as const
 const caller = { requestId: 'r1', address: '192.0.2.1', isSecure: false }
 
 /** An attempt log, and the events that reach the audit trail. */
@@ -24,7 +30,7 @@ function setUp(t: TestContext) {
 describe('createAttemptLog', () => {
   it('writes an attempt and who made it to log and audit trail', async (t) => {
     const { attempts, log, told } = setUp(t)
-    await attempts.succeeded('logged_in', caller, { account: 'admin' })
+    await attempts.succeeded('logged_in', caller, admin)
     await attempts.failed('login_failed', caller, { account: 'admin' })
     assert.deepEqual(told, [
       ['logged_in', caller, { account: 'admin' }],
@@ -64,11 +70,34 @@ describe('createAttemptLog', () => {
     assert.equal(told.length, ATTEMPTS_LISTED_MAX + 1)
   })
 
-  it('lists every success, however many attempts have failed', async (t) => {
+  it('lists a success, however many attempts have failed', async (t) => {
     const { attempts, fail, told } = setUp(t)
     await fail(ATTEMPTS_LISTED_MAX + 1)
-    await attempts.succeeded('logged_in', caller, {})
+    await attempts.succeeded('logged_in', caller, admin)
     assert.equal(told.at(-1)?.[0], 'logged_in')
+  })
+
+  it('reports only the number of successes beyond the budget of an account, once, a window after the first', async (t) => {
+    const { attempts, fail, log, told } = setUp(t)
+    const succeed = (name: string) => attempts.succeeded('token_issued', caller, { kind: 'client', name })
+    for (let i = 0; i < SUCCESSES_LISTED_MAX + 5; i++) await succeed('busy')
+    assert.equal(told.length, SUCCESSES_LISTED_MAX)
+    await succeed('other')
+    await fail(1)
+    assert.deepEqual(
+      told.slice(SUCCESSES_LISTED_MAX).map(([event]) => event),
+      ['token_issued', 'login_failed'],
+    )
+    t.mock.timers.tick(SUCCESSES_WINDOW_MS)
+    assert.deepEqual(told.slice(SUCCESSES_LISTED_MAX + 2), [
+      ['successes_not_listed', undefined, { kind: 'client', account: 'busy', count: 5 }],
+    ])
+    assert.equal(log.events.at(-1), 'successes_not_listed')
+    t.mock.timers.tick(SUCCESSES_WINDOW_MS)
+    assert.equal(told.length, SUCCESSES_LISTED_MAX + 3)
+    await succeed('busy')
+    await attempts.close()
+    assert.deepEqual(told.at(-1)?.[2], { kind: 'client', account: 'busy', count: 1 })
   })
 
   it('reports the number of unlisted attempts when it is closed, unless it is 0', async (t) => {

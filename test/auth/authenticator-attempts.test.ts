@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { addAccount } from '../../src/auth/accounts.ts'
+import { addAccount, changeSecret } from '../../src/auth/accounts.ts'
 import { dummyHash, verifyPassword } from '../../src/auth/password.ts'
 import { OverloadedError, TooManyAttemptsError } from '../../src/errors.ts'
 import {
@@ -96,6 +96,16 @@ for (const [what, { account, attempt, events }] of Object.entries(kinds)) {
       const results = await Promise.allSettled(attempts)
       assert.equal(results.filter(({ status }) => status === 'fulfilled').length, FREE_FAILURES)
       assert.ok(await attempt(setUp, account.secret))
+    })
+
+    it('is not throttled any more once the account has a new secret', async (t) => {
+      const setUp = await setUpAuthenticator(t)
+      for (let i = 0; i < FREE_FAILURES; i += 1) await attempt(setUp, 'wrong')
+      await assert.rejects(attempt(setUp, account.secret), TooManyAttemptsError)
+      const hash = await cheapHashOf('new secret')
+      const kind = account === user ? 'user' : 'client'
+      await setUp.change((accounts) => changeSecret(accounts, kind, account.name, hash))
+      assert.ok(await attempt(setUp, 'new secret'))
     })
 
     it('is throttled for an unknown account as for a known one', async (t) => {
@@ -213,12 +223,26 @@ describe('an attempt that could not be checked', () => {
     assert.notEqual(longHash, dummyHash)
     const shortHash = await cheapHashOf('')
     const waiting = Array.from({ length: PASSWORD_HASHES_MAX + PASSWORD_QUEUE_MAX }, (_, i) =>
-      verifyPassword('', i < PASSWORD_HASHES_MAX ? longHash : shortHash),
+      verifyPassword('', i < PASSWORD_HASHES_MAX ? longHash : shortHash, ADDRESS),
     )
     for (let i = 0; i < 2 * FREE_FAILURES; i += 1) {
       await assert.rejects(authenticator.logIn(caller, user.name, user.secret), OverloadedError)
     }
     await Promise.all(waiting)
     assert.ok(await authenticator.logIn(caller, user.name, user.secret))
+  })
+
+  it('is that of the network whose checks fill the queue, and no other', async (t) => {
+    setArgon2Work(t, 'full')
+    const { authenticator } = await setUpAuthenticator(t)
+    const shortHash = await cheapHashOf('')
+    const flood = Array.from({ length: PASSWORD_HASHES_MAX + PASSWORD_QUEUE_MAX }, () =>
+      verifyPassword('', shortHash, ADDRESS),
+    )
+    const flooded = Promise.allSettled(flood)
+    assert.ok(await authenticator.logIn({ ...caller, address: OTHER_ADDRESS }, user.name, user.secret))
+    const refused = (await flooded).flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+    assert.equal(refused.length, 1)
+    assert.ok(refused[0] instanceof OverloadedError)
   })
 })

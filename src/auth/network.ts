@@ -1,0 +1,38 @@
+import { isIPv6 } from 'node:net'
+
+const MAPPED_PREFIX = '00000000000000000000ffff'
+
+/**
+ * The network that an address counts for: an IPv4 address itself, or the /64 of an IPv6 address, all of which one
+ * customer has. Every spelling of an address gives the same text. An IPv4-mapped address (RFC 4291 section 2.5.5.2)
+ * counts as the IPv4 address. Zone ids do not count.
+ *
+ * @returns The text itself if it is no IPv6 address.
+ */
+export function networkOf(address: string): string {
+  const bytes = parseIPv6(address)
+  if (bytes === undefined) return address
+  const hex = bytes.toString('hex')
+  if (hex.startsWith(MAPPED_PREFIX)) return bytes.subarray(12).join('.')
+  return `${hex.slice(0, 16)}/64`
+}
+
+/** The 16 bytes of an IPv6 address (RFC 4291 section 2.2), without its zone id; undefined for any other text. */
+export function parseIPv6(text: string): Buffer | undefined {
+  if (!isIPv6(text)) return undefined
+  const [address = ''] = text.split('%', 1)
+  const [head = '', tail] = address.split('::')
+  const before = bytesOf(head)
+  const after = bytesOf(tail ?? '')
+  return Buffer.from([...before, ...Array(16 - before.length - after.length).fill(0), ...after])
+}
+
+/** The bytes of groups with `:` between them; the last may be an IPv4 address. */
+function bytesOf(groups: string): number[] {
+  if (groups === '') return []
+  return groups.split(':').flatMap((group) => {
+    if (group.includes('.')) return group.split('.').map(Number)
+    const value = Number.parseInt(group, 16)
+    return [value >> 8, value & 0xff]
+  })
+}

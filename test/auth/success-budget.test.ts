@@ -1,0 +1,68 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createSuccessBudget } from '../../src/auth/success-budget.ts'
+import {
+  ACCOUNT_SUCCESSES_LISTED_MAX,
+  ALL_SUCCESSES_LISTED_MAX,
+  SUCCESSES_LISTED_MAX,
+  SUCCESSES_WINDOW_MS,
+} from '../../src/limits.ts'
+import { holdClock } from '../support/held-clock.ts'
+
+const ADDRESS = '192.0.2.1'
+
+function setUp() {
+  const clock = holdClock()
+  const budget = createSuccessBudget(clock.make(0))
+  /** How many of `successes` are listed. */
+  const listed = (successes: number, account: string, address = ADDRESS) =>
+    Array.from({ length: successes }, () => budget.take('client', account, address)).filter(Boolean).length
+  return { budget, clock, listed }
+}
+
+describe('the budget of listed successes', () => {
+  it('limits those of an account from one network', () => {
+    const { listed } = setUp()
+    assert.equal(listed(1000, 'a', '2001:db8::1'), SUCCESSES_LISTED_MAX)
+    assert.equal(listed(1, 'a', '2001:db8::2'), 0)
+    assert.equal(listed(1, 'a'), 1)
+  })
+
+  it('limits those of an account from all networks', () => {
+    const { listed } = setUp()
+    const each = Array.from({ length: 1000 }, (_, i) => listed(1, 'a', `10.0.${i >> 8}.${i & 255}`))
+    assert.equal(each.filter((count) => count === 1).length, ACCOUNT_SUCCESSES_LISTED_MAX)
+    assert.equal(listed(1, 'b'), 1)
+  })
+
+  it('tells a user from a client of the same name', () => {
+    const { budget, listed } = setUp()
+    listed(1000, 'a')
+    assert.equal(budget.take('user', 'a', ADDRESS), true)
+  })
+
+  it('limits those of all accounts, but for the first of each', () => {
+    const { listed } = setUp()
+    const accounts = ALL_SUCCESSES_LISTED_MAX / SUCCESSES_LISTED_MAX
+    for (let i = 0; i < accounts; i++) assert.equal(listed(1000, `account ${i}`), SUCCESSES_LISTED_MAX)
+    assert.equal(listed(1000, 'late'), 1)
+    assert.equal(listed(1000, 'later'), 1)
+  })
+
+  it('renews after its window, and returns how many of each account were not listed', () => {
+    const { budget, clock, listed } = setUp()
+    listed(SUCCESSES_LISTED_MAX + 7, 'a')
+    listed(SUCCESSES_LISTED_MAX + 2, 'b')
+    assert.deepEqual(budget.settle(), [
+      { kind: 'client', account: 'a', count: 7 },
+      { kind: 'client', account: 'b', count: 2 },
+    ])
+    clock.advance(SUCCESSES_WINDOW_MS - 1)
+    assert.equal(listed(1, 'a'), 0)
+    clock.advance(1)
+    assert.equal(listed(1, 'a'), 1)
+    assert.deepEqual(budget.settle(), [{ kind: 'client', account: 'a', count: 1 }])
+    assert.deepEqual(budget.settle(), [])
+  })
+})
