@@ -143,3 +143,8 @@ export function ifReachable<T>(call: Promise<T>): Promise<T | undefined> {
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
+
+/** Whether a system call failed for want of room on the disk. */
+export function isNoRoom(code: string | undefined): boolean {
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
+}

@@ -102,8 +102,14 @@ export const RECOVERY_PAUSE_MS_MAX = 30_000
 
 /** Verified tokens that are cached, so that a steady caller costs no HMAC. */
 export const VERIFIED_TOKENS_MAX = 10_000
-/** Ended credentials, kept until they would have expired; beyond it a logout is refused with 503. */
+/** Ended credentials of an account, kept until they would have expired; for one more, all of the account are ended. */
+export const ACCOUNT_REVOCATIONS_MAX = 10_000
+/** Those of all accounts; beyond it, each logout ends all credentials of its account. */
 export const REVOCATIONS_MAX = 1_000_000
+/** Ended credentials that a logout looks at, if there are too many, to drop expired ones. */
+export const REVOCATIONS_DROPPED_AT_ONCE = 1_000
+/** Between general ends of an account's credentials, each of which writes the file of accounts. */
+export const CREDENTIALS_ENDED_PAUSE_MS = 60_000
 /** A smaller revocations file is not worth rewriting. */
 export const REVOCATIONS_BYTES_MIN = 1024 * 1024
 

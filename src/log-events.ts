@@ -127,6 +127,12 @@ export const logEvents = {
     meaning:
       'this many more logins, logouts and tokens of an account succeeded and have no line of their own; let its scripts use a token until it expires',
   },
+  credentials_ended: {
+    level: 'warn',
+    fields: ['kind', 'account', 'address', 'request_id'],
+    meaning:
+      'an account ended so many sessions or tokens that all of them were ended, and it must log in anew; let its scripts use a token until it expires',
+  },
   connections_limited: {
     level: 'warn',
     fields: ['connections', 'open_files'],
@@ -177,7 +183,7 @@ export const logEvents = {
   accounts_taken_up: {
     level: 'info',
     fields: ['users', 'clients'],
-    meaning: 'a command changed the accounts, and the server uses them now',
+    meaning: 'the file of accounts was changed, and the server uses the new accounts now',
   },
   accounts_not_taken_up: {
     level: 'error',

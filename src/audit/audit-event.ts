@@ -15,6 +15,7 @@ export type AuditEvent =
   | 'token_not_checked'
   | 'attempts_not_listed'
   | 'successes_not_listed'
+  | 'credentials_ended'
   | 'configuration_added'
   | 'configuration_modified'
   | 'configuration_deleted'

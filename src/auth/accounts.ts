@@ -70,6 +70,13 @@ export function removeAccount(accounts: Accounts, kind: AccountKind, name: strin
   return withList(accounts, kind, rest)
 }
 
+/** Ends every session and token of an account; its secret stays. @throws {UnknownAccountError} */
+export function raiseGeneration(accounts: Accounts, kind: AccountKind, name: string): Accounts {
+  const raised = { ...getAccount(accounts, kind, name), generation: accounts.lastGeneration + 1 }
+  const list = listOf(accounts, kind).map((account) => (account.name === name ? raised : account))
+  return { ...withList(accounts, kind, list), lastGeneration: raised.generation }
+}
+
 function getAccount(accounts: Accounts, kind: AccountKind, name: string): Account {
   const account = findAccount(accounts, kind, name)
   if (account === undefined) throw new UnknownAccountError(`There is no ${kind} "${name}"`)

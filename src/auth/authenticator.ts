@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { InvalidScopeError, OverloadedError } from '../errors.ts'
 import { formatCookie, readCookie } from '../http/cookie.ts'
@@ -8,6 +7,8 @@ import { trimBlanks } from '../http/white-space.ts'
 import type { Log } from '../log.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import { createAttemptLog } from './attempt-log.ts'
+import { createCredentialEnding } from './credential-ending.ts'
+import { createJti } from './ended-credentials.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
 import { createLoginCounters, type LoginCounters } from './login-metrics.ts'
@@ -78,9 +79,11 @@ export interface Authenticator {
    */
   logIn(caller: Caller, username: string, password: string): Promise<string | undefined>
   /**
-   * Ends the credential of an authenticated request; resolves once that is on disk.
+   * Ends the credential of an authenticated request; resolves once that is on disk. Ends all of the account if it has
+   * ended too many.
    *
    * @returns The `Set-Cookie` value that clears the session cookie; undefined for a bearer token.
+   * @throws as `CredentialEnding.end` does.
    */
   logOut(request: Request): Promise<string | undefined>
   /**
@@ -119,6 +122,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
   const logins = createLoginCounters()
   const tokens = createTokenVerifier(accounts, keys, revocations)
+  const ending = createCredentialEnding(accounts, revocations, audit, log)
 
   return {
     authenticate(request) {
@@ -147,9 +151,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     async logOut(request) {
       const found = findClaims(request)
       if (found === undefined) return undefined
-      const { jti, exp, principal } = found.claims
-      await revocations.add(jti, exp)
-      await attempts.succeeded('logged_out', request, principal)
+      await ending.end(found.claims, request)
+      await attempts.succeeded('logged_out', request, found.claims.principal)
       return found.carrier === 'bearer' ? undefined : sessionCookie(request, '', 0)
     },
 
@@ -186,7 +189,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   function sign(account: Account, aud: Claims['aud'], ttlSeconds: number, scope: Scope): string {
     const { name: sub, generation: gen } = account
     const iat = Math.floor(clock.now() / 1000)
-    const jti = randomBytes(12).toString('base64url')
+    const jti = createJti(gen)
     return signToken({ iss: ISSUER, sub, aud, iat, exp: iat + ttlSeconds, jti, gen, scope }, keys.signing)
   }
 

@@ -11,7 +11,7 @@ const lockedFiles = [dataFiles.accounts, dataFiles.initialCredentials, dataFiles
 /**
  * Runs an action while no other process changes accounts or keys; a running server can still read them.
  *
- * @throws {ConnbookError} if another process does not finish within CREDENTIALS_LOCK_WAIT_MS.
+ * @throws {AccountsBusyError} if another process does not finish within CREDENTIALS_LOCK_WAIT_MS.
  * @throws {FolderRefusedError} if the folder or its lock file cannot be used, or a restore is not complete.
  */
 export async function withCredentialsLock<T>(folder: DataPaths, action: () => Promise<T>): Promise<T> {
@@ -37,6 +37,7 @@ async function waitForLock(folder: DataPaths): Promise<FileLock> {
   )
 }
 
-class AccountsBusyError extends ConnbookError {
+/** Another process changes accounts or keys. */
+export class AccountsBusyError extends ConnbookError {
   readonly code = 'accounts_busy'
 }

@@ -31,7 +31,7 @@ export function followKeys(folder: DataPaths, keys: readonly StoredKey[], clock:
   let extending: Promise<void> = Promise.resolve()
   put(keys)
 
-  const stopFollowing = followDocument<readonly StoredKey[]>({
+  const follower = followDocument<readonly StoredKey[]>({
     path,
     document: {
       async read() {
@@ -80,7 +80,7 @@ export function followKeys(folder: DataPaths, keys: readonly StoredKey[], clock:
       return current.verifying
     },
     close() {
-      stopFollowing()
+      follower.close()
       return extending
     },
   }

@@ -1,12 +1,13 @@
-import { DamagedFileError, OverloadedError } from '../errors.ts'
+import { DamagedFileError } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { Journal } from '../journal/journal.ts'
 import type { JournalFile, JournalPosition } from '../journal/journal-file.ts'
 import { FIRST_VERSION } from '../journal/journal-reader.ts'
-import { REVOCATIONS_BYTES_MIN, REVOCATIONS_MAX } from '../limits.ts'
+import { REVOCATIONS_BYTES_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type Clock, createClock } from './clock.ts'
+import { EndedCredentials } from './ended-credentials.ts'
 import {
   createRevocations,
   openRevocationsFile,
@@ -20,7 +21,7 @@ import {
 export class Revocations {
   /** Decides what has expired; never behind the latest moment in the file. */
   readonly clock: Clock
-  readonly #ended: Map<string, number>
+  readonly #ended = new EndedCredentials()
   /** The latest moment in the file, in ms since 1970. */
   #passed: number
   #remembering: Promise<void> | undefined
@@ -41,7 +42,7 @@ export class Revocations {
     files: FileSystem,
   ) {
     this.clock = clock
-    this.#ended = ended
+    for (const [jti, exp] of ended) this.#ended.add(jti, exp)
     this.#passed = passed
     this.#log = log
     const owner = {
@@ -67,14 +68,25 @@ export class Revocations {
    * Ends a credential; resolves once that is on disk.
    *
    * @param exp When it would have expired, in seconds since 1970.
-   * @throws {OverloadedError} if REVOCATIONS_MAX are listed already. Also what `Journal.append` throws.
+   * @throws What `Journal.append` throws.
    */
   async add(jti: string, exp: number): Promise<void> {
-    if (this.#ended.size >= REVOCATIONS_MAX) this.#dropExpired()
-    if (this.#ended.size >= REVOCATIONS_MAX) {
-      throw new OverloadedError('Cannot end the credential: too many have ended that are not yet expired')
+    const arrived = this.#ended.expect(jti)
+    try {
+      await this.#journal.append({ jti, exp })
+    } finally {
+      arrived()
     }
-    await this.#journal.append({ jti, exp })
+  }
+
+  /** Whether another credential of a generation may be added, as `EndedCredentials` says. */
+  hasRoom(generation: number): boolean {
+    return this.#ended.hasRoom(generation, Math.floor(this.clock.now() / 1000))
+  }
+
+  /** Drops the credentials of a generation that no account has any more; the next rewriting removes them from the file. */
+  dropGeneration(generation: number): void {
+    this.#ended.dropGeneration(generation)
   }
 
   /**
@@ -97,17 +109,11 @@ export class Revocations {
   /** Drops expired credentials and writes the rest to a new file. */
   async #rewrite() {
     await this.#journal.restart(() => {
-      const passed = this.#dropExpired()
+      const passed = Math.floor(this.clock.now())
+      this.#ended.dropExpired(Math.floor(passed / 1000))
       return [{ passed }, ...Array.from(this.#ended, ([jti, exp]) => ({ jti, exp }))]
     })
     this.#rewriteDueBytes = Math.max(REVOCATIONS_BYTES_MIN, 2 * this.#journal.size)
-  }
-
-  /** @returns The moment, in ms since 1970, up to which expired credentials were dropped. */
-  #dropExpired(): number {
-    const passed = Math.floor(this.clock.now())
-    for (const [jti, exp] of this.#ended) if (exp * 1000 <= passed) this.#ended.delete(jti)
-    return passed
   }
 
   async close(): Promise<void> {
@@ -142,7 +148,7 @@ export class Revocations {
   }
 
   #apply(change: RevocationChange) {
-    if ('jti' in change) this.#ended.set(change.jti, change.exp)
+    if ('jti' in change) this.#ended.add(change.jti, change.exp)
     this.rewriteIfDue()
   }
 }

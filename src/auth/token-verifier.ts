@@ -20,7 +20,7 @@ export interface TokenVerifier {
 }
 
 export function createTokenVerifier(
-  accounts: LiveAccounts,
+  accounts: Pick<LiveAccounts, 'find' | 'onChange'>,
   keys: Pick<LiveKeys, 'verifying'>,
   revocations: Revocations,
 ): TokenVerifier {

@@ -20,25 +20,39 @@ export interface FollowOptions<Content> {
   readonly files: FileSystem
 }
 
+export interface Follower {
+  /** Resolves after a look at the file that begins now, or when the one under way has ended. Never rejects. */
+  look(): Promise<void>
+  /** Stops the polling. */
+  close(): void
+}
+
 /**
  * Polls a file that other processes replace, every CREDENTIALS_POLL_MS. An unreadable, damaged or missing file is
- * logged and changes nothing. Returns a function that stops the polling.
+ * logged and changes nothing.
  */
-export function followDocument<Content>(options: FollowOptions<Content>): () => void {
+export function followDocument<Content>(options: FollowOptions<Content>): Follower {
   const { path, document, name, takeUp, log, files } = options
   let { content } = options
   // Undefined at first, because the file may have changed since `content` was read.
   let lookTaken: string | undefined
-  let isLooking = false
+  let looking: Promise<void> | undefined
   let isClosed = false
   let toldReason: string | undefined
 
-  const timer = setInterval(look, CREDENTIALS_POLL_MS)
+  const timer = setInterval(() => {
+    if (looking === undefined) void begin()
+  }, CREDENTIALS_POLL_MS)
   timer.unref()
 
+  function begin(): Promise<void> {
+    looking = look().finally(() => {
+      looking = undefined
+    })
+    return looking
+  }
+
   async function look() {
-    if (isLooking) return
-    isLooking = true
     let now: string | undefined
     try {
       // Before the content, so that a change in between is seen by the next poll.
@@ -51,8 +65,6 @@ export function followDocument<Content>(options: FollowOptions<Content>): () => 
       tell(String(error))
       // Other errors may pass without a change of the file, so the next poll reads again.
       if (error instanceof DamagedFileError) lookTaken = now
-    } finally {
-      isLooking = false
     }
   }
 
@@ -74,9 +86,15 @@ export function followDocument<Content>(options: FollowOptions<Content>): () => 
     takeUp(changed)
   }
 
-  return () => {
-    isClosed = true
-    clearInterval(timer)
+  return {
+    async look() {
+      while (looking !== undefined) await looking
+      await begin()
+    },
+    close() {
+      isClosed = true
+      clearInterval(timer)
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  isNoRoom,
   OverloadedError,
   StorageFullError,
   StorageUnavailableError,
@@ -19,7 +20,6 @@ import { putNextFile } from './next-file.ts'
 import { recoverPatiently } from './recovery-loop.ts'
 
 /** Errors that end once there is room again. */
-const FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 /** Checksum, length, revision, spaces and newline of a frame. */
 const FRAME_START_BYTES_MAX = 40
@@ -176,7 +176,7 @@ export class Journal<Change> {
     try {
       await writeAll(file, frame.bytes, size)
     } catch (error) {
-      const isFull = FULL_CODES.has(systemCode(error) ?? '') && (await this.#cutBack())
+      const isFull = isNoRoom(systemCode(error)) && (await this.#cutBack())
       return isFull ? this.#refuse(batch, full(error)) : this.#fail(batch, error)
     }
     const syncBeganMs = performance.now()
@@ -209,7 +209,7 @@ export class Journal<Change> {
     try {
       await this.#owner.renew((keepAs) => this.#startNewFile(() => [], keepAs))
     } catch (error) {
-      this.#refuse([], FULL_CODES.has(systemCode(error) ?? '') ? full(error) : unavailable(error))
+      this.#refuse([], isNoRoom(systemCode(error)) ? full(error) : unavailable(error))
     }
   }
 

@@ -10,6 +10,7 @@ import {
   findAccount,
   listOf,
   noAccounts,
+  raiseGeneration,
   removeAccount,
   scopeOf,
   UnknownAccountError,
@@ -55,6 +56,22 @@ describe('accounts', () => {
     assert.equal(findAccount(changed, 'user', 'admin')?.secret, digestSecret('3'))
     assert.equal(generationOf(changed), 3)
     assert.deepEqual(changed.clients, two.clients)
+  })
+
+  it('get a new generation with the same secret, scope and place when all credentials end', () => {
+    const accounts = addAccount(
+      addAccount(two, 'user', 'reader', 'sha256:', 'read'),
+      'user',
+      'last',
+      'sha256:',
+    )
+    const raised = raiseGeneration(accounts, 'user', 'reader')
+    assert.deepEqual(raised, {
+      ...accounts,
+      lastGeneration: 5,
+      users: accounts.users.map((each) => (each.name === 'reader' ? { ...each, generation: 5 } : each)),
+    })
+    assert.throws(() => raiseGeneration(one, 'client', 'admin'), UnknownAccountError)
   })
 
   it('never get the same generation twice, not even after removal and a new addition', () => {

@@ -5,11 +5,20 @@ import { mkdirSync, renameSync, unlinkSync } from 'node:fs'
 import { rm, unlink } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Accounts, addAccount, noAccounts, removeAccount } from '../../src/auth/accounts.ts'
+import {
+  type Accounts,
+  addAccount,
+  changeSecret,
+  findAccount,
+  noAccounts,
+  removeAccount,
+} from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
+import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
 import { followAccounts } from '../../src/auth/live-accounts.ts'
 import { dummyHash } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
+import { StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
 import { writeAtomicFile } from '../../src/files/atomic-file.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
@@ -36,6 +45,7 @@ async function setUp(t: TestContext, known: Accounts = one) {
   const looks = () => files.calls.filter((call) => call.startsWith('stat ')).length
   return {
     document,
+    folder,
     files,
     live,
     log,
@@ -139,4 +149,54 @@ describe('followAccounts', () => {
     t.mock.timers.tick(10 * CREDENTIALS_POLL_MS)
     assert.deepEqual(files.calls, [])
   })
+})
+
+describe('the end of all credentials of an account', () => {
+  const generationIn = (accounts: Accounts | undefined, name: string) =>
+    accounts && findAccount(accounts, 'client', name)?.generation
+
+  it('is in the file and in force when it resolves', async (t) => {
+    const { changes, document, live } = await setUp(t)
+    assert.equal(await live.endCredentials('client', 'one', 1), true)
+    assert.equal(live.find('client', 'one')?.generation, 2)
+    assert.equal(live.find('client', 'one')?.secret, digestSecret('1'))
+    assert.equal(generationIn(await document.read(), 'one'), 2)
+    assert.equal(changes(), 1)
+    assert.equal(await live.endCredentials('client', 'one', 1), false)
+    assert.equal(generationIn(await document.read(), 'one'), 2)
+  })
+
+  it('keeps what a command changed meanwhile, and takes it up', async (t) => {
+    const { document, live } = await setUp(t)
+    await document.write(changeSecret(two, 'client', 'one', digestSecret('new')))
+    assert.equal(await live.endCredentials('client', 'one', 1), false)
+    assert.equal(live.find('client', 'one')?.secret, digestSecret('new'))
+    await document.write(removeAccount(two, 'client', 'one'))
+    assert.equal(await live.endCredentials('client', 'one', 3), false)
+    assert.deepEqual([live.find('client', 'one'), live.find('client', 'two')?.generation], [undefined, 2])
+  })
+
+  it('waits for a command that changes accounts, and ends what that has left', async (t) => {
+    const { document, folder, live } = await setUp(t)
+    let ending: Promise<boolean> | undefined
+    await withCredentialsLock(folder, async () => {
+      ending = live.endCredentials('client', 'one', 1)
+      await document.write(addAccount(one, 'client', 'two', digestSecret('2')))
+    })
+    assert.equal(await ending, true)
+    assert.deepEqual(
+      ['one', 'two'].map((name) => live.find('client', name)?.generation),
+      [3, 2],
+    )
+  })
+
+  const failures = { ENOSPC: StorageFullError, EIO: StorageUnavailableError }
+  for (const [code, error] of Object.entries(failures)) {
+    it(`changes nothing when the file cannot be written (${code})`, async (t) => {
+      const { document, files, live } = await setUp(t)
+      failOn(files, 'write', '.tmp', code)
+      await assert.rejects(live.endCredentials('client', 'one', 1), error)
+      assert.deepEqual([live.find('client', 'one')?.generation, await document.read()], [1, one])
+    })
+  }
 })

@@ -30,8 +30,8 @@ async function follow(t: TestContext, known: readonly string[] = ['a']) {
     },
   }
   const takeUp = (content: unknown) => takenUp.push(content)
-  const stop = followDocument({ path, document, content: known, name: 'keys', takeUp, log, files })
-  t.after(stop)
+  const { close, look } = followDocument({ path, document, content: known, name: 'keys', takeUp, log, files })
+  t.after(close)
   const looks = () => files.calls.filter((call) => call === `stat ${path}`).length
   const tick = () => t.mock.timers.tick(CREDENTIALS_POLL_MS)
   return {
@@ -40,7 +40,8 @@ async function follow(t: TestContext, known: readonly string[] = ['a']) {
     log,
     reads: () => reads,
     takenUp,
-    stop,
+    close,
+    lookNow: look,
     tick,
     /** Replaces the content. */
     async change(content: typeof found) {
@@ -100,12 +101,12 @@ describe('a followed document', { timeout: 15_000 }, () => {
   })
 
   it('is not applied when the following ends meanwhile', async (t) => {
-    const { change, takenUp, files, folder, stop, tick } = await follow(t)
+    const { change, takenUp, files, folder, close, tick } = await follow(t)
     const sync = holdUp(files, 'sync', folder)
     await change(() => ['b'])
     tick()
     await sync.begun
-    stop()
+    close()
     sync.release()
     // Enough time for a look that ignores the end to apply the document.
     for (let turn = 0; turn < 5_000; turn++) await nextTurn()
@@ -141,6 +142,21 @@ describe('a followed document', { timeout: 15_000 }, () => {
     })
     for (let i = 0; i < 4; i += 1) await look()
     assert.deepEqual([takenUp, log.events], [[['b']], ['keys_not_taken_up']])
+  })
+
+  it('is looked at once more on request, after the look under way', async (t) => {
+    const { files, change, lookNow, takenUp, tick } = await follow(t)
+    const stat = holdUp(files, 'stat')
+    tick()
+    await stat.begun
+    const asked = lookNow()
+    await change(() => ['b'])
+    stat.release()
+    await asked
+    assert.deepEqual(takenUp, [['b']])
+    await change(() => ['c'])
+    await lookNow()
+    assert.deepEqual(takenUp, [['b'], ['c']])
   })
 
   it('is checked by one look at a time', async (t) => {

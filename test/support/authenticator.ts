@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { openAuditTrail } from '../../src/audit/audit-trail.ts'
-import { type Accounts, addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
+import {
+  type Accounts,
+  addAccount,
+  findAccount,
+  noAccounts,
+  raiseGeneration,
+} from '../../src/auth/accounts.ts'
 import { type AuthenticatorOptions, createAuthenticator } from '../../src/auth/authenticator.ts'
 import { openRevocations } from '../../src/auth/revocations.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
@@ -76,6 +82,11 @@ export async function setUpAuthenticator(t: Lifetime) {
           return current.clients.some(({ secret }) => secret.startsWith('$'))
         },
         onChange: (listener) => listeners.push(listener),
+        async endCredentials(kind, name) {
+          current = raiseGeneration(current, kind, name)
+          for (const listener of listeners) listener()
+          return true
+        },
         close: () => {},
       },
       keys: unchanging([key]),

@@ -1,0 +1,75 @@
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { Caller } from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
+import { CREDENTIALS_ENDED_PAUSE_MS } from '../limits.ts'
+import type { Log } from '../log.ts'
+import type { LiveAccounts } from './live-accounts.ts'
+import type { Revocations } from './revocations.ts'
+import type { VerifiedClaims } from './token-verifier.ts'
+
+/**
+ * Ends single credentials: lists them until they expire. If an account has too many in the list, all its sessions and
+ * tokens are ended instead, and its part of the list is dropped: nobody can fill the list for others.
+ */
+export interface CredentialEnding {
+  /**
+   * Resolves once the credential has ended, durably.
+   *
+   * @throws {Problem} 503 if the account has ended too many, and its last general end was less than
+   *   CREDENTIALS_ENDED_PAUSE_MS ago. Also what `Journal.append` and `LiveAccounts.endCredentials` throw.
+   */
+  end(claims: VerifiedClaims, caller: Caller): Promise<void>
+}
+
+export function createCredentialEnding(
+  accounts: Pick<LiveAccounts, 'endCredentials'>,
+  revocations: Revocations,
+  audit: Pick<AuditTrail, 'record'>,
+  log: Log,
+): CredentialEnding {
+  const { clock } = revocations
+  /** By generation. */
+  const running = new Map<number, Promise<void>>()
+  /** The last general end of each account, in `elapsed` of the clock; oldest first. */
+  const ended = new Map<string, number>()
+
+  return {
+    end(claims, caller) {
+      const { jti, exp, gen } = claims
+      const all = running.get(gen)
+      if (all !== undefined) return all
+      if (revocations.hasRoom(gen)) return revocations.add(jti, exp)
+      const ending = endAll(claims, caller).finally(() => running.delete(gen))
+      running.set(gen, ending)
+      return ending
+    },
+  }
+
+  async function endAll({ gen, principal: { kind, name } }: VerifiedClaims, caller: Caller) {
+    const now = clock.elapsed()
+    for (const [account, at] of ended) {
+      if (now - at < CREDENTIALS_ENDED_PAUSE_MS) break
+      ended.delete(account)
+    }
+    const account = `${kind} ${name}`
+    if (ended.has(account)) {
+      const seconds = Math.ceil(CREDENTIALS_ENDED_PAUSE_MS / 1000)
+      throw new Problem(
+        'overloaded',
+        `Cannot end the credential: this account has ended too many; try again in ${seconds} s`,
+        { headers: { 'Retry-After': String(seconds) } },
+      )
+    }
+    const hasRaised = await accounts.endCredentials(kind, name, gen)
+    revocations.dropGeneration(gen)
+    if (!hasRaised) return
+    ended.set(account, now)
+    log.warn('credentials_ended', {
+      kind,
+      account: name,
+      address: caller.address,
+      request_id: caller.requestId,
+    })
+    await audit.record('credentials_ended', caller, { account: name })
+  }
+}
