@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { recordIfUnchanged } from '../audit/unchanged-import.ts'
-import { InvalidInputError, OverloadedError } from '../errors.ts'
+import { InvalidInputError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportReader } from '../exchange/import-reader.ts'
 import {
@@ -18,10 +18,11 @@ import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { importModes } from '../store/import-mode.ts'
 import { countsOf, type ImportPlan } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
+import { createImportSlot } from './import-slot.ts'
 import { parseChoices } from './query.ts'
 
 export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
-  let isBusy = false
+  const slot = createImportSlot()
   return { importAll }
 
   async function importAll(request: Request): Promise<Reply> {
@@ -30,29 +31,42 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
       mode: importModes,
       dry_run: ['0', '1'],
     })
-    if (isBusy) throw new OverloadedError('Cannot take another import: one is under way; try again')
-    isBusy = true
+    const turn = await slot.take(accountOf(request))
     try {
       const { format, mode = 'merge' } = query
-      const drafts = await readDrafts(request, format)
+      const drafts = await turn.receive((received) => readDrafts(request, format, received))
       if (query.dry_run === '1') return jsonReply(200, tried(store.planImport(drafts, mode)))
       const plan = await store.importAll(senderOf(request), drafts, mode)
       await recordIfUnchanged(audit, request, mode, plan)
       return jsonReply(200, countsOf(plan))
     } finally {
-      isBusy = false
+      turn.release()
     }
   }
 }
 
-/** @throws {Problem} 413 or 415. @throws {InvalidInputError} with the line of each fault. */
-async function readDrafts(request: Request, given: ImportFormatName | undefined) {
+function accountOf({ principal }: Request): string {
+  return `${principal?.kind} ${principal?.name}`
+}
+
+/**
+ * @param received Called with the length of each piece.
+ * @throws {Problem} 413 or 415. {InvalidInputError} with the line of each fault.
+ */
+async function readDrafts(
+  request: Request,
+  given: ImportFormatName | undefined,
+  received: (bytes: number) => void,
+) {
   let reader: ImportReader | undefined
   const begin = () => {
     reader ??= createImportReader(formatOf(request, given), FAULTS_MAX)
     return reader
   }
-  await request.readPieces(IMPORT_BYTES_MAX, (piece) => begin().read(piece))
+  await request.readPieces(IMPORT_BYTES_MAX, (piece) => {
+    received(piece.length)
+    begin().read(piece)
+  })
   const { drafts, faults, faultCount } = begin().end()
   if (faultCount === 0) return drafts
   const listed = faultCount > faults.length ? `, of which ${faults.length} are listed` : ''

@@ -85,6 +85,8 @@ export class IncomingRequest implements Request {
   #receive<Body>(withoutBody: Body, bytesMax: number, read: Reading<Body>): Promise<Body> {
     const { promise, resolve, reject } = Promise.withResolvers<Body>()
     if (!this.#hasBody) resolve(withoutBody)
+    // The connection has ended while the handler waited, and no event will tell.
+    else if (this.#incoming.destroyed) reject(incompleteBody())
     else if (Number(this.headers['content-length'] ?? 0) > bytesMax) reject(tooLarge(bytesMax))
     else {
       if (this.#isHeldBack) {

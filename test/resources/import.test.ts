@@ -213,6 +213,25 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     assert.deepEqual(await shown(), { ...before, other: 2, new: 3 })
   })
 
+  it('lets another account wait, and gives it the place of a body that does not come', async (t) => {
+    const { service, auth, shown } = await setUp(t)
+    const { hostname, port } = new URL(service.url)
+    const socket = connect(Number(port), hostname)
+    t.after(() => void socket.destroy())
+    const head = `POST /v1/import?format=csv HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.Authorization}\r\nExpect: 100-continue\r\nContent-Length: ${csv.length}\r\n\r\n`
+    socket.write(head)
+    await once(socket, 'data')
+    const refused = once(socket, 'data') as Promise<[Buffer]>
+    const user = createClient(service.url, { Cookie: await service.cookie() })
+    const answer = await user('POST', '/v1/import?format=csv', { body: csv })
+    assert.deepEqual([answer.status, answer.json()], [200, merged])
+    const [text] = await refused
+    assert.match(text.toString(), /^HTTP\/1.1 503 .*\r\nRetry-After: 1\r\n.*came too slowly/s)
+    // The server would wait for the rest before it stops.
+    socket.destroy()
+    assert.deepEqual(await shown(), { ...before, other: 2, new: 3 })
+  })
+
   it('changes nothing when the client disconnects in the middle of the body, and accepts the next import', async (t) => {
     const { send, service, auth, shown } = await setUp(t)
     const { hostname, port } = new URL(service.url)

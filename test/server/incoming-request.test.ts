@@ -82,6 +82,12 @@ describe('readPieces', () => {
     assert.deepEqual(taken, [3, -1])
   })
 
+  it('is over at once if the connection has ended before', async () => {
+    const { request, incoming, take } = setUp(chunked)
+    Object.assign(incoming, { destroyed: true })
+    await assert.rejects(request.readPieces(10, take), { code: 'incomplete_body' })
+  })
+
   it('refuses a body by its Content-Length before it reads any of it', async () => {
     const { request, incoming, take } = setUp([['Content-Length', '11']])
     await assert.rejects(request.readPieces(10, take), { status: 413 })

@@ -1,0 +1,126 @@
+import { OverloadedError } from '../errors.ts'
+import { IMPORT_LOOK_BYTES_MIN, IMPORT_LOOK_MS, IMPORT_WAIT_MS } from '../limits.ts'
+
+/**
+ * The one slot in which the body of an import is read and worked on. An account waits for those of other accounts, in
+ * the order of their requests. While one waits, a body that comes too slowly loses the slot.
+ */
+export interface ImportSlot {
+  /**
+   * Waits for the slot, for at most IMPORT_WAIT_MS. Call `release` at the end.
+   *
+   * @throws {OverloadedError} at once if the account has the slot or waits for it; otherwise when the time is over.
+   */
+  take(account: string): Promise<ImportTurn>
+}
+
+export interface ImportTurn {
+  /**
+   * Runs the reading of the body.
+   *
+   * @param read Calls `received` for each piece; that throws once the slot is lost.
+   * @throws {OverloadedError} when the slot is lost: less than IMPORT_LOOK_BYTES_MIN came in IMPORT_LOOK_MS while another
+   *   account waited.
+   */
+  receive<Body>(read: (received: (bytes: number) => void) => Promise<Body>): Promise<Body>
+  release(): void
+}
+
+interface Place {
+  readonly account: string
+  readonly begin: () => void
+  /** Set while the body is read. */
+  lose?: ((error: OverloadedError) => void) | undefined
+  /** Of the body, since the last look. */
+  bytes: number
+}
+
+export function createImportSlot(): ImportSlot {
+  let holder: Place | undefined
+  const waiting: Place[] = []
+  /** Runs while somebody waits. */
+  let looking: NodeJS.Timeout | undefined
+
+  return {
+    async take(account) {
+      if ([holder, ...waiting].some((place) => place?.account === account)) throw busy()
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const place: Place = { account, begin: resolve, bytes: 0 }
+      if (holder === undefined) {
+        holder = place
+        return turnOf(place)
+      }
+      waiting.push(place)
+      if (looking === undefined) beginToLook()
+      const limit = setTimeout(() => {
+        remove(place)
+        reject(busy())
+      }, IMPORT_WAIT_MS)
+      await promise
+      clearTimeout(limit)
+      return turnOf(place)
+    },
+  }
+
+  function turnOf(place: Place): ImportTurn {
+    return {
+      async receive(read) {
+        const { promise: lost, reject } = Promise.withResolvers<never>()
+        let error: OverloadedError | undefined
+        place.lose = (because) => {
+          error = because
+          reject(because)
+        }
+        const received = (bytes: number) => {
+          if (error !== undefined) throw error
+          place.bytes += bytes
+        }
+        try {
+          return await Promise.race([read(received), lost])
+        } finally {
+          place.lose = undefined
+        }
+      },
+      release() {
+        if (holder === place) passOn()
+      },
+    }
+  }
+
+  function passOn() {
+    const next = waiting.shift()
+    holder = next
+    clearInterval(looking)
+    looking = undefined
+    if (waiting.length > 0) beginToLook()
+    next?.begin()
+  }
+
+  function remove(place: Place) {
+    waiting.splice(waiting.indexOf(place), 1)
+    if (waiting.length > 0) return
+    clearInterval(looking)
+    looking = undefined
+  }
+
+  function beginToLook() {
+    if (holder !== undefined) holder.bytes = 0
+    looking = setInterval(look, IMPORT_LOOK_MS)
+  }
+
+  function look() {
+    const { lose, bytes = 0 } = holder ?? {}
+    if (holder !== undefined) holder.bytes = 0
+    if (lose === undefined || bytes >= IMPORT_LOOK_BYTES_MIN) return
+    lose(
+      new OverloadedError(
+        'Cannot take the import: its body came too slowly, and another import was waiting; nothing has changed; send it again',
+      ),
+    )
+    passOn()
+  }
+}
+
+function busy(): OverloadedError {
+  return new OverloadedError('Cannot take another import: one is under way; try again')
+}

@@ -1,0 +1,133 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { OverloadedError } from '../../src/errors.ts'
+import { IMPORT_LOOK_BYTES_MIN, IMPORT_LOOK_MS, IMPORT_WAIT_MS } from '../../src/limits.ts'
+import { createImportSlot, type ImportTurn } from '../../src/resources/import-slot.ts'
+
+/** A slot with the clock stopped. */
+function setUp(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const slot = createImportSlot()
+  const told: string[] = []
+  return {
+    told,
+    take: slot.take,
+    /** Tells when the account gets the slot, or is refused. */
+    wait(account: string): { taken: Promise<ImportTurn> } {
+      const taken = slot.take(account)
+      taken.then(
+        () => told.push(account),
+        (error: unknown) => told.push(`${account} refused: ${error instanceof OverloadedError}`),
+      )
+      return { taken }
+    },
+    async tick(ms: number) {
+      t.mock.timers.tick(ms)
+      await nextTurn()
+    },
+  }
+}
+
+/** Reads a body without end, and lets the test say how many bytes came. */
+function beginBody(turn: ImportTurn) {
+  let send: (bytes: number) => void = () => {}
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const result = turn.receive((received) => {
+    send = received
+    return promise
+  })
+  result.catch(() => {})
+  return { end: () => resolve('body'), result, send: (bytes: number) => send(bytes) }
+}
+
+describe('the import slot', () => {
+  it('goes from account to account in the order of their requests', async (t) => {
+    const { take, told, wait } = setUp(t)
+    const first = await take('a')
+    const { taken: second } = wait('b')
+    wait('c')
+    first.release()
+    await nextTurn()
+    assert.deepEqual(told, ['b'])
+    ;(await second).release()
+    await nextTurn()
+    assert.deepEqual(told, ['b', 'c'])
+  })
+
+  it('is refused at once to an account that has it, or waits for it', async (t) => {
+    const { take, wait } = setUp(t)
+    const first = await take('a')
+    await assert.rejects(take('a'), OverloadedError)
+    const { taken: second } = wait('b')
+    await assert.rejects(take('b'), OverloadedError)
+    first.release()
+    ;(await second).release()
+    ;(await take('a')).release()
+  })
+
+  it('is refused after a time, however fast the body under way comes', async (t) => {
+    const { take, told, tick, wait } = setUp(t)
+    const body = beginBody(await take('a'))
+    wait('b')
+    for (let ms = 0; ms < IMPORT_WAIT_MS; ms += IMPORT_LOOK_MS) {
+      assert.deepEqual(told, [])
+      body.send(IMPORT_LOOK_BYTES_MIN)
+      await tick(IMPORT_LOOK_MS)
+    }
+    assert.deepEqual(told, ['b refused: true'])
+    body.end()
+    assert.equal(await body.result, 'body')
+  })
+
+  it('is lost by a slow body to another account, but only to one that waits', async (t) => {
+    const { take, told, tick, wait } = setUp(t)
+    const turn = await take('a')
+    const body = beginBody(turn)
+    await tick(10 * IMPORT_LOOK_MS)
+    body.send(1)
+    const { taken: second } = wait('b')
+    await tick(IMPORT_LOOK_MS - 1)
+    body.send(IMPORT_LOOK_BYTES_MIN - 1)
+    assert.deepEqual(told, [])
+    await tick(1)
+    await assert.rejects(body.result, OverloadedError)
+    assert.deepEqual(told, ['b'])
+    assert.throws(() => body.send(1), OverloadedError)
+
+    // The loser must not release the slot of the other.
+    turn.release()
+    wait('c')
+    await nextTurn()
+    assert.deepEqual(told, ['b'])
+    ;(await second).release()
+    await nextTurn()
+    assert.deepEqual(told, ['b', 'c'])
+  })
+
+  it('is not lost once the body has come', async (t) => {
+    const { take, told, tick, wait } = setUp(t)
+    const turn = await take('a')
+    const body = beginBody(turn)
+    body.end()
+    assert.equal(await body.result, 'body')
+    wait('b')
+    await tick(IMPORT_WAIT_MS - 1)
+    assert.deepEqual(told, [])
+    turn.release()
+    await nextTurn()
+    assert.deepEqual(told, ['b'])
+  })
+
+  it('is lost by each slow body in turn', async (t) => {
+    const { take, told, tick, wait } = setUp(t)
+    beginBody(await take('a'))
+    void wait('b').taken.then(beginBody)
+    wait('c')
+    await tick(IMPORT_LOOK_MS)
+    assert.deepEqual(told, ['b'])
+    await tick(IMPORT_LOOK_MS)
+    assert.deepEqual(told, ['b', 'c'])
+  })
+})
