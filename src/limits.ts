@@ -137,7 +137,10 @@ export const THROTTLE_MEMORY_MS = 60 * 60_000
 /** Pairs of address and account that are watched; beyond it the oldest that is not blocked is forgotten. */
 export const THROTTLE_PAIRS_MAX = 10_000
 
-/** Beyond it a new file of the audit trail begins, and the oldest of five is deleted. */
+/** Of `--audit-keep`, for all five files of the audit trail together. */
+export const AUDIT_KEEP_BYTES_MIN = 10 * 1024 * 1024
+export const AUDIT_KEEP_BYTES_MAX = 1000 * 1024 * 1024 * 1024
+/** Without `--audit-keep`: beyond it a new file of the audit trail begins, and the oldest of five is deleted. */
 export const AUDIT_FILE_BYTES_MAX = 16 * 1024 * 1024
 /** Changes of a store that are kept while its audit trail is read, to name those that a journal lacks. */
 export const LISTED_CHANGES_KEPT = 1_000

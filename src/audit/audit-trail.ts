@@ -46,6 +46,7 @@ type Waiting = string | (() => string)
 /**
  * Opens the trail of a folder.
  *
+ * @param bytesMax Of one file.
  * @throws {FolderRefusedError} if the file is not a plain one. Also the system's error if this account may not write it;
  *   on a full or failing disk, lines wait or are counted as lost until it works again.
  */

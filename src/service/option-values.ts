@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from 'node:net'
-import { DURATION_SECONDS_MAX } from '../limits.ts'
+import { AUDIT_KEEP_BYTES_MAX, AUDIT_KEEP_BYTES_MIN, DURATION_SECONDS_MAX } from '../limits.ts'
 import { type Network, UNIX_PEER } from '../server/proxy-trust.ts'
 import { eitherOf } from '../text.ts'
 
@@ -56,6 +56,17 @@ export function parseDuration(text: string): number {
     throw new RangeError('a time such as 90s, 15m, 12h or 30d, from 1s to 400d')
   }
   return seconds
+}
+
+/** In bytes; the units are powers of 1024. */
+export function parseSize(text: string): number {
+  const match = /^(\d{1,9})([MG])$/.exec(text)
+  const unitBytes = { M: 1024 ** 2, G: 1024 ** 3 }[match?.[2] ?? ''] ?? 0
+  const bytes = Number(match?.[1]) * unitBytes
+  if (!(bytes >= AUDIT_KEEP_BYTES_MIN && bytes <= AUDIT_KEEP_BYTES_MAX)) {
+    throw new RangeError('a size such as 80M or 1G, from 10M to 1000G')
+  }
+  return bytes
 }
 
 export function parseChoice<Choice extends string>(text: string, choices: readonly Choice[]): Choice {

@@ -8,6 +8,7 @@ import {
   parseListen,
   parseNetworks,
   parsePort,
+  parseSize,
   parseSwitch,
 } from './option-values.ts'
 
@@ -102,6 +103,14 @@ export const serverOptionSpecs = {
     default: 'info',
     choices: logLevels,
     parse: (text) => parseChoice(text, logLevels),
+  },
+  /** For all files of the audit trail together. */
+  auditKeepBytes: {
+    flag: '--audit-keep',
+    placeholder: 'SIZE',
+    help: 'room for the audit trail; when it is full, the oldest lines go',
+    default: '80M',
+    parse: parseSize,
   },
   accessLog: { flag: '--access-log', help: 'log every request', otherwise: 'off', parse: parseSwitch },
   metricsPublic: {

@@ -12,7 +12,7 @@ import { followKeys } from '../auth/live-keys.ts'
 import { loginMetrics } from '../auth/login-metrics.ts'
 import { openRevocations } from '../auth/revocations.ts'
 import { checkRevocations } from '../auth/revocations-file.ts'
-import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
+import { auditFiles, type DataFolder, openDataFolder } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { checkNeverStarted } from '../folder/used-folder.ts'
 import { LONG_START_MS } from '../limits.ts'
@@ -114,7 +114,7 @@ async function start(
   }, LONG_START_MS)
   cleanUps.push(() => clearTimeout(notice))
 
-  const audit = await openAuditTrail(folder, log)
+  const audit = await openAuditTrail(folder, log, Math.floor(options.auditKeepBytes / auditFiles.length))
   cleanUps.push(() => audit.close())
   let isStarted = false
   cleanUps.push(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))

@@ -263,6 +263,20 @@ const rows: { readonly [Name in keyof Options]: Row } = {
     texts: fc.constantFrom('debug', 'info', 'warn', 'error', 'INFO', 'warning', '', ...treacherousNames),
     meaningOf: (text) => (['debug', 'info', 'warn', 'error'].includes(text) ? text : undefined),
   },
+  auditKeepBytes: {
+    flag: '--audit-keep',
+    variable: 'CONNBOOK_AUDIT_KEEP',
+    fallback: 80 * 1024 ** 2,
+    texts: fc
+      .tuple(fc.oneof(fc.nat({ max: 1_100 }), fc.nat()), fc.constantFrom('M', 'G', 'K', 'T', 'm', 'MB', ''))
+      .map((parts) => parts.join('')),
+    meaningOf(text) {
+      const [, digits = '', unit = ''] = /^([0-9]+)([MG])$/.exec(text) ?? []
+      const mebibytes = Number(digits) * (unit === 'G' ? 1024 : 1)
+      const isIn = digits !== '' && digits.length < 10 && mebibytes >= 10 && mebibytes <= 1_024_000
+      return isIn ? mebibytes * 1024 ** 2 : undefined
+    },
+  },
   accessLog: { flag: '--access-log', variable: 'CONNBOOK_ACCESS_LOG', ...onOrOff },
   metricsPublic: { flag: '--metrics-public', variable: 'CONNBOOK_METRICS_PUBLIC', ...onOrOff },
   shutdownTimeoutSeconds: {

@@ -158,6 +158,13 @@ const rows: {
     values: { debug: 'debug', info: 'info', warn: 'warn', error: 'error' },
     badValues: ['INFO', 'warning', 'trace', 'constructor', ''],
   },
+  auditKeepBytes: {
+    flag: '--audit-keep',
+    variable: 'CONNBOOK_AUDIT_KEEP',
+    fallback: 80 * 1024 ** 2,
+    values: { '10M': 10 * 1024 ** 2, '1G': 1024 ** 3, '1000G': 1000 * 1024 ** 3 },
+    badValues: ['9M', '1001G', '80', '80m', '80MB', '1T', '1.5G', '-1G', ' 1G', ''],
+  },
   accessLog: {
     flag: '--access-log',
     variable: 'CONNBOOK_ACCESS_LOG',

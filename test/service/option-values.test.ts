@@ -9,6 +9,7 @@ import {
   parseListen,
   parseNetworks,
   parsePort,
+  parseSize,
   parseSwitch,
 } from '../../src/service/option-values.ts'
 
@@ -88,6 +89,33 @@ const parsers: Record<
     ],
     refused: ['', '0s', '401d', '34560001s', '1', '1w', '1.5h', '-1s', '1e1s', ' 1s', 's', '0000000001s'],
     mustBe: 'a time such as 90s, 15m, 12h or 30d, from 1s to 400d',
+  },
+  'a size': {
+    parse: parseSize,
+    taken: [
+      ['10M', 10_485_760],
+      ['80M', 83_886_080],
+      ['1G', 1_073_741_824],
+      ['1000G', 1_073_741_824_000],
+      ['1024000M', 1_073_741_824_000],
+    ],
+    refused: [
+      '',
+      '9M',
+      '1001G',
+      '80',
+      'M',
+      '1k',
+      '80m',
+      '80MB',
+      '1T',
+      '1.5G',
+      '-1G',
+      '1e1G',
+      ' 1G',
+      '0000000001G',
+    ],
+    mustBe: 'a size such as 80M or 1G, from 10M to 1000G',
   },
   'one of a few words': {
     parse: (text) => parseChoice(text, ['merge', 'replace']),
