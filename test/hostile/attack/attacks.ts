@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { BODY_BYTES_MAX } from '../../../src/limits.ts'
 import { formatRequest } from '../../support/raw-http.ts'
 import { admin, client } from '../../support/service.ts'
+import { budgetAttacks } from './budget-attacks.ts'
 
 export interface Target {
   readonly host: string
@@ -39,6 +40,8 @@ const oversizedBody = takenName.padEnd(2 * BODY_BYTES_MAX)
 const wrongBody = JSON.stringify(Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`x${i}`, i])))
 
 export const attacks = {
+  ...budgetAttacks,
+
   idle: (target, tally) => hold(target, tally, () => {}),
 
   slowHeaders: (target, tally) =>
