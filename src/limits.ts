@@ -120,6 +120,8 @@ export const REVOCATIONS_BYTES_MIN = 1024 * 1024
 
 /** User name or client id. */
 export const ACCOUNT_NAME_CHARACTERS_MAX = 255
+/** The words of a command in the audit trail. */
+export const COMMAND_CHARACTERS_MAX = 64
 /** A chosen password or secret; a longer one might not fit into a request. */
 export const PASSWORD_BYTES_MAX = 1024
 /** Password hashes at once: libuv has four threads, and the disk needs some of them. */
@@ -174,6 +176,15 @@ export const KEY_TAKE_UP_SECONDS = 60
 export const DURATION_SECONDS_MAX = 400 * 24 * 60 * 60
 
 export const HEALTHCHECK_TIMEOUT_MS = 3_000
+
+/** How long a server may be silent before a command gives up. */
+export const CALL_SILENCE_MS = 30_000
+/** A longer answer to a command is refused. The longest has the names of a trial import. */
+export const CALL_ANSWER_BYTES_MAX = 16 * 1024 * 1024
+/** Shortest pause before a call is repeated, whatever the server asks for. */
+export const CALL_PAUSE_MS_MIN = 100
+/** Until the last repetition of a call that was answered 429 or 503. */
+export const CALL_RETRY_MS = 30_000
 
 /** How often a running server looks for changed accounts and keys. */
 export const CREDENTIALS_POLL_MS = 500

@@ -133,6 +133,12 @@ export const logEvents = {
     meaning:
       'an account ended so many sessions or tokens that all of them were ended, and it must log in anew; let its scripts use a token until it expires',
   },
+  owner_socket_not_made: {
+    level: 'warn',
+    fields: ['socket', 'reason'],
+    meaning:
+      'the server works, but `connbook import` cannot send it records while it runs; use a folder with a shorter path, or on a file system with sockets',
+  },
   connections_limited: {
     level: 'warn',
     fields: ['connections', 'open_files'],

@@ -1,11 +1,11 @@
 import { ConnbookError, InvalidInputError } from '../errors.ts'
-import type { Principal } from '../http/message.ts'
+import type { AccountPrincipal } from '../http/message.ts'
 import { FULL_SCOPE, type Scope } from '../http/scope.ts'
 import { ACCOUNT_NAME_CHARACTERS_MAX } from '../limits.ts'
 import { checkText } from '../text.ts'
 
 /** A user logs in with name and password; a client gets tokens for id and secret. */
-export type AccountKind = Principal['kind']
+export type AccountKind = AccountPrincipal['kind']
 
 export interface Account {
   /** User name or client id. */

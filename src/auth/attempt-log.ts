@@ -4,6 +4,7 @@ import type { Caller } from '../http/message.ts'
 import { ATTEMPTS_WINDOW_MS, SUCCESSES_WINDOW_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { EventOf } from '../log-events.ts'
+import { senderOf } from '../store/actor.ts'
 import type { AccountKind } from './accounts.ts'
 import { createAttemptBudget } from './attempt-budget.ts'
 import type { Clock } from './clock.ts'
@@ -59,13 +60,13 @@ export function createAttemptLog(clock: Clock, log: Log, audit: Pick<AuditTrail,
         // The other events name the kind themselves.
         const fields = event === 'logged_out' ? { kind, account: name } : { account: name }
         log.info(event, withCaller(fields, caller))
-        await audit.record(event, caller, fields)
+        await audit.record(event, senderOf(caller), fields)
       } else countingSuccesses ??= setTimeout(recordSuccesses, SUCCESSES_WINDOW_MS).unref()
     },
     async failed(event, caller, fields) {
       if (failures.take(caller.address)) {
         log.warn(event, withCaller(fields, caller))
-        await audit.record(event, caller, fields)
+        await audit.record(event, senderOf(caller), fields)
       } else countingFailures ??= setTimeout(recordFailures, ATTEMPTS_WINDOW_MS).unref()
     },
     async close() {

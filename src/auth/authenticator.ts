@@ -13,6 +13,7 @@ import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
 import { createLoginCounters, type LoginCounters } from './login-metrics.ts'
 import { networkOf } from './network.ts'
+import { readOwner } from './owner.ts'
 import { dummyHash, verifyPassword } from './password.ts'
 import type { Revocations } from './revocations.ts'
 import { digestSecret, isSameText } from './secret.ts'
@@ -39,10 +40,11 @@ const checkEvents = {
   },
 } as const
 
-/** A valid credential. */
+/** A valid credential, or what stands for one. */
 export interface Credential {
   readonly principal: Principal
-  readonly carrier: keyof typeof AUDIENCES
+  /** `socket` is the owner's, which takes no credential. */
+  readonly carrier: keyof typeof AUDIENCES | 'socket'
 }
 
 /** The answer to a token request (RFC 6749 section 5.1). */
@@ -61,9 +63,11 @@ export interface ClientCredentials {
 
 export interface Authenticator {
   /**
-   * Authenticates by the `Authorization` header, or by the session cookie if there is no such header.
+   * Authenticates by the `Authorization` header. Without one, on the owner's socket everybody is its owner; elsewhere the
+   * session cookie counts.
    *
    * @returns undefined without a valid credential.
+   * @throws {InvalidInputError} as `readOwner` does.
    */
   authenticate(request: Request): Credential | undefined
   /** Await it before refusing a credential: its expiry must survive a crash. Never rejects. */
@@ -126,6 +130,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
   return {
     authenticate(request) {
+      if (request.isOwner === true && request.headers.authorization === undefined)
+        return { carrier: 'socket', principal: readOwner(request) }
       const found = findClaims(request)
       return found && { carrier: found.carrier, principal: found.claims.principal }
     },
@@ -175,7 +181,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   function findClaims({ headers: { authorization, cookie }, isSecure }: Request) {
-    const carrier: Credential['carrier'] = authorization === undefined ? 'cookie' : 'bearer'
+    const carrier: keyof typeof AUDIENCES = authorization === undefined ? 'cookie' : 'bearer'
     const token =
       authorization === undefined ? readCookie(cookie, nameCookie(path, isSecure)) : readBearer(authorization)
     const claims = token === undefined ? undefined : tokens.verify(token, AUDIENCES[carrier])

@@ -3,6 +3,7 @@ import type { Caller } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { CREDENTIALS_ENDED_PAUSE_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
+import { senderOf } from '../store/actor.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { Revocations } from './revocations.ts'
 import type { VerifiedClaims } from './token-verifier.ts'
@@ -70,6 +71,6 @@ export function createCredentialEnding(
       address: caller.address,
       request_id: caller.requestId,
     })
-    await audit.record('credentials_ended', caller, { account: name })
+    await audit.record('credentials_ended', senderOf(caller), { account: name })
   }
 }

@@ -1,4 +1,4 @@
-import type { Principal } from '../http/message.ts'
+import type { AccountPrincipal } from '../http/message.ts'
 import { FULL_SCOPE, narrower } from '../http/scope.ts'
 import { VERIFIED_TOKENS_MAX } from '../limits.ts'
 import { scopeOf } from './accounts.ts'
@@ -11,7 +11,7 @@ import { type Claims, verifyToken } from './signed-token.ts'
 export const ISSUER = 'connbook'
 
 /** Verified claims; the scope is the narrower of token and account. */
-export type VerifiedClaims = Claims & { readonly principal: Principal }
+export type VerifiedClaims = Claims & { readonly principal: AccountPrincipal }
 
 /** Verifies tokens. Caches valid ones until accounts or keys change, but always checks expiry and revocation. */
 export interface TokenVerifier {

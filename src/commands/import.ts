@@ -1,5 +1,7 @@
 import { readListedChanges } from '../audit/listed-changes.ts'
 import { recordIfUnchanged } from '../audit/unchanged-import.ts'
+import { UnreachableError } from '../client/call.ts'
+import { type FoundSocket, findOwnerSocket } from '../client/owner-socket.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
 import { createProgress } from '../command-line/progress.ts'
@@ -9,20 +11,24 @@ import { createImportReader, type ImportedRecords } from '../exchange/import-rea
 import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
 import { commandActor, openCommandTrail } from '../folder/command-audit.ts'
 import { getUsedFolder } from '../folder/used-folder.ts'
-import { printable, printableJson } from '../json.ts'
-import { FAULTS_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
+import { printable } from '../json.ts'
+import { FAULTS_MAX, IMPORT_BYTES_MAX } from '../limits.ts'
 import { createLog } from '../log.ts'
 import { quoteForShell } from '../shell.ts'
 import { fileStorage, openConfigurationStore } from '../storage/file/file-storage.ts'
 import type { ImportMode } from '../store/import-mode.ts'
-import { countsOf, type ImportPlan, planImport } from '../store/import-plan.ts'
+import { type ImportPlan, planImport } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
+import { importByServer, ServerRefusedError } from './import-by-server.ts'
 import { readInput } from './import-input.ts'
+import { describeDone, describeTried, type ImportReport, reportOf } from './import-report.ts'
 
 /** The file has faults; nothing has changed. */
 export class ImportRefusedError extends ConnbookError {
   readonly code = 'import_refused'
 }
+
+const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, which is the most that a running server takes; make it several files, or stop the server`
 
 const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatName])[] = [
   ['.json', 'json'],
@@ -32,10 +38,10 @@ const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatN
 ]
 
 /**
- * Needs the server stopped. Makes all changes, or none.
+ * Changes the folder of a stopped server; a running server is sent the file. Makes all changes, or none.
  *
- * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ImportRefusedError} {StorageFullError}; then
- * nothing has changed.
+ * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ImportRefusedError} {ServerRefusedError}
+ * {StorageFullError}; then nothing has changed. After {NoAnswerError} this is not known.
  */
 export const importCommand = defineCommand({
   name: 'import',
@@ -48,30 +54,82 @@ export const importCommand = defineCommand({
     ['connbook import - --format ssh-config < ~/.ssh/config', ''],
   ],
   notes: [
+    'While a server runs on the folder, it imports the file. As root, name the folder then.',
     'A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is json, csv or ssh-config: the end of the file name decides, or --format.',
   ],
   flags: ['data', 'format', 'mode', 'dryRun'],
   exitCodes: { 65: DAMAGED, 75: IN_USE },
-  async run({ options, operands: [source = ''] }, context) {
+  async run({ options, given, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format)
     const { path } = await getUsedFolder(options.data)
+    const order = { source, format, mode: options.mode, isTrial: options.dryRun }
+    const isNamed = given.has('--data') || Boolean(context.environment.CONNBOOK_DATA)
     const folder = await openDataFolder(path).catch((error: unknown) => {
-      throw error instanceof FolderInUseError ? inUse(error, source, format, options.mode) : error
+      if (error instanceof FolderInUseError) return error
+      throw error
     })
-    let plan: ImportPlan
-    try {
-      const drafts = await readDrafts(source, format, context)
-      plan = options.dryRun
-        ? await planRecords(folder, drafts, options.mode)
-        : await changeRecords(folder, drafts, options.mode, context)
-    } finally {
-      folder.release()
-    }
-    const text = options.dryRun ? describeTried(plan) : describeDone(plan, path)
-    const state = options.dryRun ? 'nothing has changed' : 'the import is complete'
+    const report =
+      folder instanceof FolderInUseError
+        ? await importBesideServer(folder, await findOwnerSocket(path, isNamed), order, context)
+        : await importAlone(folder, order, context)
+    const text = order.isTrial ? describeTried(report) : describeDone(report, path)
+    const state = order.isTrial ? 'nothing has changed' : 'the import is complete'
     await shown(context.print(text), 'show what was done', `; ${state}`)
   },
 })
+
+/** What is asked for. */
+interface Order {
+  readonly source: string
+  readonly format: ImportFormatName
+  readonly mode: ImportMode
+  readonly isTrial: boolean
+}
+
+async function importAlone(
+  folder: DataFolder,
+  { source, format, mode, isTrial }: Order,
+  context: CommandContext,
+): Promise<ImportReport> {
+  try {
+    const drafts = await readDrafts(source, format, context)
+    const plan = isTrial
+      ? await planRecords(folder, drafts, mode)
+      : await changeRecords(folder, drafts, mode, context)
+    return reportOf(plan)
+  } finally {
+    folder.release()
+  }
+}
+
+/**
+ * Sends the server only what has no fault.
+ *
+ * @throws {FolderInUseError} if the server cannot be called.
+ */
+async function importBesideServer(
+  error: FolderInUseError,
+  found: FoundSocket,
+  order: Order,
+  context: CommandContext,
+): Promise<ImportReport> {
+  const { source, format } = order
+  if (found.path === undefined) throw inUse(error, order, found.reason)
+  const pieces: Buffer[] = []
+  let bytes = 0
+  await readDrafts(source, format, context, (piece) => {
+    bytes += piece.length
+    if (bytes > IMPORT_BYTES_MAX) throw new InvalidInputError(TOO_LONG)
+    pieces.push(Buffer.from(piece))
+  })
+  try {
+    return await importByServer(found.path, { ...order, pieces })
+  } catch (cause) {
+    if (cause instanceof UnreachableError) throw inUse(error, order, cause.message)
+    if (!(cause instanceof ServerRefusedError) || cause.faults.length === 0) throw cause
+    throw new ImportRefusedError([cause.message, ...linesOf(cause.faults)].join('\n'), { cause })
+  }
+}
 
 function formatOf(source: string, given: string | undefined): ImportFormatName {
   const told = given ?? formatsByEnding.find(([ending]) => source.toLowerCase().endsWith(ending))?.[1]
@@ -81,11 +139,18 @@ function formatOf(source: string, given: string | undefined): ImportFormatName {
   throw new UsageError(`Cannot ${what}; say --format with one of ${importFormatNames.join(', ')}`)
 }
 
-async function readDrafts(source: string, format: ImportFormatName, context: CommandContext) {
+/** @param take Gets each piece, too, valid only during the call. */
+async function readDrafts(
+  source: string,
+  format: ImportFormatName,
+  context: CommandContext,
+  take: (piece: Buffer) => void = () => {},
+) {
   const reader = createImportReader(format, FAULTS_MAX)
   const progress = createProgress(`Reading ${source}`, context.screen)
   try {
     await readInput(source, context, (piece, share) => {
+      take(piece)
       reader.read(piece)
       progress.show(share)
     })
@@ -140,45 +205,33 @@ function refusal(source: string, { faults, faultCount }: ImportedRecords): Impor
   const rest = faultCount - faults.length
   return new ImportRefusedError(
     `Cannot import ${source}: ${counted(faultCount, 'fault')}; nothing has changed\n` +
-      faults.map((fault) => `  ${describeFault(fault)}`).join('\n') +
+      linesOf(faults).join('\n') +
       (rest > 0 ? `\n  and ${rest} more` : ''),
   )
 }
 
-function describeFault({ line, field, detail }: Fault): string {
-  return printable(`line ${line}: ${JSON.stringify(field).slice(1, -1)} ${detail}`)
+function linesOf(faults: readonly Fault[]): string[] {
+  return faults.map(({ line, field, detail }) =>
+    printable(`  line ${line}: ${JSON.stringify(field).slice(1, -1)} ${detail}`),
+  )
 }
 
-/** Advises to send the file to the running server instead. */
-function inUse(error: FolderInUseError, source: string, format: ImportFormatName, mode: ImportMode) {
+/**
+ * Advises to send the file to the running server by curl.
+ *
+ * @param reason Why the owner's socket is no help; undefined if the server has none.
+ */
+function inUse(error: FolderInUseError, { source, format, mode }: Order, reason: string | undefined) {
   const body = source === '-' ? '@-' : `@${source}`
   const curl = [
     "curl -sS -H 'Authorization: Bearer TOKEN' -H 'Content-Type:'",
     `--data-binary ${quoteForShell(body)}`,
     quoteForShell(`http://localhost:8080/v1/import?format=${format}&mode=${mode}`),
   ]
-  const advice = `While the server runs, send it the file: ${curl.join(' ')}`
-  return new FolderInUseError(`${error.message}\n${advice}`, { cause: error })
-}
-
-function describeDone(plan: ImportPlan, path: string): string {
-  const { added, modified, removed, unchanged } = countsOf(plan)
-  return `Imported to ${path}: ${added} added, ${modified} modified, ${removed} removed, ${unchanged} unchanged\n`
-}
-
-function describeTried({ added, modified, removed, unchanged }: ImportPlan): string {
-  const kinds = [
-    ['add', added],
-    ['modify', modified.map(({ after }) => after)],
-    ['remove', removed],
-  ] as const
-  const lines = kinds.flatMap(([verb, records]) => {
-    const listed = records.slice(0, IMPORT_NAMES_LISTED_MAX)
-    const rest = records.length - listed.length
-    return [
-      ...listed.map(({ name }) => `  ${verb} ${printableJson(name)}\n`),
-      ...(rest > 0 ? [`  ${verb} ${rest} more\n`] : []),
-    ]
-  })
-  return `Would add ${added.length}, modify ${modified.length}, remove ${removed.length}; ${unchanged} unchanged\n${lines.join('')}`
+  const lines = [
+    error.message,
+    ...(reason === undefined ? [] : [reason]),
+    `While the server runs, send it the file: ${curl.join(' ')}`,
+  ]
+  return new FolderInUseError(lines.join('\n'), { cause: error })
 }

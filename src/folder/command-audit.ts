@@ -1,10 +1,10 @@
-import { userInfo } from 'node:os'
 import type { AuditEvent } from '../audit/audit-event.ts'
 import type { AuditFields } from '../audit/audit-line.ts'
 import { type AuditTrail, openAuditTrail } from '../audit/audit-trail.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { createLog } from '../log.ts'
 import type { CommandActor } from '../store/actor.ts'
+import { systemAccount } from '../system-account.ts'
 
 /** Shows a failure. */
 interface Terminal {
@@ -41,14 +41,5 @@ export function openCommandTrail({ screen }: Terminal, folder: DataPaths): Promi
 
 /** @param command As typed, without names: "user add". */
 export function commandActor(command: string): CommandActor {
-  return { command, by: accountName() }
-}
-
-/** The account of this process; in a container it may have no name. */
-function accountName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return `uid ${process.getuid?.()}`
-  }
+  return { command, by: systemAccount() }
 }

@@ -4,13 +4,15 @@ import { describeMoment, hasEnded, NO_KEY, secondsOf } from '../auth/key-rotatio
 import { readKeys, type StoredKey } from '../auth/keys.ts'
 import { checkRevocations } from '../auth/revocations-file.ts'
 import { auditFiles, type DataPaths, dataFiles } from '../files/data-folder.ts'
+import { OWNER_SOCKET } from '../files/owner-socket.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 import { describeTail, examine, type Finding } from '../storage/finding.ts'
 import type { RecordsExamination } from '../storage/record-storage.ts'
 import { counted } from '../text.ts'
 import { mustHaveJournal } from './used-folder.ts'
 
-const names: readonly string[] = Object.values(dataFiles)
+/** Without those that are examined, or hold nothing. */
+const names: readonly string[] = [...Object.values(dataFiles), OWNER_SOCKET]
 
 const firstStartPending: Finding = {
   name: dataFiles.accounts,

@@ -6,10 +6,23 @@ import type { Scope } from './scope.ts'
 import { trimBlanks } from './white-space.ts'
 
 /** An authenticated caller. */
-export interface Principal {
+export type Principal = AccountPrincipal | CommandPrincipal
+
+/** An account, by its credential. */
+export interface AccountPrincipal {
   readonly kind: 'user' | 'client'
   readonly name: string
   /** What the credential may do; perhaps less than its account. */
+  readonly scope: Scope
+}
+
+/** A command of the owner of the data folder, by the owner's socket. */
+export interface CommandPrincipal {
+  readonly kind: 'command'
+  /** The system account that runs it. */
+  readonly name: string
+  /** Its words, without names: "user add". */
+  readonly command: string
   readonly scope: Scope
 }
 
@@ -32,6 +45,8 @@ export interface Request extends Caller {
   /** What follows the first `?`; empty without one. */
   readonly query: string
   readonly headers: IncomingHttpHeaders
+  /** Whether it came through the owner's socket; no header can say so. */
+  readonly isOwner?: boolean | undefined
   /** The `path` of the matched route, such as `/things/:name`. */
   pattern?: string
   /**

@@ -19,8 +19,6 @@ import type { JournalOwner } from './journal-owner.ts'
 import { putNextFile } from './next-file.ts'
 import { recoverPatiently } from './recovery-loop.ts'
 
-/** Errors that end once there is room again. */
-
 /** Checksum, length, revision, spaces and newline of a frame. */
 const FRAME_START_BYTES_MAX = 40
 

@@ -151,12 +151,22 @@ export const routes: readonly RouteDescription[] = [
   },
 ]
 
-export function createRoutes(parts: Parts): Route[] {
+export interface RouteSets {
+  /** Under the base path. */
+  readonly all: readonly Route[]
+  /** Of the owner's socket, where URLs have no base path; all else is shared. */
+  readonly owner: readonly Route[]
+}
+
+export function createRoutes(parts: Parts): RouteSets {
   const resources = createResources(parts)
-  return routes.map((route) => {
-    const isPublic = route.publicBy !== undefined && parts[route.publicBy]
-    return { ...route, access: isPublic ? 'public' : route.access, handle: route.handler(resources) }
-  })
+  const handledBy = (some: Resources): Route[] =>
+    routes.map((route) => {
+      const isPublic = route.publicBy !== undefined && parts[route.publicBy]
+      return { ...route, access: isPublic ? 'public' : route.access, handle: route.handler(some) }
+    })
+  const configurations = configurationHandlers(parts.store, '')
+  return { all: handledBy(resources), owner: handledBy({ ...resources, configurations }) }
 }
 
 /** The routes for the time while the records are being read. */

@@ -63,11 +63,11 @@ export function createApp(
     })
   }
 
-  /** Checks the credential and, if it is a cookie, that the request is not cross-site. */
+  /** Checks the credential and, unless it is a token, that the request is not cross-site. */
   function admit(request: Request): Promise<never> | undefined {
     const credential = authenticator.authenticate(request)
     if (credential === undefined) return refuse(request)
-    if (credential.carrier === 'cookie') checkSameSite(request)
+    if (credential.carrier !== 'bearer') checkSameSite(request)
     request.principal = credential.principal
     // The body may take half a minute to arrive.
     if (!SAFE_METHODS.has(request.method)) {

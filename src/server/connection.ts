@@ -16,10 +16,10 @@ export class Connection {
   /** Sequence number, over all connections, of its last use. */
   touched = 0
 
-  /** @param address The peer's. */
-  constructor(socket: Socket, address: string) {
+  /** @param address The peer's. @param isOwner Whether it came through the owner's socket. */
+  constructor(socket: Socket, address: string, isOwner = false) {
     this.socket = socket
-    this.origin = { address: unmapped(address), isSecure: false }
+    this.origin = { address: unmapped(address), isSecure: false, isOwner }
   }
 
   /** After the TLS handshake. */

@@ -26,11 +26,15 @@ export class Connections {
     return this.#strangers.members.size + this.#known.members.size
   }
 
-  /** Adds a new connection, from the peer's `address`; at `max`, another one is cut off first. */
-  add(socket: Socket, address = socket.remoteAddress ?? ''): void {
+  /**
+   * Adds a new connection, from the peer's `address`; at `max`, another one is cut off first.
+   *
+   * @param isOwner Whether it came through the owner's socket.
+   */
+  add(socket: Socket, address = socket.remoteAddress ?? '', isOwner = false): void {
     if (this.count >= this.#max) this.#makeRoom()
     const addresses = addressesOf(socket)
-    const connection = new Connection(socket, address)
+    const connection = new Connection(socket, address, isOwner)
     this.touch(connection)
     this.#strangers.members.add(connection)
     this.#bySocket.set(socket, connection)

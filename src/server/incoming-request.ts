@@ -25,6 +25,7 @@ export class IncomingRequest implements Request {
   readonly requestId: string
   readonly address: string
   readonly isSecure: boolean
+  readonly isOwner: boolean | undefined
   principal?: Principal
   pattern?: string
   /** Start of its handling, by `elapsedInTurn`. */
@@ -54,6 +55,7 @@ export class IncomingRequest implements Request {
     this.requestId = requestId
     this.address = origin.address
     this.isSecure = origin.isSecure
+    this.isOwner = origin.isOwner
     this.response = response
     this.#incoming = incoming
     this.#turns = turns

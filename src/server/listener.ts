@@ -1,3 +1,4 @@
+import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Log } from '../log.ts'
 import { type Family, gauge } from '../metrics/family.ts'
@@ -17,6 +18,8 @@ import { createTurns } from './turns.ts'
 
 export interface ListenerOptions {
   readonly app: App
+  /** Answers on the owner's socket; `app` if absent. */
+  readonly ownerApp?: App
   readonly log: Log
   readonly hasAccessLog: boolean
   /** Peers whose `X-Forwarded-…` headers count; none if absent. */
@@ -37,6 +40,9 @@ export type Place =
 export interface Listener {
   /** @returns The address listened on; undefined for a Unix socket. */
   listen(place: Place): Promise<AddressInfo | undefined>
+  /** Makes the owner's socket: all who connect there are the owner of the data folder. Its file goes when it closes. */
+  listenForOwner(path: string): Promise<void>
+  closeForOwner(): Promise<void>
   /**
    * New connections get this certificate; open ones keep theirs. TLS sessions of the old one are not resumed.
    *
@@ -61,7 +67,8 @@ const PROTECTIVE_HEADERS = [
 const TLS_HEADERS = ['Strict-Transport-Security', 'max-age=31536000']
 
 /** Turns sockets into requests, and replies into bytes. */
-export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: ListenerOptions): Listener {
+export function createListener(options: ListenerOptions): Listener {
+  const { app, ownerApp = app, log, hasAccessLog, trustedProxies, tls } = options
   const limit = findConnectionsLimit()
   const metrics = new RequestMetrics()
   const cutOff = createCutOff(log, metrics)
@@ -77,18 +84,23 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
     nameRequest: createRequestIds(),
     cutOff,
   }
+  const ownerParts: ListenerParts = { ...parts, fixedHeaders: PROTECTIVE_HEADERS }
   const server = createHttpServer(tls)
-  const answer = createAnswering(parts, app, server, hasAccessLog)
-  const receive = createRequestOrder(parts, trustedProxies, answer)
-  const { refuseTunnel, refuseUnreadable } = createRawRefusals(parts)
+  const ownerServer = createHttpServer(undefined)
+  const answerAll = createAnswering(parts, app, server, hasAccessLog)
+  const answerOwner = createAnswering(ownerParts, ownerApp, ownerServer, hasAccessLog)
+  const receive = createRequestOrder(parts, trustedProxies, (incoming, request, connection) => {
+    if (request.isOwner) answerOwner(incoming, request, connection)
+    else answerAll(incoming, request, connection)
+  })
+  handOver(server, receive, createRawRefusals(parts))
+  handOver(ownerServer, receive, createRawRefusals(ownerParts))
   /** Address given to peers on a Unix socket; undefined on TCP. */
   let peerAddress: string | undefined
   let isDraining = false
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, receive)
   server.on('connection', (socket: Socket) => connections.add(socket, peerAddress))
   server.on('secureConnection', (socket: Socket) => connections.join(socket))
-  server.on('connect', (_, socket: Socket) => refuseTunnel(socket))
-  server.on('clientError', refuseUnreadable)
+  ownerServer.on('connection', (socket: Socket) => connections.add(socket, UNIX_PEER, true))
 
   return {
     get isDraining() {
@@ -113,13 +125,39 @@ export function createListener({ app, log, hasAccessLog, trustedProxies, tls }: 
       })
       return promise
     },
+    listenForOwner(path) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      ownerServer.once('error', reject)
+      ownerServer.listen({ path }, () => {
+        ownerServer.off('error', reject)
+        resolve()
+      })
+      return promise
+    },
+    closeForOwner: () => closed(ownerServer),
     useCertificate: (next) => replaceCertificate(server, next),
     async drain(timeoutMs) {
       isDraining = true
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      const allClosed = Promise.all([closed(server), closed(ownerServer)])
       const deadline = setTimeout(() => connections.destroyAll(), timeoutMs)
-      await closed
+      await allClosed
       clearTimeout(deadline)
     },
   }
+}
+
+/** Hands over what a server reads: requests, and what is none. */
+function handOver(
+  server: Server,
+  receive: RequestListener,
+  { refuseTunnel, refuseUnreadable }: ReturnType<typeof createRawRefusals>,
+): void {
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, receive)
+  server.on('connect', (_, socket: Socket) => refuseTunnel(socket))
+  server.on('clientError', refuseUnreadable)
+}
+
+/** Resolves when the last connection has ended; at once if the server does not listen. */
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()))
 }

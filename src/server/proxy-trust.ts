@@ -15,7 +15,10 @@ export interface Network {
 /** Whether the peer with this address is a trusted proxy. */
 export type Trust = (address: string) => boolean
 
-export type Origin = Pick<Caller, 'address' | 'isSecure'>
+export type Origin = Pick<Caller, 'address' | 'isSecure'> & {
+  /** Whether the connection came through the owner's socket. */
+  readonly isOwner?: boolean
+}
 
 /**
  * Finds the caller behind proxies.

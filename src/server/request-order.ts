@@ -31,7 +31,8 @@ export function createRequestOrder(
     const request = new IncomingRequest(
       incoming,
       response,
-      trustedProxies === undefined ? origin : findOrigin(origin, headers, trustedProxies),
+      // No proxy may speak for the owner.
+      trustedProxies === undefined || origin.isOwner ? origin : findOrigin(origin, headers, trustedProxies),
       nameRequest(headers['x-request-id']),
       turns,
     )

@@ -30,6 +30,7 @@ import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
 import { createFirstAccounts, givenVariables } from './first-start.ts'
 import { listen } from './listen.ts'
+import { listenForOwner } from './owner-socket.ts'
 import type { ServerOptions } from './server-options.ts'
 
 /** A running server. */
@@ -94,11 +95,11 @@ async function start(
   if (folder.completedRestore !== undefined)
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
   const { basePath, metricsPublic } = options
-  const opening = Promise.withResolvers<App | undefined>()
-  const startingRoutes = createStartingRoutes({ whyNotReady: () => STILL_READING })
-  let app = createStartingApp(startingRoutes, basePath, opening.promise)
+  const opening = Promise.withResolvers<Apps | undefined>()
+  let apps = createStartingApps(basePath, opening.promise)
   const listener = createListener({
-    app: (request) => app(request),
+    app: (request) => apps.all(request),
+    ownerApp: (request) => apps.owner(request),
     log,
     hasAccessLog: options.accessLog,
     trustedProxies: options.trustProxy && createTrust(options.trustProxy),
@@ -106,6 +107,8 @@ async function start(
   })
   // For a failed start; a started service drains before, see below.
   cleanUps.push(() => listener.drain(0))
+  // First, so that `--listen` cannot take its path.
+  await listenForOwner(listener, folder.path, log)
   const { origin, address, socket } = await listen(listener, options, environment, tls !== undefined)
   const url = origin + basePath
   const notice = setTimeout(() => {
@@ -183,11 +186,37 @@ async function start(
   if (madeUp !== undefined) await audit.record('first_started', undefined, namesOf(accounts))
   await audit.begin(listTag(store.id, store.revision), { version, pid: process.pid })
   clearTimeout(notice)
-  app = createApp(createRoutes(parts), basePath, authenticator, log)
-  opening.resolve(app)
+  const sets = createRoutes(parts)
+  apps = {
+    all: createApp(sets.all, basePath, authenticator, log),
+    owner: createApp(sets.owner, '', authenticator, log),
+  }
+  opening.resolve(apps)
   cleanUps.push(() => listener.drain(options.shutdownTimeoutSeconds * 1000))
   const { useCertificate } = listener
   return { url, address, socket, folder, records: store.count, madeUp, useCertificate, stop }
+}
+
+/** What answers everybody, and what answers on the owner's socket, where URLs have no base path. */
+interface Apps {
+  readonly all: App
+  readonly owner: App
+}
+
+function createStartingApps(basePath: string, next: Promise<Apps | undefined>): Apps {
+  const routes = createStartingRoutes({ whyNotReady: () => STILL_READING })
+  return {
+    all: createStartingApp(
+      routes,
+      basePath,
+      next.then((apps) => apps?.all),
+    ),
+    owner: createStartingApp(
+      routes,
+      '',
+      next.then((apps) => apps?.owner),
+    ),
+  }
 }
 
 function namesOf({ users, clients }: Accounts) {

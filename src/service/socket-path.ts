@@ -1,9 +1,7 @@
 import { lstat, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { ifPresent, systemCode } from '../errors.ts'
-
-/** Limit on the path of a Unix socket on Linux; other systems have a few bytes less (unix(7)). */
-const PATH_BYTES_MAX = 107
+import { whyTooLong } from '../files/owner-socket.ts'
 
 /**
  * Removes a stale socket file, left by a process that died; anything else stays.
@@ -11,10 +9,8 @@ const PATH_BYTES_MAX = 107
  * @returns Why the path cannot be used, and what to do; undefined if it is free.
  */
 export async function clearSocketPath(path: string): Promise<string | undefined> {
-  const bytes = Buffer.byteLength(path)
-  if (bytes > PATH_BYTES_MAX) {
-    return `its path has ${bytes} bytes, and the system takes ${PATH_BYTES_MAX}; choose a shorter one with --listen`
-  }
+  const fault = whyTooLong(path)
+  if (fault !== undefined) return `${fault}; choose a shorter one with --listen`
   const found = await ifPresent(lstat(path))
   if (found === undefined) return undefined
   if (!found.isSocket()) {

@@ -16,9 +16,17 @@ export interface CommandActor {
   readonly by: string
 }
 
-/** The sender of a request without the request, which a waiting change must not keep in memory. */
-export function senderOf({ address, requestId, principal }: Sender): Sender {
+/** A request, or whatever else names its sender. */
+interface Sent extends Omit<Sender, 'principal'> {
+  readonly principal?:
+    | NonNullable<Sender['principal']>
+    | { readonly kind: 'command'; readonly name: string; readonly command: string }
+}
+
+/** Who sent a request, without the request, which a waiting change must not keep in memory. */
+export function senderOf({ address, requestId, principal }: Sent): Actor {
   if (principal === undefined) return { address, requestId }
   const { kind, name } = principal
+  if (kind === 'command') return { command: principal.command, by: name }
   return { address, requestId, principal: { kind, name } }
 }

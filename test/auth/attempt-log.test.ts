@@ -32,9 +32,10 @@ describe('createAttemptLog', () => {
     const { attempts, log, told } = setUp(t)
     await attempts.succeeded('logged_in', caller, admin)
     await attempts.failed('login_failed', caller, { account: 'admin' })
+    const sender = { requestId: 'r1', address: '192.0.2.1' }
     assert.deepEqual(told, [
-      ['logged_in', caller, { account: 'admin' }],
-      ['login_failed', caller, { account: 'admin' }],
+      ['logged_in', sender, { account: 'admin' }],
+      ['login_failed', sender, { account: 'admin' }],
     ])
     const { time, ...line } = JSON.parse(log.lines[0] ?? '')
     const fields = { account: 'admin', address: '192.0.2.1', request_id: 'r1' }

@@ -1,10 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
+import { ownerSocketPath } from '../../src/files/owner-socket.ts'
 import { getToken } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
 import { missing } from '../support/debian.ts'
@@ -111,13 +112,14 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.deepEqual([code, stderr], [0, ''])
   })
 
-  it('leaves the folder to a running server, and shows how to send it the file', {
+  it("leaves the folder to a server without an owner's socket, and shows how to send it the file", {
     skip: missing('curl'),
   }, async (t) => {
     const { folder, file } = await setUp(t, "it's.csv", csv)
     const server = await start(t, { folder })
+    await rm(ownerSocketPath(folder))
     const { code, stdout, stderr } = await runImport(folder, [file, '--mode', 'replace'])
-    assert.deepEqual([code, stdout], [75, ''])
+    assert.deepEqual([code, stdout, stderr.split('\n').length], [75, '', 3])
     const curl = /\n.*send it the file: (curl .*)\n$/.exec(stderr)?.[1] ?? assert.fail(stderr)
     const { Authorization } = await getToken(server.url, client)
     const command = curl.replace('Bearer TOKEN', Authorization).replace('http://localhost:8080', server.url)

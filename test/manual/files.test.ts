@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { auditFiles, dataFiles } from '../../src/files/data-folder.ts'
+import { OWNER_SOCKET } from '../../src/files/owner-socket.ts'
 import { AUDIT_FILE_BYTES_MAX, SNAPSHOT_JOURNAL_BYTES_MIN } from '../../src/limits.ts'
 import { readChapterNamed } from './published.ts'
 
@@ -11,7 +12,7 @@ const MIB = 1024 * 1024
 describe('the chapter "files"', () => {
   it('has every file of the data folder in its table', () => {
     const cells = (text.match(/^\| [^|]*/gm) ?? []).join()
-    const named = [...Object.values(dataFiles), auditFiles[0], auditFiles[1]]
+    const named = [...Object.values(dataFiles), OWNER_SOCKET, auditFiles[0], auditFiles[1]]
     assert.deepEqual(
       named.filter((name) => !cells.includes(`\`${name}\``)),
       [],

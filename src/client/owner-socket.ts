@@ -1,0 +1,43 @@
+import type { Stats } from 'node:fs'
+import { lstat, stat } from 'node:fs/promises'
+import { ifReachable } from '../errors.ts'
+import { OWNER_SOCKET, ownerSocketPath, whyTooLong } from '../files/owner-socket.ts'
+import { describeOwner } from '../text.ts'
+
+export type FoundSocket =
+  | { readonly path: string }
+  /** Why it is not used; undefined if it is not there. */
+  | { readonly path?: never; readonly reason: string | undefined }
+
+const ROOT = 0
+
+/**
+ * Finds the owner's socket of a data folder. It is used only if nobody but the owner of the folder can have made it: what
+ * is sent there must reach no other account.
+ *
+ * @param isNamed Whether the folder was named by flag or variable. Root takes no other, because somebody else may have
+ *   made it where root happens to be.
+ * @param uid Of the account that asks.
+ */
+export async function findOwnerSocket(
+  folder: string,
+  isNamed: boolean,
+  uid: number | undefined = process.getuid?.(),
+): Promise<FoundSocket> {
+  const path = ownerSocketPath(folder)
+  const [around, found] = await Promise.all([ifReachable(stat(folder)), ifReachable(lstat(path))])
+  if (around === undefined || found === undefined || uid === undefined) return { reason: undefined }
+  const reason = whyRefused(around, found, uid, isNamed) ?? whyTooLong(path)
+  return reason === undefined ? { path } : { reason: `${OWNER_SOCKET} is not used: ${reason}` }
+}
+
+function whyRefused(folder: Stats, socket: Stats, uid: number, isNamed: boolean): string | undefined {
+  if (uid === ROOT && !isNamed) return 'root must name the folder, with --data or CONNBOOK_DATA'
+  if (!socket.isSocket()) return 'it is not a socket'
+  if ((folder.mode & 0o777) !== 0o700) return `its folder is not private (${describeOwner(folder)})`
+  if (uid !== ROOT && folder.uid !== uid)
+    return `its folder belongs to another account (${describeOwner(folder)})`
+  if (socket.uid !== folder.uid && socket.uid !== ROOT)
+    return `it does not belong to the owner of its folder (${describeOwner(socket)})`
+  return undefined
+}

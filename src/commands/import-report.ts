@@ -1,0 +1,42 @@
+import { printableJson } from '../json.ts'
+import { IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
+import { countsOf, type ImportPlan } from '../store/import-plan.ts'
+
+/** What an import has done, or what a trial would do; as `POST /v1/import` answers it. */
+export interface ImportReport {
+  readonly added: number
+  readonly modified: number
+  readonly removed: number
+  readonly unchanged: number
+  /** Of a trial: the first IMPORT_NAMES_LISTED_MAX names of each kind. */
+  readonly names?: Readonly<Record<'added' | 'modified' | 'removed', readonly string[]>>
+}
+
+export function reportOf(plan: ImportPlan): ImportReport {
+  const first = (records: readonly { readonly name: string }[]) =>
+    records.slice(0, IMPORT_NAMES_LISTED_MAX).map(({ name }) => name)
+  const modified = plan.modified.map(({ after }) => after)
+  const names = { added: first(plan.added), modified: first(modified), removed: first(plan.removed) }
+  return { ...countsOf(plan), names }
+}
+
+/** @param path Of the data folder. */
+export function describeDone({ added, modified, removed, unchanged }: ImportReport, path: string): string {
+  return `Imported to ${path}: ${added} added, ${modified} modified, ${removed} removed, ${unchanged} unchanged\n`
+}
+
+export function describeTried({ added, modified, removed, unchanged, names }: ImportReport): string {
+  const kinds = [
+    ['add', added, names?.added],
+    ['modify', modified, names?.modified],
+    ['remove', removed, names?.removed],
+  ] as const
+  const lines = kinds.flatMap(([verb, count, listed = []]) => {
+    const rest = count - listed.length
+    return [
+      ...listed.map((name) => `  ${verb} ${printableJson(name)}\n`),
+      ...(rest > 0 ? [`  ${verb} ${rest} more\n`] : []),
+    ]
+  })
+  return `Would add ${added}, modify ${modified}, remove ${removed}; ${unchanged} unchanged\n${lines.join('')}`
+}
