@@ -33,7 +33,7 @@ export const problemTypes = {
   malformed_path: { status: 400, meaning: 'the path is not percent-encoded UTF-8; encode it again' },
   malformed_target: {
     status: 400,
-    meaning: 'the request target is not a plain path; send a path, without host or fragment',
+    meaning: 'the request target is no path of this server; send a path, or a URL with the host of `Host`',
   },
   malformed_request: { status: 400, meaning: 'the message is not valid HTTP; correct the client' },
   malformed_host: { status: 400, meaning: 'the header `Host` is not a valid host; correct it' },
@@ -62,7 +62,7 @@ export const problemTypes = {
     status: 403,
     meaning: 'a page of another site made the request; call from your own site, or with a token',
   },
-  unknown_path: { status: 404, meaning: 'there is nothing at this path; check it' },
+  unknown_path: { status: 404, meaning: 'there is nothing at this path; `detail` may say why; check it' },
   unknown_name: { status: 404, meaning: 'no configuration has this name; check it' },
   method_not_allowed: {
     status: 405,

@@ -1,6 +1,10 @@
 import type { Authenticator } from '../auth/authenticator.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
+import { BEARER_CHALLENGE } from '../http/challenge.ts'
 import { type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
+
+/** RFC 9110 section 15.5.2 requires it of every 401. */
+const CHALLENGE = { 'WWW-Authenticate': BEARER_CHALLENGE }
 
 export function sessionHandlers(authenticator: Authenticator) {
   return { logIn, logOut }
@@ -8,7 +12,7 @@ export function sessionHandlers(authenticator: Authenticator) {
   async function logIn(request: Request): Promise<Reply> {
     const { username, password } = parseLogin(await readJsonObject(request))
     const cookie = await authenticator.logIn(request, username, password)
-    if (cookie === undefined) return textReply(401, 'Unauthorized')
+    if (cookie === undefined) return textReply(401, 'Unauthorized', CHALLENGE)
     return textReply(200, 'Authorized', { 'Set-Cookie': cookie })
   }
 

@@ -1,10 +1,13 @@
 import { type Authenticator, readBearer } from '../auth/authenticator.ts'
+import { BEARER_CHALLENGE } from '../http/challenge.ts'
 import { isCrossSite } from '../http/cross-site.ts'
 import { jsonReply, type Reply, type Request } from '../http/message.ts'
+import { adviseOnPath } from '../http/path-advice.ts'
 import { PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
 import { createRouter, type Match, type Route, type Router } from '../http/router.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
 import type { Log } from '../log.ts'
+import { WHOLE_SERVER } from './request-target.ts'
 
 /** Turns a request into a reply; never throws, never rejects. */
 export type App = (request: Request) => Reply | Promise<Reply>
@@ -12,7 +15,6 @@ export type App = (request: Request) => Reply | Promise<Reply>
 /** Why a starting server is not ready. */
 export const STILL_READING = 'The records are still being read'
 
-const REALM = 'Bearer realm="connbook"'
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
@@ -51,7 +53,10 @@ export function createApp(
     if (match === 'malformed') {
       throw new Problem('malformed_path', 'The path is not valid percent-encoded UTF-8')
     }
-    if (match === undefined) throw new Problem('unknown_path', 'There is nothing at this path')
+    if (match === undefined) {
+      if (request.path === WHOLE_SERVER) return { status: 204, headers: {} }
+      throw new Problem('unknown_path', `There is nothing at this path${adviseOnPath(router, request.path)}`)
+    }
     if (route !== undefined) {
       // Refused before the handler looks at record or body; a reader may see 404 and 405.
       if (route.access === 'write') checkMayWrite(request)
@@ -145,13 +150,13 @@ export function problemReply(problem: Problem): Reply {
 function checkSameSite(request: Request) {
   if (SAFE_METHODS.has(request.method) || !isCrossSite(request)) return
   const message = 'A page of another site made this request'
-  throw new Problem('cross_site', message, { headers: { 'WWW-Authenticate': REALM } })
+  throw new Problem('cross_site', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
 }
 
 /** @throws {Problem} 403 with the missing scope (RFC 6750 section 3.1). */
 function checkMayWrite({ principal }: Request) {
   if (principal?.scope === FULL_SCOPE) return
-  const headers = { 'WWW-Authenticate': `${REALM}, error="insufficient_scope", scope="write"` }
+  const headers = { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="write"` }
   const message = 'This credential may only read; to change records, use one with the scope write'
   throw new Problem('insufficient_scope', message, { headers })
 }
@@ -160,10 +165,10 @@ function checkMayWrite({ principal }: Request) {
 function notAuthenticated(request: Request): Problem {
   const { authorization } = request.headers
   if (authorization !== undefined && readBearer(authorization) !== undefined) {
-    const headers = { 'WWW-Authenticate': `${REALM}, error="invalid_token"` }
+    const headers = { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="invalid_token"` }
     const message = 'The token is not valid, or not any more; get a new one'
     return new Problem('invalid_token', message, { headers })
   }
   const message = 'Log in at /login, or get a token at /v1/auth/token'
-  return new Problem('not_authenticated', message, { headers: { 'WWW-Authenticate': REALM } })
+  return new Problem('not_authenticated', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
 }

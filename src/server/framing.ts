@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../http/problem.ts'
 import { HEADER_BYTES_MAX, HEADER_FIELDS_MAX } from '../limits.ts'
+import { isAuthority, originFormOf } from './request-target.ts'
 
 /** Fields that make a request ambiguous if they occur twice. */
 const SINGLETONS = new Set([
@@ -14,9 +15,6 @@ const SINGLETONS = new Set([
   'sec-fetch-site',
 ])
 
-/** A host and an optional port (RFC 3986 section 3.2.2); may be empty (RFC 9112 section 3.2). */
-const AUTHORITY = /^(?:\[[\da-fA-F:.]{2,}\]|(?:[\w.~!$&'()*+,;=-]|%[\da-fA-F]{2})*)(?::\d*)?$/
-
 /** The last one found to be well-formed: nearly all requests to a server have the same. */
 let lastHost: string | undefined
 
@@ -29,10 +27,8 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     return new Problem('unsupported_version', `HTTP ${httpVersion} is not spoken here; use HTTP/1.1`)
   }
-  const target = incoming.url ?? ''
-  if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
-    return new Problem('malformed_target', 'The request target must be a path, without host or fragment')
-  }
+  const { url: target = '', method = '' } = incoming
+  if (originFormOf(target, method, incoming.headers.host) === undefined) return malformedTarget(target)
   if (isHeaderTooLarge(incoming)) return headerTooLarge()
   const doubled = findDoubled(incoming)
   if (doubled !== undefined) return new Problem('doubled_header', `The header ${doubled} is given twice`)
@@ -40,7 +36,7 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
   if (host === undefined) {
     if (httpVersion === '1.1') return new Problem('missing_host', 'The header Host is missing')
   } else if (host !== lastHost) {
-    if (!AUTHORITY.test(host)) return new Problem('malformed_host', 'The header Host does not name a host')
+    if (!isAuthority(host)) return new Problem('malformed_host', 'The header Host does not name a host')
     lastHost = host
   }
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
@@ -53,6 +49,15 @@ export function findFramingFault(incoming: IncomingMessage): Problem | undefined
     return new Problem('unknown_expectation', 'The only Expect that can be met is 100-continue')
   }
   return undefined
+}
+
+function malformedTarget(target: string): Problem {
+  const fault = target.includes('#')
+    ? 'has a fragment; leave out the # and what follows it'
+    : target.startsWith('//')
+      ? 'begins with a slash too many; write one'
+      : 'is no path of this server; send a path, or a URL with the same host as the header Host'
+  return new Problem('malformed_target', `The request target ${fault}`)
 }
 
 export function headerTooLarge(): Problem {

@@ -9,6 +9,7 @@ import {
   IMPORT_PIECE_BYTES,
 } from '../limits.ts'
 import type { Origin } from './proxy-trust.ts'
+import { originFormOf } from './request-target.ts'
 import type { Turns } from './turns.ts'
 
 const noBody: Buffer = Buffer.alloc(0)
@@ -46,12 +47,14 @@ export class IncomingRequest implements Request {
     requestId: string,
     turns: Turns,
   ) {
-    const target = incoming.url ?? ''
+    const { url = '', method = '', headers } = incoming
+    // What has no origin form is refused before anything looks at its path.
+    const target = originFormOf(url, method, headers.host) ?? url
     const mark = target.indexOf('?')
-    this.method = incoming.method ?? ''
+    this.method = method
     this.path = mark === -1 ? target : target.slice(0, mark)
     this.query = mark === -1 ? '' : target.slice(mark + 1)
-    this.headers = incoming.headers
+    this.headers = headers
     this.requestId = requestId
     this.address = origin.address
     this.isSecure = origin.isSecure

@@ -50,6 +50,8 @@ describe('POST /login', async () => {
       assert.equal(answer.headers['content-length'], String(answer.text.length))
       assert.equal(answer.headers['cache-control'], 'no-store')
       assert.equal(answer.headers['set-cookie']?.length, status === 200 ? 1 : undefined)
+      const challenge = status === 401 ? 'Bearer realm="connbook"' : undefined
+      assert.equal(answer.headers['www-authenticate'], challenge)
     })
   }
 

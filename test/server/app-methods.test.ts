@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { createClient, ownHeaders } from '../support/http-client.ts'
+import { formatRequest, parseAnswers, sendRaw } from '../support/raw-http.ts'
 import { start } from '../support/service.ts'
 
 const resources: Record<string, string> = {
@@ -30,6 +31,17 @@ describe('methods, for a caller with a credential', async () => {
       }
     })
   }
+
+  it('of the whole server are asked with *, and answered 204', async () => {
+    const bearer = await service.bearer()
+    const statusOf = async (line: string, headers: Record<string, string>) => {
+      const received = await sendRaw(service.url, formatRequest(line, { Connection: 'close', ...headers }))
+      return parseAnswers(received)[0]?.status
+    }
+    assert.equal(await statusOf('OPTIONS *', { Authorization: bearer }), 204)
+    assert.equal(await statusOf('OPTIONS *', {}), 403)
+    assert.equal(await statusOf('GET *', { Authorization: bearer }), 400)
+  })
 
   it('do not matter on unknown paths', async () => {
     for (const path of [

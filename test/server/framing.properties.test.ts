@@ -34,14 +34,17 @@ function isAuthority(text: string): boolean {
 }
 
 describe('the framing of a request', () => {
-  it('is valid only if the target begins with one slash and has no fragment', (t) => {
+  it('is valid only if the target begins with one slash and has no fragment, or is a URL of the host', (t) => {
     const targets = joined(
       ['/', '/', '//', '#', '?', 'http:', '*', 'a', ':80', '%23', '\\', '@', ' '],
       headerText,
     )
     holdFor(t, targets, (url) => {
       const isPath = url[0] === '/' && url[1] !== '/' && !url.split('').includes('#')
-      assert.equal(codeOf({ url }), isPath ? undefined : 'malformed_target')
+      assert.equal(
+        codeOf({ url, fields: [['Host', 'other.example']] }),
+        isPath ? undefined : 'malformed_target',
+      )
     })
   })
 

@@ -33,7 +33,7 @@ function requests(session: { Cookie: string }): [status: number, bytes: string][
     [209, formatRequest('DELETE /configurations/web1', own)],
     // The rest never reaches a resource.
     [400, 'GET /healthz HTTP/1.1\r\n\r\n'],
-    [400, formatRequest('GET http://a/healthz', last)],
+    [400, formatRequest('GET http://b/healthz', last)],
     [400, formatRequest('CONNECT a:1')],
     [400, 'no HTTP\r\n\r\n'],
     [400, formatRequest('POST /login', { 'Content-Length': '2, 2' })],

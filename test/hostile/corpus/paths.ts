@@ -11,12 +11,21 @@ export function pathRows({ bearer }: Loot): HostileRow[] {
   return [
     ...rows(
       targets(
-        // A server must understand absolute-form (RFC 9112 section 3.2.2); this one is no proxy and takes paths only.
-        `http://a${list}`,
-        `HTTP://a${list}`,
-        `https://a${list}`,
+        // Absolute form (RFC 9112 section 3.2.2) for another host than the header Host.
         `http://evil${list}`,
-        'http://a',
+        `http://a:81${list}`,
+        `http://a.evil${list}`,
+        `http://evil@a${list}`,
+        `http://a@evil${list}`,
+        `http://a\\evil${list}`,
+        `http://a%2eevil${list}`,
+        `http://a#${list}`,
+        `http://a?#${list}`,
+        `http://a/${list}`,
+        `http://a//evil${list}`,
+        `http:/a${list}`,
+        `http:a${list}`,
+        `ws://a${list}`,
         'http:',
         'http:///configurations/',
         'ftp://a/',
@@ -80,7 +89,19 @@ export function pathRows({ bearer }: Loot): HostileRow[] {
       ),
       400,
     ),
-    ...rows({ 'OPTIONS *': send('OPTIONS *') }, 400),
+    ...rows(
+      targets(`http://a${list}`, `HTTP://A:80${list}`, `https://a:443${list}`, `http://a${list}?sort=port`),
+      200,
+    ),
+    ...rows(targets('http://a', 'http://a/', 'http://a?x'), 404),
+    ...rows(
+      {
+        'OPTIONS *': send('OPTIONS *'),
+        'OPTIONS of the host alone': send('OPTIONS http://a'),
+      },
+      204,
+    ),
+    ...rows(strangers('OPTIONS *', 'OPTIONS http://a', `GET http://a${list}`), 403),
     ...rows(
       targets(
         '/',
