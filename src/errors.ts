@@ -4,7 +4,7 @@ export interface Fault {
   readonly detail: string
   /** Line of an input with many records, from 1. */
   readonly line?: number
-  /** Name of the stored record at fault, if there are many. */
+  /** Name of the record at fault, if there are many. */
   readonly name?: string
 }
 

@@ -32,6 +32,8 @@ const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, which is the most 
 
 const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatName])[] = [
   ['.json', 'json'],
+  ['.jsonl', 'jsonl'],
+  ['.ndjson', 'jsonl'],
   ['.csv', 'csv'],
   ['ssh_config', 'ssh-config'],
   ['.ssh/config', 'ssh-config'],
@@ -55,7 +57,7 @@ export const importCommand = defineCommand({
   ],
   notes: [
     'While a server runs on the folder, it imports the file. As root, name the folder then.',
-    'A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is json, csv or ssh-config: the end of the file name decides, or --format.',
+    'A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is json, jsonl, csv or ssh-config: the end of the file name decides, or --format.',
   ],
   flags: ['data', 'format', 'mode', 'dryRun'],
   exitCodes: { 65: DAMAGED, 75: IN_USE },
@@ -211,9 +213,12 @@ function refusal(source: string, { faults, faultCount }: ImportedRecords): Impor
 }
 
 function linesOf(faults: readonly Fault[]): string[] {
-  return faults.map(({ line, field, detail }) =>
-    printable(`  line ${line}: ${JSON.stringify(field).slice(1, -1)} ${detail}`),
-  )
+  return faults.map((fault) => `  ${describeFault(fault)}`)
+}
+
+function describeFault({ line, name, field, detail }: Fault): string {
+  const where = name === undefined ? `line ${line}` : `line ${line}, ${JSON.stringify(name)}`
+  return printable(`${where}: ${JSON.stringify(field).slice(1, -1)} ${detail}`)
 }
 
 /**

@@ -3,11 +3,13 @@ import { csvFormat } from './csv-format.ts'
 import { envFormat } from './env-format.ts'
 import type { ExportFormat } from './export-format.ts'
 import { jsonFormat } from './json-format.ts'
+import { jsonlFormat } from './jsonl-format.ts'
 import { pgServiceFormat } from './pg-service-format.ts'
 import { sshConfigFormat } from './ssh-config-format.ts'
 
 export const exportFormats = {
   json: jsonFormat,
+  jsonl: jsonlFormat,
   csv: csvFormat,
   'ssh-config': sshConfigFormat,
   ansible: ansibleFormat,

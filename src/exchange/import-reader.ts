@@ -1,6 +1,7 @@
 import { type Fault, InvalidInputError } from '../errors.ts'
-import { IMPORT_ROWS_MAX } from '../limits.ts'
+import { IMPORT_ROWS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
 import { type NewConfiguration, parseNewConfiguration } from '../store/configuration.ts'
+import { checkText } from '../text.ts'
 import { type ImportFormatName, rowReaders } from './import-formats.ts'
 import type { Row } from './row.ts'
 
@@ -48,9 +49,12 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
     const { line, fields } = row
     const name = typeof fields.name === 'string' ? fields.name : ''
     const before = lines.get(name)
-    if (before !== undefined) addFault({ line, field: 'name', detail: `is the same as on line ${before}` })
+    const isNameSound = checkText(name, NAME_CHARACTERS_MAX) === undefined
+    const place = isNameSound ? { line, name } : { line }
+    if (before !== undefined)
+      addFault({ ...place, field: 'name', detail: `is the same as on line ${before}` })
     else if (name !== '') lines.set(name, line)
-    const draft = parseRow(line, fields, addFault)
+    const draft = parseRow(place, fields, addFault)
     if (draft !== undefined && before === undefined) drafts.push(draft)
   }
   const decode = (bytes?: Uint8Array) => {
@@ -73,12 +77,16 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
   }
 }
 
-function parseRow(line: number, fields: Record<string, unknown>, addFault: (fault: Fault) => void) {
+function parseRow(
+  place: Pick<Fault, 'line' | 'name'>,
+  fields: Record<string, unknown>,
+  addFault: (fault: Fault) => void,
+) {
   try {
     return parseNewConfiguration(fields)
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error
-    for (const fault of error.faults) addFault({ line, ...fault })
+    for (const fault of error.faults) addFault({ ...place, ...fault })
     return undefined
   }
 }

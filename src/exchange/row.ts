@@ -10,7 +10,7 @@ interface RecordRow {
 
 interface FaultyRow {
   readonly line: number
-  readonly fault: { readonly field: string; readonly detail: string }
+  readonly fault: { readonly field: string; readonly detail: string; readonly name?: string }
 }
 
 /** Splits a text, given in pieces, into rows; lines count from 1. */

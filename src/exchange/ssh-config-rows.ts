@@ -100,15 +100,16 @@ class SshConfigReader implements RowReader {
 }
 
 function rowOf({ line, values }: Section, name: string): Row {
+  const faulty = (detail: string, field: string): Row => ({ line, fault: { name, field, detail } })
   const hostname = expandHostname(values.get('hostname') ?? name, name)
   if (hostname === undefined) {
     const detail = 'holds a token that only ssh can expand; of those, %h and %% are known'
-    return faultyRow(line, detail, 'HostName')
+    return faulty(detail, 'HostName')
   }
   const username = values.get('user')
-  if (username === undefined) return faultyRow(line, 'is missing; a configuration has a username', 'User')
+  if (username === undefined) return faulty('is missing; a configuration has a username', 'User')
   // Since version 10 OpenSSH expands both, so the meaning depends on the version.
-  if (/%|\$\{/.test(username)) return faultyRow(line, 'holds "%" or "${", which ssh may expand', 'User')
+  if (/%|\$\{/.test(username)) return faulty('holds "%" or "${", which ssh may expand', 'User')
   const port = values.get('port')
   return {
     line,

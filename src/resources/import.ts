@@ -59,19 +59,22 @@ async function readDrafts(
   received: (bytes: number) => void,
 ) {
   let reader: ImportReader | undefined
+  let isOneLine = true
   const begin = () => {
     reader ??= createImportReader(formatOf(request, given), FAULTS_MAX)
     return reader
   }
   await request.readPieces(IMPORT_BYTES_MAX, (piece) => {
     received(piece.length)
+    isOneLine &&= !piece.includes('\n') && !piece.includes('\r')
     begin().read(piece)
   })
   const { drafts, faults, faultCount } = begin().end()
   if (faultCount === 0) return drafts
+  const advice = isOneLine ? adviseOnOneLine(formatOf(request, given)) : ''
   const listed = faultCount > faults.length ? `, of which ${faults.length} are listed` : ''
   throw new InvalidInputError(
-    `Cannot import the records: there ${faultCount === 1 ? 'is' : 'are'} ${counted(faultCount, 'fault')}${listed}; nothing has changed`,
+    `Cannot import the records: there ${faultCount === 1 ? 'is' : 'are'} ${counted(faultCount, 'fault')}${listed}; nothing has changed${advice}`,
     faults,
   )
 }
@@ -85,15 +88,22 @@ function formatOf(request: Request, given: ImportFormatName | undefined): Import
   if (format === undefined) {
     throw new Problem(
       'unsupported_type',
-      `Cannot tell the format of a body of type "${essence}"; add format=${importFormatNames.join(', format=')} to the query, or send application/json, text/csv or, for ssh-config, text/plain`,
+      `Cannot tell the format of a body of type "${essence}"; add format=${importFormatNames.join(', format=')} to the query, or send application/json, application/x-ndjson, text/csv or, for ssh-config, text/plain`,
     )
   }
   checkBodyType(request, [essence])
   return format
 }
 
+/** `curl -d` leaves the line ends out, and so joins all lines. */
+function adviseOnOneLine(format: ImportFormatName): string {
+  return format === 'json' ? '' : '; the body is one line: with curl, send a file with --data-binary, not -d'
+}
+
 const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
   ['text/csv', 'csv'],
+  ['application/x-ndjson', 'jsonl'],
+  ['application/jsonl', 'jsonl'],
   ['text/plain', 'ssh-config'],
 ])
 

@@ -123,7 +123,7 @@ describe('running a command', () => {
     await assert.rejects(run('import', 'file'), (error: Error) => {
       assert.match(
         error.message,
-        /^Write it as: connbook import FILE --format \S+, one of json, csv, .*, or: connbook import - --format /,
+        /^Write it as: connbook import FILE --format \S+, one of json, jsonl, csv, .*, or: connbook import - --format /,
       )
       return true
     })

@@ -84,7 +84,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.deepEqual(await stateIn(folder), before)
   })
 
-  it('names every faulty row with its line, and changes nothing', async (t) => {
+  it('names every faulty row with its line and name, and changes nothing', async (t) => {
     const { folder, file } = await setUp(
       t,
       'records.csv',
@@ -96,9 +96,9 @@ describe('connbook import', { timeout: 60_000 }, () => {
     const lines = stderr.trimEnd().split('\n')
     assert.equal(lines[0], `connbook: Cannot import ${file}: 403 faults; nothing has changed`)
     assert.deepEqual(lines.slice(1, 4), [
-      '  line 4: hostname must not be empty',
-      '  line 4: port must be an integer from 1 to 65535',
-      '  line 5: name is the same as on line 3',
+      '  line 4, "x": hostname must not be empty',
+      '  line 4, "x": port must be an integer from 1 to 65535',
+      '  line 5, "new": name is the same as on line 3',
     ])
     assert.equal(lines.length, 1 + 100 + 1)
     assert.equal(lines.at(-1), '  and 303 more')
@@ -152,7 +152,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     'a file with an unknown extension': [
       ['records.txt'],
       2,
-      /Cannot tell the format of "records.txt"; say --format with one of json, csv, ssh-config/,
+      /Cannot tell the format of "records.txt"; say --format with one of json, jsonl, csv, ssh-config/,
     ],
     'standard input without a format': [['-'], 2, /Cannot tell the format of "-"/],
     'a format that can only be exported': [['-', '--format', 'env'], 2, /Cannot import env; say --format/],

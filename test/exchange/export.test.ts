@@ -18,6 +18,9 @@ describe('an export', () => {
       '{"configurations":[' +
       '{"id":1,"name":"db/main","hostname":"[2001:db8::7]","port":5432,"username":"it\'s \\"me\\""},' +
       '{"id":2,"name":"web 1","hostname":"web.example","port":22,"username":"ops, night"}]}\n',
+    jsonl:
+      '{"id":1,"name":"db/main","hostname":"[2001:db8::7]","port":5432,"username":"it\'s \\"me\\""}\n' +
+      '{"id":2,"name":"web 1","hostname":"web.example","port":22,"username":"ops, night"}\n',
     csv:
       'name,hostname,port,username\r\n' +
       'db/main,[2001:db8::7],5432,"it\'s ""me"""\r\nweb 1,web.example,22,"ops, night"\r\n',

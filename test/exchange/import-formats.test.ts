@@ -6,6 +6,7 @@ import { type ImportFormatName, importFormatNames, rowReaders } from '../../src/
 describe('the formats of an import', () => {
   const texts: Record<ImportFormatName, string> = {
     json: '[{"name":"a","hostname":"h","port":1,"username":"u"}]',
+    jsonl: '{"name":"a","hostname":"h","port":1,"username":"u"}\n',
     csv: 'name,hostname,port,username\na,h,1,u\n',
     'ssh-config': 'Host a\n  HostName h\n  Port 1\n  User u\n',
   }

@@ -41,6 +41,6 @@ describe('the chapter "exchange"', () => {
     const formats = importFormatNames.map((name) => `\`${name}\``)
     const named = `${formats.slice(0, -1).join(', ')} and ${formats.at(-1)}`
     assert.ok(sectionOf('Import').includes(`connbook imports ${named}.`))
-    assert.ok(rows[1]?.[1]?.includes(fieldNames.join(',')))
+    assert.ok(rows[2]?.[1]?.includes(fieldNames.join(',')))
   })
 })

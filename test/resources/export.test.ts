@@ -73,7 +73,7 @@ describe('GET /v1/export', () => {
     assert.equal(text.match(/^Host /gm)?.length, RECORDS - 1)
   })
 
-  const mustBeFormat = /^must be json, csv, ssh-config, ansible, pg-service or env$/
+  const mustBeFormat = /^must be json, jsonl, csv, ssh-config, ansible, pg-service or env$/
   const queries: Record<string, [field: string, detail: RegExp]> = {
     '': ['format', mustBeFormat],
     '?skip=1': ['format', mustBeFormat],

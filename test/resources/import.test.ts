@@ -67,6 +67,11 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
   const bodies: Record<string, [type: string | undefined, body: string, query: string]> = {
     'CSV by its type': ['text/csv; charset=utf-8', csv, '?'],
     'a JSON array': ['application/json', JSON.stringify(rows), '?'],
+    'a JSON object a line': [
+      'application/x-ndjson',
+      rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
+      '?',
+    ],
     'the envelope of the list': ['application/vnd.x+json', JSON.stringify({ configurations: rows }), '?'],
     'ssh-config as plain text': [
       'text/plain',
@@ -124,12 +129,29 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
       ],
     )
     assert.deepEqual(problem.errors, [
-      { line: 3, field: 'port', detail: 'must be an integer from 1 to 65535' },
-      { line: 3, field: 'username', detail: 'must not be empty' },
+      { line: 3, name: 'bad', field: 'port', detail: 'must be an integer from 1 to 65535' },
+      { line: 3, name: 'bad', field: 'username', detail: 'must not be empty' },
       { line: 4, field: 'name', detail: 'must not be empty' },
-      { line: 5, field: 'name', detail: 'is the same as on line 2' },
+      { line: 5, name: 'ok', field: 'name', detail: 'is the same as on line 2' },
     ])
     assert.deepEqual(await shownBefore(), before)
+  })
+
+  it('advises --data-binary for lines that curl -d has joined', async () => {
+    const joined = csv.replaceAll('\n', '')
+    const detailOf = async (body: string, format: string) => {
+      const { status, text } = await sendInVain(
+        'application/x-www-form-urlencoded',
+        body,
+        `?format=${format}`,
+      )
+      assert.equal(status, 400)
+      return (JSON.parse(text) as { detail: string }).detail
+    }
+    assert.match(await detailOf(joined, 'csv'), /--data-binary, not -d$/)
+    assert.match(await detailOf('{"name":"a"}{"name":"b"}', 'jsonl'), /--data-binary/)
+    assert.doesNotMatch(await detailOf('[{}]', 'json'), /--data-binary/)
+    assert.doesNotMatch(await detailOf(`${HEADER}a,b\n`, 'csv'), /--data-binary/)
   })
 
   it('lists the first 100 faults, and reports their total', async () => {
