@@ -219,6 +219,8 @@ async function inject(workshop, executable, nodePath, { platform, arch }, assets
     assets,
     // Node would open a debugger on this signal.
     execArgv: ['--disable-sigusr1'],
+    // Otherwise NODE_OPTIONS could make the executable load other code.
+    execArgvExtension: 'none',
   }
   const targets = [{ nodeRange: 'node26', platform, arch, output: executable }]
   // The Node that runs this prepares the program: that of another machine could not.

@@ -1,5 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { lookOf } from './command-line/look.ts'
+import { dropNodeVariables } from './command-line/node-variables.ts'
 import { runProgram } from './commands/program.ts'
 
 /** Loops for a file, because Node would not notice a partial write. */
@@ -22,12 +23,14 @@ function isFile(fd: number): boolean {
   }
 }
 
+const words = process.argv.slice(2)
+dropNodeVariables(words, process.env)
 // No other account may read the files.
 process.umask(0o077)
 // Without a listener an error would end the process; for standard output, `print` rejects.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
-void runProgram(process.argv.slice(2), {
+void runProgram(words, {
   environment: process.env,
   // Opened only by commands that read it.
   get input() {

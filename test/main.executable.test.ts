@@ -34,6 +34,13 @@ describe('connbook', () => {
     })
   })
 
+  it('exits with code 2 and one line for a word that is not UTF-8', async () => {
+    const through = ['/bin/sh', '-c', 'exec "$@" "$(printf "import-\\377")"', 'sh']
+    const { code, stdout, stderr } = await runExecutable([], { through })
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(stderr, /^connbook: Cannot read "import-\ufffd": it is not UTF-8[^\n]*\n$/)
+  })
+
   it('ends silently when the reader of its output has gone', async () => {
     const child = spawn(executable, ['help'], { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.destroy()

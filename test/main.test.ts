@@ -109,19 +109,39 @@ describe('connbook', () => {
     'a command after --': [['--', 'user', 'list'], {}, 'Unknown command "user list"; see connbook help'],
     'an unknown flag': [['--prot', '1'], {}, 'Unknown flag "--prot"; did you mean --port?'],
     'an unknown flag after serve': [['serve', '-x'], {}, 'Unknown flag "-x"; see connbook help'],
-    'a bad value': [['--port', 'x'], {}, 'Cannot use --port "x": it must be a number from 0 to 65535'],
+    'a bad value': [
+      ['--port', 'x'],
+      {},
+      'Cannot use --port "x": it must be a number from 0 to 65535, without leading zeros',
+    ],
     'a bad variable': [
       [],
       { CONNBOOK_PORT: 'x' },
-      'Cannot use CONNBOOK_PORT "x": it must be a number from 0 to 65535',
+      'Cannot use CONNBOOK_PORT "x": it must be a number from 0 to 65535, without leading zeros',
     ],
     'a bad variable that is checked last': [
       [],
       { PORT: 'x' },
-      'Cannot use PORT "x": it must be a number from 0 to 65535',
+      'Cannot use PORT "x": it must be a number from 0 to 65535, without leading zeros',
     ],
     'a missing value': [['--data'], {}, 'The flag --data needs a value: --data FOLDER'],
     'a flag for a value': [['--data', '--port', '0'], {}, 'The flag --data needs a value: --data FOLDER'],
+    'an empty value': [['--port='], {}, 'Cannot use --port "": it is empty; give a value, or leave it out'],
+    'a port with a leading zero': [
+      ['--port', '022'],
+      {},
+      'Cannot use --port "022": it must be a number from 0 to 65535, without leading zeros',
+    ],
+    'a word that is not UTF-8': [
+      ['user', 'add', 'a\ufffd'],
+      {},
+      'Cannot read "a\ufffd": it is not UTF-8; write it in UTF-8',
+    ],
+    'a variable that is not UTF-8': [
+      ['user', 'list'],
+      { CONNBOOK_DATA: 'a\ufffd' },
+      'Cannot use CONNBOOK_DATA "a\ufffd": it is not UTF-8',
+    ],
     'half of TLS': [
       ['--tls-key', 'k'],
       {},

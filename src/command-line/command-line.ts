@@ -102,8 +102,10 @@ function fromEnvironment(spec: OptionSpec, environment: NodeJS.ProcessEnv): [str
 }
 
 function parseValue(spec: OptionSpec, source: string, text: string): unknown {
+  if (text === '') throw new UsageError(`Cannot use ${source} "": it is empty; give a value, or leave it out`)
+  // Node decodes the environment; U+FFFD stands for bytes that were not UTF-8.
+  if (text.includes('\ufffd')) throw new UsageError(`Cannot use ${source} "${text}": it is not UTF-8`)
   try {
-    if (text === '') throw new RangeError('something')
     return spec.parse(text)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error

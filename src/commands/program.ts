@@ -29,6 +29,7 @@ export async function runProgram(words: readonly string[], context: CommandConte
 }
 
 async function dispatch(words: readonly string[], context: CommandContext): Promise<void> {
+  checkUtf8(words)
   const { print, look } = context
   const [first, ...rest] = words
   if (asksForHelp(words)) await inform(print, helpFor(commands, words, look))
@@ -39,6 +40,13 @@ async function dispatch(words: readonly string[], context: CommandContext): Prom
     checkOrder(commands, words)
     await runCommand(getFamily(commands, 'serve'), words, context)
   } else await runCommand(getFamily(commands, first), rest, context)
+}
+
+/** Node decodes the words; U+FFFD stands for bytes that were not UTF-8. @throws {UsageError} naming such a word. */
+function checkUtf8(words: readonly string[]): void {
+  const word = words.find((each) => each.includes('\ufffd'))
+  if (word !== undefined)
+    throw new UsageError(`Cannot read ${JSON.stringify(word)}: it is not UTF-8; write it in UTF-8`)
 }
 
 /** Words after `--` are operands. */

@@ -8,7 +8,8 @@ import { eitherOf } from '../text.ts'
 const DAY_SECONDS = 24 * 60 * 60
 
 export function parsePort(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535) throw new RangeError('a number from 0 to 65535')
+  if (!/^(0|[1-9]\d{0,4})$/.test(text) || Number(text) > 65535)
+    throw new RangeError('a number from 0 to 65535, without leading zeros')
   return Number(text)
 }
 

@@ -52,14 +52,16 @@ function checkName(value: unknown): string | undefined {
 }
 
 function checkPort(value: unknown): string | undefined {
+  if (value === '') return 'must not be empty'
+  if (typeof value === 'string' && /^0\d+$/.test(value)) return 'must not begin with a zero'
   if (typeof value !== 'number') return `must be an integer, not ${kindOf(value)}`
   if (!Number.isInteger(value) || value < 1 || value > 65535) return 'must be an integer from 1 to 65535'
   return undefined
 }
 
-/** Converts 1 to 9 digits; any other text stays text, which `checkPort` refuses. */
+/** Converts 1 to 9 digits without a leading zero; any other text stays text, which `checkPort` refuses. */
 export function parseDigits(text: string): unknown {
-  return /^\d{1,9}$/.test(text) ? Number(text) : text
+  return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text
 }
 
 function checkHostname(value: unknown): string | undefined {

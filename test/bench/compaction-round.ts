@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { bundleProgram } from '../support/bundled-program.ts'
 import { checkWritten } from './check-written.ts'
 import { copyOf, newPath } from './data-folders.ts'
-import { holdsIn, readTicks, watchingEventLoop } from './event-loop.ts'
+import { eventLoopWatch, holdsIn, readTicks } from './event-loop.ts'
 import type { Sample } from './figure.ts'
 import { followMemory } from './memory.ts'
 import { getBearer, runBareSnapshot, startBareCommit, startConnbook } from './servers.ts'
@@ -39,7 +40,10 @@ export async function measureSnapshot(
 ): Promise<CompactionRound> {
   const folder = await copyOf(prepared, workshop)
   const ticksPath = await newPath(workshop)
-  const { server, ...startWithLongJournal } = await timeStart(folder, watchingEventLoop(ticksPath))
+  const { server, ...startWithLongJournal } = await timeStart(folder, {
+    program: await bundleProgram(workshop, eventLoopWatch),
+    environment: { EVENT_LOOP_TICKS: ticksPath },
+  })
   await using _server = server
   const memory = followMemory(server)
   const writes = startSteadyRequests(server.url, await getBearer(server), WRITES_PER_SECOND, (index) =>
@@ -94,9 +98,9 @@ function withSettling({ begin, end }: Period): Period {
   return { begin, end: end + SETTLING_MS }
 }
 
-async function timeStart(folder: string, environment: NodeJS.ProcessEnv = {}) {
+async function timeStart(folder: string, options: Parameters<typeof startConnbook>[1] = {}) {
   const begin = performance.now()
-  const server = await startConnbook(folder, { environment })
+  const server = await startConnbook(folder, options)
   return { server, readyMilliseconds: performance.now() - begin }
 }
 

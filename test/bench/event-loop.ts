@@ -5,12 +5,9 @@ import type { ServerProcess } from './server-process.ts'
 import type { Period } from './shared-clock.ts'
 
 const PERIOD_MS = 1
-const watch = fileURLToPath(new URL('event-loop-watch.cjs', import.meta.url))
 
-/** Makes a Node process, the executable too, watch its event loop and tell in the file at `path`. */
-export function watchingEventLoop(path: string): NodeJS.ProcessEnv {
-  return { NODE_OPTIONS: `--require=${watch}`, EVENT_LOOP_TICKS: path }
-}
+/** Has a server loaded with it watch its event loop, and tell in the file that EVENT_LOOP_TICKS names. */
+export const eventLoopWatch = fileURLToPath(new URL('event-loop-watch.cjs', import.meta.url))
 
 /** Has the server tell when its event loop turned: one time for each millisecond in which it did. */
 export async function readTicks(server: ServerProcess, path: string): Promise<Float64Array> {

@@ -21,7 +21,7 @@ export async function measureIdleMemory(workshop: string): Promise<Section> {
     {
       name: 'connbook',
       async measure() {
-        await using server = await startConnbook(await newPath(workshop), { program })
+        await using server = await startConnbook(await newPath(workshop), { program: [program] })
         return sampleOf(await settledMemory(server))
       },
     },

@@ -23,12 +23,15 @@ export interface Connbook extends ServerProcess {
   readonly credentials: InitialCredentials
 }
 
-/** Starts the executable, or a copy of it, and waits until it is ready. */
+/** Starts the executable, or what else `program` names with its first arguments, and waits until it is ready. */
 export async function startConnbook(
   folder: string,
-  { environment = {}, program = executable }: { environment?: NodeJS.ProcessEnv; program?: string } = {},
+  {
+    environment = {},
+    program: [command, ...first] = [executable],
+  }: { environment?: NodeJS.ProcessEnv; program?: readonly [string, ...string[]] } = {},
 ): Promise<Connbook> {
-  const server = await startServer(program, argsOf(folder, 0), { environment })
+  const server = await startServer(command, [...first, ...argsOf(folder, 0)], { environment })
   await server.untilAnswered('/readyz')
   const text = await readFile(join(folder, dataFiles.initialCredentials), 'utf8')
   return { ...server, folder, credentials: JSON.parse(text) }

@@ -163,13 +163,10 @@ const rows: { readonly [Name in keyof Options]: Row } = {
       fc.nat({ max: 70_000 }).map(String),
       fc.constantFrom('0', '65535', '65536', '080', '-1', '+1', '1e3', ' 80', '0x50', '\u0663'),
     ),
-    meaningOf: (text) =>
-      text !== '' &&
-      text.length <= 5 &&
-      text.split('').every((digit) => digit >= '0' && digit <= '9') &&
-      Number.parseInt(text, 10) < 65_536
-        ? Number.parseInt(text, 10)
-        : undefined,
+    meaningOf: (text) => {
+      const port = Number.parseInt(text, 10)
+      return String(port) === text && port >= 0 && port < 65_536 ? port : undefined
+    },
   },
   host: {
     flag: '--host',
@@ -291,7 +288,7 @@ const rows: { readonly [Name in keyof Options]: Row } = {
     variable: 'CONNBOOK_FORMAT',
     isOfCommand: true,
     fallback: undefined,
-    ...choiceOf('json', 'csv', 'ssh-config', 'ansible', 'pg-service', 'env'),
+    ...choiceOf('json', 'jsonl', 'csv', 'ssh-config', 'ansible', 'pg-service', 'env'),
   },
   skip: { flag: '--skip', variable: 'CONNBOOK_SKIP', isOfCommand: true, ...onOrOff },
   mode: {
@@ -430,7 +427,7 @@ function expectedLine(
       .map((each) => environment[each])
       .find((each) => each)
     const given = texts.get(name) ?? (inherited === undefined || !known.includes(name) ? [] : [inherited])
-    const meanings = given.map(meaningOf)
+    const meanings = given.map((text) => (text.includes('\ufffd') ? undefined : meaningOf(text)))
     if (meanings.includes(undefined)) return undefined
     options[name] = meanings.length === 0 ? fallback : name === 'trustProxy' ? meanings.flat() : meanings[0]
   }

@@ -222,8 +222,9 @@ for (const [name, { flag, variable, fallback, values, badValues }] of entries) {
 
     for (const text of badValues) {
       it(`refuses "${text}" and names where it came from`, () => {
+        const reason = text === '' ? 'it is empty' : 'it must be '
         assert.ok(
-          complaint(() => parse([`${flag}=${text}`])).startsWith(`Cannot use ${flag} "${text}": it must be `),
+          complaint(() => parse([`${flag}=${text}`])).startsWith(`Cannot use ${flag} "${text}": ${reason}`),
         )
         if (text === '') return
         assert.ok(

@@ -70,7 +70,7 @@ describe('connbook export', { timeout: 60_000 }, () => {
     it(`is wrong usage ${what}`, async () => {
       const { code, stdout, stderr } = await runExport(args)
       assert.deepEqual([code, stdout], [2, ''])
-      assert.match(stderr, /^connbook: Write it as: connbook export --format FORMAT, one of json, csv/)
+      assert.match(stderr, /^connbook: Write it as: connbook export --format FORMAT, one of json, jsonl, csv/)
     })
   }
 

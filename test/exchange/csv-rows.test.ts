@@ -33,6 +33,14 @@ describe('a CSV import', () => {
     ])
   })
 
+  it('says that a port is empty, or begins with a zero', () => {
+    assert.deepEqual(faultsOf('csv', `${HEADER}\r\na,h,,u\r\nb,h,022,u\r\nc,h,0,u\r\n`), [
+      '2 port must not be empty',
+      '3 port must not begin with a zero',
+      '4 port must be an integer from 1 to 65535',
+    ])
+  })
+
   it('counts blank lines with any line ending', () => {
     for (const end of ['\r\n', '\n', '\r']) {
       const text = `${end}${HEADER}${end.repeat(4)}"c\nd",h,22,x${end.repeat(3)}a,b,22`

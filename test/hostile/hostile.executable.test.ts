@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { version } from '../../src/version.ts'
 import { getToken, logIn } from '../support/api.ts'
+import { bundleProgram } from '../support/bundled-program.ts'
 import { eventually } from '../support/eventually.ts'
-import { startExecutable } from '../support/executable.ts'
+import { executable, startExecutable } from '../support/executable.ts'
 import { extent } from '../support/extent.ts'
 import { createClient, recordsIn, type ShownRecord } from '../support/http-client.ts'
 import { initial, makeInitialFolder } from '../support/initial-folder.ts'
@@ -24,12 +25,16 @@ const GROUP_ROWS_MIN = 20
 
 /** Many rows guess at unknown accounts; each guess costs the server a hash. */
 const lightArgon2 = join(import.meta.dirname, '../support/light-argon2.cjs')
-const environment = extent({ quick: { NODE_OPTIONS: `--require="${lightArgon2}"` }, full: {} })
 
 describe('hostile input', async () => {
   const folder = join(await temporaryFolder({ after }), 'data')
   await makeInitialFolder({ after }, folder)
-  const server = await startExecutable({ after }, ['--data', folder, '--access-log'], { environment })
+  const bundle = await temporaryFolder({ after })
+  const program = await extent<() => Promise<string[]>>({
+    quick: () => bundleProgram(bundle, lightArgon2),
+    full: async () => [executable],
+  })()
+  const server = await startExecutable({ after }, ['--data', folder, '--access-log'], { program })
   const { url, process: child } = server
   const { username, password, client_id, client_secret } = initial
   const user = { username, password }

@@ -28,10 +28,9 @@ const parsers: Record<
     taken: [
       ['0', 0],
       ['65535', 65_535],
-      ['00080', 80],
     ],
-    refused: ['', '65536', '-1', '+1', '1e3', '0x50', ' 80', '000080'],
-    mustBe: 'a number from 0 to 65535',
+    refused: ['', '65536', '-1', '+1', '1e3', '0x50', ' 80', '022', '00'],
+    mustBe: 'a number from 0 to 65535, without leading zeros',
   },
   'a host': {
     parse: parseHost,

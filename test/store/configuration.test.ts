@@ -70,7 +70,7 @@ const fields: Record<string, { good: unknown[]; bad: unknown[] }> = {
   },
   port: {
     good: [1, 22, 65535, 22.0, 1e1],
-    bad: [0, -0, -1, 65536, 22.5, 1e300, Number.MAX_SAFE_INTEGER + 1, '22', '', null, true, [22], {}],
+    bad: [0, -0, -1, 65536, 22.5, 1e300, Number.MAX_SAFE_INTEGER + 1, '22', '022', '', null, true, [22], {}],
   },
   hostname: {
     good: [

@@ -31,6 +31,7 @@ export interface RunningServer {
  * @param port A free one when not given.
  * @param place Flags that say where to listen; on the loopback interface when not given.
  * @param through A command that runs it, `prlimit` for example, with that command's arguments.
+ * @param program What is started instead of the executable, with its first arguments.
  */
 export async function startExecutable(
   t: Lifetime,
@@ -41,15 +42,17 @@ export async function startExecutable(
     through = [],
     port = 0,
     place = ['--host', '127.0.0.1', '--port', String(port)],
+    program = [executable],
   }: {
     cwd?: string
     environment?: NodeJS.ProcessEnv
     through?: readonly string[]
     port?: number
     place?: readonly string[]
+    program?: readonly string[]
   } = {},
 ): Promise<RunningServer> {
-  const [command = executable, ...rest] = [...through, executable, ...place, ...args]
+  const [command = executable, ...rest] = [...through, ...program, ...place, ...args]
   const child = spawn(command, rest, {
     cwd,
     env: { PATH: process.env.PATH, ...environment },

@@ -1,4 +1,4 @@
-// Makes argon2 cheap inside of the executable, as light-argon2.ts does in tests. NODE_OPTIONS loads it before the program.
+// Makes argon2 cheap in a bundled program, as light-argon2.ts does in tests. --require loads it before the program.
 'use strict'
 const crypto = require('node:crypto')
 
