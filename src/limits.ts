@@ -122,6 +122,8 @@ export const REVOCATIONS_BYTES_MIN = 1024 * 1024
 export const ACCOUNT_NAME_CHARACTERS_MAX = 255
 /** The words of a command in the audit trail. */
 export const COMMAND_CHARACTERS_MAX = 64
+/** Of a client's secret that a person chooses. */
+export const CHOSEN_SECRET_CHARACTERS_MIN = 16
 /** A chosen password or secret; a longer one might not fit into a request. */
 export const PASSWORD_BYTES_MAX = 1024
 /** Password hashes at once: libuv has four threads, and the disk needs some of them. */

@@ -63,6 +63,17 @@ export function changeSecret(accounts: Accounts, kind: AccountKind, name: string
   return put(removeAccount(accounts, kind, name), kind, { ...account, secret })
 }
 
+/** Keeps the generation, so sessions and tokens go on. @throws {UnknownAccountError} */
+export function changeScope(accounts: Accounts, kind: AccountKind, name: string, scope: Scope): Accounts {
+  getAccount(accounts, kind, name)
+  const list = listOf(accounts, kind).map((account) => {
+    if (account.name !== name) return account
+    const { scope: _, ...others } = account
+    return scope === FULL_SCOPE ? others : { ...others, scope }
+  })
+  return withList(accounts, kind, list)
+}
+
 /** @throws {UnknownAccountError} */
 export function removeAccount(accounts: Accounts, kind: AccountKind, name: string): Accounts {
   getAccount(accounts, kind, name)

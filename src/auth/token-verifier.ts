@@ -10,7 +10,7 @@ import { type Claims, verifyToken } from './signed-token.ts'
 /** The `iss` of every token. */
 export const ISSUER = 'connbook'
 
-/** Verified claims; the scope is the narrower of token and account. */
+/** Verified claims; the scope is that of the account, or a narrower one of the token. */
 export type VerifiedClaims = Claims & { readonly principal: AccountPrincipal }
 
 /** Verifies tokens. Caches valid ones until accounts or keys change, but always checks expiry and revocation. */
@@ -53,7 +53,9 @@ export function createTokenVerifier(
     const kind = claims.aud === 'session' ? 'user' : 'client'
     const account = accounts.find(kind, claims.sub)
     if (claims.iss !== ISSUER || account?.generation !== claims.gen) return undefined
-    const scope = narrower(claims.scope ?? FULL_SCOPE, scopeOf(account))
+    // A session may do what its account may do now; a token never more than it was issued for.
+    const issued = claims.aud === 'session' ? FULL_SCOPE : (claims.scope ?? FULL_SCOPE)
+    const scope = narrower(issued, scopeOf(account))
     const found = { ...claims, principal: { kind, name: claims.sub, scope } } as const
     remember(token, found)
     return found

@@ -56,6 +56,10 @@ export interface Command<Flag extends keyof Options = keyof Options, Required ex
   run(input: CommandInput<Flag, Required>, context: CommandContext): Promise<void>
 }
 
+/** Help for exit codes 3 and 4. */
+export const UNKNOWN = exitCodes[3].meaning
+export const EXISTS = exitCodes[4].meaning
+
 /** Help for exit code 65. */
 export const DAMAGED = exitCodes[65].meaning
 

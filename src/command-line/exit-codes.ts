@@ -12,6 +12,8 @@ export const exitCodes = {
     meaning: 'a wrong flag, word or variable; nothing has changed',
     brief: 'a wrong flag, word or variable',
   },
+  3: { meaning: 'no such account; nothing has changed', brief: 'no such account' },
+  4: { meaning: 'the account exists already; nothing has changed', brief: 'the account exists already' },
   65: { meaning: 'damaged data; the message names file, place and remedy', brief: 'damaged data' },
   75: { meaning: 'the data folder is in use by another process', brief: 'the data folder is in use' },
   130: { meaning: 'SIGINT (Ctrl-C) ended a command; `backup` ends with 1 instead' },

@@ -15,6 +15,30 @@ const commandOptionSpecs = {
     isOfCommand: true,
     parse: parseSwitch,
   },
+  readWrite: {
+    flag: '--read-write',
+    help: 'the account can read and change records',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
+  ifMissing: {
+    flag: '--if-missing',
+    help: 'an account that exists already is no fault, and stays as it is',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
+  ifPresent: {
+    flag: '--if-present',
+    help: 'an account that does not exist is no fault',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
+  secretStdin: {
+    flag: '--secret-stdin',
+    help: 'take the secret from standard input, instead of making one',
+    isOfCommand: true,
+    parse: parseSwitch,
+  },
   /** Undefined: by the name of the file. */
   format: {
     flag: '--format',
@@ -23,6 +47,14 @@ const commandOptionSpecs = {
     isOfCommand: true,
     choices: exportFormatNames,
     parse: (text) => parseChoice(text, exportFormatNames),
+  },
+  output: {
+    flag: '--output',
+    placeholder: 'FILE',
+    help: 'file to write; it is replaced as a whole, or not at all',
+    otherwise: 'standard output',
+    isOfCommand: true,
+    parse: (text) => text,
   },
   skip: {
     flag: '--skip',

@@ -4,19 +4,22 @@ import { checkSecret, readSecret } from '../auth/secret-text.ts'
 import { UsageError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
 
-const WHAT = 'the password'
-
 /**
- * Reads a password: on a terminal, asks twice without echo; otherwise reads all of standard input and drops one
- * newline at the end.
+ * Reads a password or a secret: on a terminal, asks twice without echo; otherwise reads all of standard input and drops
+ * one newline at the end.
  *
+ * @param what Its name in messages.
  * @throws {UsageError} if it is empty, too long, not UTF-8 or longer than one line, or if the two differ.
  */
-export async function readPassword(question: string, context: CommandContext): Promise<string> {
-  if (context.input.isTTY !== true) return checkPassword(await readSecret(WHAT, context.input))
-  const password = checkPassword(await ask(`${question}: `, context))
-  if ((await ask('The same again: ', context)) !== password)
-    throw new UsageError('The two passwords differ; nothing has changed')
+export async function readPassword(
+  what: 'password' | 'secret',
+  question: string,
+  context: CommandContext,
+): Promise<string> {
+  if (context.input.isTTY !== true) return checkPassword(what, await readSecret(`the ${what}`, context.input))
+  const password = checkPassword(what, await ask(what, `${question}: `, context))
+  if ((await ask(what, 'The same again: ', context)) !== password)
+    throw new UsageError(`The two ${what}s differ; nothing has changed`)
   return password
 }
 
@@ -51,21 +54,21 @@ function toScreen(screen: CommandContext['screen']) {
   })
 }
 
-function checkPassword(password: string): string {
-  if (password === '') throw new UsageError('The password is empty; type one, or send it on standard input')
+function checkPassword(what: string, password: string): string {
+  if (password === '') throw new UsageError(`The ${what} is empty; type one, or send it on standard input`)
   if (/[\r\n]/.test(password))
-    throw new UsageError('The password has more than one line; send only the password')
+    throw new UsageError(`The ${what} has more than one line; send only the ${what}`)
   return password
 }
 
-async function ask(question: string, { input, screen }: CommandContext): Promise<string> {
+async function ask(what: string, question: string, { input, screen }: CommandContext): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const terminal = createInterface({ input, output: silent, terminal: true })
   screen.write(question)
   try {
-    return checkSecret(WHAT, await terminal.question(''))
+    return checkSecret(`the ${what}`, await terminal.question(''))
   } catch (error) {
-    if (isAborted(error)) throw new UsageError('No password was typed; nothing has changed')
+    if (isAborted(error)) throw new UsageError(`No ${what} was typed; nothing has changed`)
     throw error
   } finally {
     terminal.close()

@@ -4,6 +4,7 @@ import {
   type AccountKind,
   type Accounts,
   addAccount,
+  changeScope,
   changeSecret,
   checkAccountName,
   findAccount,
@@ -15,17 +16,16 @@ import {
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { forgetInitialCredentials } from '../auth/initial-credentials.ts'
-import { hashPassword } from '../auth/password.ts'
-import { digestSecret, generateSecret } from '../auth/secret.ts'
 import { alignColumns } from '../command-line/columns.ts'
 import type { CommandContext, CommandInput } from '../command-line/command.ts'
 import type { Look } from '../command-line/look.ts'
 import { shown } from '../command-line/output.ts'
-import { readPassword } from '../command-line/terminal.ts'
+import { UsageError } from '../errors.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { recordCommand } from '../folder/command-audit.ts'
 import { getUsedFolder, noData } from '../folder/used-folder.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
+import { type NewSecret, newSecret } from './account-secret.ts'
 
 const SECRET_LOST = ': the secret is lost; rotate it again'
 
@@ -35,32 +35,36 @@ const SECRET_LOST = ': the secret is lost; rotate it again'
 /** Runs `user add` or `client add`. @throws {AccountExistsError} {UsageError} {FolderRefusedError} */
 export async function addToFolder(
   kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<'data' | 'readOnly'>,
+  { options, operands: [name = ''] }: CommandInput<'data' | 'readOnly' | 'ifMissing' | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
   const folder = await getUsedFolder(options.data)
   checkAccountName(kind, name)
-  // Checked before asking for a password; addAccount checks again, under the lock.
-  if (findAccount(await readAccounts(folder), kind, name) !== undefined) {
-    throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder.path}": there is one already`)
-  }
   const scope = options.readOnly ? 'read' : FULL_SCOPE
-  const secret = await newSecret(kind, name, context)
-  await change(folder, (accounts) => addAccount(accounts, kind, name, secret.stored, scope))
-  await recordCommand(context, folder, `${kind}_added`, `${kind} add`, { account: name, scope })
-  const what = scope === FULL_SCOPE ? kind : `read-only ${kind}`
-  await showDone([`Added ${what} "${name}" in ${folder.path}`, ...secret.shown], context, kind)
+  try {
+    // Checked before asking for a password; addAccount checks again, under the lock.
+    if (findAccount(await readAccounts(folder), kind, name) !== undefined)
+      throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder.path}": there is one already`)
+    const secret = await newSecret(kind, name, options.secretStdin, context)
+    await change(folder, (accounts) => addAccount(accounts, kind, name, secret.stored, scope))
+    await recordCommand(context, folder, `${kind}_added`, `${kind} add`, { account: name, scope })
+    const what = scope === FULL_SCOPE ? kind : `read-only ${kind}`
+    await showDone([`Added ${what} "${name}" in ${folder.path}`, ...secret.shown], context, secret)
+  } catch (error) {
+    if (!(error instanceof AccountExistsError) || !options.ifMissing) throw error
+    await showDone([`There is ${kind} "${name}" in ${folder.path} already; nothing has changed`], context)
+  }
 }
 
 /** Runs `user passwd` or `client rotate`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
 export async function replaceSecret(
   kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<'data'>,
+  { options, operands: [name = ''] }: CommandInput<'data' | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
   const folder = await getUsedFolder(options.data)
-  await checkKnown(folder, kind, name)
-  const secret = await newSecret(kind, name, context)
+  await getKnown(folder, kind, name)
+  const secret = await newSecret(kind, name, options.secretStdin, context)
   await change(folder, (accounts) => changeSecret(accounts, kind, name, secret.stored), [kind, name])
   if (kind === 'user')
     await recordCommand(context, folder, 'user_password_changed', 'user passwd', { account: name })
@@ -71,20 +75,50 @@ export async function replaceSecret(
     `Every ${ended} of this ${kind} has ended`,
     ...secret.shown,
   ]
-  await showDone(lines, context, kind)
+  await showDone(lines, context, secret)
+}
+
+/** Runs `user set` or `client set`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
+export async function setInFolder(
+  kind: AccountKind,
+  { options, operands: [name = ''] }: CommandInput<'data' | 'readOnly' | 'readWrite'>,
+  context: CommandContext,
+): Promise<void> {
+  if (options.readOnly === options.readWrite) {
+    const line = `connbook ${kind} set ${kind === 'user' ? 'NAME' : 'ID'}`
+    throw new UsageError(`Write it as: ${line} --read-only, or: ${line} --read-write`)
+  }
+  const folder = await getUsedFolder(options.data)
+  const scope = options.readOnly ? 'read' : FULL_SCOPE
+  const isSame = scopeOf(await getKnown(folder, kind, name)) === scope
+  if (!isSame) {
+    await change(folder, (accounts) => changeScope(accounts, kind, name, scope))
+    await recordCommand(context, folder, `${kind}_changed`, `${kind} set`, { account: name, scope })
+  }
+  const may = scope === FULL_SCOPE ? 'read and change records' : 'only read'
+  const since = isSame ? 'already; nothing has changed' : 'from now on'
+  await showDone(
+    [`${kind === 'user' ? 'User' : 'Client'} "${name}" in ${folder.path} may ${may} ${since}`],
+    context,
+  )
 }
 
 /** Runs `user remove` or `client remove`. @throws {UnknownAccountError} {FolderRefusedError} */
 export async function removeFromFolder(
   kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<'data'>,
+  { options, operands: [name = ''] }: CommandInput<'data' | 'ifPresent'>,
   context: CommandContext,
 ): Promise<void> {
   const folder = await getUsedFolder(options.data)
-  await checkKnown(folder, kind, name)
-  await change(folder, (accounts) => removeAccount(accounts, kind, name), [kind, name])
-  await recordCommand(context, folder, `${kind}_removed`, `${kind} remove`, { account: name })
-  await showDone([`Removed ${kind} "${name}" from ${folder.path}`], context)
+  try {
+    await getKnown(folder, kind, name)
+    await change(folder, (accounts) => removeAccount(accounts, kind, name), [kind, name])
+    await recordCommand(context, folder, `${kind}_removed`, `${kind} remove`, { account: name })
+    await showDone([`Removed ${kind} "${name}" from ${folder.path}`], context)
+  } catch (error) {
+    if (!(error instanceof UnknownAccountError) || !options.ifPresent) throw error
+    await showDone([`There is no ${kind} "${name}" in ${folder.path}; nothing has changed`], context)
+  }
 }
 
 /** Runs `user list` or `client list`. @throws {FolderRefusedError} */
@@ -103,9 +137,9 @@ function linesOf(accounts: readonly Account[], kind: AccountKind, look: Look): s
   return alignColumns([kind === 'user' ? 'USER' : 'CLIENT', 'MAY'], rows, look)
 }
 
-/** @param kind Of the account whose new secret is shown; undefined when none is. */
-async function showDone(lines: readonly string[], { print }: CommandContext, kind?: AccountKind) {
-  const state = kind === 'client' ? SECRET_LOST : ''
+/** @param secret Whose lines are among these; they may be the only place where it is known. */
+async function showDone(lines: readonly string[], { print }: CommandContext, secret?: NewSecret) {
+  const state = secret?.isGenerated ? SECRET_LOST : ''
   await shown(print(lines.map(asLine).join('')), 'show what was done', state)
 }
 
@@ -122,23 +156,11 @@ function isReadOnly(account: Account): boolean {
   return scopeOf(account) !== FULL_SCOPE
 }
 
-async function checkKnown(folder: DataPaths, kind: AccountKind, name: string) {
-  if (findAccount(await readAccounts(folder), kind, name) !== undefined) return
+/** @throws {UnknownAccountError} naming the folder. */
+async function getKnown(folder: DataPaths, kind: AccountKind, name: string): Promise<Account> {
+  const account = findAccount(await readAccounts(folder), kind, name)
+  if (account !== undefined) return account
   throw new UnknownAccountError(`There is no ${kind} "${name}" in "${folder.path}"`)
-}
-
-/** A user's password is read; a client's secret is generated and shown only now. */
-async function newSecret(
-  kind: AccountKind,
-  name: string,
-  context: CommandContext,
-): Promise<{ stored: string; shown: string[] }> {
-  if (kind === 'user') {
-    const password = await readPassword(`Password for "${name}"`, context)
-    return { stored: await hashPassword(password), shown: [] }
-  }
-  const secret = generateSecret()
-  return { stored: digestSecret(secret), shown: [`client_id: ${name}`, `client_secret: ${secret}`] }
 }
 
 /** @param known The account whose initial credentials are forgotten once the change is on disk. */

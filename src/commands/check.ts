@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
-import { DAMAGED, defineCommand } from '../command-line/command.ts'
+import { type CommandContext, DAMAGED, defineCommand } from '../command-line/command.ts'
 import type { Print } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
 import { checkDataFolder, type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
+import { isStandardInput } from '../files/input.ts'
 import { describeBackup, readBackup } from '../folder/backup-document.ts'
 import { examineFolder } from '../folder/examination.ts'
 import { checkHasData, readBetweenRestores } from '../folder/used-folder.ts'
@@ -28,13 +29,14 @@ export const checkCommand = defineCommand({
   examples: [
     ['connbook check', 'the data folder'],
     ['connbook check backup.json', 'a backup'],
+    ['connbook check - < backup.json.gz', 'from standard input; unpacks it'],
   ],
   notes: ['It shows what each file holds, and changes nothing.'],
   flags: ['data'],
   exitCodes: { 0: 'sound', 65: DAMAGED },
-  async run({ options, operands: [file] }, { print }) {
-    if (file === undefined) await checkFolder(dataPaths(resolve(options.data)), print)
-    else await checkBackup(resolve(file), print)
+  async run({ options, operands: [file] }, context) {
+    if (file === undefined) await checkFolder(dataPaths(resolve(options.data)), context.print)
+    else await checkBackup(file, context)
   },
 })
 
@@ -52,10 +54,12 @@ async function checkFolder(folder: DataPaths, print: Print) {
   )
 }
 
-async function checkBackup(path: string, print: Print) {
-  const backup = await readBackup(path, realFileSystem)
+async function checkBackup(file: string, context: CommandContext) {
+  const { print } = context
+  const source = isStandardInput(file) ? '-' : resolve(file)
+  const backup = await readBackup(source, realFileSystem, context)
   await print(
-    `${path}\n  ${describeBackup(backup)} as they were at ${backup.createdAt}; next id ${backup.lastId + 1}\n`,
+    `${source === '-' ? 'standard input' : source}\n  ${describeBackup(backup)} as they were at ${backup.createdAt}; next id ${backup.lastId + 1}\n`,
   )
   await print('The backup is sound\n')
 }

@@ -1,5 +1,5 @@
-import { type Command, defineCommand } from '../command-line/command.ts'
-import { addToFolder, listFolder, removeFromFolder, replaceSecret } from './accounts.ts'
+import { type Command, defineCommand, EXISTS, UNKNOWN } from '../command-line/command.ts'
+import { addToFolder, listFolder, removeFromFolder, replaceSecret, setInFolder } from './accounts.ts'
 
 export const clientCommands: readonly Command[] = [
   defineCommand({
@@ -10,7 +10,8 @@ export const clientCommands: readonly Command[] = [
       ['connbook client add deploy', 'shows client_id and client_secret'],
       ['connbook client add --read-only probe', 'can read, but not change records'],
     ],
-    flags: ['data', 'readOnly'],
+    flags: ['data', 'readOnly', 'ifMissing', 'secretStdin'],
+    exitCodes: { 4: EXISTS },
     run: (input, context) => addToFolder('client', input, context),
   }),
   defineCommand({
@@ -18,15 +19,29 @@ export const clientCommands: readonly Command[] = [
     operands: 'ID',
     summary: 'give a client a new secret; ends its tokens',
     examples: [['connbook client rotate deploy', 'shows the new client_secret']],
-    flags: ['data'],
+    flags: ['data', 'secretStdin'],
+    exitCodes: { 3: UNKNOWN },
     run: (input, context) => replaceSecret('client', input, context),
+  }),
+  defineCommand({
+    name: 'client set',
+    operands: 'ID',
+    summary: 'change what a client may do; its tokens go on',
+    examples: [
+      ['connbook client set probe --read-only', 'at once, also in a running server'],
+      ['connbook client set probe --read-write', 'for new tokens'],
+    ],
+    flags: ['data', 'readOnly', 'readWrite'],
+    exitCodes: { 3: UNKNOWN },
+    run: (input, context) => setInFolder('client', input, context),
   }),
   defineCommand({
     name: 'client remove',
     operands: 'ID',
     summary: 'remove a client; ends its tokens',
     examples: [['connbook client remove deploy', 'at once, also in a running server']],
-    flags: ['data'],
+    flags: ['data', 'ifPresent'],
+    exitCodes: { 3: UNKNOWN },
     run: (input, context) => removeFromFolder('client', input, context),
   }),
   defineCommand({

@@ -1,13 +1,22 @@
 import { readListedChanges } from '../audit/listed-changes.ts'
 import { DAMAGED, defineCommand } from '../command-line/command.ts'
-import { type Print, shown } from '../command-line/output.ts'
+import type { Print } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
 import { type Export, prepareExport } from '../exchange/export.ts'
 import { exportFormats } from '../exchange/export-formats.ts'
+import { replaceFile } from '../files/replaced-file.ts'
 import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { printableJson } from '../json.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 import { counted } from '../text.ts'
+import {
+  abortOnSignals,
+  isStandardOutput,
+  isStream,
+  replacedPath,
+  writeToOutput,
+  writeToStream,
+} from './written-file.ts'
 
 /** The format cannot express some records, and `--skip` was not given. */
 export class ExportRefusedError extends ConnbookError {
@@ -18,7 +27,7 @@ export class ExportRefusedError extends ConnbookError {
  * Works whether or not a server runs on the folder.
  *
  * It throws {FolderRefusedError} {DamagedFileError} when the folder cannot be read, {ExportRefusedError}, and
- * {OutputError} when the export was not written whole.
+ * {OutputError} {FileNotReplacedError} when the export was not written whole.
  */
 export const exportCommand = defineCommand({
   name: 'export',
@@ -26,15 +35,15 @@ export const exportCommand = defineCommand({
   examples: [
     ['connbook export --format ssh-config > ssh_config', 'for ssh -F'],
     ['connbook export --format ansible > inventory.yml', 'a YAML inventory'],
-    ['connbook export --format csv > hosts.csv', ''],
+    ['connbook export --format csv --output hosts.csv', 'replaces the file whole'],
   ],
   notes: [
     '--format is required. If the format cannot express some records, nothing is written, and the message names each of them with the reason.',
   ],
-  flags: ['data', 'format', 'skip'],
+  flags: ['data', 'format', 'output', 'skip'],
   requires: 'format',
   exitCodes: { 0: 'the export is complete', 65: DAMAGED },
-  async run({ options: { data, format, skip } }, { print, screen }) {
+  async run({ options: { data, format, output = '-', skip } }, { print, screen }) {
     const folder = await getUsedFolder(data)
     const { index } = await readBetweenRestores(folder, async () =>
       fileStorage(folder).read(true, await readListedChanges(folder)),
@@ -56,8 +65,12 @@ export const exportCommand = defineCommand({
       }
       screen.write(`connbook: Left out ${what}:\n${list}`)
     }
-    const written = writePieces(prepared, print)
-    await shown(written, 'write the export to standard output', '; what was written is not complete')
+    const write = (printPiece: Print) => writePieces(prepared, printPiece)
+    if (isStandardOutput(output)) return writeToOutput(write, 'the export', print)
+    if (await isStream(output)) return writeToStream(write, 'the export', output)
+    using interruption = abortOnSignals()
+    const path = await replacedPath(output)
+    await replaceFile(path, 'Cannot write the export to', write, interruption.signal, folder.files, true)
   },
 })
 

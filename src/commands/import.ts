@@ -134,11 +134,16 @@ async function importBesideServer(
 }
 
 function formatOf(source: string, given: string | undefined): ImportFormatName {
-  const told = given ?? formatsByEnding.find(([ending]) => source.toLowerCase().endsWith(ending))?.[1]
+  const told = given ?? formatsByEnding.find(([ending]) => unpackedName(source).endsWith(ending))?.[1]
   const format = importFormatNames.find((known) => known === told)
   if (format !== undefined) return format
   const what = told === undefined ? `tell the format of "${source}"` : `import ${told}`
   throw new UsageError(`Cannot ${what}; say --format with one of ${importFormatNames.join(', ')}`)
+}
+
+/** Gzip is unpacked, so the ending before `.gz` counts. */
+function unpackedName(source: string): string {
+  return source.toLowerCase().replace(/\.gz$/, '')
 }
 
 /** @param take Gets each piece, too, valid only during the call. */

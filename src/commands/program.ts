@@ -1,3 +1,4 @@
+import { AccountExistsError, UnknownAccountError } from '../auth/accounts.ts'
 import { type CommandContext, checkOrder, getFamily, runCommand } from '../command-line/command.ts'
 import type { ExitCode } from '../command-line/exit-codes.ts'
 import { helpFor } from '../command-line/help.ts'
@@ -57,6 +58,8 @@ function asksForHelp(words: readonly string[]): boolean {
 
 function exitCode(error: unknown): ExitCode {
   if (error instanceof UsageError || error instanceof InvalidInputError) return 2
+  if (error instanceof UnknownAccountError) return 3
+  if (error instanceof AccountExistsError) return 4
   if (error instanceof DamagedFileError || error instanceof DamageFoundError) return 65
   if (error instanceof NewerFolderError) return 65
   return error instanceof FolderInUseError ? 75 : 1

@@ -2,9 +2,9 @@ import { resolve } from 'node:path'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { type CommandContext, defineCommand, IN_USE } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
-import { UsageError } from '../errors.ts'
 import { openDataFolder } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
+import { isStandardInput } from '../files/input.ts'
 import { type Backup, describeBackup, readBackup } from '../folder/backup-document.ts'
 import { recordCommand } from '../folder/command-audit.ts'
 import { replaceState } from '../folder/restore.ts'
@@ -22,17 +22,19 @@ import { onInterruption } from '../service/signals.ts'
 export const restoreCommand = defineCommand({
   name: 'restore',
   operands: 'FILE',
+  otherOperand: '-',
   summary: 'replace the content of the data folder with a backup',
   examples: [
     ['connbook restore backup.json', 'keeps the old files, too'],
     ['connbook restore backup.json --data new', 'makes the folder'],
+    ['connbook restore backup.json.gz', 'unpacks it'],
+    ['ssh host connbook backup - | connbook restore -', ''],
   ],
   notes: ['The server must be stopped. Every session and token ends.'],
   flags: ['data'],
   exitCodes: { 65: 'the backup is damaged', 75: IN_USE },
   async run({ options, operands: [source = ''] }, context) {
-    if (source === '-') throw new UsageError('Write it as: connbook restore FILE')
-    const backup = await readBackup(resolve(source), realFileSystem)
+    const backup = await readBackup(isStandardInput(source) ? '-' : resolve(source), realFileSystem, context)
     // Ignores signals: the rest is short, and stopping half-way would leave it to the next start.
     const release = onInterruption(() => {})
     try {

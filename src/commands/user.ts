@@ -1,5 +1,5 @@
-import { type Command, defineCommand } from '../command-line/command.ts'
-import { addToFolder, listFolder, removeFromFolder, replaceSecret } from './accounts.ts'
+import { type Command, defineCommand, EXISTS, UNKNOWN } from '../command-line/command.ts'
+import { addToFolder, listFolder, removeFromFolder, replaceSecret, setInFolder } from './accounts.ts'
 
 export const userCommands: readonly Command[] = [
   defineCommand({
@@ -11,8 +11,10 @@ export const userCommands: readonly Command[] = [
       ['connbook user add eve < password.txt', 'reads it from a file'],
       ['connbook user add --read-only night', 'can read, but not change records'],
     ],
-    flags: ['data', 'readOnly'],
-    run: (input, context) => addToFolder('user', input, context),
+    flags: ['data', 'readOnly', 'ifMissing'],
+    exitCodes: { 4: EXISTS },
+    run: ({ options, ...others }, context) =>
+      addToFolder('user', { ...others, options: { ...options, secretStdin: false } }, context),
   }),
   defineCommand({
     name: 'user passwd',
@@ -23,14 +25,29 @@ export const userCommands: readonly Command[] = [
       ['connbook user passwd eve < password.txt', 'reads it from a file'],
     ],
     flags: ['data'],
-    run: (input, context) => replaceSecret('user', input, context),
+    exitCodes: { 3: UNKNOWN },
+    run: ({ options, ...others }, context) =>
+      replaceSecret('user', { ...others, options: { ...options, secretStdin: false } }, context),
+  }),
+  defineCommand({
+    name: 'user set',
+    operands: 'NAME',
+    summary: 'change what a user may do; sessions go on',
+    examples: [
+      ['connbook user set eve --read-only', 'at once, also in a running server'],
+      ['connbook user set eve --read-write', ''],
+    ],
+    flags: ['data', 'readOnly', 'readWrite'],
+    exitCodes: { 3: UNKNOWN },
+    run: (input, context) => setInFolder('user', input, context),
   }),
   defineCommand({
     name: 'user remove',
     operands: 'NAME',
     summary: "remove a user; ends the user's sessions",
     examples: [['connbook user remove eve', 'at once, also in a running server']],
-    flags: ['data'],
+    flags: ['data', 'ifPresent'],
+    exitCodes: { 3: UNKNOWN },
     run: (input, context) => removeFromFolder('user', input, context),
   }),
   defineCommand({

@@ -9,6 +9,7 @@ export interface OpenFile {
     length: number,
     position: number | null,
   ): Promise<{ bytesWritten: number }>
+  /** @param position -1 reads on, in a pipe. */
   read(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>
   sync(): Promise<void>
   datasync(): Promise<void>

@@ -13,7 +13,7 @@ const NEWLINE = 0x0a
  *   false for a last line without a newline, and for a line above LINE_BYTES_MAX (then `line` is empty).
  */
 export async function forEachLine(
-  file: OpenFile,
+  file: Pick<OpenFile, 'read'>,
   visit: (line: Buffer, offset: number, isWhole: boolean) => void,
 ): Promise<void> {
   let chunk = Buffer.allocUnsafe(FIRST_CHUNK_BYTES)

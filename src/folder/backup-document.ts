@@ -1,9 +1,9 @@
+import type { Readable } from 'node:stream'
 import type { Accounts } from '../auth/accounts.ts'
 import { parseAccounts } from '../auth/accounts-file.ts'
-import { ConnbookError, inFile, systemCode, UsageError } from '../errors.ts'
-import { readStart } from '../files/atomic-file.ts'
-import type { FileSystem, OpenFile } from '../files/file-system.ts'
-import { quoteForShell } from '../shell.ts'
+import { DamagedFileError, inFile } from '../errors.ts'
+import type { FileSystem } from '../files/file-system.ts'
+import { createSequentialFile, InputDamagedError, isStandardInput, readInputBytes } from '../files/input.ts'
 import { loadRecordDocument, type StateHeader, writeRecordDocument } from '../storage/record-document.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { ConfigurationIndex } from '../store/configuration-index.ts'
@@ -25,13 +25,6 @@ const backupKind = {
   advice: 'use another backup',
 }
 
-export class BackupUnreadableError extends ConnbookError {
-  readonly code = 'backup_unreadable'
-}
-
-/** RFC 1952, section 2.3.1. */
-const GZIP_START = Buffer.from([0x1f, 0x8b])
-
 /** How every backup begins. */
 export const BACKUP_START = `{"format":"${backupKind.format}",`
 
@@ -49,20 +42,22 @@ export function writeBackup(
 }
 
 /**
- * Reads a whole backup into memory.
+ * Reads a whole backup into memory, and unpacks it if it is gzip.
  *
- * @throws {UsageError} if it is compressed, or not a plain file.
- * @throws {BackupUnreadableError} if it cannot be opened. @throws {DamagedFileError} if it is not what was written.
+ * @param source A path, or `-` for standard input.
+ * @throws {UsageError} if it is a folder.
+ * @throws {InputUnreadableError} if it cannot be read. @throws {DamagedFileError} if it is not what was written.
  */
-export async function readBackup(path: string, files: FileSystem): Promise<Backup> {
-  const file = await openPlainFile(path, files)
+export async function readBackup(
+  source: string,
+  files: FileSystem,
+  context?: { readonly input: Readable },
+): Promise<Backup> {
+  const path = isStandardInput(source) ? 'standard input' : source
+  const what = path === source ? `backup "${path}"` : path
+  const ifFolder = 'it is not a plain file; a folder is named with --data'
+  const file = createSequentialFile(readInputBytes({ source, what, context, files, ifFolder }))
   try {
-    const start = Buffer.alloc(GZIP_START.length)
-    await readStart(file, start)
-    if (start.equals(GZIP_START)) {
-      const advice = `run first: gunzip ${quoteForShell(path)}`
-      throw new UsageError(`Cannot read backup "${path}": it is compressed; ${advice}`)
-    }
     const index = new ConfigurationIndex()
     const { members, store, revision, lastId, count } = await loadRecordDocument(
       backupKind,
@@ -77,22 +72,12 @@ export async function readBackup(path: string, files: FileSystem): Promise<Backu
     } catch (error) {
       throw inFile(path, 0, error, backupKind.advice)
     }
+  } catch (error) {
+    if (!(error instanceof InputDamagedError)) throw error
+    const { size } = await file.stat()
+    const reason = 'the compressed data is damaged or cut off'
+    throw new DamagedFileError(path, size, reason, backupKind.advice, { cause: error })
   } finally {
     await file.close()
-  }
-}
-
-/** Plain, because opening a pipe would wait for a writer. */
-async function openPlainFile(path: string, files: FileSystem): Promise<OpenFile> {
-  try {
-    const found = await files.stat(path)
-    if (found.isFile()) return await files.open(path, 'r')
-    const advice = found.isDirectory() ? 'a folder is named with --data' : 'name a plain file'
-    throw new UsageError(`Cannot read backup "${path}": it is not a plain file; ${advice}`)
-  } catch (error) {
-    const code = systemCode(error)
-    if (error instanceof ConnbookError || code === undefined) throw error
-    const message = `Cannot read backup "${path}" (${code}); name a file that this account can read`
-    throw new BackupUnreadableError(message, { cause: error })
   }
 }

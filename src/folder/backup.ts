@@ -1,11 +1,12 @@
 import { realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { dirname, isAbsolute, relative, sep } from 'node:path'
 import { readListedChanges } from '../audit/listed-changes.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
-import { ConnbookError, ifPresent, systemCode } from '../errors.ts'
-import { openAtomicFile, readStart, removeIfPresent, temporaryFileOf } from '../files/atomic-file.ts'
+import { ConnbookError, systemCode } from '../errors.ts'
+import { readStart } from '../files/atomic-file.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
+import { FileNotReplacedError, replaceFile } from '../files/replaced-file.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 import { BACKUP_START, type Backup, writeBackup } from './backup-document.ts'
@@ -13,8 +14,6 @@ import { noData } from './used-folder.ts'
 
 /** They are one line of the backup, and no longer line can be read back. */
 const ACCOUNTS_BYTES_MAX = LINE_BYTES_MAX - 4096
-
-const ABANDONED_MS = 60 * 60_000
 
 export class BackupFailedError extends ConnbookError {
   readonly code = 'backup_failed'
@@ -71,62 +70,18 @@ export async function checkTarget(path: string, { path: folder, files }: DataPat
   }
 }
 
-/**
- * Writes a backup atomically, over the last one.
- *
- * @param interruption Aborts it; the error names its reason.
- * @throws {BackupFailedError} if it was aborted, or the system failed.
- */
+/** Writes a backup atomically, over the last one. @throws {BackupFailedError} as `replaceFile` fails. */
 export async function writeToFile(
   path: string,
   backup: Backup,
   interruption: AbortSignal,
   files: FileSystem,
 ) {
-  let isInPlace = false
   try {
-    await sweepAbandoned(path, files)
-    const file = await openAtomicFile(path, files, { isOwnersOfFolder: false })
-    try {
-      await writeBackup(backup, (text) => {
-        interruption.throwIfAborted()
-        return file.write(text)
-      })
-      await file.commit()
-    } finally {
-      isInPlace = file.isInPlace
-      await file.abort()
-    }
+    const write = (piece: (text: string) => Promise<void>) => writeBackup(backup, piece)
+    await replaceFile(path, 'Cannot keep a backup in', write, interruption, files)
   } catch (error) {
-    const reason = interruption.aborted ? interruption.reason : systemCode(error)
-    if (reason === undefined) throw error
-    const state = isInPlace
-      ? 'it is there, but may not outlive a power loss'
-      : 'what was there before is untouched'
-    const advice = adviceFor[reason] ?? ''
-    const message = `Cannot keep a backup in "${path}" (${reason}); ${state}${advice}`
-    throw new BackupFailedError(message, { cause: error })
-  }
-}
-
-const adviceFor: Readonly<Record<string, string>> = {
-  EACCES: '; name a folder that this account can write',
-  EDQUOT: '; make room there',
-  EFBIG: '; raise the limit on file sizes',
-  ENOENT: '; make its folder first',
-  ENOSPC: '; make room there',
-  ENOTDIR: '; make its folder first',
-  EROFS: '; name a folder that can be written',
-}
-
-/** Removes temporary files of killed backups to the same file; younger ones may still be written. */
-async function sweepAbandoned(path: string, files: FileSystem) {
-  const folder = dirname(path)
-  for (const entry of await files.readdir(folder)) {
-    if (temporaryFileOf(entry) !== basename(path)) continue
-    // Another backup may have completed meanwhile.
-    const found = await ifPresent(files.lstat(join(folder, entry)))
-    if (found !== undefined && found.mtimeMs < Date.now() - ABANDONED_MS)
-      await removeIfPresent(join(folder, entry), files)
+    if (!(error instanceof FileNotReplacedError)) throw error
+    throw new BackupFailedError(error.message, { cause: error.cause })
   }
 }

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { DamagedFileError, inFile, NewerFormError } from '../errors.ts'
-import type { OpenFile } from '../files/file-system.ts'
+import type { SequentialFile } from '../files/input.ts'
 import { forEachLine } from '../files/lines.ts'
 import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
 import { SNAPSHOT_SLICE_RECORDS } from '../limits.ts'
@@ -82,7 +82,7 @@ export async function writeRecordDocument(
 export async function readRecordDocument(
   { format, version, members: ownMembers, advice }: DocumentKind,
   path: string,
-  file: OpenFile,
+  file: Pick<SequentialFile, 'read' | 'stat'>,
   visit: (record: Configuration, jsonBytes: number) => void,
 ): Promise<DocumentStart> {
   const damage = (offset: number, reason: string) => new DamagedFileError(path, offset, reason, advice)
@@ -142,7 +142,7 @@ export async function readRecordDocument(
 export async function loadRecordDocument(
   kind: DocumentKind,
   path: string,
-  file: OpenFile,
+  file: Pick<SequentialFile, 'read' | 'stat'>,
   index: ConfigurationIndex,
 ): Promise<DocumentStart> {
   const records: Configuration[] = []

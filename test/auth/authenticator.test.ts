@@ -34,12 +34,12 @@ describe('authenticate', () => {
   })
 
   const scopes = [
-    ['a token that says nothing', undefined, undefined, 'read write'],
-    ['a token for both', undefined, 'read write', 'read write'],
-    ['a token for reading', undefined, 'read', 'read'],
-    ['a token that says nothing, of a read-only account', 'read', undefined, 'read'],
-    ['a token for both, of a read-only account', 'read', 'read write', 'read'],
-    ['a token for reading, of a read-only account', 'read', 'read', 'read'],
+    ['a session that says nothing', undefined, undefined, 'read write'],
+    ['a session for both', undefined, 'read write', 'read write'],
+    ['a session of an account that was read-only', undefined, 'read', 'read write'],
+    ['a session that says nothing, of a read-only account', 'read', undefined, 'read'],
+    ['a session for both, of a read-only account', 'read', 'read write', 'read'],
+    ['a session for reading, of a read-only account', 'read', 'read', 'read'],
   ] as const
   for (const [what, ofAccount, ofToken, expected] of scopes) {
     it(`gives "${expected}" to ${what}, at first and when remembered`, async (t) => {
@@ -69,7 +69,6 @@ describe('authenticate', () => {
     const { authenticator, change, isIn, logIn } = await setUpAuthenticator(t)
     const request = asCookie(await logIn())
     assert.equal(authenticator.authenticate(request)?.principal.scope, 'read write')
-    // connbook never does this: each of its changes raises the generation.
     await change((accounts) => ({
       ...accounts,
       users: accounts.users.map((account) => ({ ...account, scope: 'read' })),

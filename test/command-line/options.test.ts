@@ -20,7 +20,19 @@ const switches = { true: true, 1: true, yes: true, on: true, false: false, 0: fa
 const rows: {
   readonly [Name in Exclude<
     keyof Options,
-    'readOnly' | 'live' | 'socket' | 'format' | 'skip' | 'mode' | 'dryRun' | 'yes'
+    | 'readOnly'
+    | 'readWrite'
+    | 'ifMissing'
+    | 'ifPresent'
+    | 'secretStdin'
+    | 'live'
+    | 'socket'
+    | 'format'
+    | 'output'
+    | 'skip'
+    | 'mode'
+    | 'dryRun'
+    | 'yes'
   >]: Row
 } = {
   port: {

@@ -161,6 +161,42 @@ describe('--read-only', () => {
     for (const headers of credentials) assert.deepEqual(await tryOut(again.url, headers), mayRead)
   })
 
+  it('is changed by set within a second for sessions and tokens that go on, and lasts', async (t) => {
+    const folder = await folderWithReaders(t)
+    const server = await start(t, { folder })
+    const set = async (...words: string[]) => {
+      const { code, stdout, stderr } = await runCommand([...words, '--data', folder])
+      assert.deepEqual([code, stderr], [0, ''])
+      return stdout
+    }
+    const session = await logIn(server.url, readingUser)
+    const token = await getToken(server.url, client)
+    assert.deepEqual(await tryOut(server.url, session), mayRead)
+    assert.deepEqual(await tryOut(server.url, token), mayWrite)
+
+    const user = readingUser.username
+    assert.equal(
+      await set('user', 'set', user, '--read-write'),
+      `User "${user}" in ${folder} may read and change records from now on\n`,
+    )
+    assert.equal(
+      await set('client', 'set', client.client_id, '--read-only'),
+      `Client "${client.client_id}" in ${folder} may only read from now on\n`,
+    )
+    assert.match(await set('user', 'set', user, '--read-write'), /already; nothing has changed\n$/)
+    const outcomes = async (url: string) => [await tryOut(url, session), await tryOut(url, token)]
+    await eventually('both are taken up', async () => {
+      const [[, first] = [], [, second] = []] = await outcomes(server.url)
+      return first === 404 && second === 403
+    })
+    await server.stop()
+    const again = await start(t, { folder })
+    assert.deepEqual(await outcomes(again.url), [mayWrite, mayRead])
+    const lines = await readFile(join(folder, 'audit.jsonl'), 'utf8')
+    assert.match(lines, /"event":"user_changed"[^\n]*"scope":"read write"/)
+    assert.match(lines, /"event":"client_changed"[^\n]*"scope":"read"/)
+  })
+
   it('ends every session that could write when the account is recreated', async (t) => {
     const folder = await usedFolder(t)
     const server = await start(t, { folder })

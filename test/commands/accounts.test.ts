@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { access, chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { addAccount, noAccounts } from '../../src/auth/accounts.ts'
+import { addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
-import { hashPassword } from '../../src/auth/password.ts'
+import { hashPassword, verifyPassword } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { runCommand } from '../support/command.ts'
@@ -81,16 +81,16 @@ describe('user and client', () => {
   }
 
   const refusals: Record<string, readonly [code: number, message: RegExp]> = {
-    'user add admin': [1, /^connbook: Cannot add user "admin" in "\/.+": there is one already$/],
-    'client add script': [1, /there is one already$/],
-    'user passwd nobody': [1, /^connbook: There is no user "nobody" in "\/.+"$/],
-    'user remove nobody': [1, /^connbook: There is no user "nobody"/],
-    'user remove script': [1, /There is no user "script"/],
-    'client rotate admin': [1, /There is no client "admin"/],
-    'client remove nobody': [1, /There is no client "nobody"/],
+    'user add admin': [4, /^connbook: Cannot add user "admin" in "\/.+": there is one already$/],
+    'client add script': [4, /there is one already$/],
+    'user passwd nobody': [3, /^connbook: There is no user "nobody" in "\/.+"$/],
+    'user remove nobody': [3, /^connbook: There is no user "nobody"/],
+    'user remove script': [3, /There is no user "script"/],
+    'client rotate admin': [3, /There is no client "admin"/],
+    'client remove nobody': [3, /There is no client "nobody"/],
     'client add a:b': [2, /^connbook: Cannot name a client "a:b": /],
-    user: [2, /^connbook: Unknown command "user"; it takes add, passwd, remove, list$/],
-    client: [2, /^connbook: Unknown command "client"; it takes add, rotate, remove, list$/],
+    user: [2, /^connbook: Unknown command "user"; it takes add, passwd, set, remove, list$/],
+    client: [2, /^connbook: Unknown command "client"; it takes add, rotate, set, remove, list$/],
     'user rotate admin': [2, /Unknown command "user rotate"/],
     'client passwd script': [2, /Unknown command "client passwd"/],
     'user add': [2, /^connbook: Write it as: connbook user add NAME$/],
@@ -98,6 +98,20 @@ describe('user and client', () => {
     'user list admin': [2, /^connbook: Write it as: connbook user list$/],
     'user add eve --password=x': [2, /^connbook: Unknown flag "--password"/],
     'user list --port=1': [2, /^connbook: Unknown flag "--port"/],
+    'user set nobody --read-only': [3, /^connbook: There is no user "nobody" in "\/.+"$/],
+    'client set admin --read-write': [3, /There is no client "admin"/],
+    'user set admin': [
+      2,
+      /^connbook: Write it as: connbook user set NAME --read-only, or: connbook user set NAME --read-write$/,
+    ],
+    'client set script --read-only --read-write': [2, /Write it as: connbook client set ID --read-only, or/],
+    'user add eve --secret-stdin': [2, /Unknown flag "--secret-stdin"/],
+    'user remove nobody --if-missing': [2, /Unknown flag "--if-missing"/],
+    'client add ci --secret-stdin': [
+      2,
+      /^connbook: Cannot use the secret: it is shorter than 16 characters; choose a longer one$/,
+    ],
+    'client rotate script --secret-stdin': [2, /shorter than 16/],
   }
   for (const [words, [expected, message]] of Object.entries(refusals)) {
     it(`${words}: exits with ${expected}, and changes nothing`, async (t) => {
@@ -110,6 +124,45 @@ describe('user and client', () => {
       assert.equal(await accountsText(), before)
     })
   }
+
+  it('take an account that is there, or is not, for done when told so', async (t) => {
+    const { folder, run, accountsText } = await makeFolder(t)
+    const before = await accountsText()
+    const rows: Record<string, string> = {
+      'user add admin --if-missing': `There is user "admin" in ${folder} already; nothing has changed\n`,
+      'client add script --if-missing --read-only': `There is client "script" in ${folder} already; nothing has changed\n`,
+      'user remove nobody --if-present': `There is no user "nobody" in ${folder}; nothing has changed\n`,
+      'client remove nobody --if-present': `There is no client "nobody" in ${folder}; nothing has changed\n`,
+    }
+    for (const [words, stdout] of Object.entries(rows))
+      assert.deepEqual(await run(words, 'secret'), { code: 0, stdout, stderr: '' })
+    assert.equal(await accountsText(), before)
+    assert.equal((await run('user add eve --if-missing', 'secret')).stdout, `Added user "eve" in ${folder}\n`)
+    assert.equal((await run('user remove eve --if-present')).stdout, `Removed user "eve" from ${folder}\n`)
+  })
+
+  it('take a chosen secret for a client, and never show it', async (t) => {
+    const { folder, run, accountsText } = await makeFolder(t)
+    const chosen = 'chosen-secret-of-ci'
+    assert.deepEqual(await run('client add ci --secret-stdin', `${chosen}\n`), {
+      code: 0,
+      stdout: `Added client "ci" in ${folder}\nclient_id: ci\n`,
+      stderr: '',
+    })
+    const isChosen = async (secret: string) => {
+      const accounts = (await accountsDocument(dataPaths(folder)).read()) ?? assert.fail('no accounts')
+      return verifyPassword(secret, findAccount(accounts, 'client', 'ci')?.secret ?? '')
+    }
+    assert.equal(await isChosen(chosen), true)
+    assert.doesNotMatch(await accountsText(), new RegExp(chosen))
+    const next = 'the next secret of ci'
+    const rotated = await run('client rotate ci --secret-stdin', next)
+    assert.deepEqual([rotated.code, rotated.stdout.includes(next)], [0, false])
+    assert.deepEqual([await isChosen(chosen), await isChosen(next)], [false, true])
+    const named = await run('client add abcdefghijklmnop --secret-stdin', 'abcdefghijklmnop')
+    assert.equal(named.code, 2)
+    assert.match(named.stderr, /it is the id of the client/)
+  })
 
   it('create nothing where no server has been started', async (t) => {
     const parent = await temporaryFolder(t)

@@ -126,10 +126,23 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     )
   })
 
+  it('writes to a pipe that is named like a file', async (t) => {
+    const pipe = join(await temporaryFolder(t), 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const [{ code, stdout, stderr }, text] = await Promise.all([
+      backup(pipe, used.folder),
+      readFile(pipe, 'utf8'),
+    ])
+    assert.deepEqual([code, stdout, stderr], [0, '', ''])
+    assert.deepEqual(
+      stateOfText(text).accounts.users.map(({ name }) => name),
+      stateOfText(await readFile(used.backup, 'utf8')).accounts.users.map(({ name }) => name),
+    )
+  })
+
   const places: Record<string, (target: string) => Promise<unknown>> = {
     'there is a file that is no backup': (target) => writeFile(target, '{"format":"connbook snapshot",'),
     'it is not a plain file: a folder': (target) => mkdir(target),
-    'it is not a plain file: a pipe': async (target) => execFileSync('mkfifo', [target]),
     'it is not a plain file: a link': (target) => symlink(used.backup, target),
     'it is not a plain file: a link to nothing': (target) => symlink('absent', target),
   }

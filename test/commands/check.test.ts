@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { appendFile, chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { DamagedFileError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
@@ -396,14 +397,21 @@ describe('connbook check FILE', () => {
     )
   })
 
-  it('refuses a data folder, a file from one, a missing file and a pipe', async (t) => {
+  it('reads a backup from standard input, packed or not', async () => {
+    const text = await readFile(used.backup)
+    for (const input of [text, gzipSync(text)]) {
+      const { code, stdout, stderr } = await runCommand(['check', '-'], { input })
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, /^standard input\n.*\nThe backup is sound\n$/)
+    }
+  })
+
+  it('refuses a data folder, a file from one and a missing file', async (t) => {
     const root = await temporaryFolder(t)
-    execFileSync('mkfifo', [join(root, 'pipe')])
     const sources: [path: string, code: number, words: RegExp][] = [
       [used.folder, 2, /it is not a plain file; a folder is named with --data/],
       [join(used.folder, dataFiles.journal), 65, /not a connbook backup header/],
       [join(root, 'absent'), 1, /absent" \(ENOENT\); name a file/],
-      [join(root, 'pipe'), 2, /it is not a plain file/],
     ]
     for (const [path, code, words] of sources) {
       const finished = await runCommand(['check', path])

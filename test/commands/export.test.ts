@@ -1,5 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmod, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { getToken } from '../support/api.ts'
@@ -35,6 +37,50 @@ describe('connbook export', { timeout: 60_000 }, () => {
       assert.deepEqual([code, stderr], [0, ''])
       assert.equal(stdout, (await ask('GET', `/v1/export?format=${format}`)).text)
     }
+  })
+
+  it('replaces the file of --output as a whole, and keeps its mode', async (t) => {
+    const place = await temporaryFolder(t)
+    const [file, link] = [join(place, 'hosts.json'), join(place, 'link')]
+    const text = (await runExport(['--format', 'json'])).stdout
+    assert.deepEqual(await runExport(['--format', 'json', '--output', file]), {
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
+    assert.equal(await readFile(file, 'utf8'), text)
+    assert.equal((await stat(file)).mode & 0o777, 0o600)
+    await writeFile(file, 'old')
+    await chmod(file, 0o644)
+    await symlink('hosts.json', link)
+    assert.equal((await runExport(['--format', 'json', '--output', link])).code, 0)
+    assert.equal(await readFile(file, 'utf8'), text)
+    assert.equal((await stat(file)).mode & 0o777, 0o644)
+    assert.deepEqual((await readdir(place)).sort(), ['hosts.json', 'link'])
+    for (const output of ['-', '/dev/stdout'])
+      assert.equal((await runExport(['--format', 'json', '--output', output])).stdout, text)
+  })
+
+  it('writes with --output to a pipe, and to no folder that is missing', async (t) => {
+    const place = await temporaryFolder(t)
+    const pipe = join(place, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const [{ code }, text] = await Promise.all([
+      runExport(['--format', 'jsonl', '--output', pipe]),
+      readFile(pipe, 'utf8'),
+    ])
+    assert.deepEqual([code, text], [0, (await runExport(['--format', 'jsonl'])).stdout])
+    assert.equal(text.trimEnd().split('\n').length, current.records.length)
+    const missing = join(place, 'none', 'x')
+    const failed = await runExport(['--format', 'json', '--output', missing])
+    assert.deepEqual([failed.code, failed.stdout], [1, ''])
+    assert.match(
+      failed.stderr,
+      /^connbook: Cannot write the export to "[^"]+" \(ENOENT\); .*make its folder first\n$/,
+    )
+    const refused = await runExport(['--format', 'ssh-config', '--output', join(place, 'x')])
+    assert.equal(refused.code, 1)
+    assert.deepEqual(await readdir(place), ['pipe'])
   })
 
   it('writes nothing, and names every record that the format cannot express', async () => {

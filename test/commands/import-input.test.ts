@@ -1,12 +1,15 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
-import { InputUnreadableError, readInput } from '../../src/commands/import-input.ts'
+import { gzipSync } from 'node:zlib'
+import { readInput } from '../../src/commands/import-input.ts'
 import { UsageError } from '../../src/errors.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
+import { InputDamagedError, InputUnreadableError } from '../../src/files/input.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -71,6 +74,31 @@ describe('the input of an import', () => {
   it('is standard input for -, whose length is unknown', async () => {
     const { bytes, shares } = await read('-', { input: Readable.from([Buffer.from('a'), Buffer.from('b')]) })
     assert.deepEqual([bytes.toString(), shares], ['ab', [undefined, undefined]])
+  })
+
+  it('is unpacked when it is gzip, also from a pipe or standard input', async (t) => {
+    const content = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * i) % 251))
+    const packed = Buffer.concat([gzipSync(content.subarray(0, 90_000)), gzipSync(content.subarray(90_000))])
+    const file = await fileWith(t, packed)
+    const files = createFailingFiles()
+    files.readBytesMax = 1
+    const pipe = `${file}.pipe`
+    execFileSync('mkfifo', [pipe])
+    const [piped] = await Promise.all([read(pipe), writeFile(pipe, packed)])
+    const standard = { input: Readable.from([packed.subarray(0, 1), packed.subarray(1)]) }
+    for (const { bytes } of [
+      await read(file),
+      await read(file, closed, files),
+      piped,
+      await read('-', standard),
+    ])
+      assert.ok(bytes.equals(content))
+  })
+
+  it('is refused when its gzip is damaged or cut off', async (t) => {
+    const packed = gzipSync('a,b\n'.repeat(100))
+    for (const bytes of [packed.subarray(0, -3), Buffer.concat([packed.subarray(0, 12), Buffer.alloc(9)])])
+      await assert.rejects(read(await fileWith(t, bytes)), InputDamagedError)
   })
 
   it('cannot be a folder', async (t) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { chown, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { runCommand } from '../support/command.ts'
 import { runExecutable } from '../support/executable.ts'
 import { asPlainAccount, giveToPlainAccount, plainAccount } from '../support/plain-account.ts'
@@ -13,11 +14,22 @@ import { photograph } from './photograph.ts'
 const used = await makeUsedFolder({ after })
 
 describe('connbook restore', { timeout: 120_000 }, () => {
-  it('does not read standard input', async (t) => {
+  it('reads standard input, a process substitution, and a descriptor under a variable of Node', async (t) => {
     const cwd = await temporaryFolder(t)
-    const { code } = await runExecutable(['restore', '-'], { cwd, input: await readFile(used.backup) })
-    assert.notEqual(code, 0)
-    assert.deepEqual(await readdir(cwd), [])
+    const input = gzipSync(await readFile(used.backup))
+    const bash = (line: string) => ['/bin/bash', '--norc', '-c', line, used.backup]
+    const rows: [args: string[], through: string[]][] = [
+      [['restore', '-', '--data', 'a'], []],
+      [['restore', '/dev/stdin', '--data', 'b'], []],
+      [['restore', '--data', 'c'], bash('"$@" <(cat "$0")')],
+      [['restore', '--data', 'd'], bash('"$@" /dev/fd/9 9< <(gzip < "$0")')],
+    ]
+    for (const [args, through] of rows) {
+      const environment = { NODE_DEBUG: 'net' }
+      const { code, stderr } = await runExecutable(args, { cwd, input, through, environment })
+      assert.deepEqual([code, stderr], [0, ''], args.join(' '))
+    }
+    assert.deepEqual(await readdir(cwd), ['a', 'b', 'c', 'd'])
   })
 
   it('gives files written by root to the owner of the folder', {

@@ -1,19 +1,13 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { DamagedFileError, UsageError } from '../../src/errors.ts'
+import { DamagedFileError } from '../../src/errors.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
-import {
-  BACKUP_START,
-  BackupUnreadableError,
-  describeBackup,
-  readBackup,
-  writeBackup,
-} from '../../src/folder/backup-document.ts'
+import { InputUnreadableError } from '../../src/files/input.ts'
+import { BACKUP_START, describeBackup, readBackup, writeBackup } from '../../src/folder/backup-document.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { smallBackup } from './small-backup.ts'
@@ -73,26 +67,35 @@ describe('a backup', () => {
     })
   })
 
-  it('must be decompressed before it is read', async (t) => {
-    const path = await fileWith(t, gzipSync(await textOf()))
-    await assert.rejects(read(path), (error) => {
-      return error instanceof UsageError && error.message.includes('it is compressed; run first: gunzip ')
-    })
+  it('is unpacked when it is gzip, by its content alone', async (t) => {
+    const text = await textOf()
+    const path = await fileWith(t, gzipSync(text))
+    const { records, ...others } = await read(path)
+    const plain = await read(await fileWith(t, text))
+    assert.deepEqual([...records], [...plain.records])
+    assert.deepEqual(others, (({ records: _, ...rest }) => rest)(plain))
   })
 
-  it('cannot be a folder, nor a pipe, which would wait for a writer', async (t) => {
-    const folder = await temporaryFolder(t)
-    const [inner, pipe] = [join(folder, 'folder'), join(folder, 'pipe')]
+  it('is damaged when its gzip is damaged or cut off', async (t) => {
+    const packed = gzipSync(await textOf())
+    const flipped = Buffer.from(packed)
+    flipped[40] = (flipped[40] ?? 0) ^ 0xff
+    for (const bytes of [packed.subarray(0, -20), packed.subarray(0, 30), flipped]) {
+      await assert.rejects(read(await fileWith(t, bytes)), (error) => {
+        return error instanceof DamagedFileError && error.advice === 'use another backup'
+      })
+    }
+  })
+
+  it('cannot be a folder', async (t) => {
+    const inner = join(await temporaryFolder(t), 'folder')
     await mkdir(inner)
     await assert.rejects(read(inner), /it is not a plain file; a folder is named with --data/)
-    if (process.platform === 'win32') return
-    execFileSync('mkfifo', [pipe])
-    await assert.rejects(read(pipe), /it is not a plain file; name a plain file/)
   })
 
   it('that is missing or unreadable is reported with the system error code', async (t) => {
     const isUnreadable = (code: string) => (error: unknown) =>
-      error instanceof BackupUnreadableError && error.message.includes(`(${code})`)
+      error instanceof InputUnreadableError && error.message.includes(`(${code})`)
     await assert.rejects(read(join(await temporaryFolder(t), 'none')), isUnreadable('ENOENT'))
     const files = createFailingFiles()
     failOn(files, 'open', 'backup.json', 'EACCES')

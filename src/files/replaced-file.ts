@@ -1,0 +1,77 @@
+import { basename, dirname, join } from 'node:path'
+import { ConnbookError, ifPresent, systemCode } from '../errors.ts'
+import { openAtomicFile, removeIfPresent, temporaryFileOf } from './atomic-file.ts'
+import type { FileSystem } from './file-system.ts'
+
+const ABANDONED_MS = 60 * 60_000
+const MODE = 0o777
+
+export class FileNotReplacedError extends ConnbookError {
+  readonly code = 'file_not_replaced'
+}
+
+/**
+ * Writes a file that gets its name once it is complete and on disk, with mode 0600.
+ *
+ * @param what Begins the message of an error: "Cannot keep a backup in".
+ * @param write Gets the function that writes a piece.
+ * @param interruption Aborts it; the error names its reason.
+ * @param keepsMode Whether a file that was there keeps its mode.
+ * @throws {FileNotReplacedError} if it was aborted, or the system failed; the message says what is there now.
+ */
+export async function replaceFile(
+  path: string,
+  what: string,
+  write: (write: (text: string) => Promise<void>) => Promise<void>,
+  interruption: AbortSignal,
+  files: FileSystem,
+  keepsMode = false,
+): Promise<void> {
+  let isInPlace = false
+  try {
+    await sweepAbandoned(path, files)
+    const before = keepsMode ? await ifPresent(files.stat(path)) : undefined
+    const file = await openAtomicFile(path, files, { isOwnersOfFolder: false })
+    try {
+      await write((text) => {
+        interruption.throwIfAborted()
+        return file.write(text)
+      })
+      await file.commit()
+      if (before !== undefined) await files.chmod(path, before.mode & MODE)
+    } finally {
+      isInPlace = file.isInPlace
+      await file.abort()
+    }
+  } catch (error) {
+    const reason = interruption.aborted ? interruption.reason : systemCode(error)
+    if (reason === undefined || error instanceof ConnbookError) throw error
+    const state = isInPlace
+      ? 'it is there, but may not outlive a power loss'
+      : 'what was there before is untouched'
+    const advice = adviceFor[reason] ?? ''
+    throw new FileNotReplacedError(`${what} "${path}" (${reason}); ${state}${advice}`, { cause: error })
+  }
+}
+
+const adviceFor: Readonly<Record<string, string>> = {
+  EACCES: '; name a folder that this account can write',
+  EDQUOT: '; make room there',
+  EFBIG: '; raise the limit on file sizes',
+  ENOENT: '; make its folder first',
+  ENOSPC: '; make room there',
+  ENOTDIR: '; make its folder first',
+  EROFS: '; name a folder that can be written',
+}
+
+/** Removes temporary files of killed writers of the same file; younger ones may still be written. */
+async function sweepAbandoned(path: string, files: FileSystem) {
+  const folder = dirname(path)
+  for (const entry of await files.readdir(folder)) {
+    if (temporaryFileOf(entry) !== basename(path)) continue
+    // Another writer may have completed meanwhile.
+    const found = await ifPresent(files.lstat(join(folder, entry)))
+    if (found !== undefined && found.mtimeMs < Date.now() - ABANDONED_MS)
+      await removeIfPresent(join(folder, entry), files)
+  }
+}
