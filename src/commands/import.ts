@@ -1,3 +1,4 @@
+import { findLastStart } from '../audit/last-start.ts'
 import { readListedChanges } from '../audit/listed-changes.ts'
 import { recordIfUnchanged } from '../audit/unchanged-import.ts'
 import { UnreachableError } from '../client/call.ts'
@@ -8,18 +9,18 @@ import { createProgress } from '../command-line/progress.ts'
 import { ConnbookError, type Fault, FolderInUseError, InvalidInputError, UsageError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportedRecords } from '../exchange/import-reader.ts'
-import { type DataFolder, openDataFolder } from '../files/data-folder.ts'
+import { type DataFolder, type DataPaths, openDataFolder } from '../files/data-folder.ts'
 import { commandActor, openCommandTrail } from '../folder/command-audit.ts'
 import { getUsedFolder } from '../folder/used-folder.ts'
 import { printable } from '../json.ts'
 import { FAULTS_MAX, IMPORT_BYTES_MAX } from '../limits.ts'
 import { createLog } from '../log.ts'
-import { quoteForShell } from '../shell.ts'
 import { fileStorage, openConfigurationStore } from '../storage/file/file-storage.ts'
 import type { ImportMode } from '../store/import-mode.ts'
 import { type ImportPlan, planImport } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
 import { importByServer, ServerRefusedError } from './import-by-server.ts'
+import { type ImportOrder, importCall } from './import-call.ts'
 import { readInput } from './import-input.ts'
 import { describeDone, describeTried, type ImportReport, reportOf } from './import-report.ts'
 
@@ -63,7 +64,8 @@ export const importCommand = defineCommand({
   exitCodes: { 65: DAMAGED, 75: IN_USE },
   async run({ options, given, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format)
-    const { path } = await getUsedFolder(options.data)
+    const used = await getUsedFolder(options.data)
+    const { path } = used
     const order = { source, format, mode: options.mode, isTrial: options.dryRun }
     const isNamed = given.has('--data') || Boolean(context.environment.CONNBOOK_DATA)
     const folder = await openDataFolder(path).catch((error: unknown) => {
@@ -72,7 +74,7 @@ export const importCommand = defineCommand({
     })
     const report =
       folder instanceof FolderInUseError
-        ? await importBesideServer(folder, await findOwnerSocket(path, isNamed), order, context)
+        ? await importBesideServer(folder, used, await findOwnerSocket(path, isNamed), order, context)
         : await importAlone(folder, order, context)
     const text = order.isTrial ? describeTried(report) : describeDone(report, path)
     const state = order.isTrial ? 'nothing has changed' : 'the import is complete'
@@ -80,17 +82,9 @@ export const importCommand = defineCommand({
   },
 })
 
-/** What is asked for. */
-interface Order {
-  readonly source: string
-  readonly format: ImportFormatName
-  readonly mode: ImportMode
-  readonly isTrial: boolean
-}
-
 async function importAlone(
   folder: DataFolder,
-  { source, format, mode, isTrial }: Order,
+  { source, format, mode, isTrial }: ImportOrder,
   context: CommandContext,
 ): Promise<ImportReport> {
   try {
@@ -111,12 +105,13 @@ async function importAlone(
  */
 async function importBesideServer(
   error: FolderInUseError,
+  folder: DataPaths,
   found: FoundSocket,
-  order: Order,
+  order: ImportOrder,
   context: CommandContext,
 ): Promise<ImportReport> {
   const { source, format } = order
-  if (found.path === undefined) throw inUse(error, order, found.reason)
+  if (found.path === undefined) throw await inUse(error, folder, order, found.reason)
   const pieces: Buffer[] = []
   let bytes = 0
   await readDrafts(source, format, context, (piece) => {
@@ -127,7 +122,7 @@ async function importBesideServer(
   try {
     return await importByServer(found.path, { ...order, pieces })
   } catch (cause) {
-    if (cause instanceof UnreachableError) throw inUse(error, order, cause.message)
+    if (cause instanceof UnreachableError) throw await inUse(error, folder, order, cause.message)
     if (!(cause instanceof ServerRefusedError) || cause.faults.length === 0) throw cause
     throw new ImportRefusedError([cause.message, ...linesOf(cause.faults)].join('\n'), { cause })
   }
@@ -231,17 +226,14 @@ function describeFault({ line, name, field, detail }: Fault): string {
  *
  * @param reason Why the owner's socket is no help; undefined if the server has none.
  */
-function inUse(error: FolderInUseError, { source, format, mode }: Order, reason: string | undefined) {
-  const body = source === '-' ? '@-' : `@${source}`
-  const curl = [
-    "curl -sS -H 'Authorization: Bearer TOKEN' -H 'Content-Type:'",
-    `--data-binary ${quoteForShell(body)}`,
-    quoteForShell(`http://localhost:8080/v1/import?format=${format}&mode=${mode}`),
-  ]
-  const lines = [
-    error.message,
-    ...(reason === undefined ? [] : [reason]),
-    `While the server runs, send it the file: ${curl.join(' ')}`,
-  ]
+async function inUse(
+  error: FolderInUseError,
+  folder: DataPaths,
+  order: ImportOrder,
+  reason: string | undefined,
+) {
+  const line = importCall(order, await findLastStart(folder))
+  const advice = `While the server runs, send it the file: ${line}`
+  const lines = [error.message, ...(reason === undefined ? [] : [reason]), advice]
   return new FolderInUseError(lines.join('\n'), { cause: error })
 }

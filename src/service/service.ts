@@ -184,7 +184,7 @@ async function start(
   if (folder.completedRestore !== undefined)
     await audit.record('restored', undefined, { completed: folder.completedRestore })
   if (madeUp !== undefined) await audit.record('first_started', undefined, namesOf(accounts))
-  await audit.begin(listTag(store.id, store.revision), { version, pid: process.pid })
+  await audit.begin(listTag(store.id, store.revision), { version, pid: process.pid, url, socket })
   clearTimeout(notice)
   const sets = createRoutes(parts)
   apps = {

@@ -205,8 +205,8 @@ describe('a server', () => {
     const { event, users, clients } = lines[0] ?? {}
     assert.deepEqual([event, users, clients], ['first_started', ['admin'], ['script']])
     assert.deepEqual(
-      [lines[1]?.event, lines[1]?.pid, lines[1]?.tag],
-      ['started', process.pid, `${storeOf(folder)}-0`],
+      [lines[1]?.event, lines[1]?.pid, lines[1]?.tag, lines[1]?.url],
+      ['started', process.pid, `${storeOf(folder)}-0`, service.url],
     )
     assert.equal(lines.at(-1)?.event, 'stopped')
   })
