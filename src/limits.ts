@@ -80,6 +80,8 @@ export const ASKED_PAGES_MAX = 16
 export const PAGE_QUERY_CHARACTERS_MAX = 128
 /** Longer lists are streamed. */
 export const UNSTREAMED_RECORDS_MAX = 1_000
+/** What long work takes of each turn of the event loop. */
+export const LONG_WORK_TURN_MS = 5
 /** Records in one piece of a streamed list. */
 export const STREAM_SLICE_RECORDS = 500
 /** Faults in one answer; a body has room for thousands. */
