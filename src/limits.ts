@@ -31,6 +31,14 @@ export const BODY_PIECES_MAX = 4_096
 export const WAITING_REQUEST_BYTES = 8 * 1024
 /** Share of Node's heap limit for all such requests; one more costs its connection. */
 export const WAITING_REQUESTS_HEAP_SHARE = 0.25
+/** Share of Node's heap limit, or of a container's memory if that is less, for answers that nobody has taken yet. */
+export const UNTAKEN_MEMORY_SHARE = 1 / 32
+/** Beyond that share, connections are cut off until this part of it is left. */
+export const UNTAKEN_BYTES_KEPT_SHARE = 7 / 8
+/** Estimated memory of a character that waits: in its string, and in the buffer that is being sent. */
+export const UNTAKEN_CHARACTER_BYTES = 3
+/** Connections that have taken nothing for so long are cut off before all others. */
+export const UNTAKEN_STALLED_MS = 5_000
 /** Open connections, fewer if the limit on open files is low; for one more, the longest quiet one is closed. */
 export const CONNECTIONS_MAX = 10_000
 /** Descriptors kept for files: snapshots, accounts, certificates. */
@@ -78,8 +86,9 @@ export const REMEMBERED_PAGES_BYTES_MAX = 256 * 1024
 export const ASKED_PAGES_MAX = 16
 /** The page of a longer query is not kept; any page can be asked for with fewer. */
 export const PAGE_QUERY_CHARACTERS_MAX = 128
-/** Longer lists are streamed. */
+/** Longer lists are streamed: those with more records, or with more bytes of JSON. */
 export const UNSTREAMED_RECORDS_MAX = 1_000
+export const UNSTREAMED_BYTES_MAX = 128 * 1024
 /** What long work takes of each turn of the event loop. */
 export const LONG_WORK_TURN_MS = 5
 /** Records in one piece of a streamed list. */

@@ -72,6 +72,12 @@ export function* piecesOf(
   encode: (record: Configuration) => string | undefined,
 ): Generator<string> {
   let piece = start
+  /** A piece in a variable would stay in memory until the client has taken it and the generator goes on. */
+  const take = () => {
+    const taken = piece
+    piece = ''
+    return taken
+  }
   let visited = 0
   let isFirst = true
   for (const record of records) {
@@ -83,8 +89,7 @@ export function* piecesOf(
     }
     // An empty piece, too, lets the sender yield to the event loop.
     if (visited % STREAM_SLICE_RECORDS > 0) continue
-    yield piece
-    piece = ''
+    yield take()
   }
   yield piece + end
 }

@@ -4,7 +4,7 @@ import { isExpected, isUnchanged } from '../http/conditional.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { linkHeader, type Page } from '../http/pagination.ts'
 import { Problem } from '../http/problem.ts'
-import { PAGE_RECORDS_MAX, UNSTREAMED_RECORDS_MAX } from '../limits.ts'
+import { PAGE_RECORDS_MAX, UNSTREAMED_BYTES_MAX, UNSTREAMED_RECORDS_MAX } from '../limits.ts'
 import { senderOf } from '../store/actor.ts'
 import { type Configuration, parseConfigurationPatch, parseNewConfiguration } from '../store/configuration.ts'
 import { type Sort, sortFields } from '../store/configuration-index.ts'
@@ -48,7 +48,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
       pages.add(query, revision, reply)
       return reply
     }
-    return store.count <= UNSTREAMED_RECORDS_MAX
+    return store.count <= UNSTREAMED_RECORDS_MAX && store.jsonBytes <= UNSTREAMED_BYTES_MAX
       ? envelope(store.list(0, store.count, sort), headers)
       : streamed(store.freeze(sort), headers)
   }

@@ -15,7 +15,7 @@ export type Answer = (incoming: IncomingMessage, request: IncomingRequest, conne
 
 /** @param server Once it stops listening, each answer closes its connection. */
 export function createAnswering(
-  { connections, metrics, turns, log, fixedHeaders }: ListenerParts,
+  { connections, metrics, turns, untaken, log, fixedHeaders }: ListenerParts,
   app: App,
   server: Server,
   hasAccessLog: boolean,
@@ -46,7 +46,7 @@ export function createAnswering(
     try {
       if (request.isBodyRefused) lingerOnClose(connection.socket, turns)
       if (request.isBodyRefused || !server.listening) connection.isClosing = true
-      const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, turns)
+      const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, turns, untaken)
       if (streamed === undefined) return metrics.end(request, reply.status)
       const end = () => {
         metrics.end(request, reply.status)

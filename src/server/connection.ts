@@ -13,6 +13,8 @@ export class Connection {
   isClosing = false
   /** Node's parser has failed; it reports that again with every further read. */
   isBroken = false
+  /** Its client has taken a part of an answer for which the socket had no room at first. */
+  hasTaken = false
   /** Sequence number, over all connections, of its last use. */
   touched = 0
 

@@ -15,6 +15,7 @@ import { createRequestIds } from './request-id.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { createRequestOrder } from './request-order.ts'
 import { createTurns } from './turns.ts'
+import { findUntakenBytesMax, UntakenBytes } from './untaken-bytes.ts'
 
 export interface ListenerOptions {
   readonly app: App
@@ -79,6 +80,7 @@ export function createListener(options: ListenerOptions): Listener {
     connections,
     metrics,
     turns: createTurns(),
+    untaken: new UntakenBytes(findUntakenBytesMax(), connections, cutOff),
     log,
     fixedHeaders: [...PROTECTIVE_HEADERS, ...(tls === undefined ? [] : TLS_HEADERS)],
     nameRequest: createRequestIds(),

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
+import type { IncomingRequest } from './incoming-request.ts'
 import { limitTaking } from './taking-time-out.ts'
 import type { Turns } from './turns.ts'
+import type { UntakenBytes } from './untaken-bytes.ts'
 
 /**
  * Sends a body piece by piece, as fast as the client reads it, one piece a turn. Resolves when everything has been
@@ -10,9 +12,11 @@ import type { Turns } from './turns.ts'
  */
 export async function sendPieces(
   pieces: Iterable<string> | AsyncIterable<string>,
-  response: ServerResponse,
+  request: IncomingRequest,
   turns: Turns,
+  untaken: UntakenBytes,
 ): Promise<void> {
+  const { response } = request
   let iterator: Iterator<string> | AsyncIterator<string> | undefined
   let stopped: Promise<unknown> | undefined
   const stop = () => {
@@ -25,13 +29,13 @@ export async function sendPieces(
     iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]()
     await new Promise<void>(turns)
     while (!response.closed) {
-      const next = await iterator.next()
-      if (next.done) {
+      const state = await writeNext(iterator, response)
+      if (state === 'ended') {
         response.off('close', stop)
         response.end()
-        return await taken(response, 'close')
+        return await taken(request, 'close', untaken)
       }
-      if (!response.write(next.value)) await taken(response, 'drain')
+      if (state === 'full') await taken(request, 'drain', untaken)
       await new Promise<void>(turns)
     }
     stop()
@@ -43,11 +47,26 @@ export async function sendPieces(
   }
 }
 
+/** A function of its own, because a piece in a variable would stay in memory during every wait that follows. */
+async function writeNext(
+  iterator: Iterator<string> | AsyncIterator<string>,
+  response: ServerResponse,
+): Promise<'ended' | 'full' | 'ready'> {
+  const next = await iterator.next()
+  if (next.done) return 'ended'
+  return response.write(next.value) ? 'ready' : 'full'
+}
+
 /** Resolves when the client has read what was written, or has disconnected; one that is too slow is cut off. */
-async function taken(response: ServerResponse, event: 'drain' | 'close'): Promise<void> {
+async function taken(
+  request: IncomingRequest,
+  event: 'drain' | 'close',
+  untaken: UntakenBytes,
+): Promise<void> {
+  const { response } = request
   if (response.closed) return
   const { promise, resolve } = Promise.withResolvers<void>()
-  const endLimit = limitTaking(response.req.socket)
+  const endLimit = limitTaking(request, untaken)
   response.on(event, resolve).on('close', resolve)
   await promise
   response.off(event, resolve).off('close', resolve)

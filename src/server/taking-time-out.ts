@@ -1,11 +1,18 @@
-import type { Socket } from 'node:net'
 import { TAKING_TIMEOUT_MS } from '../limits.ts'
+import type { IncomingRequest } from './incoming-request.ts'
+import type { UntakenBytes } from './untaken-bytes.ts'
 
 /**
- * Destroys a connection whose client does not read an answer within TAKING_TIMEOUT_MS; the function returned cancels
- * that. Node's own time-out costs every request, and restarts when the client sends something.
+ * Counts what the socket holds as untaken, and destroys it if the client does not take that within TAKING_TIMEOUT_MS;
+ * the function returned ends both. Node's own time-out costs every request, and restarts when the client sends
+ * something.
  */
-export function limitTaking(socket: Socket): () => void {
+export function limitTaking(request: IncomingRequest, untaken: UntakenBytes): () => void {
+  const { socket } = request.response.req
   const timer = setTimeout(() => socket.destroy(), TAKING_TIMEOUT_MS)
-  return () => clearTimeout(timer)
+  const remove = untaken.add(request)
+  return () => {
+    clearTimeout(timer)
+    remove()
+  }
 }

@@ -4,6 +4,7 @@ import type { IncomingRequest } from './incoming-request.ts'
 import { sendPieces } from './streamed-body.ts'
 import { limitTaking } from './taking-time-out.ts'
 import type { Turns } from './turns.ts'
+import type { UntakenBytes } from './untaken-bytes.ts'
 
 /**
  * @param fixedHeaders Name, value, name, value and so on; a header of the reply replaces one of the same name.
@@ -17,6 +18,7 @@ export function writeReply(
   fixedHeaders: readonly string[],
   isLast: boolean,
   turns: Turns,
+  untaken: UntakenBytes,
 ): Promise<void> | undefined {
   const { response } = request
   const { socket } = response.req
@@ -37,9 +39,9 @@ export function writeReply(
   else {
     // The first piece may take long.
     if (Symbol.asyncIterator in body) response.flushHeaders()
-    return sendPieces(body, response, turns)
+    return sendPieces(body, request, turns, untaken)
   }
-  if (socket.writableLength > 0) response.once('close', limitTaking(socket))
+  if (socket.writableLength > 0) response.once('close', limitTaking(request, untaken))
   return undefined
 }
 

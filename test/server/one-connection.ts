@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test'
 import { Connections } from '../../src/server/connections.ts'
 import type { ListenerParts } from '../../src/server/listener-parts.ts'
 import { RequestMetrics } from '../../src/server/request-metrics.ts'
+import { UntakenBytes } from '../../src/server/untaken-bytes.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
 /** The parts of a listener with one connection; the test gives the turns. */
@@ -18,6 +19,7 @@ export function oneConnection(t: TestContext) {
     connections,
     metrics: new RequestMetrics(),
     turns: (work: () => void) => void waiting.push(work),
+    untaken: new UntakenBytes(0, connections, () => assert.fail('nothing is held')),
     log: createMemoryLog(),
     fixedHeaders: ['X-Fixed', 'yes'],
     nameRequest: () => 'r1',

@@ -1,10 +1,12 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
-import type { ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
 import { TAKING_TIMEOUT_MS } from '../../src/limits.ts'
+import { Connections } from '../../src/server/connections.ts'
+import type { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { sendPieces } from '../../src/server/streamed-body.ts'
+import { UntakenBytes } from '../../src/server/untaken-bytes.ts'
 
 /** A body of two pieces, sent to a client that has taken nothing yet, and its connection. */
 async function setUp(t: TestContext) {
@@ -15,7 +17,9 @@ async function setUp(t: TestContext) {
     ...{ closed: false, req: { socket }, write: (piece: string) => written.push(piece) === 0 },
     end: () => void written.push('end'),
   })
-  const sent = sendPieces(['a', 'b'], response as unknown as ServerResponse, (work) => work())
+  const untaken = new UntakenBytes(0, new Connections(1, () => {}), () => {})
+  const request = { response } as unknown as IncomingRequest
+  const sent = sendPieces(['a', 'b'], request, (work) => work(), untaken)
   const isWritten = async (text: string) => {
     while (written.join('') !== text) await Promise.resolve()
   }

@@ -72,7 +72,7 @@ export async function startAttacked(
  */
 export async function measure(
   t: TestContext,
-  client: WellBehavedClient,
+  client: { work(requests: number): Promise<Experience> },
   requests: number,
   servedP99Max: number,
 ): Promise<Experience> {

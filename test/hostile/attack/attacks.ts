@@ -59,6 +59,13 @@ export const attacks = {
       socket.write(lists.repeat(PIPELINED_LISTS))
     }),
 
+  /** One request on each connection; none of them reads its answer. */
+  takingNothing: (target, tally) =>
+    hold(target, tally, (socket) => {
+      socket.pause()
+      socket.write(formatRequest('GET /configurations/', { Authorization: target.bearer }))
+    }),
+
   pipelines: (target, tally) =>
     hold(target, tally, (socket) => {
       socket.pause()

@@ -1,0 +1,112 @@
+import '../../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  HOSTNAME_CHARACTERS_MAX,
+  NAME_CHARACTERS_MAX,
+  UNSTREAMED_RECORDS_MAX,
+  USERNAME_CHARACTERS_MAX,
+} from '../../../src/limits.ts'
+import type { Change } from '../../../src/store/change.ts'
+import { Configuration } from '../../../src/store/configuration.ts'
+import { fieldsOf } from '../../bench/data-folders.ts'
+import { extent } from '../../support/extent.ts'
+import { type AttackedServer, measure, startAttacked } from './attacked-server.ts'
+import { OtherCaller } from './other-caller.ts'
+
+const REQUESTS = extent({ quick: 100, full: 1_000 })
+/** 50 less what the client's own event loop adds on a quiet machine; in the quick extent other tests run, too. */
+const P99_MS_MAX = extent({ quick: 250, full: 50 }) - 5
+const LOOK_MS = 100
+const ATTACK_MS = extent({ quick: 3_000, full: 20_000 })
+const AFTER_MS = extent({ quick: 1_000, full: 10_000 })
+
+interface Scenario {
+  readonly connections: number
+  readonly records: number
+  /** Whether the fields of the records are as long as they may be. */
+  readonly areMaximal: boolean
+  readonly mebibytesMax: number
+}
+
+const scenarios: Record<string, Scenario> = {
+  'the longest list that is sent in one piece': {
+    connections: extent({ quick: 300, full: 2_000 }),
+    records: UNSTREAMED_RECORDS_MAX,
+    areMaximal: true,
+    mebibytesMax: 400,
+  },
+  'a streamed list of long records': {
+    connections: extent({ quick: 100, full: 600 }),
+    records: UNSTREAMED_RECORDS_MAX + 1,
+    areMaximal: true,
+    mebibytesMax: 400,
+  },
+  'a streamed list of 100,000 records': {
+    connections: extent({ quick: 100, full: 600 }),
+    records: 100_000,
+    areMaximal: false,
+    mebibytesMax: 500,
+  },
+}
+
+/** Makes every record but the first as long as it may be. */
+function lengthenAll(count: number): Change[] {
+  return Array.from({ length: count - 1 }, (_, i) => {
+    const { name, port } = fieldsOf(i + 2)
+    const fields = {
+      name: name.padEnd(NAME_CHARACTERS_MAX, '\u4e2d'),
+      hostname: Array(HOSTNAME_CHARACTERS_MAX)
+        .fill('a')
+        .join('')
+        .replace(/(.{60})./g, '$1.'),
+      port,
+      username: 'u'.repeat(USERNAME_CHARACTERS_MAX),
+    }
+    return { modify: new Configuration(i + 2, fields), name }
+  })
+}
+
+/** Looks at the memory until `stop`, which returns the highest figure in MiB. */
+function watchMemory(server: AttackedServer) {
+  let highest = 0
+  const timer = setInterval(() => {
+    highest = Math.max(highest, server.memory())
+  }, LOOK_MS)
+  return {
+    stop() {
+      clearInterval(timer)
+      return highest
+    },
+  }
+}
+
+describe('answers that nobody takes', () => {
+  for (const [what, { connections, records, areMaximal, mebibytesMax }] of Object.entries(scenarios)) {
+    it(`do not fill the memory, and nobody else waits: ${what}`, async (t) => {
+      const changes = areMaximal ? lengthenAll(records) : []
+      const server = await startAttacked(t, { records, changes })
+      const other = await OtherCaller.logIn(server.url, 'record-1')
+      t.after(() => other.close())
+      await other.work(10)
+      const before = server.memory()
+      const watch = watchMemory(server)
+      const attack = await server.attack('takingNothing', connections)
+      const [during] = await Promise.all([measure(t, other, REQUESTS, P99_MS_MAX), pause(ATTACK_MS)])
+      const highest = watch.stop()
+      const tally = await attack.stop()
+      await pause(AFTER_MS)
+      const left = server.memory()
+      const after = await measure(t, other, REQUESTS, P99_MS_MAX)
+      t.diagnostic(
+        `${before.toFixed()} MiB before, ${highest.toFixed()} during, ${left.toFixed()} after; ${JSON.stringify(tally)}`,
+      )
+      assert.deepEqual([...during.failures, ...after.failures], [])
+      assert.ok(during.servedP99 < P99_MS_MAX, `p99 is ${during.servedP99} ms during the attack`)
+      assert.ok(after.servedP99 < P99_MS_MAX, `p99 is ${after.servedP99} ms after the attack`)
+      assert.ok(Math.max(highest, left) < mebibytesMax, `${highest} MiB, ${left} MiB after the attack`)
+      assert.ok((tally.opened ?? 0) >= connections, `this was no attack: ${JSON.stringify(tally)}`)
+    })
+  }
+})

@@ -1,0 +1,32 @@
+import { Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import type { Principal } from '../../src/http/message.ts'
+import { FULL_SCOPE } from '../../src/http/scope.ts'
+import { UNTAKEN_CHARACTER_BYTES } from '../../src/limits.ts'
+import { Connections } from '../../src/server/connections.ts'
+import type { IncomingRequest } from '../../src/server/incoming-request.ts'
+import { UntakenBytes } from '../../src/server/untaken-bytes.ts'
+
+/** Connections whose sockets hold as many bytes as a test says, and those that were cut off, in order. */
+export function holders(t: TestContext, max: number) {
+  const connections = new Connections(1_000, () => {})
+  const cut: Socket[] = []
+  const reasons: string[] = []
+  const untaken = new UntakenBytes(max, connections, ({ socket }, reason) => {
+    cut.push(socket)
+    reasons.push(reason)
+  })
+  return { untaken, open, cut, reasons }
+
+  /** @param caller The name of an account; without it the request has only an address. */
+  function open({ holds, caller }: { holds: number; caller?: string }) {
+    const socket = new Socket()
+    t.after(() => void socket.destroy())
+    Object.defineProperty(socket, 'writableLength', { value: holds / UNTAKEN_CHARACTER_BYTES })
+    connections.add(socket, '192.0.2.1')
+    const principal: Principal | undefined =
+      caller === undefined ? undefined : { kind: 'user', name: caller, scope: FULL_SCOPE }
+    const request = { response: { req: { socket } }, principal, address: '192.0.2.1' }
+    return { socket, request: request as unknown as IncomingRequest }
+  }
+}
