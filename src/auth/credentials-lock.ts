@@ -3,6 +3,7 @@ import { ConnbookError } from '../errors.ts'
 import { sweepTemporaryFiles } from '../files/atomic-file.ts'
 import { checkNotRestoring, type DataPaths, dataFiles, takeLock } from '../files/data-folder.ts'
 import type { FileLock } from '../files/file-lock.ts'
+import { describeLockHolder } from '../files/lock-holder.ts'
 import { CREDENTIALS_LOCK_PAUSE_MS, CREDENTIALS_LOCK_WAIT_MS } from '../limits.ts'
 
 /** Written only under the accounts lock. */
@@ -32,8 +33,9 @@ async function waitForLock(folder: DataPaths): Promise<FileLock> {
     if (lock !== undefined) return lock
     await setTimeout(CREDENTIALS_LOCK_PAUSE_MS)
   } while (performance.now() < end)
+  const holder = describeLockHolder(folder.file(dataFiles.accountsLock))
   throw new AccountsBusyError(
-    `Cannot change accounts or keys in "${folder.path}": another command is doing so`,
+    `Cannot change accounts or keys in "${folder.path}": another command is doing so${holder === undefined ? '' : ` (${holder})`}; try again when it has ended`,
   )
 }
 

@@ -11,8 +11,8 @@ import {
   systemCode,
   UsageError,
 } from '../errors.ts'
-import { throwExplained } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
+import { throwExplained } from '../files/refusal.ts'
 import { NewerFolderError } from '../folder/recovery.ts'
 import { version } from '../version.ts'
 import { DamageFoundError } from './check.ts'

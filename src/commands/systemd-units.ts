@@ -2,6 +2,7 @@ import { isIP, isIPv6 } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import type { CommandLine } from '../command-line/command-line.ts'
 import { UsageError } from '../errors.ts'
+import { isLoopback } from '../service/plain-http.ts'
 import { escapeSpecifiers, quoteCommandLine, quoteWord } from './systemd-text.ts'
 
 const STATE_ROOT = '/var/lib'
@@ -43,20 +44,23 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
   const isPrivileged = socket === undefined && options.port > 0 && options.port < UNPRIVILEGED_PORT_MIN
   // A dynamic account owns no file before the service starts, and gets private temporary folders.
   const usesTemporary = used.some((path) => isBelowAny(TEMPORARY, path))
-  const needsAccount = writable.length > 0 || options.tlsKey !== undefined || usesTemporary
+  // Nor can it share its group with a proxy.
+  const needsAccount =
+    writable.length > 0 || options.tlsKey !== undefined || usesTemporary || socket !== undefined
 
   return unit({
     Unit: [
       'Description=connbook, named connection configurations over HTTP',
-      'Wants=network-online.target',
-      'After=network-online.target',
+      ...networkOf(options),
+      '# systemd tries again for ever: the disk, the address or the port may be there later.',
+      'StartLimitIntervalSec=0',
     ],
     Service: [
       'Type=exec',
       `ExecStart=${quoteCommandLine([executable, ...words])}`,
       'ExecReload=kill -HUP $MAINPID',
       'Restart=on-failure',
-      'RestartSec=1',
+      'RestartSec=2',
       '# A wrong command line (2) or damaged data (65) needs a person. A restart would not help.',
       'RestartPreventExitStatus=2 65',
       `TimeoutStopSec=${options.shutdownTimeoutSeconds + STOP_MARGIN_SECONDS}`,
@@ -67,6 +71,9 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
             '# Make this account: useradd --system --user-group connbook',
             '# It must own the data folder, and be able to read the key of the certificate.',
             'User=connbook',
+            ...(socket === undefined
+              ? []
+              : ['# Who may connect to the socket, such as the proxy: usermod -aG connbook www-data']),
           ]
         : ['DynamicUser=yes']),
       ...(stateName === undefined ? [] : [`StateDirectory=${stateName}`, 'StateDirectoryMode=0700']),
@@ -139,6 +146,15 @@ function addressOf(host: string | undefined, port: number): string {
     throw new UsageError(`Cannot make the unit of a socket for --host "${host}": systemd takes an IP address`)
   }
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`
+}
+
+/** Only an address of its own must be there before the server can listen. */
+function networkOf({ host, listen }: CommandLine['options']): string[] {
+  if (listen !== undefined) return []
+  const isAny = host === undefined || host === '0.0.0.0' || host === '::'
+  const isOwn = host === 'localhost' || (host !== undefined && isIP(host) !== 0 && isLoopback(host))
+  if (isAny || isOwn) return ['After=network.target']
+  return ['Wants=network-online.target', 'After=network-online.target']
 }
 
 /** The value of StateDirectory= or RuntimeDirectory= for a path; undefined when systemd cannot make it. */

@@ -36,9 +36,12 @@ export async function openAtomicFile(
   let isOpen = true
   let isInPlace = false
 
-  /** Adds the path, which errors of an open file do not tell. */
+  /** Names the file that is to be replaced, not the temporary one. */
   function throwNaming(error: unknown): never {
-    if (error instanceof Error && systemCode(error) !== undefined) error.message += ` "${path}"`
+    if (error instanceof Error && systemCode(error) !== undefined) {
+      error.message += ` "${path}"`
+      Object.assign(error, { path })
+    }
     throw error
   }
   async function close() {

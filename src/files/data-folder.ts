@@ -1,8 +1,7 @@
-import { constants, type Stats } from 'node:fs'
+import { constants } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { FolderInUseError, FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
-import { describeOwner } from '../text.ts'
 import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
@@ -14,6 +13,8 @@ import {
   sweepReplacements,
   unfinishedName,
 } from './folder-replacement.ts'
+import { describeLockHolder } from './lock-holder.ts'
+import { findTrouble, refused, throwExplained } from './refusal.ts'
 
 /** All files of a data folder but `auditFiles`. */
 export const dataFiles = {
@@ -63,6 +64,8 @@ const leftovers = [
   unfinishedName,
 ]
 
+const UNKNOWN_HOLDER = 'which one cannot be told from here; it may run in another container'
+
 export interface DataPaths {
   readonly path: string
   /** The one file system that all of them are read and written through. */
@@ -96,8 +99,9 @@ export async function openDataFolder(path: string, files = realFileSystem): Prom
   await checkDataFolder(paths)
   const lock = await takeLock(paths, dataFiles.lock)
   if (lock === undefined) {
+    const holder = describeLockHolder(paths.file(dataFiles.lock)) ?? UNKNOWN_HOLDER
     throw new FolderInUseError(
-      `Cannot use data folder "${path}": another process has it; stop that one, or name another folder with --data`,
+      `Cannot use data folder "${path}": another process has it (${holder}); stop that one, or name another folder with --data`,
     )
   }
   try {
@@ -128,8 +132,9 @@ export async function checkDataFolder({ path, files }: DataPaths): Promise<void>
   const folder = await files.stat(path)
   if (!folder.isDirectory()) throw refused(path, 'it is not a folder', folder, 'name a folder with --data')
   const entries = await files.readdir(path).catch((error: unknown) => {
-    const reason = `it cannot be read (${systemCode(error)})`
-    throw refused(path, reason, folder, 'run as its owner, or name another')
+    const code = systemCode(error) ?? ''
+    if (!['EACCES', 'EPERM'].includes(code)) throw error
+    throw refused(path, `it cannot be read (${code})`, folder, 'run as its owner, or name another')
   })
   if (isOpenToOthers(folder.mode)) {
     // A chmod could take other programs' files away from their users.
@@ -190,6 +195,7 @@ export async function takeLock(
   try {
     return lockFile(path)
   } catch (error) {
+    if (findTrouble(systemCode(error) ?? '') !== undefined) return throwExplained(error, files)
     const reason = error instanceof Error ? error.message : String(error)
     const found = await files.lstat(path).catch(() => undefined)
     if (found === undefined)
@@ -198,39 +204,14 @@ export async function takeLock(
   }
 }
 
-/** Throws the error; as FolderRefusedError, with advice, when the system has denied this account a path. */
-export async function throwExplained(error: unknown, files: FileSystem): Promise<never> {
-  const code = systemCode(error) ?? ''
-  const isDenied = ['EACCES', 'EPERM', 'EROFS'].includes(code)
-  if (!isDenied || !(error instanceof Error && 'path' in error && typeof error.path === 'string')) throw error
-  const { path, found } = await findInTheWay(error.path, files)
-  if (code === 'EROFS') {
-    const advice = 'mount it for writing, or name another with --data'
-    throw refused(path, 'it cannot be written (EROFS)', found, advice)
-  }
-  const isOwn = found?.uid === process.getuid?.()
-  const command = `run: chmod ${found?.isDirectory() ? 700 : 600} ${quoteForShell(path)}`
-  const advice = isOwn ? command : 'run as its owner, or name another folder with --data'
-  throw refused(path, `this account has no permission (${code})`, found, advice)
-}
-
-/** The path itself, or else its nearest parent for which `lstat` works. */
-async function findInTheWay(denied: string, files: FileSystem) {
-  for (let path = denied; ; path = dirname(path)) {
-    const found = await files.lstat(path).catch(() => undefined)
-    if (found !== undefined || path === dirname(path)) return { path, found }
-  }
-}
-
 async function makeFolder(path: string, files: FileSystem): Promise<void> {
   try {
     for (const made of await makeMissing(path, files)) await syncFolder(dirname(made), files)
   } catch (error) {
     if (systemCode(error) === undefined) throw error
-    throw new FolderRefusedError(
-      `Cannot make data folder "${path}" (${systemCode(error)}); name a folder that can be written with --data`,
-      { cause: error },
-    )
+    const code = systemCode(error) ?? ''
+    const remedy = findTrouble(code)?.remedy ?? 'name a folder that can be written with --data'
+    throw new FolderRefusedError(`Cannot make data folder "${path}" (${code}); ${remedy}`, { cause: error })
   }
 }
 
@@ -251,9 +232,4 @@ async function makeMissing(path: string, files: FileSystem): Promise<string[]> {
 
 function isOpenToOthers(mode: number): boolean {
   return process.platform !== 'win32' && (mode & 0o077) !== 0
-}
-
-function refused(path: string, reason: string, found: Stats | undefined, advice: string) {
-  const whose = found === undefined ? '' : ` (${describeOwner(found)})`
-  return new FolderRefusedError(`Cannot use "${path}": ${reason}${whose}; ${advice}`)
 }

@@ -38,23 +38,24 @@ export interface FileSystem {
 export const realFileSystem: FileSystem = {
   async open(path, flags, mode) {
     const file = await fs.open(path, flags, mode)
+    // Node's errors of an open file name no file.
+    const named = <T>(call: Promise<T>) => withPath(call, path)
     return {
-      write: (bytes, offset, length, position) => file.write(bytes, offset, length, position),
-      // Node's error of a bad sector names no file.
+      write: (bytes, offset, length, position) => named(file.write(bytes, offset, length, position)),
       read: (bytes, offset, length, position) =>
-        file.read(bytes, offset, length, position).catch((error: unknown) => {
+        named(file.read(bytes, offset, length, position)).catch((error: unknown) => {
           if (error instanceof Error) error.message += ` "${path}" at byte ${position}`
-          throw Object.assign(error as object, { path })
+          throw error
         }),
-      sync: () => file.sync(),
-      datasync: () => file.datasync(),
-      truncate: (length) => file.truncate(length),
-      chown: (uid, gid) => file.chown(uid, gid),
-      stat: () => file.stat(),
-      close: () => file.close(),
+      sync: () => named(file.sync()),
+      datasync: () => named(file.datasync()),
+      truncate: (length) => named(file.truncate(length)),
+      chown: (uid, gid) => named(file.chown(uid, gid)),
+      stat: () => named(file.stat()),
+      close: () => named(file.close()),
     }
   },
-  readFile: (path) => fs.readFile(path),
+  readFile: (path) => withPath(fs.readFile(path), path),
   rename: fs.rename,
   unlink: fs.unlink,
   mkdir: (path, mode) => fs.mkdir(path, mode),
@@ -64,4 +65,11 @@ export const realFileSystem: FileSystem = {
   access: fs.access,
   stat: (path) => fs.stat(path),
   lstat: (path) => fs.lstat(path),
+}
+
+/** Adds the path to the error of a call that fails. */
+function withPath<T>(call: Promise<T>, path: string): Promise<T> {
+  return call.catch((error: unknown) => {
+    throw Object.assign(error as object, { path })
+  })
 }

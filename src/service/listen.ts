@@ -5,6 +5,7 @@ import { ConnbookError, systemCode } from '../errors.ts'
 import type { Listener, Place } from '../server/listener.ts'
 import { findSocketPath, takeActivatedSocket } from './activation.ts'
 import type { ServerOptions } from './server-options.ts'
+import { describePortOwner } from './socket-owner.ts'
 import { clearSocketPath } from './socket-path.ts'
 
 /** Owner and group may connect. */
@@ -42,10 +43,11 @@ export async function listen(
   if (given !== undefined) return listenOnPath(listener, resolve(given))
   const where = host === undefined ? `port ${port}` : `${urlHost(host)}:${port}`
   const bound = await tryListen(listener, { port, host }, where, {
-    EADDRINUSE: 'another process listens there; stop it, or choose another with --port',
-    EACCES: 'this account may not use that port; choose one above 1023 with --port',
-    EADDRNOTAVAIL: 'this machine has no such address; choose one of its own with --host',
-    ENOTFOUND: 'no address has that name; choose one of this machine with --host',
+    EADDRINUSE: () =>
+      `${describePortOwner(port, host)} listens there; stop it, or choose another with --port`,
+    EACCES: () => 'this account may not use that port; choose one above 1023 with --port',
+    EADDRNOTAVAIL: () => 'this machine has no such address; choose one of its own with --host',
+    ENOTFOUND: () => 'no address has that name; choose one of this machine with --host',
   })
   return {
     origin: `${scheme}://${urlHost(host)}:${bound?.port}`,
@@ -56,7 +58,7 @@ export async function listen(
 
 async function listenOnDescriptor(listener: Listener, fd: number, scheme: string): Promise<Reached> {
   const where = `descriptor ${fd}, which systemd passes`
-  const noStream = 'it is no socket for streams; see ListenStream= in the unit of the socket'
+  const noStream = () => 'it is no socket for streams; see ListenStream= in the unit of the socket'
   const reasons = { EINVAL: noStream, ERR_INVALID_FD_TYPE: noStream }
   const bound = await tryListen(listener, { fd }, where, reasons)
   if (bound !== undefined) {
@@ -78,19 +80,22 @@ async function listenOnPath(listener: Listener, path: string): Promise<Reached> 
   // The umask of this process lets only the owner connect, until the `chmod` below.
   await tryListen(listener, { path }, where, {
     // libuv reports a missing folder as EACCES, too.
-    EACCES:
+    EACCES: () =>
       'its folder is missing, or not for this account to write to; make it, or choose another with --listen',
-    EADDRINUSE: 'another process has begun to listen there; stop it, or choose another with --listen',
+    EADDRINUSE: () => 'another process has begun to listen there; stop it, or choose another with --listen',
   })
   await chmod(path, SOCKET_MODE)
   return { origin: 'http://localhost', address: undefined, socket: path }
 }
 
-async function tryListen(listener: Listener, place: Place, where: string, reasons: Record<string, string>) {
+/** Why it failed and what to do, by the code of the error. */
+type Reasons = Readonly<Record<string, () => string>>
+
+async function tryListen(listener: Listener, place: Place, where: string, reasons: Reasons) {
   try {
     return await listener.listen(place)
   } catch (error) {
-    const reason = reasons[systemCode(error) ?? ''] ?? String(error)
+    const reason = reasons[systemCode(error) ?? '']?.() ?? String(error)
     throw new ListenError(`Cannot listen on ${where}: ${reason}`, { cause: error })
   }
 }

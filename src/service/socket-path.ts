@@ -2,6 +2,7 @@ import { lstat, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { ifPresent, systemCode } from '../errors.ts'
 import { whyTooLong } from '../files/owner-socket.ts'
+import { describePathOwner } from './socket-owner.ts'
 
 /**
  * Removes a stale socket file, left by a process that died; anything else stays.
@@ -18,7 +19,7 @@ export async function clearSocketPath(path: string): Promise<string | undefined>
   }
   const failure = await tryConnect(path)
   if (failure === undefined) {
-    return 'another process listens there; stop it, or choose another path with --listen'
+    return `${describePathOwner(path)} listens there; stop it, or choose another path with --listen`
   }
   if (failure !== 'ECONNREFUSED') {
     return `whether another process listens there cannot be told (${failure}); remove it, if none does`

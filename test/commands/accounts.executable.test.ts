@@ -37,7 +37,10 @@ describe('user and client', () => {
         through: ['prlimit', '--fsize=200'],
       })
       assert.equal(code, 1)
-      assert.match(stderr, /^connbook: Cannot go on: EFBIG: .+\n$/)
+      assert.match(
+        stderr,
+        /^connbook: Cannot use "[^"\n]+\.json": the file would exceed the limit on file sizes \(write: EFBIG\); [^\n]+\n$/,
+      )
       assert.deepEqual([await read(dataFiles.accounts), await read(dataFiles.initialCredentials)], before)
     }
   })

@@ -200,7 +200,10 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     const before = await photograph(folder)
     const { code, stdout, stderr } = await restore(folder)
     assert.deepEqual([code, stdout], [75, ''])
-    assert.match(stderr, /another process has it; stop that one, or name another folder with --data\n$/)
+    assert.match(
+      stderr,
+      /another process has it \(pid \d+, node\); stop that one, or name another folder with --data\n$/,
+    )
     assert.deepEqual(await photograph(folder), before)
   })
 

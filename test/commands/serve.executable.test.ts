@@ -212,7 +212,7 @@ describe('the address', () => {
   }
 
   it('that is in use makes serve exit with 1, and disturbs no other server', async (t) => {
-    const { url, isUp } = await startServer(t)
+    const { url, isUp, process } = await startServer(t)
     const { port } = new URL(url)
     const folder = await temporaryFolder(t)
     const { code, stdout, stderr } = await runExecutable([
@@ -226,7 +226,7 @@ describe('the address', () => {
     assert.deepEqual([code, stdout], [1, ''])
     assert.equal(
       stderr,
-      `connbook: Cannot listen on 127.0.0.1:${port}: another process listens there; stop it, or choose another with --port\n`,
+      `connbook: Cannot listen on 127.0.0.1:${port}: another process (pid ${process.pid}, connbook) listens there; stop it, or choose another with --port\n`,
     )
     assert.equal(await isUp(), true)
   })
@@ -234,12 +234,15 @@ describe('the address', () => {
 
 describe('a second process on the folder', () => {
   it('exits with 75, and does not disturb the first', async (t) => {
-    const { folder, isUp, url, stop } = await startServer(t)
+    const { folder, isUp, process, url, stop } = await startServer(t)
     const session = await logIn(url, admin)
     for (let i = 0; i < 2; i += 1) {
       const { code, stderr } = await runExecutable(['--port', '0', '--data', folder])
       assert.equal(code, 75)
-      assert.match(stderr, /^connbook: Cannot use data folder "[^"]+": another process has it; [^\n]+\n$/)
+      assert.equal(
+        stderr,
+        `connbook: Cannot use data folder "${folder}": another process has it (pid ${process.pid}, connbook); stop that one, or name another folder with --data\n`,
+      )
     }
     assert.equal(await isUp(), true)
     const body = { name: 'web1', hostname: 'a.example', port: 22, username: 'ops' }

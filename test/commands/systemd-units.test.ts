@@ -52,7 +52,21 @@ describe('the unit of the service', () => {
     const unit = service()
     assert.deepEqual(valuesOf(unit, 'Restart'), ['on-failure'])
     assert.deepEqual(valuesOf(unit, 'RestartPreventExitStatus'), ['2 65'])
+    // No number of failed starts makes systemd give up.
+    assert.deepEqual(valuesOf(unit, 'StartLimitIntervalSec'), ['0'])
+    assert.deepEqual(valuesOf(unit, 'RestartSec'), ['2'])
     assert.deepEqual(valuesOf(unit, 'ExecReload'), ['kill -HUP $MAINPID'])
+  })
+
+  it('waits for the network only when it listens on an address that comes with it', () => {
+    const waits = (...args: string[]) =>
+      ['Wants', 'After'].flatMap((name) => valuesOf(service(...args), name))
+    for (const host of ['192.0.2.1', '2001:db8::1', 'web1.example.net'])
+      assert.deepEqual(waits('--host', host), ['network-online.target', 'network-online.target'])
+    assert.deepEqual(waits(), ['network.target'])
+    for (const host of ['0.0.0.0', '::', '127.0.0.1', '::1', 'localhost'])
+      assert.deepEqual(waits('--host', host), ['network.target'])
+    assert.deepEqual(waits('--listen', 'unix:/run/connbook/http'), [])
   })
 
   it('may write to a data folder elsewhere, as a fixed user', () => {
@@ -83,6 +97,13 @@ describe('the unit of the service', () => {
     assert.deepEqual(capabilities(service('--port', '1024')), none)
     assert.deepEqual(capabilities(service('--port', '0')), none)
     assert.deepEqual(capabilities(service()), none)
+  })
+
+  it('has a fixed user for a Unix socket, whose group the proxy can join', () => {
+    const unit = service('--listen', 'unix:/run/connbook/http')
+    assert.deepEqual(valuesOf(unit, 'User'), ['connbook'])
+    assert.deepEqual(valuesOf(unit, 'DynamicUser'), [])
+    assert.match(unit, /^# .*usermod -aG connbook www-data$/m)
   })
 
   it('has its socket in a runtime folder, or may write to the folder of the socket', () => {

@@ -77,10 +77,14 @@ describe('opening a data folder', () => {
 
   it('is refused without taking the lock when the folder cannot be written', async (t) => {
     const path = await temporaryFolder(t)
-    for (const code of ['EACCES', 'EPERM', 'EROFS']) {
+    for (const [code, shown] of [
+      ['EACCES', 'mode 0700'],
+      ['EPERM', 'mode 0700'],
+      ['EROFS', 'mount it for writing'],
+    ] as const) {
       const files = createFailingFiles()
       failOn(files, 'access', '', code)
-      await assert.rejects(openDataFolder(path, files), refusal(path, code, 'mode 0700'))
+      await assert.rejects(openDataFolder(path, files), refusal(path, code, shown))
     }
     assert.deepEqual(await readdir(path), [])
   })

@@ -25,6 +25,7 @@ const STAND_INS = [
   'podman',
   'kubectl',
   'useradd',
+  'usermod',
   'groupadd',
   'scp',
   'journalctl',

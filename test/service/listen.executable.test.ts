@@ -78,13 +78,13 @@ describe('--listen unix:PATH', () => {
   })
 
   it('refuses the socket of a live process, which is unaffected', async (t) => {
-    const { folder, path, ask } = await startOnSocket(t)
+    const { folder, path, server, ask } = await startOnSocket(t)
     const args = ['--listen', `unix:${path}`, '--data', join(folder, 'other')]
     const { code, stderr } = await runExecutable(args)
     assert.equal(code, 1)
     assert.equal(
       stderr,
-      `connbook: Cannot listen on socket "${path}": another process listens there; stop it, or choose another path with --listen\n`,
+      `connbook: Cannot listen on socket "${path}": another process (pid ${server.process.pid}, connbook) listens there; stop it, or choose another path with --listen\n`,
     )
     assert.equal((await ask('GET', '/readyz')).status, 200)
   })

@@ -36,7 +36,7 @@ describe('clearSocketPath', () => {
   it('keeps a socket on which a process listens', async (t) => {
     const path = join(await temporaryFolder(t), 'a')
     await listenAt(t, path)
-    assert.match((await clearSocketPath(path)) ?? '', /^another process listens there/)
+    assert.match((await clearSocketPath(path)) ?? '', /^another process \(pid \d+, node\) listens there/)
     assert.ok((await lstat(path)).isSocket())
   })
 

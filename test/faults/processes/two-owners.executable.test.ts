@@ -72,7 +72,10 @@ async function startBusy(t: TestContext) {
 async function assertInUse(path: string, options: Parameters<typeof runExecutable>[1] = {}) {
   const { code, stdout, stderr } = await runExecutable(['--port', '0', '--data', path], options)
   assert.deepEqual([code, stdout], [75, ''], stderr)
-  assert.match(stderr, /^connbook: Cannot use data folder "[^"\n]+": another process has it; [^\n]+\n$/)
+  assert.match(
+    stderr,
+    /^connbook: Cannot use data folder "[^"\n]+": another process has it \([^)\n]+\); [^\n]+\n$/,
+  )
 }
 
 describe('a second server on a folder', () => {
@@ -147,7 +150,10 @@ describe('servers that start at the same instant', () => {
       const servers = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
       const refusals = attempts.flatMap((attempt) => (attempt.status === 'rejected' ? [attempt.reason] : []))
       for (const refusal of refusals)
-        assert.match(String(refusal), /exit 75: connbook: [^\n]+ another process has it; [^\n]+\n$/)
+        assert.match(
+          String(refusal),
+          /exit 75: connbook: [^\n]+ another process has it \([^)\n]+\); [^\n]+\n$/,
+        )
       assert.equal(servers.length, 1)
 
       const [server] = servers
@@ -169,7 +175,11 @@ describe('account commands while a server runs', () => {
     )
     for (const { code, stdout, stderr } of finished) {
       if (code === 0) assert.equal(stderr, '')
-      else assert.match(`${code} ${stdout}${stderr}`, /^1 connbook: [^\n]+: another command is doing so\n$/)
+      else
+        assert.match(
+          `${code} ${stdout}${stderr}`,
+          /^1 connbook: [^\n]+: another command is doing so( \(pid \d+[^)\n]*\))?; [^\n]+\n$/,
+        )
     }
     const added = finished.filter(({ code }) => code === 0).map(({ id }) => id)
     const { stdout } = await runCommand(['client', 'list', '--data', folder])

@@ -1,0 +1,81 @@
+import type { Stats } from 'node:fs'
+import { dirname } from 'node:path'
+import { FolderRefusedError, systemCode } from '../errors.ts'
+import { quoteForShell } from '../shell.ts'
+import { describeOwner } from '../text.ts'
+import type { FileSystem } from './file-system.ts'
+
+interface Trouble {
+  readonly reason: string
+  readonly remedy: string
+}
+
+const failedDisk: Trouble = {
+  reason: 'the disk failed',
+  remedy: 'see what the system says about the disk (dmesg), and try again when it works',
+}
+const fullDisk: Trouble = { reason: 'no room is left on the disk', remedy: 'make room, and try again' }
+const tooManyFiles: Trouble = {
+  reason: 'too many files are open',
+  remedy: 'raise the limit on open files (ulimit -n)',
+}
+/** What a system call or SQLite can say about a disk. */
+const troubles: Readonly<Record<string, Trouble>> = {
+  EDQUOT: { reason: 'the quota of this account is used up', remedy: 'make room, or raise the quota' },
+  EFBIG: { reason: 'the file would exceed the limit on file sizes', remedy: 'raise that limit (ulimit -f)' },
+  EIO: failedDisk,
+  EMFILE: tooManyFiles,
+  ENFILE: tooManyFiles,
+  ENODEV: failedDisk,
+  ENOSPC: fullDisk,
+  ENXIO: failedDisk,
+  EROFS: {
+    reason: 'the file system is read-only',
+    remedy: 'mount it for writing, or name another folder with --data',
+  },
+  ESTALE: failedDisk,
+  EUCLEAN: failedDisk,
+  SQLITE_FULL: fullDisk,
+  SQLITE_IOERR: failedDisk,
+}
+
+/** What a code of the system or of SQLite says about a disk, and what to do; undefined for other codes. */
+export function findTrouble(code: string): Trouble | undefined {
+  return troubles[code]
+}
+
+/** @param found The file itself, if it could be looked at. */
+export function refused(path: string, reason: string, found: Stats | undefined, advice: string) {
+  const whose = found === undefined ? '' : ` (${describeOwner(found)})`
+  return new FolderRefusedError(`Cannot use "${path}": ${reason}${whose}; ${advice}`)
+}
+
+/**
+ * Throws the error; as FolderRefusedError, with advice, when the system has denied this account a path, or the disk of
+ * a path failed or is full.
+ */
+export async function throwExplained(error: unknown, files: FileSystem): Promise<never> {
+  if (!(error instanceof Error && 'path' in error && typeof error.path === 'string')) throw error
+  const code = systemCode(error) ?? ''
+  const trouble = findTrouble(code)
+  if (trouble !== undefined) throw explained(error, error.path, code, trouble)
+  if (!['EACCES', 'EPERM'].includes(code)) throw error
+  const { path, found } = await findInTheWay(error.path, files)
+  const isOwn = found?.uid === process.getuid?.()
+  const command = `run: chmod ${found?.isDirectory() ? 700 : 600} ${quoteForShell(path)}`
+  const advice = isOwn ? command : 'run as its owner, or name another folder with --data'
+  throw refused(path, `this account has no permission (${code})`, found, advice)
+}
+
+function explained(cause: Error, path: string, code: string, { reason, remedy }: Trouble) {
+  const call = 'syscall' in cause ? `${cause.syscall}: ` : ''
+  return new FolderRefusedError(`Cannot use "${path}": ${reason} (${call}${code}); ${remedy}`, { cause })
+}
+
+/** The path itself, or else its nearest parent for which `lstat` works. */
+async function findInTheWay(denied: string, files: FileSystem) {
+  for (let path = denied; ; path = dirname(path)) {
+    const found = await files.lstat(path).catch(() => undefined)
+    if (found !== undefined || path === dirname(path)) return { path, found }
+  }
+}
