@@ -39,6 +39,16 @@ export const logEvents = {
     fields: ['variables', 'reason'],
     meaning: 'these variables set credentials at a first start only; remove them',
   },
+  nobody_can_log_in: {
+    level: 'warn',
+    fields: ['remedy'],
+    meaning: 'there is no user and no client, so nobody can log in; do as `remedy` says',
+  },
+  nobody_can_change: {
+    level: 'warn',
+    fields: ['remedy'],
+    meaning: 'every user and client is read-only, so nobody can change records; do as `remedy` says',
+  },
   interrupted_restore_completed: {
     level: 'warn',
     fields: ['restore'],

@@ -11,6 +11,7 @@ import type { Log } from '../log.ts'
 import { type Account, type AccountKind, type Accounts, findAccount, raiseGeneration } from './accounts.ts'
 import { accountsDocument } from './accounts-file.ts'
 import { AccountsBusyError, withCredentialsLock } from './credentials-lock.ts'
+import { warnOfMissingAccess } from './missing-accounts.ts'
 
 /** The current accounts: changes to the file are taken up. */
 export interface LiveAccounts {
@@ -45,6 +46,7 @@ export function followAccounts(folder: DataPaths, accounts: Accounts, log: Log):
       current = changed
       for (const listener of listeners) listener()
       log.info('accounts_taken_up', { users: current.users.length, clients: current.clients.length })
+      warnOfMissingAccess(current, folder, log)
     },
     log,
     files: folder.files,

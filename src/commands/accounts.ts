@@ -26,6 +26,7 @@ import { recordCommand } from '../folder/command-audit.ts'
 import { getUsedFolder, noData } from '../folder/used-folder.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
 import { type NewSecret, newSecret } from './account-secret.ts'
+import { warnOfLastAccount } from './last-account.ts'
 
 const SECRET_LOST = ': the secret is lost; rotate it again'
 
@@ -101,6 +102,7 @@ export async function setInFolder(
     [`${kind === 'user' ? 'User' : 'Client'} "${name}" in ${folder.path} may ${may} ${since}`],
     context,
   )
+  if (!isSame) await warnOfLastAccount(folder, context)
 }
 
 /** Runs `user remove` or `client remove`. @throws {UnknownAccountError} {FolderRefusedError} */
@@ -115,6 +117,7 @@ export async function removeFromFolder(
     await change(folder, (accounts) => removeAccount(accounts, kind, name), [kind, name])
     await recordCommand(context, folder, `${kind}_removed`, `${kind} remove`, { account: name })
     await showDone([`Removed ${kind} "${name}" from ${folder.path}`], context)
+    await warnOfLastAccount(folder, context)
   } catch (error) {
     if (!(error instanceof UnknownAccountError) || !options.ifPresent) throw error
     await showDone([`There is no ${kind} "${name}" in ${folder.path}; nothing has changed`], context)

@@ -10,6 +10,7 @@ import { readKeys } from '../auth/keys.ts'
 import { followAccounts } from '../auth/live-accounts.ts'
 import { followKeys } from '../auth/live-keys.ts'
 import { loginMetrics } from '../auth/login-metrics.ts'
+import { warnOfMissingAccess } from '../auth/missing-accounts.ts'
 import { openRevocations } from '../auth/revocations.ts'
 import { checkRevocations } from '../auth/revocations-file.ts'
 import { auditFiles, type DataFolder, openDataFolder } from '../files/data-folder.ts'
@@ -149,6 +150,7 @@ async function start(
     if (variables !== '')
       log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
   }
+  warnOfMissingAccess(accounts, folder, log)
   const liveAccounts = followAccounts(folder, accounts, log)
   cleanUps.push(() => liveAccounts.close())
   const liveKeys = followKeys(folder, keys, revocations.clock, log)

@@ -1,0 +1,25 @@
+import type { DataPaths } from '../files/data-folder.ts'
+import { FULL_SCOPE } from '../http/scope.ts'
+import type { Log } from '../log.ts'
+import { quoteForShell } from '../shell.ts'
+import { type Accounts, scopeOf } from './accounts.ts'
+
+/** What nobody can do any more with these accounts; undefined if some account can change records. */
+export function findMissingAccess({ users, clients }: Accounts): 'log_in' | 'change' | undefined {
+  const accounts = [...users, ...clients]
+  if (accounts.length === 0) return 'log_in'
+  return accounts.some((account) => scopeOf(account) === FULL_SCOPE) ? undefined : 'change'
+}
+
+/** The shell command that adds an account which can change records. */
+export function addingCommand({ path }: DataPaths): string {
+  return `connbook user add NAME --data ${quoteForShell(path)}`
+}
+
+/** Logs it when nobody can log in, or change records. */
+export function warnOfMissingAccess(accounts: Accounts, folder: DataPaths, log: Log): void {
+  const missing = findMissingAccess(accounts)
+  const remedy = `run: ${addingCommand(folder)}`
+  if (missing === 'log_in') log.warn('nobody_can_log_in', { remedy })
+  if (missing === 'change') log.warn('nobody_can_change', { remedy })
+}
