@@ -32,7 +32,7 @@ export const logEvents = {
     level: 'info',
     fields: ['credentials'],
     meaning:
-      'the first accounts exist; `credentials` is the file with their generated secrets, or `as given` if variables set them all',
+      'the first accounts exist; `credentials` is the file with their generated secrets, or `as given` if variables or commands set them all',
   },
   first_start_variables_ignored: {
     level: 'warn',

@@ -23,9 +23,12 @@ export function accountsMissing(folder: DataPaths): DamagedFileError {
 export function parseAccounts(input: unknown): Accounts {
   if (!isObject(input) || typeof input.lastGeneration !== 'number')
     throw new SyntaxError('it holds no accounts')
-  const { lastGeneration, users, clients, ...others } = input
+  const { lastGeneration, users, clients, isPrepared, ...others } = input
   checkMembers(others, [], 'the accounts')
-  return { lastGeneration, users: parseList(users), clients: parseList(clients) }
+  const accounts = { lastGeneration, users: parseList(users), clients: parseList(clients) }
+  if (isPrepared === undefined) return accounts
+  if (isPrepared !== true) throw new NewerFormError('the way in which the folder was prepared')
+  return { ...accounts, isPrepared }
 }
 
 function parseList(input: unknown): Account[] {

@@ -24,6 +24,8 @@ export interface Accounts {
   readonly lastGeneration: number
   readonly users: readonly Account[]
   readonly clients: readonly Account[]
+  /** A command made the folder, and no server has started on it: the first start adds the accounts that are missing. */
+  readonly isPrepared?: true
 }
 
 export class AccountExistsError extends ConnbookError {

@@ -4,8 +4,12 @@ import type { Log } from '../log.ts'
 import { quoteForShell } from '../shell.ts'
 import { type Accounts, scopeOf } from './accounts.ts'
 
-/** What nobody can do any more with these accounts; undefined if some account can change records. */
-export function findMissingAccess({ users, clients }: Accounts): 'log_in' | 'change' | undefined {
+/**
+ * What nobody can do with these accounts; undefined if some account can change records, or if a first start is still to
+ * add one.
+ */
+export function findMissingAccess({ users, clients, isPrepared }: Accounts): 'log_in' | 'change' | undefined {
+  if (isPrepared) return undefined
   const accounts = [...users, ...clients]
   if (accounts.length === 0) return 'log_in'
   return accounts.some((account) => scopeOf(account) === FULL_SCOPE) ? undefined : 'change'

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import {
   type Account,
   AccountExistsError,
@@ -21,8 +22,9 @@ import type { CommandContext, CommandInput } from '../command-line/command.ts'
 import type { Look } from '../command-line/look.ts'
 import { shown } from '../command-line/output.ts'
 import { UsageError } from '../errors.ts'
-import type { DataPaths } from '../files/data-folder.ts'
+import { type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { recordCommand } from '../folder/command-audit.ts'
+import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
 import { getUsedFolder, noData } from '../folder/used-folder.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
 import { type NewSecret, newSecret } from './account-secret.ts'
@@ -39,14 +41,16 @@ export async function addToFolder(
   { options, operands: [name = ''] }: CommandInput<'data' | 'readOnly' | 'ifMissing' | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
-  const folder = await getUsedFolder(options.data)
+  const isNew = await isNewFolder(options.data)
+  const folder = isNew ? dataPaths(resolve(options.data)) : await getUsedFolder(options.data)
   checkAccountName(kind, name)
   const scope = options.readOnly ? 'read' : FULL_SCOPE
   try {
     // Checked before asking for a password; addAccount checks again, under the lock.
-    if (findAccount(await readAccounts(folder), kind, name) !== undefined)
+    if (!isNew && findAccount(await readAccounts(folder), kind, name) !== undefined)
       throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder.path}": there is one already`)
     const secret = await newSecret(kind, name, options.secretStdin, context)
+    if (isNew) (await prepareFolder(folder.path, context)).release()
     await change(folder, (accounts) => addAccount(accounts, kind, name, secret.stored, scope))
     await recordCommand(context, folder, `${kind}_added`, `${kind} add`, { account: name, scope })
     const what = scope === FULL_SCOPE ? kind : `read-only ${kind}`

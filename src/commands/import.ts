@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { findLastStart } from '../audit/last-start.ts'
 import { readListedChanges } from '../audit/listed-changes.ts'
 import { recordIfUnchanged } from '../audit/unchanged-import.ts'
@@ -11,6 +12,7 @@ import { type ImportFormatName, importFormatNames } from '../exchange/import-for
 import { createImportReader, type ImportedRecords } from '../exchange/import-reader.ts'
 import { type DataFolder, type DataPaths, openDataFolder } from '../files/data-folder.ts'
 import { commandActor, openCommandTrail } from '../folder/command-audit.ts'
+import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
 import { getUsedFolder } from '../folder/used-folder.ts'
 import { printable } from '../json.ts'
 import { FAULTS_MAX, IMPORT_BYTES_MAX } from '../limits.ts'
@@ -64,23 +66,50 @@ export const importCommand = defineCommand({
   exitCodes: { 65: DAMAGED, 75: IN_USE },
   async run({ options, given, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format)
-    const used = await getUsedFolder(options.data)
-    const { path } = used
+    const path = resolve(options.data)
     const order = { source, format, mode: options.mode, isTrial: options.dryRun }
     const isNamed = given.has('--data') || Boolean(context.environment.CONNBOOK_DATA)
-    const folder = await openDataFolder(path).catch((error: unknown) => {
-      if (error instanceof FolderInUseError) return error
-      throw error
-    })
-    const report =
-      folder instanceof FolderInUseError
-        ? await importBesideServer(folder, used, await findOwnerSocket(path, isNamed), order, context)
-        : await importAlone(folder, order, context)
+    const report = (await isNewFolder(path))
+      ? await importToNewFolder(path, order, context)
+      : await importToUsedFolder(path, isNamed, order, context)
     const text = order.isTrial ? describeTried(report) : describeDone(report, path)
     const state = order.isTrial ? 'nothing has changed' : 'the import is complete'
     await shown(context.print(text), 'show what was done', `; ${state}`)
   },
 })
+
+/** Makes the folder once the whole file has been read. */
+async function importToNewFolder(
+  path: string,
+  { source, format, mode, isTrial }: ImportOrder,
+  context: CommandContext,
+): Promise<ImportReport> {
+  const drafts = await readDrafts(source, format, context)
+  if (isTrial) return reportOf(planImport(drafts, mode, [], () => undefined, 0))
+  const folder = await prepareFolder(path, context)
+  try {
+    return reportOf(await changeRecords(folder, drafts, mode, context))
+  } finally {
+    folder.release()
+  }
+}
+
+/** @param isNamed Whether the caller named the folder. */
+async function importToUsedFolder(
+  path: string,
+  isNamed: boolean,
+  order: ImportOrder,
+  context: CommandContext,
+): Promise<ImportReport> {
+  const used = await getUsedFolder(path)
+  const folder = await openDataFolder(path).catch((error: unknown) => {
+    if (error instanceof FolderInUseError) return error
+    throw error
+  })
+  return folder instanceof FolderInUseError
+    ? importBesideServer(folder, used, await findOwnerSocket(path, isNamed), order, context)
+    : importAlone(folder, order, context)
+}
 
 async function importAlone(
   folder: DataFolder,

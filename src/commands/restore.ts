@@ -46,7 +46,7 @@ export const restoreCommand = defineCommand({
 })
 
 async function restore(backup: Backup, path: string, context: CommandContext) {
-  const folder = await openDataFolder(path)
+  const folder = await openDataFolder(path, realFileSystem, { isForOwnerOfParent: true })
   let aside: string | undefined
   try {
     aside = await withCredentialsLock(folder, () => replaceState(folder, backup))

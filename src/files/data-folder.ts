@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { FolderInUseError, FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
-import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
+import { giveFolderToOwnerOf, sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
 import {
@@ -55,6 +55,12 @@ const dataFileNames: readonly string[] = [...Object.values(dataFiles), ...auditF
 /** Entries of a folder that still counts as empty. */
 const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
 
+/** Whether a folder holds nothing but the locks of a start or command that made nothing. */
+export function holdsNothing(entries: readonly string[]): boolean {
+  const locks: readonly string[] = [dataFiles.lock, dataFiles.accountsLock]
+  return entries.every((entry) => harmlessEntries.has(entry) || locks.includes(entry))
+}
+
 /** Left by crashes and restores; as secret as the data files. */
 const leftovers = [
   /^journal(?:\.old)?\.torn-\d+-[0-9a-f]+$/,
@@ -89,12 +95,17 @@ export function dataPaths(path: string, files = realFileSystem): DataPaths {
  * Makes the folder if it is missing, makes it private (0700) if it is empty, checks it, locks it, and completes an
  * interrupted restore. Leaves unknown files alone.
  *
+ * @param isForOwnerOfParent Whether root gives a folder that it makes to the owner of the folder above.
  * @throws {FolderInUseError} if another process owns it.
  * @throws {FolderRefusedError} if it cannot be written; also as `checkDataFolder` does.
  */
-export async function openDataFolder(path: string, files = realFileSystem): Promise<DataFolder> {
+export async function openDataFolder(
+  path: string,
+  files = realFileSystem,
+  { isForOwnerOfParent = false } = {},
+): Promise<DataFolder> {
   const paths = dataPaths(path, files)
-  await makeFolder(path, files)
+  await makeFolder(path, files, isForOwnerOfParent)
   await closeIfEmpty(path, files)
   await checkDataFolder(paths)
   const lock = await takeLock(paths, dataFiles.lock)
@@ -204,9 +215,12 @@ export async function takeLock(
   }
 }
 
-async function makeFolder(path: string, files: FileSystem): Promise<void> {
+async function makeFolder(path: string, files: FileSystem, isForOwnerOfParent: boolean): Promise<void> {
   try {
-    for (const made of await makeMissing(path, files)) await syncFolder(dirname(made), files)
+    for (const made of await makeMissing(path, files)) {
+      if (isForOwnerOfParent) await giveFolderToOwnerOf(dirname(made), made, files)
+      await syncFolder(dirname(made), files)
+    }
   } catch (error) {
     if (systemCode(error) === undefined) throw error
     const code = systemCode(error) ?? ''

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { systemCode } from '../errors.ts'
-import { giveToOwnerOf, syncFolder } from './atomic-file.ts'
+import { giveFolderToOwnerOf, syncFolder } from './atomic-file.ts'
 import type { FileSystem } from './file-system.ts'
 
 /**
@@ -103,12 +103,7 @@ async function makeFolderIn(folder: string, path: string, files: FileSystem) {
   await files.mkdir(path, 0o700).catch((error: unknown) => {
     if (systemCode(error) !== 'EEXIST') throw error
   })
-  const made = await files.open(path, 'r')
-  try {
-    await giveToOwnerOf(folder, made, files)
-  } finally {
-    await made.close()
-  }
+  await giveFolderToOwnerOf(folder, path, files)
 }
 
 async function removeFolder(path: string, files: FileSystem) {

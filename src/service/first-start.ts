@@ -1,5 +1,14 @@
 import { createReadStream } from 'node:fs'
-import { type Accounts, addAccount, checkAccountName, noAccounts } from '../auth/accounts.ts'
+import {
+  type AccountKind,
+  type Accounts,
+  addAccount,
+  checkAccountName,
+  findAccount,
+  listOf,
+  noAccounts,
+  scopeOf,
+} from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { type InitialCredentials, writeInitialCredentials } from '../auth/initial-credentials.ts'
@@ -8,6 +17,7 @@ import { digestSecret, generateSecret } from '../auth/secret.ts'
 import { checkSecret, readSecret } from '../auth/secret-text.ts'
 import { UsageError } from '../errors.ts'
 import { type DataFolder, dataFiles } from '../files/data-folder.ts'
+import { FULL_SCOPE } from '../http/scope.ts'
 import { quoteForShell } from '../shell.ts'
 
 const variables = {
@@ -19,8 +29,12 @@ const variables = {
 
 /** The variables for a first start that are set, with or without `_FILE`. */
 export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
-  return Object.values(variables)
-    .flatMap((variable) => [variable, `${variable}_FILE`])
+  return givenOf(Object.keys(variables) as (keyof typeof variables)[], environment)
+}
+
+function givenOf(names: readonly (keyof typeof variables)[], environment: NodeJS.ProcessEnv): string[] {
+  return names
+    .flatMap((name) => [variables[name], `${variables[name]}_FILE`])
     .filter((variable) => isSet(environment[variable]))
 }
 
@@ -28,11 +42,13 @@ export interface FirstAccounts {
   readonly accounts: Accounts
   /** Only what was generated, not what the environment gave. */
   readonly madeUp: InitialCredentials
+  /** The variables that had no effect, because the account was there. */
+  readonly ignored: readonly string[]
 }
 
 /**
- * Makes the first user and the first client of a folder as `makeFirstAccounts` does, and writes them. The accounts file
- * is written last: a folder that has one has everything else.
+ * Makes the first user and the first client of a folder, as `makeFirstAccounts` does, besides those that it was prepared
+ * with, and writes them. The accounts file is written last: a folder that has one has everything else.
  *
  * @throws {UsageError} if a value of the environment cannot be used.
  */
@@ -40,20 +56,24 @@ export async function createFirstAccounts(
   folder: DataFolder,
   environment: NodeJS.ProcessEnv,
 ): Promise<FirstAccounts> {
-  const first = await makeFirstAccounts(environment)
-  await withCredentialsLock(folder, async () => {
+  return withCredentialsLock(folder, async () => {
+    const first = await makeFirstAccounts(environment, await accountsDocument(folder).read())
     await writeInitialCredentials(folder, first.madeUp)
     await accountsDocument(folder).write(first.accounts)
+    return first
   })
-  return first
 }
 
 /**
- * Makes a user and a client, with secrets from the environment or random ones, and writes nothing.
+ * Makes a user and a client, with secrets from the environment or random ones, and writes nothing. Makes none of a kind
+ * of which an account that can change records exists, unless the environment names another.
  *
  * @throws {UsageError} if a value of the environment cannot be used.
  */
-export async function makeFirstAccounts(environment: NodeJS.ProcessEnv): Promise<FirstAccounts> {
+export async function makeFirstAccounts(
+  environment: NodeJS.ProcessEnv,
+  { isPrepared: _, ...existing }: Accounts = noAccounts,
+): Promise<FirstAccounts> {
   const given = {
     username: await readVariable(variables.username, environment),
     password: await readVariable(variables.password, environment),
@@ -64,14 +84,26 @@ export async function makeFirstAccounts(environment: NodeJS.ProcessEnv): Promise
   const { clientId = 'default', clientSecret = generateSecret() } = given
   checkAccountName('user', username)
   checkAccountName('client', clientId)
-  const madeUp: InitialCredentials = {
-    ...(given.password === undefined ? { username, password } : {}),
-    ...(given.clientSecret === undefined ? { client_id: clientId, client_secret: clientSecret } : {}),
-  }
-  const storedSecret =
-    given.clientSecret === undefined ? digestSecret(clientSecret) : await hashPassword(clientSecret)
-  const withUser = addAccount(noAccounts, 'user', username, await hashPassword(password))
-  return { accounts: addAccount(withUser, 'client', clientId, storedSecret), madeUp }
+  let accounts: Accounts = existing
+  const madeUp: InitialCredentials = {}
+  const ignored: string[] = []
+  if (isMissing(existing, 'user', username, given.username ?? given.password)) {
+    accounts = addAccount(accounts, 'user', username, await hashPassword(password))
+    if (given.password === undefined) Object.assign(madeUp, { username, password })
+  } else ignored.push(...givenOf(['username', 'password'], environment))
+  if (isMissing(existing, 'client', clientId, given.clientId ?? given.clientSecret)) {
+    const isGiven = given.clientSecret !== undefined
+    const stored = isGiven ? await hashPassword(clientSecret) : digestSecret(clientSecret)
+    accounts = addAccount(accounts, 'client', clientId, stored)
+    if (!isGiven) Object.assign(madeUp, { client_id: clientId, client_secret: clientSecret })
+  } else ignored.push(...givenOf(['clientId', 'clientSecret'], environment))
+  return { accounts, madeUp, ignored }
+}
+
+/** @param given A variable for the account, if one is set. */
+function isMissing(accounts: Accounts, kind: AccountKind, name: string, given: string | undefined): boolean {
+  if (findAccount(accounts, kind, name) !== undefined) return false
+  return given !== undefined || !listOf(accounts, kind).some((account) => scopeOf(account) === FULL_SCOPE)
 }
 
 /**

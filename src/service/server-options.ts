@@ -41,7 +41,7 @@ export const serverOptionSpecs = {
   data: {
     flag: '--data',
     placeholder: 'FOLDER',
-    help: 'folder of all data; the server makes it if it is missing',
+    help: 'folder of all data; the server, restore, import, user add and client add make it if it is missing',
     default: './data',
     parse: (text) => text,
   },

@@ -143,13 +143,13 @@ async function start(
   const keys = await prepareKeys(folder, mustExist, ttlSeconds, now)
 
   let madeUp: InitialCredentials | undefined
-  if (accounts === undefined) {
-    ;({ accounts, madeUp } = await createFirstAccounts(folder, environment))
-  } else {
-    const variables = givenVariables(environment).join(' ')
-    if (variables !== '')
-      log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
-  }
+  let ignored: readonly string[]
+  if (accounts === undefined || accounts.isPrepared)
+    ({ accounts, madeUp, ignored } = await createFirstAccounts(folder, environment))
+  else ignored = givenVariables(environment)
+  const variables = ignored.join(' ')
+  if (variables !== '')
+    log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
   warnOfMissingAccess(accounts, folder, log)
   const liveAccounts = followAccounts(folder, accounts, log)
   cleanUps.push(() => liveAccounts.close())

@@ -164,15 +164,27 @@ describe('user and client', () => {
     assert.match(named.stderr, /it is the id of the client/)
   })
 
-  it('create nothing where no server has been started', async (t) => {
+  it('create nothing where no server has been started, unless they add an account to a new folder', async (t) => {
     const parent = await temporaryFolder(t)
     await mkdir(join(parent, 'empty'))
     await writeFile(join(parent, 'file'), '')
-    for (const name of ['missing', 'empty', 'file']) {
-      for (const words of [
+    await mkdir(join(parent, 'foreign'))
+    await writeFile(join(parent, 'foreign', 'notes.txt'), '')
+    for (const [words, names] of [
+      [
         ['user', 'add', 'eve'],
+        ['file', 'foreign', 'missing/too'],
+      ],
+      [
         ['client', 'list'],
-      ]) {
+        ['missing', 'empty', 'file'],
+      ],
+      [
+        ['user', 'passwd', 'eve'],
+        ['missing', 'empty'],
+      ],
+    ] as const) {
+      for (const name of names) {
         const { code, stdout, stderr } = await runCommand([...words, '--data', join(parent, name)], {
           input: 'secret',
         })

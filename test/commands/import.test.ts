@@ -168,7 +168,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     })
   }
 
-  it('refuses a folder and text that is not UTF-8, and creates no data folder for a mistyped path', async (t) => {
+  it('refuses a folder and text that is not UTF-8, and creates no chain of folders for a mistyped path', async (t) => {
     const { folder, file } = await setUp(t, 'records.csv', Buffer.from(`${HEADER}\xff`, 'latin1'))
     const bad = await runImport(folder, [file])
     assert.equal(bad.code, 1)
@@ -179,7 +179,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     await mkdir(`${file}.json`)
     const directory = await runImport(folder, [`${file}.json`])
     assert.match(directory.stderr, /: it is a folder; name a file\n$/)
-    const absent = await runImport(`${folder}-absent`, [file])
+    const absent = await runImport(`${folder}-absent/data`, [file])
     assert.deepEqual([absent.code, /Cannot find anything of connbook/.test(absent.stderr)], [1, true])
   })
 

@@ -1,6 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { chown, readdir, readFile } from 'node:fs/promises'
+import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -43,5 +43,26 @@ describe('connbook restore', { timeout: 120_000 }, () => {
       assert.equal(owner, plainAccount, path)
     const checked = await runExecutable(['check', '--data', folder], { through: asPlainAccount })
     assert.equal(checked.code, 0, checked.stderr)
+  })
+
+  it('by root, like user add and import, gives a folder that it makes to the owner of the folder above', {
+    skip: process.getuid?.() === 0 ? false : 'only root can give a folder away',
+  }, async (t) => {
+    const parent = await temporaryFolder(t)
+    const hosts = join(await temporaryFolder(t), 'hosts.csv')
+    await writeFile(hosts, 'name,hostname,port,username\nweb1,web1.example.net,22,deploy\n')
+    await giveToPlainAccount(parent)
+    for (const words of [
+      ['restore', used.backup],
+      ['user', 'add', 'eve'],
+      ['import', hosts],
+    ]) {
+      const folder = join(parent, words[0] ?? '')
+      const { code, stderr } = await runCommand([...words, '--data', folder], { input: 'secret' })
+      assert.equal(code, 0, stderr)
+      for (const [path, { owner }] of Object.entries(await photograph(folder)))
+        assert.equal(owner, plainAccount, path)
+      assert.equal((await stat(folder)).uid, plainAccount)
+    }
   })
 })

@@ -1,0 +1,152 @@
+import '../support/node-version.ts'
+import '../support/light-argon2.ts'
+import assert from 'node:assert/strict'
+import { access, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { findInitialCredentials } from '../../src/auth/initial-credentials.ts'
+import { dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
+import { getToken, logIn } from '../support/api.ts'
+import { runCommand } from '../support/command.ts'
+import { createClient, recordsIn } from '../support/http-client.ts'
+import { start } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const eve = { username: 'eve', password: 'secret' }
+
+/** A path where there is no folder yet, and a way to run commands there. */
+async function newPlace(t: TestContext) {
+  const parent = await temporaryFolder(t)
+  const folder = join(parent, 'data')
+  const run = (words: readonly string[], input = 'secret') =>
+    runCommand([...words, '--data', folder], { input })
+  const list = async (kind: string) => (await run([kind, 'list'])).stdout
+  return { parent, folder, run, list }
+}
+
+const made = (folder: string) =>
+  `connbook: Made the data folder "${folder}"; the first start of the server adds what is missing\n`
+
+async function importFile(parent: string): Promise<string> {
+  const file = join(parent, 'hosts.csv')
+  await writeFile(file, 'name,hostname,port,username\nweb1,web1.example.net,22,deploy\n')
+  return file
+}
+
+describe('a data folder that a command prepares before the first start', () => {
+  it('has the user that was added; the first start makes no second one, and the client', async (t) => {
+    const { folder, run, list } = await newPlace(t)
+    const { code, stdout, stderr } = await run(['user', 'add', 'eve'])
+    assert.deepEqual([code, stdout, stderr], [0, `Added user "eve" in ${folder}\n`, made(folder)])
+    assert.equal((await stat(folder)).mode & 0o777, 0o700)
+    assert.equal((await run(['check'])).code, 0)
+
+    const server = await start(t, { folder, environment: {} })
+    await logIn(server.url, eve)
+    assert.deepEqual([await list('user'), await list('client')], ['eve\n', 'default\n'])
+    const kept = await findInitialCredentials(dataPaths(folder))
+    assert.deepEqual(Object.keys(kept ?? {}), ['client_id', 'client_secret'])
+    assert.ok(!server.log.lines.some((line) => line.includes('first_start_variables_ignored')))
+    await server.stop()
+
+    // It is an ordinary folder now: what is removed stays removed.
+    assert.equal((await run(['client', 'remove', 'default'])).code, 0)
+    const again = await start(t, { folder, environment: {} })
+    await logIn(again.url, eve)
+    assert.equal(await list('client'), '')
+  })
+
+  it('has the client that was added; the first start makes the user, and no second client', async (t) => {
+    const { folder, run, list } = await newPlace(t)
+    const { stdout } = await run(['client', 'add', 'deploy'])
+    const secret = /client_secret: (\S+)/.exec(stdout)?.[1] ?? assert.fail(stdout)
+    const { url } = await start(t, { folder, environment: {} })
+    await getToken(url, { client_id: 'deploy', client_secret: secret })
+    assert.deepEqual([await list('user'), await list('client')], ['admin\n', 'deploy\n'])
+  })
+
+  it('gets a user that can change records beside read-only ones', async (t) => {
+    const { folder, run, list } = await newPlace(t)
+    assert.equal((await run(['user', 'add', 'eve', '--read-only'])).code, 0)
+    await start(t, { folder, environment: {} })
+    assert.equal(await list('user'), 'eve\tread-only\nadmin\n')
+  })
+
+  it('gets the accounts that variables name; for accounts that exist, variables are ignored', async (t) => {
+    const { folder, run, list } = await newPlace(t)
+    for (const words of [
+      ['user', 'add', 'eve'],
+      ['client', 'add', 'deploy'],
+    ])
+      assert.equal((await run(words)).code, 0)
+    const environment = {
+      CONNBOOK_ADMIN_USERNAME: 'eve',
+      CONNBOOK_ADMIN_PASSWORD: 'another',
+      CONNBOOK_CLIENT_ID: 'ci',
+      CONNBOOK_CLIENT_SECRET: 'chosen',
+    }
+    const { url, log } = await start(t, { folder, environment })
+    await logIn(url, eve)
+    await getToken(url, { client_id: 'ci', client_secret: 'chosen' })
+    assert.deepEqual([await list('user'), await list('client')], ['eve\n', 'deploy\nci\n'])
+    const ignored = log.lines.filter((line) => line.includes('first_start_variables_ignored'))
+    assert.equal(ignored.length, 1)
+    assert.match(ignored[0] ?? '', /"variables":"CONNBOOK_ADMIN_USERNAME CONNBOOK_ADMIN_PASSWORD"/)
+    assert.equal(await findInitialCredentials(dataPaths(folder)), undefined)
+  })
+
+  it('has the records of an import; the first start makes user and client', async (t) => {
+    const { parent, folder, run, list } = await newPlace(t)
+    const file = await importFile(parent)
+    const { code, stderr } = await run(['import', file])
+    assert.deepEqual([code, stderr], [0, made(folder)])
+    assert.equal((await run(['check'])).code, 0)
+    const { url } = await start(t, { folder, environment: {} })
+    const { username = '', password = '' } = (await findInitialCredentials(dataPaths(folder))) ?? {}
+    const ask = createClient(url, await logIn(url, { username, password }))
+    assert.deepEqual(
+      recordsIn(await ask('GET', '/configurations/')).map(({ name }) => name),
+      ['web1'],
+    )
+    assert.deepEqual([await list('user'), await list('client')], ['admin\n', 'default\n'])
+  })
+
+  it('can be an empty folder, and can be prepared by several commands', async (t) => {
+    const { parent, folder, run, list } = await newPlace(t)
+    await mkdir(folder)
+    assert.equal((await run(['user', 'add', 'eve'])).stderr, made(folder))
+    assert.equal((await run(['user', 'add', 'max'])).stderr, '')
+    assert.equal((await run(['import', await importFile(parent)])).stderr, '')
+    await start(t, { folder, environment: {} })
+    assert.equal(await list('user'), 'eve\nmax\n')
+  })
+
+  it('is not made by a bad name, a bad password, a faulty file or a dry run', async (t) => {
+    const { parent, folder, run } = await newPlace(t)
+    const file = await importFile(parent)
+    assert.match((await run(['import', file, '--dry-run'])).stdout, /^Would add 1, /)
+    await writeFile(file, 'name,hostname\n')
+    for (const [words, input] of [
+      [['user', 'add', ''], 'secret'],
+      [['user', 'add', 'eve'], ''],
+      [['import', file], ''],
+    ] as const) {
+      assert.notEqual((await run(words, input)).code, 0, words.join(' '))
+      await assert.rejects(access(folder), { code: 'ENOENT' })
+    }
+    assert.deepEqual(await readdir(parent), ['hosts.csv'])
+  })
+
+  it('does not warn that an account is missing, which the first start adds', async (t) => {
+    const { run } = await newPlace(t)
+    await run(['user', 'add', 'eve'])
+    assert.equal((await run(['user', 'remove', 'eve'])).stderr, '')
+  })
+
+  it('is not taken from a server that makes it', async (t) => {
+    const { folder, run } = await newPlace(t)
+    const owner = await openDataFolder(folder)
+    t.after(() => owner.release())
+    assert.equal((await run(['user', 'add', 'eve'])).code, 75)
+  })
+})
