@@ -6,6 +6,7 @@ import { chmod, readFile, rename, rm, symlink, writeFile } from 'node:fs/promise
 import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { openDataFolder } from '../../src/files/data-folder.ts'
 import { ownerSocketPath } from '../../src/files/owner-socket.ts'
 import { IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../../src/limits.ts'
@@ -82,6 +83,14 @@ describe('connbook import beside a running server', { timeout: 60_000 }, () => {
     assert.match(beside[3]?.stdout ?? '', /: 0 added, 0 modified, 1 removed, 2 unchanged\n$/)
   })
 
+  it('sends unpacked what is packed', async (t) => {
+    const { folder, names } = await setUp(t)
+    const file = await writeFileIn(t, 'more.csv.gz', gzipSync(`${HEADER}c,c,1,c\n`))
+    const { code, stderr } = await runImport(folder, [file])
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.deepEqual(await names(), ['a', 'b', 'c'])
+  })
+
   it('lists the first names of each kind in a dry run', async (t) => {
     const { folder, names } = await setUp(t)
     const rows = Array.from({ length: IMPORT_NAMES_LISTED_MAX + 2 }, (_, i) => `n${i},h,22,ops\n`).join('')
@@ -114,7 +123,7 @@ describe('connbook import beside a running server', { timeout: 60_000 }, () => {
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(
       stderr,
-      /^connbook: Cannot import -: 402 faults; nothing has changed\n {2}line 4: hostname must/,
+      /^connbook: Cannot import -: 402 faults; nothing has changed\n {2}line 4, "x": hostname must/,
     )
     assert.match(stderr, /\n {2}and 302 more\n$/)
   })
@@ -186,7 +195,7 @@ describe('connbook import beside a running server', { timeout: 60_000 }, () => {
     assert.equal(code, 75)
     assert.match(
       stderr,
-      /: another process has it; .*\nCannot connect to ".*\.control" \(ECONNREFUSED\)\nWhile the/,
+      /another process has it .*\nCannot connect to ".*\.control" \(ECONNREFUSED\)\nWhile the/,
     )
   })
 
