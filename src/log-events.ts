@@ -39,6 +39,16 @@ export const logEvents = {
     fields: ['variables', 'reason'],
     meaning: 'these variables set credentials at a first start only; remove them',
   },
+  variables_empty: {
+    level: 'info',
+    fields: ['variables'],
+    meaning: 'these variables are empty, so they count as not set',
+  },
+  variable_unknown: {
+    level: 'warn',
+    fields: ['variable', 'remedy'],
+    meaning: 'connbook has no variable of this name, but one with nearly the same name; correct or remove it',
+  },
   nobody_can_log_in: {
     level: 'warn',
     fields: ['remedy'],

@@ -1,5 +1,6 @@
 import { type CommandContext, DAMAGED, defineCommand, IN_USE, type Screen } from '../command-line/command.ts'
 import { type Options, serverFlags } from '../command-line/options.ts'
+import { warnOfVariables } from '../command-line/variables.ts'
 import { dataFiles } from '../files/data-folder.ts'
 import { warnOfDates } from '../service/certificate-validity.ts'
 import { welcome } from '../service/first-start.ts'
@@ -37,6 +38,7 @@ async function serve(options: Options, { environment, screen }: CommandContext):
   const tls = tlsPaths && readTlsFiles(tlsPaths)
   const log = openServerLog(options, environment)
   try {
+    warnOfVariables(environment, log)
     const service = await startService({ options, environment, log, tls })
     const { url, socket, folder, records } = service
     log.info('listening', { url, socket, data: folder.path, records, version, pid: process.pid })

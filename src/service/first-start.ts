@@ -27,6 +27,12 @@ const variables = {
   clientSecret: 'CONNBOOK_CLIENT_SECRET',
 } as const
 
+/** Every variable for a first start. */
+export const firstStartVariables: readonly string[] = Object.values(variables).flatMap((variable) => [
+  variable,
+  `${variable}_FILE`,
+])
+
 /** The variables for a first start that are set, with or without `_FILE`. */
 export function givenVariables(environment: NodeJS.ProcessEnv): string[] {
   return givenOf(Object.keys(variables) as (keyof typeof variables)[], environment)
