@@ -27,10 +27,10 @@ const calls = extent({
     'close',
   ],
 })
-const errors = extent({ quick: ['EIO'], full: ['EIO', 'ENOSPC', 'EROFS', 'EACCES', 'EDQUOT', 'EMFILE'] })
+const errors = extent({ quick: ['EIO'], full: ['EIO', 'ENOSPC', 'EACCES'] })
 const files = [...Object.values(dataFiles), 'audit.jsonl']
 /** Each call of a start that fails is one run. */
-const CALLS_MAX = extent({ quick: 6, full: 30 })
+const CALLS_MAX = extent({ quick: 6, full: 16 })
 
 /** What a start prints last when it fails. */
 const inOneLine = /^connbook: Cannot (?:use|make data folder|read) "[^"\n]+"[^\n]*; [^\n]+\n$/
@@ -39,6 +39,8 @@ describe('a start whose disk fails', { skip: missing('strace') }, () => {
   for (const isUsed of [false, true]) {
     for (const call of calls) {
       for (const error of errors) {
+        // That is how the system says that another process has the lock.
+        if (call === 'fcntl' && error === 'EACCES') continue
         const what = `${isUsed ? 'of a used folder' : 'of a new folder'}, at ${call.split(',')[0]} with ${error}`
         it(`${what}, names the file and the remedy`, async (t) => {
           const base = isUsed ? await usedFolder(t) : undefined
