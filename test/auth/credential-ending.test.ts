@@ -8,6 +8,7 @@ import type { VerifiedClaims } from '../../src/auth/token-verifier.ts'
 import { StorageFullError } from '../../src/errors.ts'
 import { Problem } from '../../src/http/problem.ts'
 import { CREDENTIALS_ENDED_PAUSE_MS } from '../../src/limits.ts'
+import { senderOf } from '../../src/store/actor.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
@@ -63,7 +64,7 @@ describe('createCredentialEnding', () => {
     await Promise.all([end('a', 1), end('a', 1), end('b', 2)])
     assert.deepEqual([raised, dropped, listed.length], [['a'], [1], 1])
     assert.deepEqual(log.events, ['credentials_ended'])
-    assert.deepEqual(told, [['credentials_ended', caller, { account: 'a' }]])
+    assert.deepEqual(told, [['credentials_ended', senderOf(caller), { account: 'a' }]])
   })
 
   it('does so once in a minute for each account, and refuses further ends until then', async () => {
