@@ -14,6 +14,7 @@ import { watchEventLoop } from '../src/metrics/event-loop.ts'
 import type { Family } from '../src/metrics/family.ts'
 import { processMetrics } from '../src/metrics/process-metrics.ts'
 import { routes } from '../src/resources/routes.ts'
+import { Scheduler } from '../src/scheduler.ts'
 import { createListener } from '../src/server/listener.ts'
 import type { OptionSpec } from '../src/service/option-spec.ts'
 import { openConfigurationStore } from '../src/storage/file/file-storage.ts'
@@ -107,7 +108,7 @@ async function listFamilies(): Promise<Family[]> {
   const eventLoop = watchEventLoop()
   try {
     const app = () => ({ status: 503, headers: {} })
-    const listener = createListener({ app, log, hasAccessLog: false })
+    const listener = createListener({ app, scheduler: new Scheduler(), log, hasAccessLog: false })
     const store = await openConfigurationStore(dataPaths(folder), { mustExist: false, log })
     await store.close()
     return [

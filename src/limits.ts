@@ -54,6 +54,8 @@ export const REQUEST_TIMEOUT_MS = 30_000
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000
 /** Until the client has taken an answer, or a piece of a long one. */
 export const TAKING_TIMEOUT_MS = 90_000
+/** Between looks whether a client that sends nothing more still waits for a long answer. */
+export const HALF_CLOSED_PROBE_MS = 250
 /** Between checks of the time-outs above. */
 export const TIMEOUT_CHECK_MS = 2_000
 /** Delays an answer with `Retry-After`. */
@@ -86,13 +88,14 @@ export const REMEMBERED_PAGES_BYTES_MAX = 256 * 1024
 export const ASKED_PAGES_MAX = 16
 /** The page of a longer query is not kept; any page can be asked for with fewer. */
 export const PAGE_QUERY_CHARACTERS_MAX = 128
-/** Longer lists are streamed: those with more records, or with more bytes of JSON. */
-export const UNSTREAMED_RECORDS_MAX = 1_000
-export const UNSTREAMED_BYTES_MAX = 128 * 1024
+/** Longer lists, and pages, are sent in pieces. */
+export const UNSTREAMED_BYTES_MAX = 64 * 1024
+/** In a list up to this size, each record keeps its JSON. */
+export const KEPT_JSON_BYTES_MAX = 4 * 1024 * 1024
 /** What long work takes of each turn of the event loop. */
 export const LONG_WORK_TURN_MS = 5
-/** Records in one piece of a streamed list. */
-export const STREAM_SLICE_RECORDS = 500
+/** One piece of a long answer; up to one record more. */
+export const STREAM_PIECE_BYTES = 64 * 1024
 /** Faults in one answer; a body has room for thousands. */
 export const FAULTS_MAX = 100
 

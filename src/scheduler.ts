@@ -3,67 +3,163 @@ import { LONG_WORK_TURN_MS } from './limits.ts'
 /** Long work in slices: a generator that yields at least once a millisecond or so, and returns its result. */
 export type LongWork<Result> = Generator<undefined, Result>
 
-interface Task {
-  /** Runs the next slice. @returns Whether it was the last. */
-  step(): boolean
-}
+/** @returns Whether it was the last slice. */
+type Step = () => boolean
 
 /**
  * Shares the event loop between long works: all of them together take about LONG_WORK_TURN_MS of each turn, so that
  * short requests are answered in between. The callers take turns; of one caller, the works are done one after another.
+ *
+ * What follows a work at once, after `await`, counts as part of its last slice.
  */
 export class Scheduler {
   /** By caller; the first caller is the next in turn. */
-  readonly #waiting = new Map<string, Task[]>()
+  readonly #callers = new Map<string, CallersWorks>()
+  /** To be called at the end of the present turn. */
+  #later: (() => void)[] = []
   #isDue = false
+  #isInTurn = false
+  #turnEnd = 0
 
   /**
-   * Resolves with the result of the work, or rejects with what it throws.
+   * Resolves with the result of the work, or rejects with what it throws. A work that waits has not begun.
    *
    * @param caller Whom the work is for: an account, or the server itself.
-   * @param signal Stops the work at its next slice; the promise rejects with the signal's reason.
+   * @param signal Stops the work before its next slice, and runs its `finally`; the promise rejects with the reason.
    */
   run<Result>(caller: string, work: LongWork<Result>, signal?: AbortSignal): Promise<Result> {
+    if (signal?.aborted) return Promise.reject(signal.reason)
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    const { longs } = this.#worksOf(caller)
+    let isRunning = false
+    const fail = (error: unknown) => {
+      signal?.removeEventListener('abort', stop)
+      reject(error)
+    }
+    const stop = () => {
+      // A work that stops itself ends with its slice.
+      if (isRunning) return
+      longs.delete(step)
+      work.return(undefined as Result)
+      fail(signal?.reason)
+    }
     const step = () => {
+      isRunning = true
       try {
-        signal?.throwIfAborted()
         const { done, value } = work.next()
-        if (done) resolve(value)
+        isRunning = false
+        if (signal?.aborted) stop()
+        else if (done) {
+          signal?.removeEventListener('abort', stop)
+          resolve(value)
+        }
         return done === true
       } catch (error) {
-        // Runs the `finally` of a work that is stopped; does nothing after its own error.
-        work.return(undefined as Result)
-        reject(error)
+        fail(error)
         return true
       }
     }
-    const tasks = this.#waiting.get(caller)
-    if (tasks === undefined) this.#waiting.set(caller, [{ step }])
-    else tasks.push({ step })
-    this.#schedule()
+    longs.add(step)
+    signal?.addEventListener('abort', stop, { once: true })
     return promise
   }
 
+  /**
+   * Does a short work, of one slice. The short works of a caller are done in order, and alternate with its long works.
+   * One that is added during a turn waits for the next, so that a chain of them lets the event loop come round.
+   */
+  once<Result>(caller: string, work: () => Result): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    const step = () => {
+      try {
+        resolve(work())
+      } catch (error) {
+        reject(error)
+      }
+      return true
+    }
+    const add = () => void this.#worksOf(caller).shorts.push(step)
+    if (this.#isInTurn) this.#later.push(add)
+    else add()
+    return promise
+  }
+
+  #worksOf(caller: string): CallersWorks {
+    let works = this.#callers.get(caller)
+    if (works === undefined) {
+      works = new CallersWorks()
+      this.#callers.set(caller, works)
+    }
+    this.#schedule()
+    return works
+  }
+
   #schedule() {
-    if (this.#isDue || this.#waiting.size === 0) return
+    if (this.#isDue) return
     this.#isDue = true
     setImmediate(() => {
-      this.#isDue = false
-      this.#takeTurn()
-      this.#schedule()
+      this.#isInTurn = true
+      this.#turnEnd = performance.now() + LONG_WORK_TURN_MS
+      this.#takeSlice()
     })
   }
 
-  #takeTurn() {
-    const end = performance.now() + LONG_WORK_TURN_MS
-    do {
-      for (const [caller, tasks] of this.#waiting) {
-        this.#waiting.delete(caller)
-        if (tasks[0]?.step()) tasks.shift()
-        if (tasks.length > 0) this.#waiting.set(caller, tasks)
-        break
-      }
-    } while (this.#waiting.size > 0 && performance.now() < end)
+  readonly #takeSlice = () => {
+    for (const [caller, works] of this.#callers) {
+      works.step()
+      this.#callers.delete(caller)
+      if (!works.isEmpty) this.#callers.set(caller, works)
+      break
+    }
+    afterContinuations(this.#goOn)
+  }
+
+  readonly #goOn = () => {
+    if (this.#callers.size > 0 && performance.now() < this.#turnEnd) this.#takeSlice()
+    else this.#endTurn()
+  }
+
+  #endTurn() {
+    this.#isInTurn = false
+    this.#isDue = false
+    for (const add of this.#later.splice(0)) add()
+    if (this.#callers.size > 0) this.#schedule()
+  }
+}
+
+/** What a part needs that has only short works. */
+export type ShortWorkScheduler = Pick<Scheduler, 'once'>
+
+/** Of one caller. */
+class CallersWorks {
+  readonly shorts: Step[] = []
+  /** The first is in progress. */
+  readonly longs = new Set<Step>()
+  #isLongNext = false
+
+  get isEmpty(): boolean {
+    return this.shorts.length === 0 && this.longs.size === 0
+  }
+
+  /** One slice. */
+  step(): void {
+    const [long] = this.longs
+    const short = this.#isLongNext && long !== undefined ? undefined : this.shorts.shift()
+    this.#isLongNext = short !== undefined
+    if (short !== undefined) short()
+    else if (long?.()) this.longs.delete(long)
+  }
+}
+
+/** Calls back when all that waits for a promise has run; the next tick of a microtask comes after all microtasks. */
+function afterContinuations(callback: () => void) {
+  queueMicrotask(() => process.nextTick(callback))
+}
+
+/** Does a whole work at once, where nobody else waits for the event loop. */
+export function runAtOnce<Result>(work: LongWork<Result>): Result {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
   }
 }

@@ -15,6 +15,7 @@ const floors = [
     'src/limits.ts',
     'src/log.ts',
     'src/log-events.ts',
+    'src/scheduler.ts',
     'src/json.ts',
     'src/shell.ts',
     'src/system-account.ts',
@@ -179,6 +180,18 @@ describe('the source tree', async () => {
       assertNone(({ path, text }) => (path !== place && text.includes(word) ? [word] : []))
     only('process.env', 'src/main.ts')
     only('createServer', 'src/server/http-server.ts')
+  })
+
+  it('leaves the turns of the event loop to the scheduler', () => {
+    const others = [
+      'src/scheduler.ts',
+      'src/turn-clock.ts',
+      'src/server/request-order.ts',
+      'src/journal/journal.ts',
+    ]
+    assertNone(({ path, text }) =>
+      !others.includes(path) && text.includes('setImmediate') ? ['setImmediate'] : [],
+    )
   })
 })
 

@@ -1,6 +1,7 @@
 import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { LONG_WORK_TURN_MS } from '../src/limits.ts'
 import { type LongWork, Scheduler } from '../src/scheduler.ts'
 
 /** Notes each slice; the last one is the result. */
@@ -79,5 +80,84 @@ describe('the scheduler', () => {
     })()
     await assert.rejects(scheduler.run('a', work, stop.signal), new Error('gone'))
     assert.deepEqual(done, ['slice', 'cleaned up'])
+  })
+
+  it('does not begin a work that waits, and drops it once its signal is aborted', async () => {
+    const scheduler = new Scheduler()
+    const done: string[] = []
+    const stop = new AbortController()
+    const first = scheduler.run('a', slices('x', 2, done))
+    const second = scheduler.run('a', slices('y', 2, done), stop.signal)
+    const third = scheduler.run('a', slices('z', 2, done))
+    stop.abort(new Error('gone'))
+    await assert.rejects(second, new Error('gone'))
+    assert.deepEqual(done, [])
+    await Promise.all([first, third])
+    assert.deepEqual(done, ['x1', 'x2', 'z1', 'z2'])
+  })
+
+  it('lets a work that is in progress clean up as soon as its signal is aborted', async () => {
+    const scheduler = new Scheduler()
+    const done: string[] = []
+    const stop = new AbortController()
+    const work = (function* (): LongWork<void> {
+      try {
+        for (;;) yield
+      } finally {
+        done.push('cleaned up')
+      }
+    })()
+    const running = scheduler.run('a', work, stop.signal)
+    await scheduler.run('b', slices('x', 3, []))
+    stop.abort(new Error('gone'))
+    assert.deepEqual(done, ['cleaned up'])
+    await assert.rejects(running, new Error('gone'))
+  })
+
+  it('begins nothing for a signal that is aborted already', async () => {
+    const done: string[] = []
+    const gone = AbortSignal.abort(new Error('gone'))
+    await assert.rejects(new Scheduler().run('a', slices('x', 1, done), gone), new Error('gone'))
+    assert.deepEqual(done, [])
+  })
+
+  it('alternates between the short works and the long works of a caller', async () => {
+    const scheduler = new Scheduler()
+    const done: string[] = []
+    await Promise.all([
+      scheduler.run('a', slices('x', 3, done)),
+      scheduler.once('a', () => done.push('1')),
+      scheduler.once('a', () => done.push('2')),
+    ])
+    assert.deepEqual(done, ['1', 'x1', '2', 'x2', 'x3'])
+  })
+
+  it('rejects with what a short work throws', async () => {
+    const failing = () => {
+      throw new RangeError('too far')
+    }
+    await assert.rejects(new Scheduler().once('a', failing), new RangeError('too far'))
+  })
+
+  it('lets the event loop come round between short works of which each adds the next', async () => {
+    const scheduler = new Scheduler()
+    const seen: string[] = []
+    await scheduler.once('a', () => setImmediate(() => seen.push('somebody else')))
+    await scheduler.once('a', () => seen.push('second'))
+    assert.deepEqual(seen, ['somebody else', 'second'])
+  })
+
+  it('counts what follows a work at once as part of it', async () => {
+    const scheduler = new Scheduler()
+    const seen: string[] = []
+    const busy = async (name: string) => {
+      await scheduler.once(name, () => {})
+      const end = performance.now() + 2 * LONG_WORK_TURN_MS
+      while (performance.now() < end);
+      seen.push(name)
+      setImmediate(() => seen.push(`turn after ${name}`))
+    }
+    await Promise.all([busy('a'), busy('b')])
+    assert.deepEqual(seen, ['a', 'turn after a', 'b'])
   })
 })

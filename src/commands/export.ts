@@ -2,11 +2,12 @@ import { readListedChanges } from '../audit/listed-changes.ts'
 import { DAMAGED, defineCommand } from '../command-line/command.ts'
 import type { Print } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
-import { type Export, prepareExport } from '../exchange/export.ts'
+import { exportPieces, summarizeExport } from '../exchange/export.ts'
 import { exportFormats } from '../exchange/export-formats.ts'
 import { replaceFile } from '../files/replaced-file.ts'
 import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { printableJson } from '../json.ts'
+import { runAtOnce } from '../scheduler.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 import { counted } from '../text.ts'
 import {
@@ -48,14 +49,11 @@ export const exportCommand = defineCommand({
     const { index } = await readBetweenRestores(folder, async () =>
       fileStorage(folder).read(true, await readListedChanges(folder)),
     )
-    const prepared = await prepareExport(
-      exportFormats[format],
-      () => index.freeze(),
-      Number.POSITIVE_INFINITY,
-    )
-    if (prepared.leftOut > 0) {
-      const what = `${prepared.leftOut} of ${counted(index.count, 'record')} as ${format}`
-      const list = prepared.obstacles
+    const records = index.freeze()
+    const summary = runAtOnce(summarizeExport(exportFormats[format], records, Number.POSITIVE_INFINITY))
+    if (summary.leftOut > 0) {
+      const what = `${summary.leftOut} of ${counted(index.count, 'record')} as ${format}`
+      const list = summary.obstacles
         .map(({ name, reason }) => `  ${printableJson(name)} ${reason}\n`)
         .join('')
       if (!skip) {
@@ -65,7 +63,8 @@ export const exportCommand = defineCommand({
       }
       screen.write(`connbook: Left out ${what}:\n${list}`)
     }
-    const write = (printPiece: Print) => writePieces(prepared, printPiece)
+    const pieces = exportPieces(exportFormats[format], records, summary)
+    const write = (print: Print) => writePieces(pieces, print)
     if (isStandardOutput(output)) return writeToOutput(write, 'the export', print)
     if (await isStream(output)) return writeToStream(write, 'the export', output)
     using interruption = abortOnSignals()
@@ -74,6 +73,6 @@ export const exportCommand = defineCommand({
   },
 })
 
-async function writePieces({ pieces }: Export, print: Print) {
+async function writePieces(pieces: Iterable<string>, print: Print) {
   for (const piece of pieces) await print(piece)
 }

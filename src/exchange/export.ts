@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { STREAM_SLICE_RECORDS } from '../limits.ts'
+import { STREAM_PIECE_BYTES } from '../limits.ts'
+import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { ExportFormat } from './export-format.ts'
 
@@ -9,7 +9,8 @@ interface Obstacle {
   readonly reason: string
 }
 
-export interface Export {
+/** What must be known of an export before it is sent. */
+export interface ExportSummary {
   /** Size of the whole text. */
   readonly bytes: number
   /** Records in the export. */
@@ -18,51 +19,69 @@ export interface Export {
   readonly leftOut: number
   /** The first of those. */
   readonly obstacles: readonly Obstacle[]
-  /** The text; can be read once. */
-  readonly pieces: Iterable<string>
+  /** Keys of more than one record. */
+  readonly clashes: ReadonlySet<string>
 }
 
+/** A record that is left out takes as long as so many bytes of text. */
+const LEFT_OUT_BYTES = 64
+
+const noClashes: ReadonlySet<string> = new Set()
+
 /**
- * Finds the records that the format cannot express, and the size of the export. Yields to the event loop between
- * slices of records.
+ * Finds the records that the format cannot express, and the size of the export.
  *
- * @param freeze Gives the present records; called three times, all before the first wait.
+ * @param records Read once, or twice for a format with keys of its own.
  * @param obstaclesMax Limit of `obstacles`.
  */
-export async function prepareExport(
+export function* summarizeExport(
   format: ExportFormat,
-  freeze: () => Iterable<Configuration>,
+  records: Iterable<Configuration>,
   obstaclesMax: number,
-): Promise<Export> {
-  const [forKeys, forBytes, forPieces] = [freeze(), freeze(), freeze()]
-  const clashes = await findClashes(format, forKeys)
+): LongWork<ExportSummary> {
+  const clashes = format.keyOf === undefined ? noClashes : yield* findClashes(format, records)
   const { start = '', between = '', end = '' } = format
   const obstacles: Obstacle[] = []
   let [bytes, count, leftOut] = [Buffer.byteLength(start + end), 0, 0]
   const betweenBytes = Buffer.byteLength(between)
-  await inSlices(forBytes, (record) => {
-    const reason = obstacleOf(record)
+  let sliceBytes = 0
+  for (const record of records) {
+    const reason = obstacleOf(format, clashes, record)
     if (reason === undefined) {
-      bytes += Buffer.byteLength(format.encode(record)) + (count === 0 ? 0 : betweenBytes)
+      const recordBytes = Buffer.byteLength(format.encode(record)) + (count === 0 ? 0 : betweenBytes)
+      bytes += recordBytes
+      sliceBytes += recordBytes
       count += 1
-      return
+    } else {
+      leftOut += 1
+      sliceBytes += LEFT_OUT_BYTES
+      if (obstacles.length < obstaclesMax) obstacles.push({ name: record.name, reason })
     }
-    leftOut += 1
-    if (obstacles.length < obstaclesMax) obstacles.push({ name: record.name, reason })
-  })
-  const encode = (record: Configuration) =>
-    obstacleOf(record) === undefined ? format.encode(record) : undefined
-  return { bytes, count, leftOut, obstacles, pieces: piecesOf({ start, between, end }, forPieces, encode) }
-
-  function obstacleOf(record: Configuration): string | undefined {
-    const key = format.keyOf?.(record)
-    const isClash = key !== undefined && clashes.has(key)
-    return format.obstacle?.(record) ?? (isClash ? `would be ${key} like another one` : undefined)
+    if (sliceBytes < STREAM_PIECE_BYTES) continue
+    yield
+    sliceBytes = 0
   }
+  return { bytes, count, leftOut, obstacles, clashes }
 }
 
 /**
- * Joins records into pieces of STREAM_SLICE_RECORDS.
+ * The text of an export.
+ *
+ * @param records The same as for `summarizeExport`.
+ */
+export function exportPieces(
+  format: ExportFormat,
+  records: Iterable<Configuration>,
+  { clashes }: Pick<ExportSummary, 'clashes'>,
+): Iterable<string> {
+  const { start = '', between = '', end = '' } = format
+  return piecesOf({ start, between, end }, records, (record) =>
+    obstacleOf(format, clashes, record) === undefined ? format.encode(record) : undefined,
+  )
+}
+
+/**
+ * Joins records into pieces of about STREAM_PIECE_BYTES.
  *
  * @param encode Returns undefined for a record to leave out.
  */
@@ -78,40 +97,47 @@ export function* piecesOf(
     piece = ''
     return taken
   }
-  let visited = 0
+  let pieceBytes = 0
   let isFirst = true
   for (const record of records) {
-    visited += 1
     const text = encode(record)
-    if (text !== undefined) {
+    if (text === undefined) pieceBytes += LEFT_OUT_BYTES
+    else {
       piece += isFirst ? text : between + text
+      pieceBytes += Buffer.byteLength(text)
       isFirst = false
     }
-    // An empty piece, too, lets the sender yield to the event loop.
-    if (visited % STREAM_SLICE_RECORDS > 0) continue
+    // An empty piece, too, lets the sender give others their turn.
+    if (pieceBytes < STREAM_PIECE_BYTES) continue
+    pieceBytes = 0
     yield take()
   }
   yield piece + end
 }
 
+function obstacleOf(
+  format: ExportFormat,
+  clashes: ReadonlySet<string>,
+  record: Configuration,
+): string | undefined {
+  const key = format.keyOf?.(record)
+  const isClash = key !== undefined && clashes.has(key)
+  return format.obstacle?.(record) ?? (isClash ? `would be ${key} like another one` : undefined)
+}
+
 /** The keys of more than one record. */
-async function findClashes(format: ExportFormat, records: Iterable<Configuration>): Promise<Set<string>> {
+function* findClashes(format: ExportFormat, records: Iterable<Configuration>): LongWork<Set<string>> {
   const clashes = new Set<string>()
-  if (format.keyOf === undefined) return clashes
   const seen = new Set<string>()
-  await inSlices(records, (record) => {
+  let sliceBytes = 0
+  for (const record of records) {
     const key = format.keyOf?.(record) ?? ''
     if (seen.has(key)) clashes.add(key)
     seen.add(key)
-  })
-  return clashes
-}
-
-async function inSlices(records: Iterable<Configuration>, visit: (record: Configuration) => void) {
-  let visited = 0
-  for (const record of records) {
-    visit(record)
-    visited += 1
-    if (visited % STREAM_SLICE_RECORDS === 0) await nextTurn()
+    sliceBytes += LEFT_OUT_BYTES
+    if (sliceBytes < STREAM_PIECE_BYTES) continue
+    yield
+    sliceBytes = 0
   }
+  return clashes
 }

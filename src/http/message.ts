@@ -37,6 +37,11 @@ export interface Caller {
   principal?: Principal
 }
 
+/** Who is accountable for what a request takes of the server: the account, or, before it is known, the address. */
+export function callerKey({ principal, address }: Pick<Caller, 'principal' | 'address'>): string {
+  return principal === undefined ? address : `${principal.kind} ${principal.name}`
+}
+
 /** The head of a request; its body is read on demand. */
 export interface Request extends Caller {
   readonly method: string
@@ -47,6 +52,8 @@ export interface Request extends Caller {
   readonly headers: IncomingHttpHeaders
   /** Whether it came through the owner's socket; no header can say so. */
   readonly isOwner?: boolean | undefined
+  /** Aborted when the connection goes, with a problem that nobody gets. Made at the first use: only long work needs it. */
+  readonly signal: AbortSignal
   /** The `path` of the matched route, such as `/things/:name`. */
   pattern?: string
   /**
@@ -77,7 +84,7 @@ export interface Reply {
   /** They replace default headers, such as `Content-Security-Policy`, of the same name in any case. */
   readonly headers: Record<string, string>
   /**
-   * Pieces are sent as the client takes them: as many bytes as a `Content-Length` among the headers says; without one,
+   * Pieces, of about STREAM_PIECE_BYTES at most, are sent as the client takes them: as many bytes as a `Content-Length` among the headers says; without one,
    * in chunks, or in HTTP/1.0 until the connection closes. HEAD takes none.
    *
    * If the client goes away, the iterator's `return` is called, and must end a pending `next`. An error cuts the

@@ -18,6 +18,10 @@ export const problemTypes = {
     status: 400,
     meaning: 'the connection ended before the body did; only the log and the metrics show this',
   },
+  client_gone: {
+    status: 499,
+    meaning: 'the connection ended before the answer was ready; only the log and the metrics show this',
+  },
   invalid_request: {
     status: 400,
     meaning: 'a token request is not well formed; `error_description` says what to correct',

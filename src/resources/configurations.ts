@@ -4,7 +4,7 @@ import { isExpected, isUnchanged } from '../http/conditional.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { linkHeader, type Page } from '../http/pagination.ts'
 import { Problem } from '../http/problem.ts'
-import { PAGE_RECORDS_MAX, UNSTREAMED_BYTES_MAX, UNSTREAMED_RECORDS_MAX } from '../limits.ts'
+import { KEPT_JSON_BYTES_MAX, PAGE_RECORDS_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import { senderOf } from '../store/actor.ts'
 import { type Configuration, parseConfigurationPatch, parseNewConfiguration } from '../store/configuration.ts'
 import { type Sort, sortFields } from '../store/configuration-index.ts'
@@ -15,6 +15,8 @@ import { PageMemory } from './page-memory.ts'
 import { checkQuery, parseQuery, type Query } from './query.ts'
 
 const { start: OPEN, end: CLOSE } = listEnvelope
+/** In UTF-8, of a UTF-16 code unit. */
+const CHARACTER_BYTES_MAX = 3
 const CACHE_CONTROL = 'no-cache, private'
 
 type ListQuery = Query<'sort' | 'page' | 'per_page'>
@@ -44,23 +46,17 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
     checkIfMatch(request, etag)
     if (isUnchanged(request.headers['if-none-match'], etag)) return { status: 304, headers }
     if (page !== undefined) {
-      const reply = envelope(store.list(page.page * page.perPage, page.perPage, sort), headers)
+      const records = store.list(page.page * page.perPage, page.perPage, sort)
+      const bytes = longBytesOf(records)
+      if (bytes !== undefined) return streamed(records, bytes, headers, jsonOf)
+      const reply = envelope(records, headers)
       pages.add(query, revision, reply)
       return reply
     }
-    return store.count <= UNSTREAMED_RECORDS_MAX && store.jsonBytes <= UNSTREAMED_BYTES_MAX
-      ? envelope(store.list(0, store.count, sort), headers)
-      : streamed(store.freeze(sort), headers)
-  }
-
-  /** Sends the records of this moment, however slow the client is. */
-  function streamed(records: Iterable<Configuration>, headers: Record<string, string>): Reply {
-    const bytes = OPEN.length + store.jsonBytes + store.count - 1 + CLOSE.length
-    return {
-      status: 200,
-      headers: { 'Content-Type': JSON_TYPE, 'Content-Length': String(bytes), ...headers },
-      body: piecesOf(listEnvelope, records, JSON.stringify),
-    }
+    const { count, jsonBytes } = store
+    if (jsonBytes + count <= UNSTREAMED_BYTES_MAX) return envelope(store.list(0, count, sort), headers)
+    const encode = jsonBytes <= KEPT_JSON_BYTES_MAX ? jsonOf : JSON.stringify
+    return streamed(store.freeze(sort), jsonBytes + count - 1, headers, encode)
   }
 
   function get(request: Request, name: string): Reply {
@@ -116,6 +112,35 @@ function only(record: Configuration, headers?: Record<string, string>): Reply {
     // Of the record alone: of the whole, the parts would have to be copied together first.
     bodyBytes: OPEN.length + Buffer.byteLength(json) + CLOSE.length,
   }
+}
+
+/** Sends these records, however slow the client is. @param bytes Of all of them with their separators. */
+function streamed(
+  records: Iterable<Configuration>,
+  bytes: number,
+  headers: Record<string, string>,
+  encode: (record: Configuration) => string,
+): Reply {
+  const length = OPEN.length + bytes + CLOSE.length
+  return {
+    status: 200,
+    headers: { 'Content-Type': JSON_TYPE, 'Content-Length': String(length), ...headers },
+    body: piecesOf(listEnvelope, records, encode),
+  }
+}
+
+/** Bytes with separators; undefined up to UNSTREAMED_BYTES_MAX. Counts characters first, which takes no time. */
+function longBytesOf(records: readonly Configuration[]): number | undefined {
+  let characters = records.length
+  for (const { json } of records) characters += json.length
+  if (characters * CHARACTER_BYTES_MAX <= UNSTREAMED_BYTES_MAX) return undefined
+  let bytes = records.length - 1
+  for (const { json } of records) bytes += Buffer.byteLength(json)
+  return bytes <= UNSTREAMED_BYTES_MAX ? undefined : bytes
+}
+
+function jsonOf({ json }: Configuration): string {
+  return json
 }
 
 function envelope(records: readonly Configuration[], headers: Record<string, string>, status = 200) {

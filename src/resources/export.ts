@@ -1,16 +1,26 @@
 import { InvalidInputError } from '../errors.ts'
-import { prepareExport } from '../exchange/export.ts'
-import { exportFormatNames, exportFormats } from '../exchange/export-formats.ts'
-import type { Reply, Request } from '../http/message.ts'
+import { type ExportSummary, exportPieces, summarizeExport } from '../exchange/export.ts'
+import { type ExportFormatName, exportFormatNames, exportFormats } from '../exchange/export-formats.ts'
+import { callerKey, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX } from '../limits.ts'
+import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { counted, eitherOf } from '../text.ts'
 import { parseChoices } from './query.ts'
 
 const MUST_BE = `must be ${eitherOf(exportFormatNames)}`
 
-export function exportHandlers(store: ConfigurationStore) {
+interface PreparedExport extends ExportSummary {
+  readonly pieces: Iterable<string>
+}
+
+export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) {
+  /** The last summaries, each of a revision: those who ask again before a change do not wait. */
+  const summaries = new Map<
+    ExportFormatName,
+    { readonly revision: number; readonly summary: ExportSummary }
+  >()
   return { exportAll }
 
   async function exportAll(request: Request): Promise<Reply> {
@@ -18,28 +28,41 @@ export function exportHandlers(store: ConfigurationStore) {
     if (query.format === undefined) {
       throw new InvalidInputError('The query is not valid', [{ field: 'format', detail: MUST_BE }])
     }
-    const format = exportFormats[query.format]
-    const { count: records } = store
-    const prepared = await prepareExport(format, () => store.freeze(), FAULTS_MAX)
-    if (prepared.leftOut > 0 && query.skip !== '1') {
-      const faults = prepared.obstacles.map(({ name, reason }) => ({ field: 'name', name, detail: reason }))
+    const prepared = await scheduler.run(callerKey(request), prepare(query.format), request.signal)
+    const { count, leftOut, obstacles } = prepared
+    if (leftOut > 0 && query.skip !== '1') {
+      const faults = obstacles.map(({ name, reason }) => ({ field: 'name', name, detail: reason }))
       throw new Problem(
         'not_expressible',
-        `Cannot express ${prepared.leftOut} of ${counted(records, 'record')} as ${query.format}; rename or change them, or leave them out with skip=1`,
+        `Cannot express ${leftOut} of ${counted(count + leftOut, 'record')} as ${query.format}; rename or change them, or leave them out with skip=1`,
         { faults },
       )
     }
+    const { mediaType, fileName } = exportFormats[query.format]
     return {
       status: 200,
       headers: {
-        'Content-Type': format.mediaType,
+        'Content-Type': mediaType,
         'Content-Length': String(prepared.bytes),
-        'Content-Disposition': `attachment; filename="${format.fileName}"`,
+        'Content-Disposition': `attachment; filename="${fileName}"`,
         'Cache-Control': 'no-cache, private',
-        'X-Total-Count': String(prepared.count),
-        'X-Left-Out': String(prepared.leftOut),
+        'X-Total-Count': String(count),
+        'X-Left-Out': String(leftOut),
       },
       body: prepared.pieces,
     }
+  }
+
+  /** Takes the records of the moment when it begins. */
+  function* prepare(name: ExportFormatName): LongWork<PreparedExport> {
+    const format = exportFormats[name]
+    const { revision } = store
+    const records = store.freeze()
+    const known = summaries.get(name)
+    const summary =
+      known?.revision === revision ? known.summary : yield* summarizeExport(format, records, FAULTS_MAX)
+    // Many clashes would take much memory.
+    if (summary.clashes.size <= FAULTS_MAX) summaries.set(name, { revision, summary })
+    return { ...summary, pieces: exportPieces(format, records, summary) }
   }
 }

@@ -2,6 +2,7 @@ import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { Handler, Route } from '../http/router.ts'
 import type { Family } from '../metrics/family.ts'
+import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { configurationHandlers } from './configurations.ts'
 import { exportHandlers } from './export.ts'
@@ -15,6 +16,7 @@ export interface Parts {
   readonly authenticator: Authenticator
   readonly store: ConfigurationStore
   readonly audit: AuditTrail
+  readonly scheduler: Scheduler
   /** Prefix of the URLs in answers. */
   readonly basePath: string
   /** Why the service cannot take changes now; undefined when it can. */
@@ -177,12 +179,12 @@ export function createStartingRoutes({ whyNotReady }: Pick<Parts, 'whyNotReady'>
   )
 }
 
-function createResources({ authenticator, store, audit, basePath, whyNotReady, metrics }: Parts) {
+function createResources({ authenticator, store, audit, scheduler, basePath, whyNotReady, metrics }: Parts) {
   return {
     session: sessionHandlers(authenticator),
     token: tokenHandlers(authenticator),
     configurations: configurationHandlers(store, basePath),
-    exports: exportHandlers(store),
+    exports: exportHandlers(store, scheduler),
     imports: importHandlers(store, audit),
     health: healthHandlers(whyNotReady),
     metrics: metricsHandlers(metrics),

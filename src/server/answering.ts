@@ -15,7 +15,7 @@ export type Answer = (incoming: IncomingMessage, request: IncomingRequest, conne
 
 /** @param server Once it stops listening, each answer closes its connection. */
 export function createAnswering(
-  { connections, metrics, turns, untaken, log, fixedHeaders }: ListenerParts,
+  { connections, metrics, scheduler, untaken, log, fixedHeaders }: ListenerParts,
   app: App,
   server: Server,
   hasAccessLog: boolean,
@@ -44,9 +44,9 @@ export function createAnswering(
   /** A reply that cannot be sent ends its own connection only. */
   function send(request: IncomingRequest, connection: Connection, reply: Reply) {
     try {
-      if (request.isBodyRefused) lingerOnClose(connection.socket, turns)
+      if (request.isBodyRefused) lingerOnClose(connection.socket, scheduler, request.address)
       if (request.isBodyRefused || !server.listening) connection.isClosing = true
-      const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, turns, untaken)
+      const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, scheduler, untaken)
       if (streamed === undefined) return metrics.end(request, reply.status)
       const end = () => {
         metrics.end(request, reply.status)

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Principal, Request } from '../http/message.ts'
+import { callerKey, type Principal, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import {
   BODY_AT_ONCE_BYTES_MAX,
@@ -8,9 +8,10 @@ import {
   BODY_PIECES_MAX,
   IMPORT_PIECE_BYTES,
 } from '../limits.ts'
+import type { ShortWorkScheduler } from '../scheduler.ts'
+import { createGoneSignal } from './gone-signal.ts'
 import type { Origin } from './proxy-trust.ts'
 import { originFormOf } from './request-target.ts'
-import type { Turns } from './turns.ts'
 
 const noBody: Buffer = Buffer.alloc(0)
 
@@ -34,18 +35,19 @@ export class IncomingRequest implements Request {
   checkAgain?: () => Promise<never> | undefined
   readonly response: ServerResponse
   readonly #incoming: IncomingMessage
-  readonly #turns: Turns
+  readonly #scheduler: ShortWorkScheduler
+  #signal: AbortSignal | undefined
   #isContinued = false
   #breakage: Problem | undefined
   #refuseBody: Reject | undefined
 
-  /** @param turns For long bodies. */
+  /** @param scheduler For long bodies. */
   constructor(
     incoming: IncomingMessage,
     response: ServerResponse,
     origin: Origin,
     requestId: string,
-    turns: Turns,
+    scheduler: ShortWorkScheduler,
   ) {
     const { url = '', method = '', headers } = incoming
     // What has no origin form is refused before anything looks at its path.
@@ -61,7 +63,12 @@ export class IncomingRequest implements Request {
     this.isOwner = origin.isOwner
     this.response = response
     this.#incoming = incoming
-    this.#turns = turns
+    this.#scheduler = scheduler
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= createGoneSignal(this.response)
+    return this.#signal
   }
 
   /** Whether the connection must end, because the rest of the body is refused. Node drains a short one by itself. */
@@ -74,16 +81,20 @@ export class IncomingRequest implements Request {
 
   async readBody(): Promise<Buffer> {
     const body = await this.#receive(noBody, BODY_BYTES_MAX, collect)
-    if (body.length > BODY_AT_ONCE_BYTES_MAX) await new Promise<void>(this.#turns)
+    if (body.length > BODY_AT_ONCE_BYTES_MAX) await this.#takeTurn(() => {})
     await this.checkAgain?.()
     return body
   }
 
   async readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void> {
     await this.#receive<void>(undefined, bytesMax, (incoming, resolve, reject) =>
-      handOver(incoming, bytesMax, take, this.#turns, resolve, reject),
+      handOver(incoming, bytesMax, take, (work) => this.#takeTurn(work), resolve, reject),
     )
     await this.checkAgain?.()
+  }
+
+  #takeTurn(work: () => void): Promise<void> {
+    return this.#scheduler.once(callerKey(this), work)
   }
 
   /** Reads the body, after a 100 (Continue) if the client waits for one. Without a body, Node emits no `end`. */
@@ -156,7 +167,7 @@ function handOver(
   incoming: IncomingMessage,
   bytesMax: number,
   take: (piece: Buffer) => void,
-  turns: Turns,
+  takeTurn: (work: () => void) => Promise<void>,
   resolve: () => void,
   reject: Reject,
 ): void {
@@ -164,6 +175,7 @@ function handOver(
   let isTaking = false
   // `end` may come before the last piece has had its turn.
   let hasEnded = false
+  let isOver = false
   const onData = (chunk: Buffer) => {
     bytes += chunk.length
     isTaking = true
@@ -171,7 +183,9 @@ function handOver(
     takeFrom(chunk, 0)
   }
   const takeFrom = (chunk: Buffer, start: number) => {
-    turns(() => {
+    void takeTurn(() => {
+      // The client has gone.
+      if (isOver) return
       const end = start + IMPORT_PIECE_BYTES
       try {
         if (bytes > bytesMax) throw tooLarge(bytesMax)
@@ -191,7 +205,10 @@ function handOver(
     hasEnded = true
     if (!isTaking) resolve()
   })
-  incoming.once('error', () => reject(incompleteBody()))
+  incoming.once('error', () => {
+    isOver = true
+    reject(incompleteBody())
+  })
 }
 
 function tooLarge(bytesMax: number): Problem {

@@ -1,18 +1,20 @@
 import type { Socket } from 'node:net'
 import { LINGER_MS } from '../limits.ts'
-import type { Turns } from './turns.ts'
+import type { ShortWorkScheduler } from '../scheduler.ts'
 
 /**
  * Makes the socket close in two steps (RFC 9112 section 9.6). Closing with unread bytes resets the connection, and the
  * client may lose the answer. So the sending half closes first, and input is dropped, in turns, for LINGER_MS.
+ *
+ * @param address The client's; clients take turns.
  */
-export function lingerOnClose(socket: Socket, turns: Turns) {
+export function lingerOnClose(socket: Socket, scheduler: ShortWorkScheduler, address: string) {
   // Node's parser bypasses the stream until there is a listener for `data`.
   socket.on('data', () => {})
   socket.removeAllListeners('data')
   socket.on('data', () => {
     socket.pause()
-    turns(() => socket.resume())
+    void scheduler.once(address, () => socket.resume())
   })
   socket.resume()
   socket.destroySoon = () => {

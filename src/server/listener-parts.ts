@@ -1,16 +1,16 @@
 import type { Log } from '../log.ts'
+import type { ShortWorkScheduler } from '../scheduler.ts'
 import type { Connections } from './connections.ts'
 import type { createCutOff } from './cut-off.ts'
 import type { createRequestIds } from './request-id.ts'
 import type { RequestMetrics } from './request-metrics.ts'
-import type { Turns } from './turns.ts'
 import type { UntakenBytes } from './untaken-bytes.ts'
 
 /** What the parts of the listener share. */
 export interface ListenerParts {
   readonly connections: Connections
   readonly metrics: RequestMetrics
-  readonly turns: Turns
+  readonly scheduler: ShortWorkScheduler
   readonly untaken: UntakenBytes
   readonly log: Log
   /** Of every answer: name, value, name, value and so on. */

@@ -2,6 +2,7 @@ import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Log } from '../log.ts'
 import { type Family, gauge } from '../metrics/family.ts'
+import type { ShortWorkScheduler } from '../scheduler.ts'
 import { createAnswering } from './answering.ts'
 import type { App } from './app.ts'
 import { Connections } from './connections.ts'
@@ -14,13 +15,13 @@ import { createRawRefusals } from './raw-refusal.ts'
 import { createRequestIds } from './request-id.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { createRequestOrder } from './request-order.ts'
-import { createTurns } from './turns.ts'
 import { findUntakenBytesMax, UntakenBytes } from './untaken-bytes.ts'
 
 export interface ListenerOptions {
   readonly app: App
   /** Answers on the owner's socket; `app` if absent. */
   readonly ownerApp?: App
+  readonly scheduler: ShortWorkScheduler
   readonly log: Log
   readonly hasAccessLog: boolean
   /** Peers whose `X-Forwarded-…` headers count; none if absent. */
@@ -69,7 +70,7 @@ const TLS_HEADERS = ['Strict-Transport-Security', 'max-age=31536000']
 
 /** Turns sockets into requests, and replies into bytes. */
 export function createListener(options: ListenerOptions): Listener {
-  const { app, ownerApp = app, log, hasAccessLog, trustedProxies, tls } = options
+  const { app, ownerApp = app, scheduler, log, hasAccessLog, trustedProxies, tls } = options
   const limit = findConnectionsLimit()
   const metrics = new RequestMetrics()
   const cutOff = createCutOff(log, metrics)
@@ -79,7 +80,7 @@ export function createListener(options: ListenerOptions): Listener {
   const parts: ListenerParts = {
     connections,
     metrics,
-    turns: createTurns(),
+    scheduler,
     untaken: new UntakenBytes(findUntakenBytesMax(), connections, cutOff),
     log,
     fixedHeaders: [...PROTECTIVE_HEADERS, ...(tls === undefined ? [] : TLS_HEADERS)],

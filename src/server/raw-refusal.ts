@@ -8,7 +8,7 @@ import type { ListenerParts } from './listener-parts.ts'
 
 /** Answers what never reaches the app: CONNECT, and what is not valid HTTP. */
 export function createRawRefusals(parts: ListenerParts) {
-  const { connections, metrics, turns, log, fixedHeaders, nameRequest } = parts
+  const { connections, metrics, scheduler, log, fixedHeaders, nameRequest } = parts
   return { refuseTunnel, refuseUnreadable }
 
   /** Answers CONNECT. */
@@ -52,7 +52,7 @@ export function createRawRefusals(parts: ListenerParts) {
     const own = { ...headers, 'Content-Length': Buffer.byteLength(String(body)), Connection: 'close' }
     const fields = ['X-Request-Id', nameRequest(undefined), ...fixedHeaders, ...Object.entries(own).flat()]
     const lines = fields.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
-    lingerOnClose(socket, turns)
+    lingerOnClose(socket, scheduler, connections.of(socket)?.origin.address ?? '')
     socket.write(`HTTP/1.1 ${status} ${problem.toJSON().title}\r\n${lines}\r\n${body}`)
     socket.destroySoon()
   }

@@ -9,7 +9,7 @@ import { WaitingRequests } from './waiting-requests.ts'
 
 /** Answers the requests that Node's parser reads; on one connection one by one, in order (RFC 9112 section 9.3.2). */
 export function createRequestOrder(
-  { connections, turns, nameRequest, cutOff }: ListenerParts,
+  { connections, scheduler, nameRequest, cutOff }: ListenerParts,
   trustedProxies: Trust | undefined,
   answer: Answer,
 ): RequestListener {
@@ -34,7 +34,7 @@ export function createRequestOrder(
       // No proxy may speak for the owner.
       trustedProxies === undefined || origin.isOwner ? origin : findOrigin(origin, headers, trustedProxies),
       nameRequest(headers['x-request-id']),
-      turns,
+      scheduler,
     )
     connection.last = request
     if (last === undefined || last.response.closed) return answer(incoming, request, connection)
@@ -48,7 +48,7 @@ export function createRequestOrder(
       // Node resumes the socket after it has sent something.
       process.nextTick(() => socket.pause())
       // A read can bring thousands of requests.
-      turns(() => {
+      void scheduler.once(request.address, () => {
         waiting.remove(socket)
         if (connection.last === request) socket.resume()
         answer(incoming, request, connection)

@@ -1,42 +1,53 @@
 import type { ServerResponse } from 'node:http'
+import { callerKey } from '../http/message.ts'
+import type { ShortWorkScheduler } from '../scheduler.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import { limitTaking } from './taking-time-out.ts'
-import type { Turns } from './turns.ts'
 import type { UntakenBytes } from './untaken-bytes.ts'
 
 /**
- * Sends a body piece by piece, as fast as the client reads it, one piece a turn. Resolves when everything has been
- * sent, or the client has disconnected. A disconnect calls the iterator's `return`, even while a piece is awaited.
+ * Sends a body piece by piece, as fast as the client reads it; the scheduler says when a piece is made and written.
+ * Resolves when everything has been sent, or the client has disconnected. A disconnect calls the iterator's `return`,
+ * even while a piece is awaited.
  *
  * @throws What the iterator throws, after cutting the connection: a part must not pass for the whole body.
  */
 export async function sendPieces(
   pieces: Iterable<string> | AsyncIterable<string>,
   request: IncomingRequest,
-  turns: Turns,
+  scheduler: ShortWorkScheduler,
   untaken: UntakenBytes,
 ): Promise<void> {
   const { response } = request
-  let iterator: Iterator<string> | AsyncIterator<string> | undefined
+  const caller = callerKey(request)
   let stopped: Promise<unknown> | undefined
-  const stop = () => {
-    stopped ??= Promise.try(() => iterator?.return?.())
-    // Awaited below; until then a failure must not end the process as an unhandled rejection.
-    stopped.catch(() => {})
-  }
-  response.once('close', stop)
+  let next: IteratorResult<string> | undefined
+  let stop = () => {}
   try {
-    iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]()
-    await new Promise<void>(turns)
+    const isAsync = Symbol.asyncIterator in pieces
+    const iterator = isAsync ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]()
+    stop = () => {
+      stopped ??= Promise.try(() => iterator.return?.())
+      // Awaited below; until then a failure must not end the process as an unhandled rejection.
+      stopped.catch(() => {})
+    }
+    response.once('close', stop)
     while (!response.closed) {
-      const state = await writeNext(iterator, response)
+      next = isAsync ? await iterator.next() : undefined
+      const state = await scheduler.once(caller, () => {
+        if (response.closed) return 'closed'
+        const { done, value } = next ?? (iterator as Iterator<string>).next()
+        // A piece in a variable would stay in memory during every wait that follows.
+        next = undefined
+        if (done) return 'ended'
+        // Waits from here on: what is taken at once is told before any promise is.
+        return response.write(value) ? 'taken' : taken(request, 'drain', untaken)
+      })
       if (state === 'ended') {
         response.off('close', stop)
         response.end()
         return await taken(request, 'close', untaken)
       }
-      if (state === 'full') await taken(request, 'drain', untaken)
-      await new Promise<void>(turns)
     }
     stop()
     await stopped
@@ -45,16 +56,6 @@ export async function sendPieces(
     cut(response)
     throw error
   }
-}
-
-/** A function of its own, because a piece in a variable would stay in memory during every wait that follows. */
-async function writeNext(
-  iterator: Iterator<string> | AsyncIterator<string>,
-  response: ServerResponse,
-): Promise<'ended' | 'full' | 'ready'> {
-  const next = await iterator.next()
-  if (next.done) return 'ended'
-  return response.write(next.value) ? 'ready' : 'full'
 }
 
 /** Resolves when the client has read what was written, or has disconnected; one that is too slow is cut off. */

@@ -1,4 +1,5 @@
 import { getHeapStatistics } from 'node:v8'
+import { callerKey } from '../http/message.ts'
 import {
   UNTAKEN_BYTES_KEPT_SHARE,
   UNTAKEN_CHARACTER_BYTES,
@@ -59,17 +60,13 @@ export class UntakenBytes {
    * Counts what the socket of a request holds, until the function returned is called. Only the memory of this process
    * counts, not that of the kernel.
    */
-  add({
-    response,
-    principal,
-    address,
-  }: Pick<IncomingRequest, 'response' | 'principal' | 'address'>): () => void {
-    const { socket } = response.req
+  add(request: Pick<IncomingRequest, 'response' | 'principal' | 'address'>): () => void {
+    const { socket } = request.response.req
     const connection = this.#connections.of(socket)
     if (connection === undefined || socket.destroyed) return () => {}
     const part: UntakenPart = {
       connection,
-      caller: principal === undefined ? address : `${principal.kind} ${principal.name}`,
+      caller: callerKey(request),
       bytes: socket.writableLength * UNTAKEN_CHARACTER_BYTES,
       sinceMs: performance.now(),
     }

@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http'
 import type { Reply } from '../http/message.ts'
+import type { ShortWorkScheduler } from '../scheduler.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import { sendPieces } from './streamed-body.ts'
 import { limitTaking } from './taking-time-out.ts'
-import type { Turns } from './turns.ts'
 import type { UntakenBytes } from './untaken-bytes.ts'
 
 /**
@@ -17,7 +17,7 @@ export function writeReply(
   { status, reason, headers: ownHeaders, body, bodyBytes }: Reply,
   fixedHeaders: readonly string[],
   isLast: boolean,
-  turns: Turns,
+  scheduler: ShortWorkScheduler,
   untaken: UntakenBytes,
 ): Promise<void> | undefined {
   const { response } = request
@@ -39,7 +39,7 @@ export function writeReply(
   else {
     // The first piece may take long.
     if (Symbol.asyncIterator in body) response.flushHeaders()
-    return sendPieces(body, request, turns, untaken)
+    return sendPieces(body, request, scheduler, untaken)
   }
   if (socket.writableLength > 0) response.once('close', limitTaking(request, untaken))
   return undefined

@@ -21,6 +21,7 @@ import type { Log } from '../log.ts'
 import { watchEventLoop } from '../metrics/event-loop.ts'
 import { processMetrics } from '../metrics/process-metrics.ts'
 import { createRoutes, createStartingRoutes } from '../resources/routes.ts'
+import { Scheduler } from '../scheduler.ts'
 import { type App, createApp, createStartingApp, STILL_READING } from '../server/app.ts'
 import type { TlsTexts } from '../server/http-server.ts'
 import { createListener } from '../server/listener.ts'
@@ -96,11 +97,13 @@ async function start(
   if (folder.completedRestore !== undefined)
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
   const { basePath, metricsPublic } = options
+  const scheduler = new Scheduler()
   const opening = Promise.withResolvers<Apps | undefined>()
   let apps = createStartingApps(basePath, opening.promise)
   const listener = createListener({
     app: (request) => apps.all(request),
     ownerApp: (request) => apps.owner(request),
+    scheduler,
     log,
     hasAccessLog: options.accessLog,
     trustedProxies: options.trustProxy && createTrust(options.trustProxy),
@@ -181,7 +184,7 @@ async function start(
     ...eventLoop.metrics,
     ...processMetrics(),
   ]
-  const parts = { authenticator, store, audit, basePath, whyNotReady, metrics, metricsPublic }
+  const parts = { authenticator, store, audit, scheduler, basePath, whyNotReady, metrics, metricsPublic }
   isStarted = true
   if (folder.completedRestore !== undefined)
     await audit.record('restored', undefined, { completed: folder.completedRestore })

@@ -89,7 +89,7 @@ export class ConfigurationStore {
     return this.#index.slice(offset, limit, sort)
   }
 
-  /** All records as they are now, whatever changes later; can be read once. */
+  /** All records as they are now, whatever changes later; can be read again. */
   freeze(sort?: Sort): Iterable<Configuration> {
     return this.#index.freeze(sort)
   }

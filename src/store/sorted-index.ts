@@ -65,7 +65,7 @@ export class SortedIndex<Item> {
   freeze(): Iterable<Item> {
     const pieces: Item[][] = []
     if (this.#root !== undefined) share(this.#root, pieces)
-    return flatten(pieces)
+    return { [Symbol.iterator]: () => flatten(pieces) }
   }
 
   /** Returns the new right neighbour if the node had to be split. */
@@ -194,7 +194,7 @@ function share<Item>(node: Node<Item>, pieces: Item[][]): void {
   for (const child of node.children ?? []) share(child, pieces)
 }
 
-function* flatten<Item>(pieces: readonly Item[][]): Iterable<Item> {
+function* flatten<Item>(pieces: readonly Item[][]): Iterator<Item> {
   for (const piece of pieces) yield* piece
 }
 

@@ -1,9 +1,9 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { prepareExport } from '../../src/exchange/export.ts'
+import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
 import { exportFormatNames, exportFormats } from '../../src/exchange/export-formats.ts'
-import { STREAM_SLICE_RECORDS } from '../../src/limits.ts'
+import { STREAM_PIECE_BYTES } from '../../src/limits.ts'
 import { draft } from '../support/store.ts'
 import { exported, named, recordsOf } from './records.ts'
 
@@ -52,10 +52,25 @@ describe('an export', () => {
     })
   }
 
-  it('lets other work run while it skips records that it leaves out', async () => {
+  it('comes in pieces of about 64 KiB, and is summarized in as many slices', () => {
+    const records = recordsOf(
+      Array.from({ length: 2_000 }, (_, i) => draft(`a${i}`, { username: 'u'.repeat(i % 200) })),
+    )
+    const slices = summarizeExport(exportFormats.csv, records, 1)
+    let count = 1
+    let next = slices.next()
+    for (; !next.done; next = slices.next()) count += 1
+    const pieces = [...exportPieces(exportFormats.csv, records, next.value)]
+    assert.equal(pieces.length, Math.ceil(next.value.bytes / STREAM_PIECE_BYTES))
+    assert.equal(count, pieces.length)
+    for (const piece of pieces) assert.ok(piece.length < STREAM_PIECE_BYTES + 1_000, `${piece.length} bytes`)
+  })
+
+  it('lets other work run while it skips records that it leaves out', () => {
     const records = recordsOf(Array.from({ length: 2_000 }, (_, i) => draft(`a ${i}`)))
-    const { pieces } = await prepareExport(exportFormats['ssh-config'], () => records, 1)
-    assert.equal([...pieces].length, 1 + Math.floor(2_000 / STREAM_SLICE_RECORDS))
+    const format = exportFormats['ssh-config']
+    const pieces = exportPieces(format, records, { clashes: new Set() })
+    assert.deepEqual([...pieces], ['', ''])
   })
 
   const obstacles: Record<string, Record<string, RegExp>> = {

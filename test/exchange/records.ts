@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
-import { prepareExport } from '../../src/exchange/export.ts'
+import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
 import { type ExportFormatName, exportFormats } from '../../src/exchange/export-formats.ts'
+import { runAtOnce } from '../../src/scheduler.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
 import { hasControlCharacter, recordName } from '../support/properties/texts.ts'
 import { draft } from '../support/store.ts'
@@ -25,12 +26,10 @@ export interface Exported {
 
 /** Exports all records. */
 export async function exported(format: string, records: readonly Configuration[]): Promise<Exported> {
-  const { bytes, count, leftOut, obstacles, pieces } = await prepareExport(
-    exportFormats[format as ExportFormatName],
-    () => records,
-    Number.POSITIVE_INFINITY,
-  )
-  const text = [...pieces].join('')
+  const known = exportFormats[format as ExportFormatName]
+  const summary = runAtOnce(summarizeExport(known, records, Number.POSITIVE_INFINITY))
+  const { bytes, count, leftOut, obstacles } = summary
+  const text = [...exportPieces(known, records, summary)].join('')
   const reasons = Object.fromEntries(obstacles.map(({ name, reason }) => [name, reason]))
   const names = records.map(({ name }) => name).filter((name) => !Object.hasOwn(reasons, name))
   if (bytes !== Buffer.byteLength(text)) throw new Error(`${bytes} bytes announced, but not given`)

@@ -1,8 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { getToken, pathOf } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { createClient } from '../support/http-client.ts'
+import { formatRequest } from '../support/raw-http.ts'
 import { client, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 
@@ -102,6 +105,30 @@ describe('GET /v1/export', () => {
     const { headers } = await ask('OPTIONS', '/v1/export')
     assert.equal(headers.allow, 'GET, HEAD, OPTIONS')
     assert.equal((await ask('PUT', '/v1/export?format=csv')).status, 405)
+  })
+
+  it('is prepared once for all who ask before the next change, and anew after it', async () => {
+    const texts = await Promise.all(
+      [1, 2, 3].map(async () => (await ask('GET', '/v1/export?format=env')).text),
+    )
+    assert.equal(new Set(texts).size, 1)
+    assert.equal((await ask('PATCH', pathOf('n8'), { body: { username: 'somebody.else' } })).status, 200)
+    const { text, headers } = await ask('GET', '/v1/export?format=env')
+    assert.match(text, /CONNBOOK_N8_USERNAME='?somebody\.else/)
+    assert.equal(headers['content-length'], String(Buffer.byteLength(text)))
+  })
+
+  it('is not prepared for a client that has gone', async () => {
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
+    const request = formatRequest('GET /book/v1/export?format=csv', await getToken(service.url, client))
+    await new Promise<void>((resolve) => socket.write(request, () => resolve()))
+    socket.resetAndDestroy()
+    const gone = /connbook_http_requests_total\{route="\/v1\/export",method="GET",status="(200|499)"\}/
+    await eventually('it is counted', async () => gone.test((await ask('GET', '/metrics')).text))
+    assert.equal(
+      service.log.lines.find((line) => line.includes('"level":"error"')),
+      undefined,
+    )
   })
 
   it('shows the records of one moment, even if they change while it is prepared', async () => {

@@ -29,7 +29,7 @@ function setUp(t: TestContext, reply: Reply | Promise<Reply>, head: Head = {}) {
     end() {},
     destroy: () => Object.assign(written, { isDestroyed: true }),
   }) as unknown as ServerResponse
-  const request = new IncomingRequest(incoming, response, connection.origin, 'r1', parts.turns)
+  const request = new IncomingRequest(incoming, response, connection.origin, 'r1', parts.scheduler)
   return {
     ...{ parts, server, connection, written, calls: () => calls },
     answer: () => answer(incoming, request, connection),

@@ -15,7 +15,16 @@ const elsewhere = { origin: 'http://evil.example', host: 'book.example' }
 function requestOf(method: string, path: string, headers: Request['headers'] = {}): Request {
   const readBody = () => assert.fail('nobody reads the body')
   const caller = { requestId: 'r1', address: '192.0.2.1', isSecure: false }
-  return { ...caller, method, path, query: '', headers, readBody, readPieces: readBody }
+  return {
+    ...caller,
+    method,
+    path,
+    query: '',
+    headers,
+    signal: new AbortController().signal,
+    readBody,
+    readPieces: readBody,
+  }
 }
 
 function credentialOf(carrier: Credential['carrier'], scope: Scope): Credential {

@@ -5,8 +5,8 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { Problem } from '../../src/http/problem.ts'
 import { BODY_BYTES_MAX } from '../../src/limits.ts'
+import { Scheduler } from '../../src/scheduler.ts'
 import { IncomingRequest } from '../../src/server/incoming-request.ts'
-import { createTurns } from '../../src/server/turns.ts'
 import { holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
 import { incomingOf } from '../support/properties/incoming-of.ts'
 import { caller } from '../support/properties/request-of.ts'
@@ -22,7 +22,7 @@ describe('a request', () => {
         noResponse,
         caller,
         caller.requestId,
-        createTurns(),
+        new Scheduler(),
       )
       assert.equal(path.includes('?'), false)
       assert.equal(path + (url.includes('?') ? '?' : '') + query, url)
@@ -53,7 +53,7 @@ describe('a request', () => {
         noResponse,
         caller,
         caller.requestId,
-        createTurns(),
+        new Scheduler(),
       ).readBody()
       const borders = [0, ...cuts.map((cut) => cut % (size + 1)), size].sort((a, b) => a - b)
       borders.forEach((border, i) => {

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { Problem } from '../../src/http/problem.ts'
 import { BODY_PIECES_MAX, IMPORT_PIECE_BYTES } from '../../src/limits.ts'
 import { IncomingRequest } from '../../src/server/incoming-request.ts'
+import { holdTurns } from '../support/held-turns.ts'
 import { incomingOf } from '../support/properties/incoming-of.ts'
 import { formatRequest, parseAnswers, sendRaw } from '../support/raw-http.ts'
 import { start } from '../support/service.ts'
@@ -45,24 +46,21 @@ describe('readPieces', () => {
     const incoming = incomingOf({ fields })
     const flow: string[] = []
     Object.assign(incoming, { pause: () => flow.push('pause'), resume: () => flow.push('resume') })
-    const turns: (() => void)[] = []
+    const { scheduler, waiting, takeTurns } = holdTurns()
     const origin = { address: '192.0.2.1', isSecure: false }
     const response = {} as ServerResponse
-    const request = new IncomingRequest(incoming, response, origin, 'r1', (work) => void turns.push(work))
+    const request = new IncomingRequest(incoming, response, origin, 'r1', scheduler)
     const taken: number[] = []
     const take = (piece: Buffer) => void taken.push(piece.length)
-    const takeTurns = () => {
-      for (let work = turns.shift(); work !== undefined; work = turns.shift()) work()
-    }
-    return { request, incoming, flow, turns, taken, take, takeTurns }
+    return { request, incoming, flow, waiting, taken, take, takeTurns }
   }
   const chunked = [['Transfer-Encoding', 'chunked']] as const
 
   it('splits a long piece into short ones, one for each turn, and pauses the request meanwhile', async () => {
-    const { request, incoming, flow, turns, taken, take, takeTurns } = setUp(chunked)
+    const { request, incoming, flow, waiting, taken, take, takeTurns } = setUp(chunked)
     const reading = request.readPieces(1_000_000, take)
     incoming.emit('data', Buffer.alloc(2 * IMPORT_PIECE_BYTES + 1))
-    assert.deepEqual([flow, taken, turns.length], [['pause'], [], 1])
+    assert.deepEqual([flow, taken, waiting()], [['pause'], [], 1])
     takeTurns()
     assert.deepEqual(taken, [IMPORT_PIECE_BYTES, IMPORT_PIECE_BYTES, 1])
     assert.deepEqual(flow, ['pause', 'resume'])

@@ -4,6 +4,7 @@ import { Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { LINGER_MS } from '../../src/limits.ts'
 import { lingerOnClose } from '../../src/server/linger.ts'
+import { holdTurns } from '../support/held-turns.ts'
 
 /** A lingering socket whose end is recorded; the test gives it its turns. */
 function setUp(t: TestContext) {
@@ -11,11 +12,11 @@ function setUp(t: TestContext) {
   const socket = new Socket()
   t.after(() => void socket.destroy())
   const end = t.mock.method(socket, 'end', () => socket)
-  const turns: (() => void)[] = []
+  const { scheduler, waiting, takeTurns } = holdTurns()
   const parser = t.mock.fn()
   socket.on('data', parser)
-  lingerOnClose(socket, (work) => void turns.push(work))
-  return { socket, end, turns, parser }
+  lingerOnClose(socket, scheduler, '192.0.2.1')
+  return { socket, end, waiting, takeTurns, parser }
 }
 
 describe('a socket that lingers', () => {
@@ -30,12 +31,12 @@ describe('a socket that lingers', () => {
   })
 
   it('drops what still arrives, and reads more only in its turn', (t) => {
-    const { socket, turns, parser } = setUp(t)
+    const { socket, waiting, takeTurns, parser } = setUp(t)
     socket.emit('data', Buffer.from('more'))
     assert.equal(parser.mock.callCount(), 0)
     assert.ok(socket.isPaused())
-    assert.equal(turns.length, 1)
-    turns[0]?.()
+    assert.equal(waiting(), 1)
+    takeTurns()
     assert.ok(!socket.isPaused())
   })
 })

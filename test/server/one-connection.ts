@@ -5,6 +5,7 @@ import { Connections } from '../../src/server/connections.ts'
 import type { ListenerParts } from '../../src/server/listener-parts.ts'
 import { RequestMetrics } from '../../src/server/request-metrics.ts'
 import { UntakenBytes } from '../../src/server/untaken-bytes.ts'
+import { holdTurns } from '../support/held-turns.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
 /** The parts of a listener with one connection; the test gives the turns. */
@@ -14,11 +15,11 @@ export function oneConnection(t: TestContext) {
   Object.defineProperty(socket, 'remoteAddress', { value: '192.0.2.1' })
   const connections = new Connections(10, () => assert.fail('there is room'))
   connections.add(socket)
-  const waiting: (() => void)[] = []
+  const { scheduler, takeTurns } = holdTurns()
   const parts = {
     connections,
     metrics: new RequestMetrics(),
-    turns: (work: () => void) => void waiting.push(work),
+    scheduler,
     untaken: new UntakenBytes(0, connections, () => assert.fail('nothing is held')),
     log: createMemoryLog(),
     fixedHeaders: ['X-Fixed', 'yes'],
@@ -29,8 +30,6 @@ export function oneConnection(t: TestContext) {
     socket,
     connection: connections.of(socket) ?? assert.fail('just added'),
     parts,
-    takeTurns() {
-      for (let work = waiting.shift(); work !== undefined; work = waiting.shift()) work()
-    },
+    takeTurns,
   }
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
 import { TAKING_TIMEOUT_MS } from '../../src/limits.ts'
+import type { ShortWorkScheduler } from '../../src/scheduler.ts'
 import { Connections } from '../../src/server/connections.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { sendPieces } from '../../src/server/streamed-body.ts'
@@ -19,7 +20,8 @@ async function setUp(t: TestContext) {
   })
   const untaken = new UntakenBytes(0, new Connections(1, () => {}), () => {})
   const request = { response } as unknown as IncomingRequest
-  const sent = sendPieces(['a', 'b'], request, (work) => work(), untaken)
+  const scheduler: ShortWorkScheduler = { once: async (_, work) => work() }
+  const sent = sendPieces(['a', 'b'], request, scheduler, untaken)
   const isWritten = async (text: string) => {
     while (written.join('') !== text) await Promise.resolve()
   }

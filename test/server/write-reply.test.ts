@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import type { Reply, Request } from '../../src/http/message.ts'
+import { Scheduler } from '../../src/scheduler.ts'
 import type { TlsTexts } from '../../src/server/http-server.ts'
 import { createListener } from '../../src/server/listener.ts'
 import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
@@ -14,7 +15,7 @@ import { formatRequest, sendRaw } from '../support/raw-http.ts'
 /** A listener whose replies come from the test. */
 async function listen(t: TestContext, app: (request: Request) => Reply | Promise<Reply>, tls?: TlsTexts) {
   const log = createMemoryLog()
-  const { listen, drain } = createListener({ app, log, hasAccessLog: false, tls })
+  const { listen, drain } = createListener({ app, scheduler: new Scheduler(), log, hasAccessLog: false, tls })
   t.after(() => drain(0))
   const { port = 0 } = (await listen({ port: 0, host: '127.0.0.1' })) ?? {}
   return { url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, port, drain, log }

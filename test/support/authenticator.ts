@@ -48,7 +48,16 @@ export const caller: Caller = { requestId: 'r1', address: ADDRESS, isSecure: fal
 /** The part of a request that authentication uses. */
 export function request(headers: Request['headers']): Request {
   const readBody = () => assert.fail('nobody reads the body')
-  return { ...caller, method: 'GET', path: '/', query: '', headers, readBody, readPieces: readBody }
+  return {
+    ...caller,
+    method: 'GET',
+    path: '/',
+    query: '',
+    headers,
+    signal: new AbortController().signal,
+    readBody,
+    readPieces: readBody,
+  }
 }
 
 export const asCookie = (token: string) => request({ cookie: `connbook_session=${token}` })

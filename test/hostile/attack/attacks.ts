@@ -27,6 +27,11 @@ const TINY_CHUNKS_PAUSE_MS = 30_000
 /** New connections: some thousands a second, which leaves a busy machine time for other clients. */
 const OPENED_AT_ONCE = 4
 const DRIBBLE_MS = 250
+/** Long enough for a request to be read, and too short for a long answer. */
+const ABANDONED_AFTER_MS = 2
+/** About 10 MB. */
+const IMPORTED_ROWS = 100_000
+const ABANDONED_PAUSE_MS = 2_000
 const PIPELINED_LISTS = 20
 const PIPELINED_REQUESTS = 10_000
 const SHORTEST_REQUEST = 'GET / HTTP/1.1\r\nHost:a\r\n\r\n'
@@ -139,6 +144,34 @@ export const attacks = {
 
   lists: (target, tally) =>
     ask(target, tally, () => ({ path: '/configurations/', headers: { Authorization: target.bearer } })),
+
+  pages: (target, tally) =>
+    ask(target, tally, (turn) => ({
+      path: `/configurations/?page=${turn % 10}&per_page=100`,
+      headers: { Authorization: target.bearer },
+    })),
+
+  /** Long files whose last row is faulty, so that they are read whole, and nothing changes. */
+  imports: (target, tally) => {
+    const rows = Array.from(
+      { length: IMPORTED_ROWS },
+      (_, i) => `imported-${i},host-${i}.example,22,${'u'.repeat(60)}`,
+    )
+    const body = ['name,hostname,port,username', ...rows, 'faulty,,,'].join('\n')
+    const headers = { Authorization: target.bearer, 'Content-Type': 'text/csv' }
+    return ask(target, tally, () => ({ path: '/v1/import', headers, body }))
+  },
+
+  abandonedExports: (target, tally) =>
+    hold(
+      target,
+      tally,
+      (socket) => {
+        socket.write(formatRequest('GET /v1/export?format=ansible', { Authorization: target.bearer }))
+        setTimeout(() => socket.destroy(), ABANDONED_AFTER_MS)
+      },
+      ABANDONED_PAUSE_MS,
+    ),
 
   bodies: (target, tally) =>
     ask(target, tally, (turn) => ({

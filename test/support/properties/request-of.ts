@@ -10,6 +10,7 @@ export function requestOf(headers: Request['headers'], body: Uint8Array | string
     path: '/',
     query,
     headers,
+    signal: new AbortController().signal,
     readBody: async () => Buffer.from(body),
     readPieces: async (_, take) => take(Buffer.from(body)),
   }
