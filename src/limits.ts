@@ -88,6 +88,10 @@ export const REMEMBERED_PAGES_BYTES_MAX = 256 * 1024
 export const ASKED_PAGES_MAX = 16
 /** The page of a longer query is not kept; any page can be asked for with fewer. */
 export const PAGE_QUERY_CHARACTERS_MAX = 128
+/** Up to this many records, the first use of an order sorts them at once; more are sorted in slices. */
+export const SORTED_AT_ONCE_RECORDS_MAX = 1_000
+/** An order is dropped if nobody uses it for so long while records change. */
+export const ORDER_UNUSED_MS_MAX = 10 * 60_000
 /** Longer lists, and pages, are sent in pieces. */
 export const UNSTREAMED_BYTES_MAX = 64 * 1024
 /** In a list up to this size, each record keeps its JSON. */
@@ -105,6 +109,12 @@ export const USERNAME_CHARACTERS_MAX = 255
 
 /** Changes that wait for the disk; one more is refused with 503. */
 export const WAITING_CHANGES_MAX = 10_000
+/** Updates at once: each change makes one by name and id, and one of each order in use. A larger import is applied in slices. */
+export const UPDATES_AT_ONCE_MAX = 1_000
+/** How long a frame of separate changes is applied before others have their turn. */
+export const FRAME_TURN_MS = 5
+/** Bytes of a large frame that are encoded or checksummed at once. */
+export const FRAME_PIECE_BYTES = 256 * 1024
 /** Changes in one journal frame, so in one `fdatasync`. */
 export const FRAME_CHANGES_MAX = 1_000
 /** A line of a data file. Only an import, which is one journal frame, comes near it; a longer one is refused. */

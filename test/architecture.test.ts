@@ -17,6 +17,7 @@ const floors = [
     'src/log-events.ts',
     'src/scheduler.ts',
     'src/json.ts',
+    'src/scheduler.ts',
     'src/shell.ts',
     'src/system-account.ts',
     'src/text.ts',

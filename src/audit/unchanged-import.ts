@@ -1,6 +1,6 @@
 import type { Actor } from '../store/actor.ts'
 import type { ImportMode } from '../store/import-mode.ts'
-import { changesOf, countsOf, type ImportPlan } from '../store/import-plan.ts'
+import { countsOf, type ImportPlan } from '../store/import-plan.ts'
 import type { AuditTrail } from './audit-trail.ts'
 
 /** Lists an import that changed nothing; the trail hears of any other when its changes are durable. */
@@ -10,6 +10,7 @@ export async function recordIfUnchanged(
   mode: ImportMode,
   plan: ImportPlan,
 ): Promise<void> {
-  if (changesOf(plan).length === 0)
-    await audit.record('configurations_imported', actor, { mode, ...countsOf(plan) })
+  const counts = countsOf(plan)
+  if (counts.added + counts.modified + counts.removed === 0)
+    await audit.record('configurations_imported', actor, { mode, ...counts })
 }

@@ -85,7 +85,7 @@ async function importToNewFolder(
   context: CommandContext,
 ): Promise<ImportReport> {
   const drafts = await readDrafts(source, format, context)
-  if (isTrial) return reportOf(planImport(drafts, mode, [], () => undefined, 0))
+  if (isTrial) return reportOf(planImport(drafts, mode, { records: [], find: () => undefined, lastId: 0 }))
   const folder = await prepareFolder(path, context)
   try {
     return reportOf(await changeRecords(folder, drafts, mode, context))
@@ -203,7 +203,11 @@ async function planRecords(
   mode: ImportMode,
 ): Promise<ImportPlan> {
   const { index } = await fileStorage(folder).read(true, await readListedChanges(folder))
-  return planImport(drafts, mode, index.freeze(), (name) => index.find(name), index.lastId)
+  return planImport(drafts, mode, {
+    records: index.freeze(),
+    find: (name) => index.find(name),
+    lastId: index.lastId,
+  })
 }
 
 async function changeRecords(

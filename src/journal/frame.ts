@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 
 /**
@@ -18,7 +19,26 @@ export interface Frame {
 export function encodeFrame(previousCrc: number, firstRevision: number, json: string) {
   const covered = `${Buffer.byteLength(json)} ${firstRevision} ${json}`
   const crc = crc32(covered, previousCrc)
-  return { crc, bytes: Buffer.from(`${crc.toString(16).padStart(8, '0')} ${covered}\n`) }
+  return { crc, bytes: Buffer.from(`${hex(crc)} ${covered}\n`) }
+}
+
+/** As `encodeFrame`, of JSON in pieces; lets others run after each. */
+export async function encodeLongFrame(previousCrc: number, firstRevision: number, json: readonly Buffer[]) {
+  const start = `${bytesOf(json)} ${firstRevision} `
+  let crc = crc32(start, previousCrc)
+  for (const piece of json) {
+    crc = crc32(piece, crc)
+    await nextTurn()
+  }
+  return { crc, pieces: [Buffer.from(`${hex(crc)} ${start}`), ...json, Buffer.from('\n')] }
+}
+
+export function bytesOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0)
+}
+
+function hex(crc: number): string {
+  return crc.toString(16).padStart(8, '0')
 }
 
 /** Splits a line without checking its checksum; undefined when it has not the form of a frame. */

@@ -10,9 +10,9 @@ import {
 } from '../errors.ts'
 import { syncFolder, writeAll } from '../files/atomic-file.ts'
 import type { FileSystem } from '../files/file-system.ts'
-import { FRAME_CHANGES_MAX, LINE_BYTES_MAX, WAITING_CHANGES_MAX } from '../limits.ts'
+import { FRAME_CHANGES_MAX, FRAME_TURN_MS, LINE_BYTES_MAX, WAITING_CHANGES_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
-import { encodeFrame } from './frame.ts'
+import { bytesOf, encodeFrame, encodeLongFrame } from './frame.ts'
 import { createJournalActivity, type JournalActivity } from './journal-activity.ts'
 import type { JournalPosition } from './journal-file.ts'
 import type { JournalOwner } from './journal-owner.ts'
@@ -22,10 +22,25 @@ import { recoverPatiently } from './recovery-loop.ts'
 /** Checksum, length, revision, spaces and newline of a frame. */
 const FRAME_START_BYTES_MAX = 40
 
+/** Changes that become one frame and are applied as a whole, in slices. */
+export interface LargeChange {
+  /** How many changes. */
+  readonly count: number
+  /** As `encode` would give it, in pieces. */
+  readonly json: readonly Buffer[]
+  /** Applies them once they are durable. No other change is applied until it resolves. */
+  apply(firstRevision: number): Promise<void>
+}
+
+/** How many changes of a frame are applied between two looks at the clock. */
+const CLOCK_CHANGES = 32
+
 interface Waiting<Change> {
   readonly changes: readonly Change[]
   /** Of changes that must be in one frame. */
   readonly json: string | undefined
+  /** Then `changes` is empty. */
+  readonly large: LargeChange | undefined
   resolve(): void
   reject(error: Error): void
 }
@@ -33,7 +48,8 @@ interface Waiting<Change> {
 /**
  * An append-only file of changes with group commit: the changes that arrive during one `fdatasync` share the next.
  *
- * One frame is in flight at a time. A change is applied, and its promise resolved, only after its `fdatasync`.
+ * One frame is in flight at a time. A change is applied, and its promise resolved, only after its `fdatasync`; the next
+ * frame begins once all changes of this one are applied.
  */
 export class Journal<Change> {
   readonly path: string
@@ -102,22 +118,27 @@ export class Journal<Change> {
    */
   appendTogether(changes: readonly Change[]): Promise<void> {
     const json = this.#owner.encode(changes)
-    const bytes = Buffer.byteLength(json) + FRAME_START_BYTES_MAX
-    if (bytes > LINE_BYTES_MAX) {
-      throw new TooManyChangesError(
-        `Cannot store ${bytes} bytes of changes at once; the limit is ${LINE_BYTES_MAX}; make it several`,
-      )
-    }
+    checkSize(Buffer.byteLength(json))
     return this.#enqueue(changes, json)
   }
 
-  #enqueue(changes: readonly Change[], json?: string): Promise<void> {
+  /**
+   * Appends a large change, as one frame. Resolves once it is durable and applied.
+   *
+   * @throws as `appendTogether` does.
+   */
+  appendLarge(large: LargeChange): Promise<void> {
+    checkSize(bytesOf(large.json))
+    return this.#enqueue([], undefined, large)
+  }
+
+  #enqueue(changes: readonly Change[], json?: string, large?: LargeChange): Promise<void> {
     if (!this.isWritable) throw unavailable()
     if (this.#waiting.length >= WAITING_CHANGES_MAX) {
       throw new OverloadedError('Cannot take another change: too many wait for the disk')
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#waiting.push({ changes, json, resolve, reject })
+    this.#waiting.push({ changes, json, large, resolve, reject })
     this.#running ??= this.#work()
     return promise
   }
@@ -153,7 +174,8 @@ export class Journal<Change> {
       if (restart !== undefined) await restart()
       else if (this.#waiting.length === 0) break
       else if (this.#position.version < this.#owner.version) await this.#renew()
-      else await this.#commit(this.#waiting.splice(0, this.#nextFrame()))
+      else if (this.#waiting[0]?.large !== undefined) await this.#commitLarge(this.#waiting[0].large)
+      else await this.#commitTogether(this.#waiting.splice(0, this.#nextFrame()))
     }
     // No await since the queue was found empty, so the next append starts a new run.
     this.#running = undefined
@@ -162,20 +184,57 @@ export class Journal<Change> {
   /** How many waiting appends go into the next frame. */
   #nextFrame(): number {
     if (this.#waiting[0]?.json !== undefined) return 1
-    const end = this.#waiting.findIndex(({ json }, i) => i === FRAME_CHANGES_MAX || json !== undefined)
+    const end = this.#waiting.findIndex(
+      ({ json, large }, i) => i === FRAME_CHANGES_MAX || json !== undefined || large !== undefined,
+    )
     return end === -1 ? this.#waiting.length : end
   }
 
-  async #commit(batch: Waiting<Change>[]) {
-    const { file, size, crc, revision } = this.#position
+  async #commitTogether(batch: Waiting<Change>[]) {
+    const { crc, revision } = this.#position
     const changes = batch.length === 1 ? (batch[0]?.changes ?? []) : batch.flatMap(({ changes }) => changes)
     const json = batch[0]?.json ?? this.#owner.encode(changes)
     const frame = encodeFrame(crc, revision + 1, json)
+    if (!(await this.#commit(batch, [frame.bytes], frame.crc, changes.length))) return
+    let applied = revision
+    let turnEnd = performance.now() + FRAME_TURN_MS
+    for (const { changes, resolve } of batch) {
+      for (const change of changes) this.#owner.apply(change, ++applied)
+      resolve()
+      if (applied % CLOCK_CHANGES > 0 || performance.now() < turnEnd) continue
+      await nextTurn()
+      turnEnd = performance.now() + FRAME_TURN_MS
+    }
+  }
+
+  async #commitLarge({ count, json, apply }: LargeChange) {
+    const { crc, revision } = this.#position
+    const batch = this.#waiting.splice(0, 1)
+    const frame = await encodeLongFrame(crc, revision + 1, json)
+    if (!(await this.#commit(batch, frame.pieces, frame.crc, count))) return
+    await apply(revision + 1)
+    for (const { resolve } of batch) resolve()
+  }
+
+  /** Makes a frame durable, or refuses the batch. @returns Whether it is durable. */
+  async #commit(
+    batch: Waiting<Change>[],
+    frame: readonly Buffer[],
+    crc: number,
+    changes: number,
+  ): Promise<boolean> {
+    const { file, size, revision } = this.#position
+    let end = size
     try {
-      await writeAll(file, frame.bytes, size)
+      for (const piece of frame) {
+        await writeAll(file, piece, end)
+        end += piece.length
+      }
     } catch (error) {
       const isFull = isNoRoom(systemCode(error)) && (await this.#cutBack())
-      return isFull ? this.#refuse(batch, full(error)) : this.#fail(batch, error)
+      if (isFull) this.#refuse(batch, full(error))
+      else this.#fail(batch, error)
+      return false
     }
     const syncBeganMs = performance.now()
     try {
@@ -184,22 +243,16 @@ export class Journal<Change> {
       // Never retried: the kernel may have dropped the pages, and a second call would report success. The refused frame
       // is cut off so that no replay finds it.
       await this.#cutBack()
-      return this.#fail(batch, error)
+      this.#fail(batch, error)
+      return false
     }
     this.activity.syncSeconds.observe((performance.now() - syncBeganMs) / 1000)
     this.activity.frames.increment()
-    this.activity.changes.increment(changes.length)
-    this.#position = {
-      ...this.#position,
-      size: size + frame.bytes.length,
-      crc: frame.crc,
-      revision: revision + changes.length,
-    }
+    this.activity.changes.increment(changes)
+    this.#position = { ...this.#position, size: end, crc, revision: revision + changes }
     if (this.#isRefusing) this.#log.info('changes_taken_again', { file: this.path })
     this.#isRefusing = false
-    let applied = revision
-    for (const change of changes) this.#owner.apply(change, ++applied)
-    for (const waiting of batch) waiting.resolve()
+    return true
   }
 
   /** Begins a file of the present form, or refuses the waiting changes. */
@@ -261,6 +314,15 @@ export class Journal<Change> {
       throw error
     }
   }
+}
+
+/** @throws {TooManyChangesError} if the frame of JSON of so many bytes would exceed LINE_BYTES_MAX. */
+function checkSize(jsonBytes: number) {
+  const bytes = jsonBytes + FRAME_START_BYTES_MAX
+  if (bytes <= LINE_BYTES_MAX) return
+  throw new TooManyChangesError(
+    `Cannot store ${bytes} bytes of changes at once; the limit is ${LINE_BYTES_MAX}; make it several`,
+  )
 }
 
 function full(cause: unknown): StorageFullError {

@@ -27,7 +27,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
   const pages = new PageMemory()
   return { list, add, get, modify, remove }
 
-  function list(request: Request): Reply {
+  function list(request: Request): Reply | Promise<Reply> {
     const { query } = request
     const { revision } = store
     const remembered = isConditional(request) ? undefined : pages.find(query, revision)
@@ -45,6 +45,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
     const etag = headers.ETag ?? ''
     checkIfMatch(request, etag)
     if (isUnchanged(request.headers['if-none-match'], etag)) return { status: 304, headers }
+    if (sort !== undefined && !store.isOrdered(sort)) return store.order(sort).then(() => list(request))
     if (page !== undefined) {
       const records = store.list(page.page * page.perPage, page.perPage, sort)
       const bytes = longBytesOf(records)

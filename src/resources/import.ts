@@ -35,7 +35,7 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
     try {
       const { format, mode = 'merge' } = query
       const drafts = await turn.receive((received) => readDrafts(request, format, received))
-      if (query.dry_run === '1') return jsonReply(200, tried(store.planImport(drafts, mode)))
+      if (query.dry_run === '1') return jsonReply(200, tried(await store.planImport(drafts, mode)))
       const plan = await store.importAll(senderOf(request), drafts, mode)
       await recordIfUnchanged(audit, senderOf(request), mode, plan)
       return jsonReply(200, countsOf(plan))

@@ -132,7 +132,7 @@ async function start(
   // Everything is read before anything is changed, so that a refused folder stays as it was.
   await checkRevocations(folder, revocationsMustExist)
   if (accounts === undefined) await checkNeverStarted(folder)
-  const store = await openConfigurationStore(folder, { mustExist, log, trail: audit })
+  const store = await openConfigurationStore(folder, { mustExist, log, trail: audit, scheduler })
   cleanUps.push(() => store.close())
   const revocations = await openRevocations(folder, {
     mustExist: revocationsMustExist,

@@ -23,6 +23,8 @@ export interface ChangeLog {
    * @throws {TooManyChangesError} if they are too many. Also what `append` throws.
    */
   appendTogether(changes: readonly Change[]): Promise<void>
+  /** The same in slices, for very many changes: the owner gets them by `applyTogether`. Rejects where others throw. */
+  appendInSlices(changes: readonly Change[]): Promise<void>
   /** Waits for pending changes; refuses further ones. */
   close(): Promise<void>
 }
@@ -31,6 +33,8 @@ export interface ChangeLog {
 export interface ChangeLogOwner {
   /** Applies a durable change. Called in the order of revisions, before `append` resolves. */
   apply(change: Change, revision: number): void
+  /** Applies the durable changes of an `appendInSlices`, as a whole; the next changes are applied after that. */
+  applyTogether(changes: readonly Change[], firstRevision: number): Promise<void>
   /** Every appended change that is not applied yet is refused. Called before `append` rejects. */
   refuse(): void
 }

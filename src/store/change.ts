@@ -1,7 +1,10 @@
 import { checkMembers, isObject } from '../json.ts'
+import { FRAME_PIECE_BYTES } from '../limits.ts'
+import type { LongWork } from '../scheduler.ts'
 import { type Authorship, AuthorshipReader, authorshipMembers, encodeAuthorship } from './authorship.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
 import { fieldNames, recordFields } from './fields.ts'
+import { SLICE_STEPS } from './slices.ts'
 
 /** One change of one record, as the journal keeps it. */
 export type Change = Alteration & {
@@ -31,11 +34,32 @@ export function encodeChanges(changes: readonly Change[]): string {
   let text = ''
   let before: Authorship | undefined
   for (const change of changes) {
-    const { authorship } = change
-    text += `${text === '' ? '[' : ','}{${encodeAlteration(change)}${encodeAuthorship(authorship, before)}}`
-    before = authorship
+    text += `${text === '' ? '[' : ','}${encodeChange(change, before)}`
+    before = change.authorship
   }
   return `${text}]`
+}
+
+/** As `encodeChanges`, in slices; gives pieces of about FRAME_PIECE_BYTES. */
+export function* encodeChangesInSlices(changes: readonly Change[]): LongWork<Buffer[]> {
+  const pieces: Buffer[] = []
+  let text = ''
+  let before: Authorship | undefined
+  let steps = 0
+  for (const change of changes) {
+    text += `${steps === 0 ? '[' : ','}${encodeChange(change, before)}`
+    before = change.authorship
+    if (++steps % SLICE_STEPS === 0) yield
+    if (text.length < FRAME_PIECE_BYTES) continue
+    pieces.push(Buffer.from(text))
+    text = ''
+  }
+  pieces.push(Buffer.from(`${text}]`))
+  return pieces
+}
+
+function encodeChange(change: Change, before: Authorship | undefined): string {
+  return `{${encodeAlteration(change)}${encodeAuthorship(change.authorship, before)}}`
 }
 
 function encodeAlteration(change: Alteration): string {

@@ -1,6 +1,10 @@
+import { SORTED_AT_ONCE_RECORDS_MAX } from '../limits.ts'
+import type { LongWork } from '../scheduler.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import { recordFields, type SortField } from './fields.ts'
+import { RecordOrder } from './record-order.ts'
+import { finish, SLICE_STEPS, sortInSlices } from './slices.ts'
 import { SortedIndex } from './sorted-index.ts'
 
 export const sortFields: readonly SortField[] = recordFields.flatMap(({ name, isSortable }) =>
@@ -10,14 +14,20 @@ export const sortFields: readonly SortField[] = recordFields.flatMap(({ name, is
 /** How a list is ordered: by a field, rising, or falling with `-`. */
 export type Sort = SortField | `-${SortField}`
 
-/** All durable records in memory: by name, by id, and in every order used so far. */
+/** All durable records in memory: by name, by id, and in every order in use. */
 export class ConfigurationIndex {
-  readonly #byName = new Map<string, Configuration>()
+  #byName = new Map<string, Configuration>()
   #byId = new SortedIndex<Configuration>(compareIds)
-  readonly #sorted = new Map<Sort, SortedIndex<Configuration>>()
+  readonly #orders = new Map<Sort, RecordOrder>()
   #jsonBytes = 0
   #revision = 0
   #lastId = 0
+  readonly #nowMs: () => number
+
+  /** @param nowMs A monotonic clock. */
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs
+  }
 
   get count(): number {
     return this.#byName.size
@@ -38,20 +48,37 @@ export class ConfigurationIndex {
     return this.#lastId
   }
 
+  /** How many structures each change updates. */
+  get parts(): number {
+    return 1 + this.#orders.size
+  }
+
   find(name: string): Configuration | undefined {
     return this.#byName.get(name)
+  }
+
+  /** Whether `slice` and `freeze` can take this `sort` at once; `order` makes it so. */
+  isOrdered(sort: Sort): boolean {
+    return this.count <= SORTED_AT_ONCE_RECORDS_MAX || this.#orders.get(sort)?.isReady === true
+  }
+
+  /** Makes an order in slices. It is dropped when no reader uses it for long. */
+  *order(sort: Sort): LongWork<void> {
+    const order = new RecordOrder(compareBy(sort))
+    this.#orders.set(sort, order)
+    yield* order.make(this.#byId.freeze())
   }
 
   /**
    * Up to `limit` records from `offset` on, in logarithmic time; without `sort` by rising id.
    *
-   * The first use of a `sort` orders all records once.
+   * @throws {Error} if they are not ordered so; see `isOrdered`.
    */
   slice(offset: number, limit: number, sort?: Sort): Configuration[] {
     return this.#orderedBy(sort).slice(offset, limit)
   }
 
-  /** All records in order as they are now, whatever changes later; without `sort` by rising id. */
+  /** All records in order as they are now, whatever changes later; without `sort` by rising id. @throws as `slice` does. */
   freeze(sort?: Sort): Iterable<Configuration> {
     return this.#orderedBy(sort).freeze()
   }
@@ -59,7 +86,7 @@ export class ConfigurationIndex {
   /** Replaces everything by the records of a snapshot. */
   load(records: readonly Configuration[], jsonBytes: number, revision: number, lastId: number): void {
     this.#byName.clear()
-    this.#sorted.clear()
+    this.#orders.clear()
     for (const record of records) this.#byName.set(record.name, record)
     if (this.#byName.size !== records.length) throw new Error('two records have the same name')
     this.#byId = new SortedIndex(compareIds, records)
@@ -73,17 +100,80 @@ export class ConfigurationIndex {
    * @throws {Error} if the change does not fit the records; an intact journal never has such a change.
    */
   apply(change: Change, revision: number): Configuration | undefined {
+    if (this.#orders.size > 0) this.#dropUnused()
     const before = this.#alter(change)
     this.#revision = revision
     return before
   }
 
+  /**
+   * Applies many changes in slices. Until the end it shows the state before, then all of them at once. No other change
+   * may be applied meanwhile.
+   *
+   * @param changes No two of the same record.
+   * @param firstRevision Of the first; the others follow it.
+   * @returns What `apply` returns, for each.
+   * @throws {Error} as `apply` does; then nothing has changed.
+   */
+  *applyTogether(
+    changes: readonly Change[],
+    firstRevision: number,
+  ): LongWork<readonly (Configuration | undefined)[]> {
+    this.#dropUnused()
+    const { before, difference, jsonBytes, lastId } = yield* this.#compareWith(changes)
+    const added = yield* sortInSlices(difference.added, compareIds)
+    const byId = yield* this.#byId.changedBy({ ...difference, added })
+    const byName = yield* namesOf(byId.freeze())
+    if (byName.size !== byId.size) throw new Error('two records have the same name')
+    const changed = new Map<RecordOrder, SortedIndex<Configuration> | undefined>()
+    // Another order may become ready meanwhile.
+    const nextOrder = () =>
+      [...this.#orders.values()].find((order) => order.isReady && changed.get(order) === undefined)
+    for (let order = nextOrder(); order !== undefined; order = nextOrder()) {
+      changed.set(order, yield* order.changedBy(difference))
+    }
+    if (this.#revision !== firstRevision - 1) throw new Error('the records were changed meanwhile')
+    this.#byName = byName
+    this.#byId = byId
+    for (const order of this.#orders.values()) order.replaceBy(changed.get(order), difference)
+    this.#jsonBytes = jsonBytes
+    this.#lastId = lastId
+    this.#revision += changes.length
+    return before
+  }
+
+  /** What many changes do to the records. */
+  *#compareWith(changes: readonly Change[]) {
+    const before: (Configuration | undefined)[] = []
+    const gone = new Set<Configuration>()
+    const added: Configuration[] = []
+    let [jsonBytes, lastId] = [this.#jsonBytes, this.#lastId]
+    for (const change of changes) {
+      const old = 'add' in change ? undefined : this.#get('modify' in change ? change.name : change.remove)
+      const record = 'add' in change ? change.add : 'modify' in change ? change.modify : undefined
+      if (record !== undefined) {
+        if (old === undefined) lastId = checkNewId(record, lastId)
+        else checkSameId(old, record)
+        added.push(record)
+      }
+      if (old !== undefined) gone.add(old)
+      jsonBytes += (record?.jsonBytes ?? 0) - (old?.jsonBytes ?? 0)
+      if (before.push(old) % SLICE_STEPS === 0) yield
+    }
+    return { before, difference: { gone, added }, jsonBytes, lastId }
+  }
+
+  #dropUnused() {
+    const nowMs = this.#nowMs()
+    for (const [sort, order] of this.#orders) if (order.isUnused(nowMs)) this.#orders.delete(sort)
+  }
+
   #alter(change: Change): Configuration | undefined {
     if ('modify' in change) return this.#replace(change.name, change.modify)
     if ('remove' in change) return this.#take(change.remove)
-    if (change.add.id <= this.#lastId) throw new Error(`id ${change.add.id} was given before`)
+    const lastId = checkNewId(change.add, this.#lastId)
     this.#put(change.add)
-    this.#lastId = change.add.id
+    this.#lastId = lastId
     return undefined
   }
 
@@ -92,12 +182,12 @@ export class ConfigurationIndex {
     this.#byName.set(record.name, record)
     this.#jsonBytes += record.jsonBytes
     this.#byId.insert(record)
-    for (const index of this.#sorted.values()) index.insert(record)
+    for (const order of this.#orders.values()) order.change(undefined, record)
   }
 
   #replace(name: string, record: Configuration): Configuration {
     const old = this.#get(name)
-    if (old.id !== record.id) throw new Error(`"${name}" has id ${old.id}, not ${record.id}`)
+    checkSameId(old, record)
     if (record.name !== name) {
       this.#checkFree(record.name)
       this.#byName.delete(name)
@@ -105,7 +195,7 @@ export class ConfigurationIndex {
     this.#byName.set(record.name, record)
     this.#jsonBytes += record.jsonBytes - old.jsonBytes
     this.#byId.replace(old, record)
-    for (const index of this.#sorted.values()) index.replace(old, record)
+    for (const order of this.#orders.values()) order.change(old, record)
     return old
   }
 
@@ -114,7 +204,7 @@ export class ConfigurationIndex {
     this.#byName.delete(name)
     this.#jsonBytes -= record.jsonBytes
     this.#byId.remove(record)
-    for (const index of this.#sorted.values()) index.remove(record)
+    for (const order of this.#orders.values()) order.change(record, undefined)
     return record
   }
 
@@ -130,14 +220,31 @@ export class ConfigurationIndex {
 
   #orderedBy(sort: Sort | undefined): SortedIndex<Configuration> {
     if (sort === undefined) return this.#byId
-    let index = this.#sorted.get(sort)
-    if (index === undefined) {
-      const compare = compareBy(sort)
-      index = new SortedIndex(compare, this.#byId.slice(0, this.count).sort(compare))
-      this.#sorted.set(sort, index)
-    }
-    return index
+    if (this.#orders.get(sort)?.isReady !== true && this.isOrdered(sort)) finish(this.order(sort))
+    const order = this.#orders.get(sort)
+    if (order === undefined) throw new Error(`Cannot list by "${sort}" before the order is made`)
+    return order.use()
   }
+}
+
+function* namesOf(records: Iterable<Configuration>): LongWork<Map<string, Configuration>> {
+  const byName = new Map<string, Configuration>()
+  let steps = 0
+  for (const record of records) {
+    byName.set(record.name, record)
+    if (++steps % SLICE_STEPS === 0) yield
+  }
+  return byName
+}
+
+/** @returns The new highest id. */
+function checkNewId({ id }: Configuration, lastId: number): number {
+  if (id <= lastId) throw new Error(`id ${id} was given before`)
+  return id
+}
+
+function checkSameId(old: Configuration, { id }: Configuration) {
+  if (old.id !== id) throw new Error(`"${old.name}" has id ${old.id}, not ${id}`)
 }
 
 function compareIds(a: Configuration, b: Configuration): number {
@@ -149,7 +256,8 @@ function compareBy(sort: Sort): (a: Configuration, b: Configuration) => number {
   const direction = sort.startsWith('-') ? -1 : 1
   const field = sort.replace('-', '') as SortField
   return (a, b) => {
-    if (a[field] === b[field]) return a.id - b.id
-    return a[field] < b[field] ? -direction : direction
+    const [one, other] = [a[field], b[field]]
+    if (one === other) return a.id - b.id
+    return one < other ? -direction : direction
   }
 }

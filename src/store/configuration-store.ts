@@ -1,14 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { OverloadedError, StorageUnavailableError, TooManyChangesError } from '../errors.ts'
+import { WAITING_CHANGES_MAX } from '../limits.ts'
 import type { Family } from '../metrics/family.ts'
+import type { LongWork, Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Actor } from './actor.ts'
-import type { ImportNote } from './authorship.ts'
 import type { Alteration, Change } from './change.ts'
 import type { ChangeLog, ChangeLogOwner } from './change-log.ts'
 import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
-import { changesOf, countsOf, type ImportPlan, planImport } from './import-plan.ts'
+import { changesOf, countsOf, type ImportPlan, planImport, planImportInSlices } from './import-plan.ts'
+import { CHANGES, ORDERS, TRIALS } from './long-works.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
+import { finish, SLICE_STEPS } from './slices.ts'
 import { StagedNames } from './staged-names.ts'
 
 /** Whether a record is the one that the caller means to change. */
@@ -38,16 +43,38 @@ interface Decision<Outcome> {
 export class ConfigurationStore {
   readonly #index: ConfigurationIndex
   readonly #log: ChangeLog
+  readonly #scheduler: Scheduler
+  readonly #updatesAtOnceMax: number
   readonly #staged = new StagedNames()
+  /** The last change that is not durable yet, or was not. */
+  #lastStaged: Promise<void> = Promise.resolve()
+  /** Of a large import, until it has ended: no other change is decided meanwhile. */
+  #largeImport: Promise<void> | undefined
+  /** Changes that wait for its end. */
+  #waiting = 0
+  /** Orders that are being made. */
+  readonly #ordering = new Map<Sort, Promise<void>>()
   #lastId: number
   #listeners: readonly DurableListener[] = []
 
-  /** @param index All records that are durable already. */
-  constructor(index: ConfigurationIndex, createLog: (owner: ChangeLogOwner) => ChangeLog) {
+  /**
+   * @param index All records that are durable already.
+   * @param updatesAtOnceMax An import that makes more updates of the index is planned and applied in slices.
+   */
+  constructor(
+    index: ConfigurationIndex,
+    createLog: (owner: ChangeLogOwner) => ChangeLog,
+    scheduler: Scheduler,
+    updatesAtOnceMax: number,
+  ) {
     this.#index = index
+    this.#scheduler = scheduler
+    this.#updatesAtOnceMax = updatesAtOnceMax
     this.#lastId = index.lastId
     this.#log = createLog({
       apply: (change, revision) => this.#apply(change, revision),
+      applyTogether: (changes, firstRevision) =>
+        scheduler.run(CHANGES, this.#applyTogether(changes, firstRevision)),
       refuse: () => this.#staged.clear(),
     })
   }
@@ -84,12 +111,26 @@ export class ConfigurationStore {
     return this.#index.find(name)
   }
 
-  /** Up to `limit` records from `offset` on; without `sort` by rising id. */
+  /** Whether `list` and `freeze` can take this `sort` at once. */
+  isOrdered(sort: Sort): boolean {
+    return this.#index.isOrdered(sort)
+  }
+
+  /** Resolves once `isOrdered`. Calls for the same `sort` share the work, which goes on if a caller has gone. */
+  order(sort: Sort): Promise<void> {
+    const ordering =
+      this.#ordering.get(sort) ??
+      this.#scheduler.run(ORDERS, this.#index.order(sort)).finally(() => this.#ordering.delete(sort))
+    this.#ordering.set(sort, ordering)
+    return ordering
+  }
+
+  /** Up to `limit` records from `offset` on; without `sort` by rising id. @throws {Error} unless `isOrdered`. */
   list(offset: number, limit: number, sort?: Sort): Configuration[] {
     return this.#index.slice(offset, limit, sort)
   }
 
-  /** All records as they are now, whatever changes later; can be read again. */
+  /** All records as they are now, whatever changes later; can be read again. @throws {Error} unless `isOrdered`. */
   freeze(sort?: Sort): Iterable<Configuration> {
     return this.#index.freeze(sort)
   }
@@ -153,23 +194,29 @@ export class ConfigurationStore {
     }))
   }
 
-  /** What `importAll` would do now; pending changes count as done. */
-  planImport(drafts: readonly NewConfiguration[], mode: ImportMode): ImportPlan {
-    const stored = mode === 'replace' ? this.#allLatest() : []
-    return planImport(drafts, mode, stored, (name) => this.#latest(name), this.#lastId)
+  /** What `importAll` would do now; pending changes count as done. Of changes made meanwhile, some may count. */
+  planImport(drafts: readonly NewConfiguration[], mode: ImportMode): Promise<ImportPlan> {
+    const records = mode === 'replace' ? this.#allLatest() : []
+    const stored = { records, find: (name: string) => this.#latest(name), lastId: this.#lastId }
+    return this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored))
   }
 
   /**
    * Adds and modifies records; the mode `replace` also removes those that are not named. Atomic, even in a crash.
-   * Resolves once everything is durable.
+   * Resolves once everything is durable. During a large import, all other changes wait, and reads show the state before.
    *
    * @param drafts No two with the same name.
    * @throws {TooManyChangesError} if it takes too many changes; nothing has changed. Also what `add` throws.
    */
   async importAll(actor: Actor, drafts: readonly NewConfiguration[], mode: ImportMode): Promise<ImportPlan> {
     for (;;) {
-      const plan = this.planImport(drafts, mode)
-      const changes = signed(changesOf(plan), actor, { mode, ...countsOf(plan) })
+      while (this.#largeImport !== undefined) await this.#waitFor(this.#largeImport)
+      if (this.#isLarge(drafts.length + (mode === 'replace' ? this.count : 0)))
+        return this.#importInSlices(actor, drafts, mode)
+      const records = mode === 'replace' ? this.#allLatest() : []
+      const find = (name: string) => this.#latest(name)
+      const plan = planImport(drafts, mode, { records, find, lastId: this.#lastId })
+      const changes = finish(signedChangesOf(plan, actor, mode))
       if (changes.length > 0) {
         await this.#stage(changes, this.#log.appendTogether(changes))
         return plan
@@ -193,8 +240,13 @@ export class ConfigurationStore {
   }
 
   /** Waits for pending changes; refuses further ones. */
-  close(): Promise<void> {
-    return this.#log.close()
+  async close(): Promise<void> {
+    while (this.#largeImport !== undefined) {
+      await this.#largeImport
+      // The changes that waited for it are decided first.
+      await nextTurn()
+    }
+    await this.#log.close()
   }
 
   /**
@@ -209,6 +261,7 @@ export class ConfigurationStore {
     decide: () => Decision<Outcome>,
   ): Promise<Outcome> {
     for (;;) {
+      while (this.#largeImport !== undefined) await this.#waitFor(this.#largeImport)
       let decision: Decision<Outcome>
       try {
         decision = decide()
@@ -226,11 +279,64 @@ export class ConfigurationStore {
   }
 
   #stage(changes: readonly Change[], durable: Promise<void>): Promise<void> {
+    this.#lastStaged = durable
     for (const change of changes) {
       if ('add' in change) this.#lastId = change.add.id
       this.#staged.add(change, durable)
     }
     return durable
+  }
+
+  /** @throws {OverloadedError} if too many changes wait. */
+  async #waitFor(largeImport: Promise<void>) {
+    if (this.#waiting >= WAITING_CHANGES_MAX)
+      throw new OverloadedError('Cannot take another change: too many wait for an import to end')
+    this.#waiting += 1
+    await largeImport
+    this.#waiting -= 1
+  }
+
+  #isLarge(changes: number): boolean {
+    return changes * this.#index.parts > this.#updatesAtOnceMax
+  }
+
+  /** As no other change is decided meanwhile, the plan stays right, and needs no staged names. */
+  async #importInSlices(actor: Actor, drafts: readonly NewConfiguration[], mode: ImportMode) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#largeImport = promise
+    try {
+      // The changes before it are applied or refused first, so that the index is the latest state.
+      await this.#lastStaged.catch(() => {})
+      if (!this.#log.isWritable)
+        throw new StorageUnavailableError('Cannot import: the disk failed, and it is not yet sure again')
+      const records = this.#index.freeze()
+      const stored = { records, find: (name: string) => this.#index.find(name), lastId: this.#lastId }
+      const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, stored))
+      const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
+      if (this.#isLarge(changes.length)) {
+        this.#lastId = plan.added.at(-1)?.id ?? stored.lastId
+        await this.#log.appendInSlices(changes).catch((error: unknown) => {
+          // Nothing was written, so its ids are still free.
+          if (error instanceof TooManyChangesError) this.#lastId = stored.lastId
+          throw error
+        })
+      } else if (changes.length > 0) await this.#stage(changes, this.#log.appendTogether(changes))
+      return plan
+    } finally {
+      // Its caller hears of the end before the next change is decided.
+      setImmediate(() => {
+        this.#largeImport = undefined
+        resolve()
+      })
+    }
+  }
+
+  *#applyTogether(changes: readonly Change[], firstRevision: number): LongWork<void> {
+    const before = yield* this.#index.applyTogether(changes, firstRevision)
+    for (const [i, change] of changes.entries()) {
+      for (const listener of this.#listeners) listener(change, firstRevision + i, before[i])
+      if ((i + 1) % SLICE_STEPS === 0) yield
+    }
   }
 
   #apply(change: Change, revision: number) {
@@ -265,9 +371,14 @@ export class ConfigurationStore {
   }
 }
 
-/** Says who made the changes of an import; the first also has the note on the whole. */
-function signed(changes: readonly Alteration[], actor: Actor, note: ImportNote): Change[] {
+/** The changes of an import, with who made them; the first also has the note on the whole. */
+function* signedChangesOf(plan: ImportPlan, actor: Actor, mode: ImportMode): LongWork<Change[]> {
   const authorship = { actor, time: timestamp() }
-  const first = { ...authorship, import: note }
-  return changes.map((change, i) => ({ ...change, authorship: i === 0 ? first : authorship }))
+  const first = { ...authorship, import: { mode, ...countsOf(plan) } }
+  const changes: Change[] = []
+  for (const change of changesOf(plan)) {
+    changes.push({ ...change, authorship: changes.length === 0 ? first : authorship })
+    if (changes.length % SLICE_STEPS === 0) yield
+  }
+  return changes
 }

@@ -1,6 +1,8 @@
+import type { LongWork } from '../scheduler.ts'
 import type { Alteration } from './change.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'
+import { finish, SLICE_STEPS } from './slices.ts'
 
 /** What an import would do, or did. */
 export interface ImportPlan {
@@ -16,42 +18,60 @@ export function countsOf({ added, modified, removed, unchanged }: ImportPlan) {
   return { added: added.length, modified: modified.length, removed: removed.length, unchanged }
 }
 
+/** The records that an import is compared with. */
+export interface StoredNow {
+  /** All of them; read only in the mode `replace`. */
+  readonly records: Iterable<Configuration>
+  find(name: string): Configuration | undefined
+  /** The highest id ever given. */
+  readonly lastId: number
+}
+
 /**
  * Compares records with those that are stored.
  *
  * @param drafts No two with the same name.
- * @param stored All stored records; read only in the mode `replace`.
- * @param find The stored record of a name.
- * @param lastId The highest id ever given.
  */
 export function planImport(
   drafts: readonly NewConfiguration[],
   mode: ImportMode,
-  stored: Iterable<Configuration>,
-  find: (name: string) => Configuration | undefined,
-  lastId: number,
+  stored: StoredNow,
 ): ImportPlan {
+  return finish(planImportInSlices(drafts, mode, stored))
+}
+
+/** As `planImport`, in slices. */
+export function* planImportInSlices(
+  drafts: readonly NewConfiguration[],
+  mode: ImportMode,
+  { records, find, lastId }: StoredNow,
+): LongWork<ImportPlan> {
   const added: Configuration[] = []
   const modified: { before: Configuration; after: Configuration }[] = []
+  const removed: Configuration[] = []
+  const kept = new Set<string>()
   let unchanged = 0
+  let steps = 0
   for (const draft of drafts) {
+    if (++steps % SLICE_STEPS === 0) yield
     const before = find(draft.name)
     const after = before?.with(draft) ?? new Configuration(lastId + added.length + 1, draft)
     if (before === undefined) added.push(after)
     else if (after === before) unchanged += 1
     else modified.push({ before, after })
+    if (mode === 'replace') kept.add(draft.name)
   }
-  if (mode === 'merge') return { added, modified, removed: [], unchanged }
-  const kept = new Set(drafts.map(({ name }) => name))
-  const removed = [...stored].filter(({ name }) => !kept.has(name))
+  if (mode === 'merge') return { added, modified, removed, unchanged }
+  for (const record of records) {
+    if (++steps % SLICE_STEPS === 0) yield
+    if (!kept.has(record.name)) removed.push(record)
+  }
   return { added, modified, removed, unchanged }
 }
 
 /** The changes of a plan, in an order in which they can be applied one by one. */
-export function changesOf({ added, modified, removed }: ImportPlan): Alteration[] {
-  return [
-    ...removed.map(({ name }) => ({ remove: name })),
-    ...modified.map(({ before, after }) => ({ modify: after, name: before.name })),
-    ...added.map((record) => ({ add: record })),
-  ]
+export function* changesOf({ added, modified, removed }: ImportPlan): Iterable<Alteration> {
+  for (const { name } of removed) yield { remove: name }
+  for (const { before, after } of modified) yield { modify: after, name: before.name }
+  for (const add of added) yield { add }
 }

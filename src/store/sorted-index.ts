@@ -1,4 +1,9 @@
+import type { LongWork } from '../scheduler.ts'
+import { changeLeaves, type Difference } from './changed-leaves.ts'
+
 const NODE_ENTRIES_MAX = 128
+/** Three quarters of it, so that the first insertions do not split every node. */
+const NEW_NODE_ENTRIES = (NODE_ENTRIES_MAX * 3) / 4
 
 interface Node<Item> {
   /** Items below this node. */
@@ -8,7 +13,7 @@ interface Node<Item> {
   /** Exactly one of the two: a leaf has items, any other node has children. */
   items?: Item[]
   children?: Node<Item>[]
-  /** Whether a `freeze` still reads `items`, so that a change needs a copy. */
+  /** Whether others still read `items`, so that a change needs a copy. */
   isShared?: boolean
 }
 
@@ -63,9 +68,27 @@ export class SortedIndex<Item> {
 
   /** All items as they are now, in order, whatever changes later. Takes time for each node, not for each item. */
   freeze(): Iterable<Item> {
-    const pieces: Item[][] = []
-    if (this.#root !== undefined) share(this.#root, pieces)
-    return { [Symbol.iterator]: () => flatten(pieces) }
+    const leaves = this.#share()
+    return { [Symbol.iterator]: () => flatten(leaves) }
+  }
+
+  /**
+   * Makes another index in slices: the items that this one has now, less some and with others. This one stays as it is.
+   *
+   * @throws {RangeError} if an item that leaves is not there.
+   */
+  *changedBy(difference: Difference<Item>): LongWork<SortedIndex<Item>> {
+    const leaves = yield* changeLeaves(this.#share(), difference, NEW_NODE_ENTRIES, this.#compare)
+    const changed = new SortedIndex(this.#compare)
+    changed.#root = rootOf(leaves.map((items) => ({ ...leafOf(items), isShared: true })))
+    return changed
+  }
+
+  /** The items of each leaf, which are not changed any more. */
+  #share(): Item[][] {
+    const leaves: Item[][] = []
+    if (this.#root !== undefined) share(this.#root, leaves)
+    return leaves
   }
 
   /** Returns the new right neighbour if the node had to be split. */
@@ -128,16 +151,19 @@ export class SortedIndex<Item> {
 }
 
 function build<Item>(sorted: readonly Item[]): Node<Item> | undefined {
-  let nodes: Node<Item>[] = []
-  // Three quarters full, so that the first insertions do not split every node.
-  const entries = (NODE_ENTRIES_MAX * 3) / 4
-  for (let first = 0; first < sorted.length; first += entries) {
-    nodes.push(leafOf(sorted.slice(first, first + entries)))
+  const leaves: Node<Item>[] = []
+  for (let first = 0; first < sorted.length; first += NEW_NODE_ENTRIES) {
+    leaves.push(leafOf(sorted.slice(first, first + NEW_NODE_ENTRIES)))
   }
+  return rootOf(leaves)
+}
+
+function rootOf<Item>(leaves: Node<Item>[]): Node<Item> | undefined {
+  let nodes = leaves
   while (nodes.length > 1) {
     const parents: Node<Item>[] = []
-    for (let first = 0; first < nodes.length; first += entries)
-      parents.push(parentOf(nodes.slice(first, first + entries)))
+    for (let first = 0; first < nodes.length; first += NEW_NODE_ENTRIES)
+      parents.push(parentOf(nodes.slice(first, first + NEW_NODE_ENTRIES)))
     nodes = parents
   }
   return nodes[0]

@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { StorageFullError, TooManyChangesError } from '../../src/errors.ts'
 import { Journal } from '../../src/journal/journal.ts'
 import { createJournalFile, openJournalFile } from '../../src/journal/journal-file.ts'
 import { FIRST_VERSION } from '../../src/journal/journal-reader.ts'
-import { FRAME_CHANGES_MAX } from '../../src/limits.ts'
+import { FRAME_CHANGES_MAX, LINE_BYTES_MAX } from '../../src/limits.ts'
 import { createFailingFiles, type FailingFiles, failOn } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { until } from '../support/store.ts'
@@ -28,11 +30,16 @@ async function openJournal(t: TestContext) {
   await createJournalFile(path, { store: 's', after: 0 }, files)
   const { position } = await read(path, files)
   const applied: string[] = []
+  let applyMs = 0
   const owner = {
     version: FIRST_VERSION,
     encode: (changes: readonly string[]) => JSON.stringify(changes),
     renew: (begin: () => Promise<void>) => begin(),
-    apply: (change: string, revision: number) => applied.push(`${revision} ${change}`),
+    apply(change: string, revision: number) {
+      const end = performance.now() + applyMs
+      while (performance.now() < end);
+      applied.push(`${revision} ${change}`)
+    },
     refuse: () => {},
     recover: () => journal.restart(() => ['recovered']),
   }
@@ -43,7 +50,11 @@ async function openJournal(t: TestContext) {
     await file.close()
     return changes
   }
-  return { journal, path, files, applied, stored }
+  /** From now on, to apply a change takes a while. */
+  const slow = () => {
+    applyMs = 0.5
+  }
+  return { journal, path, files, applied, stored, slow }
 }
 
 describe('a journal', { timeout: 15_000 }, () => {
@@ -118,5 +129,70 @@ describe('a journal', { timeout: 15_000 }, () => {
     assert.throws(() => void journal.append('refused'), { code: 'storage_unavailable' })
     await until(() => journal.isWritable)
     assert.deepEqual(await stored(path), ['recovered'])
+  })
+
+  it('applies a large change before it writes the next frame', async (t) => {
+    const { journal, applied, stored } = await openJournal(t)
+    const begun = Promise.withResolvers<void>()
+    const end = Promise.withResolvers<void>()
+    const answered: string[] = []
+    const large = {
+      count: 3,
+      json: ['["a",', '"b",', '"c"]'].map((text) => Buffer.from(text)),
+      async apply(firstRevision: number) {
+        begun.resolve()
+        await end.promise
+        applied.push(`${firstRevision} large`)
+      },
+    }
+    const all = [
+      journal.append('before').then(() => answered.push('before')),
+      journal.appendLarge(large).then(() => answered.push('large')),
+      journal.append('behind').then(() => answered.push('behind')),
+    ]
+    await begun.promise
+    for (let turn = 0; turn < 100; turn++) await nextTurn()
+    assert.deepEqual([applied, answered], [['1 before'], ['before']])
+    assert.deepEqual(await stored(), ['before', 'a', 'b', 'c'])
+    end.resolve()
+    await Promise.all(all)
+    assert.deepEqual(applied, ['1 before', '2 large', '5 behind'])
+    assert.deepEqual(answered, ['before', 'large', 'behind'])
+    assert.deepEqual(await stored(), ['before', 'a', 'b', 'c', 'behind'])
+  })
+
+  it('cuts back a large change that is not wholly written, and does not apply it', async (t) => {
+    const { journal, files, applied, stored } = await openJournal(t)
+    await journal.append('before')
+    let written = 0
+    files.before = (operation) => {
+      if (operation === 'write' && ++written === 3) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+    }
+    const json = ['["a",', '"b"]'].map((text) => Buffer.from(text))
+    const large = { count: 2, json, apply: async () => assert.fail('it was applied') }
+    await assert.rejects(journal.appendLarge(large), StorageFullError)
+    await journal.append('behind')
+    assert.deepEqual(await stored(), ['before', 'behind'])
+    assert.deepEqual(applied, ['1 before', '2 behind'])
+  })
+
+  it('refuses a large change that could not be read back', async (t) => {
+    const { journal } = await openJournal(t)
+    const json = [Buffer.alloc(LINE_BYTES_MAX)]
+    const large = { count: 1, json, apply: async () => {} }
+    assert.throws(() => void journal.appendLarge(large), TooManyChangesError)
+  })
+
+  it('lets others run while it applies a slow frame', async (t) => {
+    const { journal, applied, slow } = await openJournal(t)
+    slow()
+    const all = Array.from({ length: 200 }, (_, i) => journal.append(`change ${i}`))
+    await all[0]
+    assert.ok(applied.length < 200, `${applied.length} changes were applied at once`)
+    await Promise.all(all)
+    assert.deepEqual(
+      applied,
+      all.map((_, i) => `${i + 1} change ${i}`),
+    )
   })
 })

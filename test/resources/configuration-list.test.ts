@@ -1,9 +1,13 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { UNSTREAMED_BYTES_MAX } from '../../src/limits.ts'
+import { SORTED_AT_ONCE_RECORDS_MAX, UNSTREAMED_BYTES_MAX } from '../../src/limits.ts'
+import { configurationHandlers } from '../../src/resources/configurations.ts'
 import { createClient, faultyFields, namesIn, ownHeaders, recordsIn } from '../support/http-client.ts'
+import { requestOf } from '../support/properties/request-of.ts'
 import { start } from '../support/service.ts'
+import { draft, openStore, someone } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const path = '/configurations/'
 
@@ -271,5 +275,22 @@ describe('a page that is asked for again and again', async () => {
     assert.deepEqual(namesIn(await ask('GET', page)), ['B', 'a'])
     await ask('DELETE', `${path}B`)
     assert.deepEqual(namesIn(await ask('GET', page)), ['a', 'c'])
+  })
+})
+
+describe('a list of many records', () => {
+  it('waits only for the first use of an order', async (t) => {
+    const { store } = await openStore(t, await temporaryFolder(t))
+    const drafts = Array.from({ length: SORTED_AT_ONCE_RECORDS_MAX + 1 }, (_, i) => draft(`n${i}`))
+    await store.importAll(someone, drafts, 'merge')
+    const { list } = configurationHandlers(store, '')
+    const ask = () => list(requestOf({}, '', 'sort=-name&page=0&per_page=1'))
+    const first = ask()
+    assert.ok(first instanceof Promise)
+    const reply = await first
+    assert.equal(reply.status, 200)
+    assert.match(String(reply.body), /"name":"n999"/)
+    assert.deepEqual(ask(), reply)
+    assert.ok(!(list(requestOf({}, '', 'page=0&per_page=1')) instanceof Promise))
   })
 })

@@ -2,8 +2,15 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NewerFormError } from '../../src/errors.ts'
-import { ChangeReader, parseStoredRecord } from '../../src/store/change.ts'
-import { draft } from '../support/store.ts'
+import {
+  ChangeReader,
+  encodeChanges,
+  encodeChangesInSlices,
+  parseStoredRecord,
+} from '../../src/store/change.ts'
+import { Configuration } from '../../src/store/configuration.ts'
+import { finish } from '../../src/store/slices.ts'
+import { draft, someone } from '../support/store.ts'
 
 const record = { id: 1, ...draft('a') }
 
@@ -34,6 +41,19 @@ describe('a stored change', () => {
         () => new ChangeReader().read(change),
         (error) => !(error instanceof NewerFormError),
       )
+  })
+})
+
+describe('the changes of a large frame', () => {
+  it('are encoded in slices to the same bytes', () => {
+    const authorship = { actor: someone, time: '2026-01-01T00:00:00Z' }
+    const changes = Array.from({ length: 5_000 }, (_, i) => {
+      const add = new Configuration(i + 1, draft(`ä${i}`.padEnd(200, 'x')))
+      return { add, authorship: i === 2_500 ? { ...authorship, time: '2026-01-01T00:00:01Z' } : authorship }
+    })
+    const pieces = finish(encodeChangesInSlices(changes))
+    assert.ok(pieces.length > 2, `${pieces.length} pieces`)
+    assert.equal(Buffer.concat(pieces).toString(), encodeChanges(changes))
   })
 })
 

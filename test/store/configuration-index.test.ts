@@ -1,8 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ORDER_UNUSED_MS_MAX, SORTED_AT_ONCE_RECORDS_MAX } from '../../src/limits.ts'
+import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex, type Sort, sortFields } from '../../src/store/configuration-index.ts'
+import { finish } from '../../src/store/slices.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { draft } from '../support/store.ts'
 
@@ -133,4 +136,151 @@ describe('a configuration index', () => {
     assert.throws(() => index.apply({ add: new Configuration(5, draft('b')) }, 2))
     assert.throws(() => index.apply({ add: new Configuration(4, draft('b')) }, 2))
   })
+
+  it('drops an order that nobody uses while records change', () => {
+    let nowMs = 0
+    const index = new ConfigurationIndex(() => nowMs)
+    const change = () => {
+      index.apply({ add: new Configuration(index.lastId + 1, draft(`n${index.lastId}`)) }, index.revision + 1)
+    }
+    change()
+    index.slice(0, 1, 'name')
+    index.slice(0, 1, 'port')
+    // Nothing changes: a reader may have remembered its page.
+    nowMs += 2 * ORDER_UNUSED_MS_MAX
+    change()
+    assert.equal(index.parts, 3)
+    nowMs += ORDER_UNUSED_MS_MAX
+    index.slice(0, 1, 'name')
+    nowMs += 1
+    change()
+    assert.equal(index.parts, 2)
+    nowMs += ORDER_UNUSED_MS_MAX + 1
+    change()
+    assert.equal(index.parts, 1)
+    assert.equal(index.slice(0, 9, 'name').length, 4)
+  })
+
+  it('lists many records in an order only once that is made', () => {
+    const index = filled(SORTED_AT_ONCE_RECORDS_MAX + 1)
+    assert.equal(index.isOrdered('name'), false)
+    assert.throws(() => index.slice(0, 1, 'name'), /before the order is made/)
+    const work = index.order('name')
+    work.next()
+    assert.equal(index.isOrdered('name'), false)
+    assert.throws(() => index.freeze('name'), /still being made/)
+    finish(work)
+    assert.equal(index.isOrdered('name'), true)
+    assert.equal(index.slice(0, 1, 'name')[0]?.name, 'n0')
+  })
 })
+
+describe('many changes of a configuration index', () => {
+  it('show as a whole at the end, in every order, also in those that are made meanwhile', (t) => {
+    const random = createRandom()
+    t.diagnostic(`seed ${random.seed}`)
+    for (let round = 0; round < 20; round++) {
+      const index = filled(2_000)
+      finish(index.order('hostname'))
+      finish(index.order('-port'))
+      const before = index.slice(0, 3_000)
+      const { changes, after } = randomChanges(random, index, before)
+      const applying = index.applyTogether(changes, index.revision + 1)
+      const others = (['name', '-username'] as const).map((sort) => index.order(sort))
+      let revision = index.revision
+      for (let isApplied = false; !isApplied; ) {
+        const next = random.integer(0, 3) > 0 ? undefined : random.pick(others)
+        if (next !== undefined) next.next()
+        else isApplied = applying.next().done === true
+        const shown: readonly Configuration[] = isApplied ? after : before
+        if (isApplied) revision += changes.length
+        assert.equal(index.revision, revision)
+        assert.equal(index.count, shown.length)
+        const sample = random.pick(before)
+        const expected = shown.find(({ name }) => name === sample.name)
+        assert.equal(index.find(sample.name), expected)
+      }
+      // A single change, too, may come while an order is made.
+      const add = new Configuration(index.lastId + 1, draft('last', { port: 7 }))
+      index.apply({ add }, index.revision + 1)
+      for (const work of others) finish(work)
+      const all = [...after, add]
+      assert.equal(index.jsonBytes, Buffer.byteLength(all.map(({ json }) => json).join('')))
+      for (const sort of [undefined, 'hostname', '-port', 'name', '-username'] as const)
+        assert.deepEqual(index.slice(0, 5_000, sort), reference(all, sort), `sort ${sort}`)
+    }
+  })
+
+  it('give each record as it was before', () => {
+    const index = indexOf(...['a', 'b', 'c'].map((name, i) => new Configuration(i + 1, draft(name))))
+    const [a, b, c] = index.slice(0, 3)
+    assert.ok(a && b && c)
+    const changes = [
+      { remove: 'a' },
+      { modify: b.with({ port: 9 }), name: 'b' },
+      { modify: c.with({ name: 'd' }), name: 'c' },
+      { add: new Configuration(4, draft('e')) },
+    ]
+    assert.deepEqual(finish(index.applyTogether(changes, 4)), [a, b, c, undefined])
+    assert.deepEqual([index.revision, index.lastId], [7, 4])
+    assert.deepEqual(
+      index.slice(0, 9).map(({ name, port }) => [name, port]),
+      [
+        ['b', 9],
+        ['d', 22],
+        ['e', 22],
+      ],
+    )
+  })
+
+  const misfits: Record<string, Change[]> = {
+    'an unknown name': [{ remove: 'b' }, { remove: 'x' }],
+    'a name that is taken': [{ add: new Configuration(4, draft('a')) }],
+    'an id that was given before': [{ add: new Configuration(3, draft('x')) }],
+    'another id': [{ modify: new Configuration(1, draft('b')), name: 'b' }],
+  }
+  for (const [what, changes] of Object.entries(misfits)) {
+    it(`are refused with ${what}, and change nothing`, () => {
+      const index = indexOf(...['a', 'b', 'c'].map((name, i) => new Configuration(i + 1, draft(name))))
+      assert.throws(() => finish(index.applyTogether(changes, 4)))
+      assert.deepEqual(
+        [index.revision, index.lastId, index.slice(0, 9, 'name').map(({ name }) => name)],
+        [3, 3, ['a', 'b', 'c']],
+      )
+    })
+  }
+})
+
+/** Records `n0` and so on. */
+function filled(count: number): ConfigurationIndex {
+  const index = new ConfigurationIndex()
+  const random = createRandom(1)
+  const records = Array.from(
+    { length: count },
+    (_, i) => new Configuration(i + 1, { name: `n${i}`, ...randomFields(random) }),
+  )
+  index.load(records, Buffer.byteLength(records.map(({ json }) => json).join('')), count, count)
+  return index
+}
+
+function randomChanges(random: Random, index: ConfigurationIndex, before: readonly Configuration[]) {
+  const changes: Change[] = []
+  const after: Configuration[] = []
+  const [removals, modifications] = [random.integer(0, 5), random.integer(0, 5)]
+  for (const record of before) {
+    const name = record.id % 3 === 0 ? `m${record.id}` : record.name
+    if (random.integer(0, 4) < removals) changes.push({ remove: record.name })
+    else if (random.integer(0, 4) < modifications) {
+      const modify = record.with({ ...randomFields(random), name })
+      changes.push({ modify, name: record.name })
+      after.push(modify)
+    } else after.push(record)
+  }
+  const adds = random.pick([0, 1, 1_500])
+  for (let i = 1; i <= adds; i++) {
+    const add = new Configuration(index.lastId + i, { name: `a${i}`, ...randomFields(random) })
+    changes.push({ add })
+    after.push(add)
+  }
+  return { changes, after }
+}

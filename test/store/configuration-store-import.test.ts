@@ -60,7 +60,7 @@ describe('an import into a store', { timeout: 30_000 }, () => {
   it('can be previewed without writing anything', async (t) => {
     const { store, files } = await openFilled(t)
     files.calls.length = 0
-    const { added, modified, removed, unchanged } = store.planImport(file, 'replace')
+    const { added, modified, removed, unchanged } = await store.planImport(file, 'replace')
     assert.deepEqual([added.length, modified.length, removed.length, unchanged], [2, 1, 1, 1])
     assert.deepEqual([files.calls, names(store)], [[], ['same', 'other', 'left']])
   })

@@ -10,7 +10,8 @@ const stored = ['same', 'other', 'left'].map((name, i) => new Configuration(i + 
 const [same, other, left] = stored
 
 function plan(drafts: readonly NewConfiguration[], mode: ImportMode, lastId = 7) {
-  return planImport(drafts, mode, stored, (name) => stored.find((record) => record.name === name), lastId)
+  const find = (name: string) => stored.find((record) => record.name === name)
+  return planImport(drafts, mode, { records: stored, find, lastId })
 }
 
 describe('the plan of an import', () => {
@@ -31,7 +32,10 @@ describe('the plan of an import', () => {
 
   it('leaves records that are not in the file when it merges, without reading the stored ones', () => {
     const unread = new Proxy(stored, { get: () => assert.fail('the records are read') })
-    assert.deepEqual(planImport([draft('same')], 'merge', unread, () => same, 3).removed, [])
+    assert.deepEqual(
+      planImport([draft('same')], 'merge', { records: unread, find: () => same, lastId: 3 }).removed,
+      [],
+    )
   })
 
   it('removes records that are not in the file when it replaces', () => {
@@ -43,14 +47,17 @@ describe('the plan of an import', () => {
 describe('the changes of an import', () => {
   it('are removals, then modifications, then additions, each complete', () => {
     const drafts = [draft('new'), draft('other', { port: 2 }), draft('same')]
-    assert.deepEqual(changesOf(plan(drafts, 'replace')), [
-      { remove: 'left' },
-      { modify: new Configuration(2, draft('other', { port: 2 })), name: 'other' },
-      { add: new Configuration(8, draft('new')) },
-    ])
+    assert.deepEqual(
+      [...changesOf(plan(drafts, 'replace'))],
+      [
+        { remove: 'left' },
+        { modify: new Configuration(2, draft('other', { port: 2 })), name: 'other' },
+        { add: new Configuration(8, draft('new')) },
+      ],
+    )
   })
 
   it('are empty when nothing differs', () => {
-    assert.deepEqual(changesOf(plan(stored, 'replace')), [])
+    assert.deepEqual([...changesOf(plan(stored, 'replace'))], [])
   })
 })

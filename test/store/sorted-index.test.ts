@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { finish } from '../../src/store/slices.ts'
 import { SortedIndex } from '../../src/store/sorted-index.ts'
 import { createRandom, type Random } from '../support/random.ts'
 
@@ -203,5 +204,49 @@ describe('a sorted index', () => {
     index.remove(0)
     assert.ok(comparisons < 100, String(comparisons))
     assert.deepEqual(index.slice(777_776, 3), [1_555_554, 1_555_555, 1_555_556])
+  })
+
+  it('makes a changed copy, after which either changes alone', (t) => {
+    const random = seededRandom(t)
+    for (let round = 0; round < 60; round++) {
+      const size = random.pick([0, 1, 100, 700])
+      const model = Array.from({ length: size }, (_, i) => 10 * i)
+      const index = new SortedIndex(byNumber, model)
+      const removed = random.pick([0, 1, 5, size])
+      const gone = new Set(Array.from({ length: Math.min(removed, size) }, () => random.pick(model)))
+      const added = Array.from(
+        new Set(Array.from({ length: random.pick([0, 1, 5, 900]) }, () => 10 * random.integer(-9, 800) + 5)),
+      )
+      added.sort(byNumber)
+      const changed = finish(index.changedBy({ gone, added }))
+      const changedModel = [...model.filter((item) => !gone.has(item)), ...added].sort(byNumber)
+      assertSame(changed, changedModel)
+      assertSame(index, model)
+      for (let step = 0; step < 300; step++) {
+        toggle(index, model, random.integer(0, 8_000))
+        toggle(changed, changedModel, random.integer(0, 8_000))
+      }
+      assertSame(changed, changedModel)
+      assertSame(index, model)
+    }
+  })
+
+  it('takes a replacement of the same rank as one that leaves and one that comes', () => {
+    const items = Array.from({ length: 300 }, (_, key) => ({ key, text: 'old' }))
+    const index = new SortedIndex<{ key: number; text: string }>((a, b) => a.key - b.key, items)
+    const added = items.filter(({ key }) => key % 7 === 0).map(({ key }) => ({ key, text: 'new' }))
+    const gone = new Set(items.filter(({ key }) => key % 7 === 0))
+    const changed = finish(index.changedBy({ gone, added }))
+    assert.deepEqual(
+      changed.slice(0, 400),
+      items.map(({ key }) => ({ key, text: key % 7 === 0 ? 'new' : 'old' })),
+    )
+    assert.deepEqual(index.slice(0, 400), items)
+  })
+
+  it('refuses to remove in a copy what is not there', () => {
+    const index = new SortedIndex(byNumber, [1, 2, 3])
+    assert.throws(() => finish(index.changedBy({ gone: new Set([2, 9]), added: [] })), RangeError)
+    assertSame(index, [1, 2, 3])
   })
 })

@@ -27,11 +27,13 @@ export async function openStore(
     mustExist = false,
     hasTrail = false,
     snapshotBytesMin,
+    updatesAtOnceMax,
   }: {
     files?: FileSystem
     mustExist?: boolean
     hasTrail?: boolean
     snapshotBytesMin?: number | undefined
+    updatesAtOnceMax?: number
   } = {},
 ): Promise<OpenStore> {
   const folder = await openDataFolder(path)
@@ -45,6 +47,7 @@ export async function openStore(
       log,
       trail,
       ...(snapshotBytesMin === undefined ? {} : { snapshotBytesMin }),
+      ...(updatesAtOnceMax === undefined ? {} : { updatesAtOnceMax }),
     })
     await trail?.begin(listTag(store.id, store.revision), {})
     const close = async () => {

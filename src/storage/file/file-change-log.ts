@@ -3,8 +3,10 @@ import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
 import { Journal } from '../../journal/journal.ts'
 import type { JournalPosition } from '../../journal/journal-file.ts'
 import type { Log } from '../../log.ts'
-import { CHANGE_VERSION, type Change, encodeChanges } from '../../store/change.ts'
+import type { Scheduler } from '../../scheduler.ts'
+import { CHANGE_VERSION, type Change, encodeChanges, encodeChangesInSlices } from '../../store/change.ts'
 import type { ChangeLog, ChangeLogOwner } from '../../store/change-log.ts'
+import { CHANGES } from '../../store/long-works.ts'
 import type { ChangeTrail } from '../change-trail.ts'
 import { fileMetrics, type SnapshotActivity } from './file-metrics.ts'
 import { writeSnapshot } from './snapshot.ts'
@@ -28,6 +30,7 @@ export function createFileChangeLog(
   log: Log,
   snapshotBytesMin: number,
   trail: ChangeTrail | undefined,
+  scheduler: Scheduler,
   owner: ChangeLogOwner,
 ): ChangeLog {
   const snapshots: SnapshotActivity = { written: 0, failed: 0, last: undefined }
@@ -62,6 +65,14 @@ export function createFileChangeLog(
     metrics: fileMetrics(journal, snapshots),
     append: (change) => journal.append(change),
     appendTogether: (changes) => journal.appendTogether(changes),
+    async appendInSlices(changes) {
+      const json = await scheduler.run(CHANGES, encodeChangesInSlices(changes))
+      const apply = async (firstRevision: number) => {
+        await owner.applyTogether(changes, firstRevision)
+        compactIfDue()
+      }
+      return journal.appendLarge({ count: changes.length, json, apply })
+    },
     async close() {
       await journal.close()
       await compaction

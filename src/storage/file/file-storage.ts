@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { DamagedFileError } from '../../errors.ts'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
 import { createJournalFile, openJournalFile } from '../../journal/journal-file.ts'
-import { SNAPSHOT_JOURNAL_BYTES_MIN, UNLISTED_AT_ONCE_MAX } from '../../limits.ts'
+import { SNAPSHOT_JOURNAL_BYTES_MIN, UNLISTED_AT_ONCE_MAX, UPDATES_AT_ONCE_MAX } from '../../limits.ts'
 import type { Log } from '../../log.ts'
+import { Scheduler } from '../../scheduler.ts'
 import { CHANGE_VERSION } from '../../store/change.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
 import type { ChangeTrail } from '../change-trail.ts'
@@ -37,6 +38,8 @@ export function fileStorage(folder: DataPaths): RecordStorage {
  * @param mustExist Whether missing files are damage, because the folder has been in use.
  * @param trail Gets the changes that it does not list yet, and those to come; none are listed if absent.
  * @param snapshotBytesMin A smaller journal gets no snapshot.
+ * @param scheduler Shares the event loop between this store and other long work.
+ * @param updatesAtOnceMax As in `ConfigurationStore`.
  * @throws {DamagedFileError} for anything but a torn tail. Also if the trail lists a change that is missing.
  */
 export async function openConfigurationStore(
@@ -46,7 +49,16 @@ export async function openConfigurationStore(
     log,
     trail,
     snapshotBytesMin = SNAPSHOT_JOURNAL_BYTES_MIN,
-  }: { mustExist: boolean; log: Log; trail?: ChangeTrail | undefined; snapshotBytesMin?: number },
+    scheduler = new Scheduler(),
+    updatesAtOnceMax = UPDATES_AT_ONCE_MAX,
+  }: {
+    mustExist: boolean
+    log: Log
+    trail?: ChangeTrail | undefined
+    snapshotBytesMin?: number
+    scheduler?: Scheduler
+    updatesAtOnceMax?: number
+  },
 ): Promise<ConfigurationStore> {
   const listed = await trail?.listed()
   const opened = await openStoreFiles(folder, 'r+')
@@ -60,8 +72,11 @@ export async function openConfigurationStore(
     await opened.oldJournal?.close()
     if (trail !== undefined) await listAll(trail, store, unlisted)
     const recovered = { ...state, store, position }
-    const records = new ConfigurationStore(index, (owner) =>
-      createFileChangeLog(recovered, folder, log, snapshotBytesMin, trail, owner),
+    const records = new ConfigurationStore(
+      index,
+      (owner) => createFileChangeLog(recovered, folder, log, snapshotBytesMin, trail, scheduler, owner),
+      scheduler,
+      updatesAtOnceMax,
     )
     records.onDurable((change, revision, before) => trail?.list(store, change, revision, before))
     return records

@@ -5,6 +5,7 @@ import { auditFiles, type DataPaths } from '../../../src/files/data-folder.ts'
 import type { FileSystem } from '../../../src/files/file-system.ts'
 import { forEachLine } from '../../../src/files/lines.ts'
 import { isObject, parseJson } from '../../../src/json.ts'
+import { UPDATES_AT_ONCE_MAX } from '../../../src/limits.ts'
 import { openConfigurationStore } from '../../../src/storage/file/file-storage.ts'
 import type { Configuration, ConfigurationPatch, NewConfiguration } from '../../../src/store/configuration.ts'
 import type { ConfigurationStore, Modification } from '../../../src/store/configuration-store.ts'
@@ -70,22 +71,30 @@ export const storeSubject: Subject<ChangeRequest, StoreState> = {
     let { id } = state
     let hasBegun = true
 
-    async function open(files: FileSystem, snapshotBytesMin: number) {
+    async function open(files: FileSystem, snapshotBytesMin: number, updatesAtOnceMax = UPDATES_AT_ONCE_MAX) {
       const folder = { ...lifeFolder, files }
       const trail = await openAuditTrail(folder, silentLog)
-      const options = { mustExist: id !== undefined, log: silentLog, trail, snapshotBytesMin }
+      const options = {
+        mustExist: id !== undefined,
+        log: silentLog,
+        trail,
+        snapshotBytesMin,
+        updatesAtOnceMax,
+      }
       const store = await openConfigurationStore(folder, options)
       if (id !== undefined) assert.equal(store.id, id)
       const isListed = await trail.begin(listTag(store.id, store.revision), {})
       return { store, trail, isListed }
     }
     return {
-      async open(files, seen, { snapshotBytesMin }) {
+      async open(files, seen, { snapshotBytesMin, seed }) {
         state.disks.push(files)
-        const { store, trail, isListed } = await open(seen, snapshotBytesMin)
+        // In half of the lives, many an import is large.
+        const updatesAtOnceMax = seed % 2 === 0 ? UPDATES_AT_ONCE_MAX : 2
+        const { store, trail, isListed } = await open(seen, snapshotBytesMin, updatesAtOnceMax)
         id = store.id
         hasBegun = isListed
-        return observeStore(store, history, files, trail)
+        return observeStore(store, history, files, trail, updatesAtOnceMax < UPDATES_AT_ONCE_MAX)
       },
       async read(files) {
         const { store } = await open(files, Number.POSITIVE_INFINITY)
@@ -105,12 +114,14 @@ export const storeSubject: Subject<ChangeRequest, StoreState> = {
  * A store whose decisions and answers are noted in a history and checked against it.
  *
  * @param disk The store's disk; once it is dead, no request is answered.
+ * @param hasLargeImports Whether an import may be decided later, and others behind it.
  */
 function observeStore(
   store: ConfigurationStore,
   history: History,
   disk: Pick<VolatileFiles, 'isDead' | 'failures'>,
   trail: AuditTrail,
+  hasLargeImports: boolean,
 ): Running<ChangeRequest> {
   const wrong: unknown[] = []
   let waiting = 0
@@ -267,6 +278,7 @@ function observeStore(
         .finally(() => {
           waiting -= 1
         })
+      if (hasLargeImports) return
       if ('importing' in request) {
         if (pending.decision === undefined) wrong.push(new Error('The store decided nothing'))
         return

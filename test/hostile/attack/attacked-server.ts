@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import type { Change } from '../../../src/store/change.ts'
 import { fillFolder, writeJournal } from '../../bench/data-folders.ts'
-import { getToken } from '../../support/api.ts'
+import { getToken, logIn } from '../../support/api.ts'
 import { type RunningServer, startExecutable } from '../../support/executable.ts'
-import { client, start } from '../../support/service.ts'
+import { admin, client, start } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startAttack } from './attacker-process.ts'
 import type { AttackName, Tally, Target } from './attacks.ts'
+import { Bystander } from './bystander.ts'
 import { type Experience, WellBehavedClient } from './well-behaved-client.ts'
 
 /** Noise from other programs only adds time, so the best of this many rounds counts. */
@@ -23,6 +24,8 @@ export interface AttackedServer extends RunningServer {
   attack(name: AttackName, connections: number): Promise<{ tally(): Promise<Tally>; stop(): Promise<Tally> }>
   /** A client whose connections are closed when the test ends. */
   client(prefix: string): WellBehavedClient
+  /** A reader with another account than the attacker's; its connection is closed when the test ends. */
+  bystander(): Promise<Bystander>
 }
 
 /**
@@ -54,13 +57,18 @@ export async function startAttacked(
       return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024
     },
     attack(name, connections) {
-      const target: Target = { host, port: Number(port), bearer, connections }
+      const target: Target = { host, port: Number(port), bearer, connections, records }
       return startAttack(t, name, target)
     },
     client(prefix) {
       const wellBehaved = new WellBehavedClient(server.url, bearer, prefix)
       t.after(() => wellBehaved.close())
       return wellBehaved
+    },
+    async bystander() {
+      const bystander = new Bystander(server.url, await logIn(server.url, admin))
+      t.after(() => bystander.close())
+      return bystander
     },
   }
 }

@@ -5,6 +5,7 @@ import { BODY_BYTES_MAX } from '../../../src/limits.ts'
 import { formatRequest } from '../../support/raw-http.ts'
 import { admin, client } from '../../support/service.ts'
 import { budgetAttacks } from './budget-attacks.ts'
+import { replaceAll, useAllOrders } from './large-changes.ts'
 
 export interface Target {
   readonly host: string
@@ -13,6 +14,8 @@ export interface Target {
   readonly bearer: string
   /** How many connections the attack uses at once. */
   readonly connections: number
+  /** How many records the server has at the start. */
+  readonly records: number
 }
 
 /** How often each thing happened, so that a test can check that the attack took place. */
@@ -179,6 +182,9 @@ export const attacks = {
       headers: { Authorization: target.bearer },
       body: [validBody, wrongBody, oversizedBody][turn % 3] ?? '',
     })),
+
+  replaceAll,
+  useAllOrders,
 } satisfies Record<string, Attack>
 
 export type AttackName = keyof typeof attacks

@@ -1,0 +1,93 @@
+import { ORDER_UNUSED_MS_MAX } from '../limits.ts'
+import type { LongWork } from '../scheduler.ts'
+import type { Difference } from './changed-leaves.ts'
+import type { Configuration } from './configuration.ts'
+import { SLICE_STEPS, sortInSlices } from './slices.ts'
+import { SortedIndex } from './sorted-index.ts'
+
+type Records = SortedIndex<Configuration>
+
+/** The records that a large change takes away or replaces, and those that are there after it; in any order. */
+export type RecordDifference = Difference<Configuration>
+
+interface RecordChange {
+  readonly old: Configuration | undefined
+  readonly record: Configuration | undefined
+}
+
+/** The records in one order: a cache, which is made in slices and then kept up to date by each change. */
+export class RecordOrder {
+  readonly #compare: (a: Configuration, b: Configuration) => number
+  #records: Records | undefined
+  /** Since `make` began. */
+  #missed: (RecordChange | RecordDifference)[] = []
+  /** When the first change after the last use came. */
+  #unusedSinceMs: number | undefined
+
+  constructor(compare: (a: Configuration, b: Configuration) => number) {
+    this.#compare = compare
+  }
+
+  get isReady(): boolean {
+    return this.#records !== undefined
+  }
+
+  /** For a reader. @throws {Error} if it is not ready. */
+  use(): Records {
+    if (this.#records === undefined) throw new Error('Cannot read an order that is still being made')
+    this.#unusedSinceMs = undefined
+    return this.#records
+  }
+
+  /**
+   * Whether nobody has used it for ORDER_UNUSED_MS_MAX in which records changed. Called with each change: while none
+   * changes, a reader may have a page from elsewhere.
+   */
+  isUnused(nowMs: number): boolean {
+    this.#unusedSinceMs ??= nowMs
+    return this.isReady && nowMs - this.#unusedSinceMs > ORDER_UNUSED_MS_MAX
+  }
+
+  /** Makes the order. Changes that come meanwhile are applied at its end. @param records All, as they are now. */
+  *make(records: Iterable<Configuration>): LongWork<void> {
+    const added = yield* sortInSlices(records, this.#compare)
+    let made = yield* new SortedIndex(this.#compare).changedBy({ gone: new Set(), added })
+    let steps = 0
+    while (this.#missed.length > 0) {
+      for (const missed of this.#missed.splice(0)) {
+        if ('gone' in missed) made = yield* this.#changed(made, missed)
+        else change(made, missed)
+        if (++steps % SLICE_STEPS === 0) yield
+      }
+    }
+    this.#records = made
+  }
+
+  /** Applies one change: a record as it was, and as it is. */
+  change(old: Configuration | undefined, record: Configuration | undefined): void {
+    if (this.#records === undefined) this.#missed.push({ old, record })
+    else change(this.#records, { old, record })
+  }
+
+  /** The order after a large change, for `replaceBy`; undefined if it is not ready. */
+  *changedBy(difference: RecordDifference): LongWork<Records | undefined> {
+    return this.#records && (yield* this.#changed(this.#records, difference))
+  }
+
+  /** Applies a large change. @param changed As `changedBy` gave it. */
+  replaceBy(changed: Records | undefined, difference: RecordDifference): void {
+    if (this.#records === undefined) this.#missed.push(difference)
+    else this.#records = changed
+  }
+
+  *#changed(records: Records, { gone, added }: RecordDifference): LongWork<Records> {
+    return yield* records.changedBy({ gone, added: yield* sortInSlices(added, this.#compare) })
+  }
+}
+
+function change(records: Records, { old, record }: RecordChange) {
+  if (old === undefined) {
+    if (record !== undefined) records.insert(record)
+  } else if (record === undefined) records.remove(old)
+  else records.replace(old, record)
+}

@@ -1,0 +1,63 @@
+import type { LongWork } from '../scheduler.ts'
+
+/** Steps of long work between two yields; a step takes about a microsecond. */
+export const SLICE_STEPS = 500
+
+/** Runs long work to its end at once. */
+export function finish<Result>(work: LongWork<Result>): Result {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+  }
+}
+
+/** Sorts in slices: short runs first, which are then merged in pairs. */
+export function* sortInSlices<Item>(
+  items: Iterable<Item>,
+  compare: (a: Item, b: Item) => number,
+): LongWork<Item[]> {
+  let runs: Item[][] = []
+  let run: Item[] = []
+  for (const item of items) {
+    run.push(item)
+    if (run.length < SLICE_STEPS) continue
+    runs.push(run.sort(compare))
+    run = []
+    yield
+  }
+  runs.push(run.sort(compare))
+  while (runs.length > 1) {
+    const merged: Item[][] = []
+    for (let i = 0; i < runs.length; i += 2) {
+      merged.push(yield* merge(runs[i] ?? [], runs[i + 1] ?? [], compare))
+    }
+    runs = merged
+  }
+  return runs[0] ?? []
+}
+
+function* merge<Item>(
+  left: readonly Item[],
+  right: readonly Item[],
+  compare: (a: Item, b: Item) => number,
+): LongWork<Item[]> {
+  const [leftLast, rightFirst] = [left.at(-1), right[0]]
+  if (leftLast === undefined || rightFirst === undefined || compare(leftLast, rightFirst) <= 0) {
+    yield
+    return [...left, ...right]
+  }
+  const merged: Item[] = []
+  let [l, r] = [0, 0]
+  for (;;) {
+    const [a, b] = [left[l], right[r]]
+    if (a === undefined && b === undefined) return merged
+    if (b === undefined || (a !== undefined && compare(a, b) <= 0)) {
+      merged.push(a as Item)
+      l += 1
+    } else {
+      merged.push(b)
+      r += 1
+    }
+    if (merged.length % SLICE_STEPS === 0) yield
+  }
+}

@@ -1,0 +1,216 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { OverloadedError, StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { SORTED_AT_ONCE_RECORDS_MAX, WAITING_CHANGES_MAX } from '../../src/limits.ts'
+import type { Configuration } from '../../src/store/configuration.ts'
+import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
+import { NameTakenError } from '../../src/store/refusals.ts'
+import { createFailingFiles, failOn, holdUp, systemError } from '../support/failing-files.ts'
+import { draft, names, openStore, someone, until } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** More than are sorted at once, or changed at once. */
+const MANY = SORTED_AT_ONCE_RECORDS_MAX + 1_500
+
+const drafts = (prefix: string, count = MANY) =>
+  Array.from({ length: count }, (_, i) => draft(`${prefix}${i}`))
+const namesOf = (records: readonly { readonly name: string }[]) => records.map(({ name }) => name)
+
+/** A store in which any import of two records or more is large. */
+async function openSmall(t: TestContext, ...stored: string[]) {
+  const folder = await temporaryFolder(t)
+  const files = createFailingFiles()
+  const opened = await openStore(t, folder, { files, updatesAtOnceMax: 1 })
+  for (const name of stored) await opened.store.add(someone, draft(name))
+  return { ...opened, folder, files }
+}
+
+async function openFilled(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const opened = await openStore(t, folder)
+  await opened.store.importAll(someone, drafts('old'), 'merge')
+  for (const sort of ['name', '-port'] as const) await opened.store.order(sort)
+  return { ...opened, folder }
+}
+
+/** Frames that the disk has synced. */
+function framesOf(store: ConfigurationStore): number {
+  const family = store.storageMetrics.find(({ name }) => name === 'connbook_journal_frames_total')
+  return Number([...(family?.samples() ?? [])][0]?.value)
+}
+
+describe('a large import', { timeout: 60_000 }, () => {
+  it('shows the state before until it shows as a whole, in every order', async (t) => {
+    const { store } = await openFilled(t)
+    const before = { revision: store.revision, frames: framesOf(store) }
+    const listened: [number, string | undefined][] = []
+    store.onDurable((_, revision, old) => {
+      listened.push([revision, old?.name])
+      assert.equal(store.revision, before.revision + 2 * MANY)
+    })
+    let isDone = false
+    const importing = store.importAll(someone, drafts('new'), 'replace').finally(() => {
+      isDone = true
+    })
+    let turnsBetween = 0
+    while (!isDone) {
+      const isNew = store.revision !== before.revision
+      if (!isNew && framesOf(store) > before.frames) turnsBetween += 1
+      const prefix = isNew ? 'new' : 'old'
+      assert.equal(store.count, MANY)
+      for (const sort of [undefined, 'name', '-port'] as const)
+        assert.match(store.list(MANY - 1, 1, sort)[0]?.name ?? '', new RegExp(`^${prefix}`))
+      assert.equal(store.find(`${prefix}7`)?.name, `${prefix}7`)
+      assert.equal(store.find(`${isNew ? 'old' : 'new'}7`), undefined)
+      await nextTurn()
+    }
+    const { added, removed } = await importing
+    assert.deepEqual([added.length, removed.length], [MANY, MANY])
+    assert.ok(turnsBetween > 0, 'it was applied at once')
+    assert.deepEqual(
+      listened.map(([revision]) => revision),
+      Array.from({ length: 2 * MANY }, (_, i) => before.revision + 1 + i),
+    )
+    assert.deepEqual(
+      listened.map(([, old]) => old),
+      [...namesOf(removed), ...added.map(() => undefined)],
+    )
+  })
+
+  it('is there after a kill between the sync and the moment when it shows', async (t) => {
+    const { store, folder } = await openFilled(t)
+    const frames = framesOf(store)
+    const importing = store.importAll(someone, drafts('new'), 'replace')
+    while (framesOf(store) === frames) await nextTurn()
+    assert.equal(store.find('new0'), undefined)
+    const copy = join(await temporaryFolder(t), 'copy')
+    await cp(join(folder, dataFiles.journal), join(copy, dataFiles.journal))
+    const killed = await openStore(t, copy)
+    assert.deepEqual(names(killed.store), namesOf(drafts('new')))
+    await importing
+    assert.deepEqual(names(store), names(killed.store))
+  })
+
+  it('lets the changes before it come first, and those behind it wait, in their order', async (t) => {
+    const { store } = await openSmall(t, 'a')
+    const order: string[] = []
+    const note = async (what: string, promise: Promise<unknown>) => {
+      await promise
+      order.push(what)
+    }
+    const all = [
+      note('add', store.add(someone, draft('b'))),
+      note('import', store.importAll(someone, [draft('b', { port: 1 }), draft('c'), draft('d')], 'replace')),
+      note('second import', store.importAll(someone, [draft('e'), draft('f')], 'merge')),
+      note('remove', store.remove(someone, 'd')),
+      note('taken', store.add(someone, draft('c'))),
+      note('modify', store.modify(someone, 'c', { name: 'g' })),
+    ]
+    const outcomes = await Promise.allSettled(all)
+    assert.deepEqual(order.slice(0, 3), ['add', 'import', 'second import'])
+    assert.ok(outcomes[4]?.status === 'rejected' && outcomes[4].reason instanceof NameTakenError)
+    assert.deepEqual(
+      store.list(0, 9).map(({ id, name, port }) => [id, name, port]),
+      [
+        [2, 'b', 1],
+        [3, 'g', 22],
+        [5, 'e', 22],
+        [6, 'f', 22],
+      ],
+    )
+  })
+
+  it('is planned once a change before it is refused', async (t) => {
+    const { store, files } = await openSmall(t, 'a')
+    const held = holdUp(files, 'write', dataFiles.journal)
+    const adding = store.add(someone, draft('b'))
+    await held.begun
+    const importing = store.importAll(someone, [draft('b'), draft('c')], 'merge')
+    held.fail(systemError('ENOSPC'))
+    await assert.rejects(adding, StorageFullError)
+    assert.deepEqual(namesOf((await importing).added), ['b', 'c'])
+    assert.deepEqual(names(store), ['a', 'b', 'c'])
+  })
+
+  it('changes nothing when the disk is full, and the changes behind it go on', async (t) => {
+    const { store, files, folder, close } = await openSmall(t, 'a')
+    failOn(files, 'write', dataFiles.journal, 'ENOSPC')
+    const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
+    const adding = store.add(someone, draft('b'))
+    await assert.rejects(importing, StorageFullError)
+    await adding
+    assert.deepEqual(names(store), ['a', 'b'])
+    await close()
+    assert.deepEqual(names((await openStore(t, folder)).store), ['a', 'b'])
+  })
+
+  it('is refused when the disk fails, and while it has failed', async (t) => {
+    const { store, files } = await openSmall(t, 'a')
+    files.before = (operation) => {
+      if (operation === 'datasync' || operation === 'sync') throw systemError('EIO')
+    }
+    const two = [draft('b'), draft('c')]
+    await assert.rejects(store.importAll(someone, two, 'replace'), StorageUnavailableError)
+    await assert.rejects(store.importAll(someone, two, 'replace'), StorageUnavailableError)
+    assert.deepEqual(names(store), ['a'])
+    files.before = () => {}
+    await until(() => store.isWritable)
+    await store.importAll(someone, two, 'replace')
+    assert.deepEqual(names(store), ['b', 'c'])
+  })
+
+  it('that changes nothing writes nothing, and one that changes little is a change like others', async (t) => {
+    const { store, files } = await openSmall(t, 'a', 'b', 'c')
+    files.calls.length = 0
+    const same = [draft('a'), draft('b'), draft('c')]
+    assert.equal((await store.importAll(someone, same, 'replace')).unchanged, 3)
+    assert.deepEqual(files.calls, [])
+    await store.importAll(someone, [draft('a', { port: 1 }), draft('b'), draft('c')], 'replace')
+    assert.equal(store.find('a')?.port, 1)
+  })
+
+  it('is completed by the close of the store, with the changes behind it', async (t) => {
+    const { store, folder, close } = await openSmall(t, 'a')
+    const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
+    const adding = store.add(someone, draft('d'))
+    await close()
+    await Promise.all([importing, adding])
+    await assert.rejects(store.add(someone, draft('e')), StorageUnavailableError)
+    assert.deepEqual(names((await openStore(t, folder)).store), ['b', 'c', 'd'])
+  })
+
+  it('lets no more changes wait than wait for the disk', async (t) => {
+    const { store } = await openSmall(t)
+    const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
+    const adding = drafts('n', WAITING_CHANGES_MAX + 1).map((one) => store.add(someone, one))
+    await assert.rejects(adding.at(-1) ?? assert.fail(), OverloadedError)
+    await Promise.all([importing, ...adding.slice(0, -1)])
+    assert.equal(store.count, 2 + WAITING_CHANGES_MAX)
+  })
+})
+
+describe('an order of many records', () => {
+  it('is made once for all who wait for it, with the changes that come meanwhile', async (t) => {
+    const { store } = await openFilled(t)
+    assert.equal(store.isOrdered('hostname'), false)
+    const both = [store.order('hostname'), store.order('hostname')]
+    assert.equal(both[0], both[1])
+    let isDone = false
+    const waiting = Promise.all(both).then(() => {
+      isDone = true
+    })
+    const changed: Configuration[] = []
+    for (let i = 0; !isDone; i++) {
+      changed.push(await store.add(someone, draft(`late${i}`, { hostname: `a${i}` })))
+    }
+    await waiting
+    assert.equal(store.isOrdered('hostname'), true)
+    const expected = changed.toSorted((a, b) => (a.hostname < b.hostname ? -1 : 1))
+    assert.deepEqual(namesOf(store.list(0, changed.length, 'hostname')), namesOf(expected))
+  })
+})

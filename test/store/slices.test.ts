@@ -1,0 +1,46 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { finish, SLICE_STEPS, sortInSlices } from '../../src/store/slices.ts'
+import { createRandom } from '../support/random.ts'
+
+interface Item {
+  readonly key: number
+  readonly place: number
+}
+
+const byKey = (a: Item, b: Item) => a.key - b.key
+
+describe('sorting in slices', () => {
+  it('gives the order of a stable sort', (t) => {
+    const random = createRandom()
+    t.diagnostic(`seed ${random.seed}`)
+    for (const size of [0, 1, SLICE_STEPS, SLICE_STEPS + 1, 5 * SLICE_STEPS + 7]) {
+      for (const keys of [3, size, 1_000_000]) {
+        const items = Array.from({ length: size }, (_, place) => ({ key: random.integer(0, keys), place }))
+        assert.deepEqual(finish(sortInSlices(items, byKey)), items.toSorted(byKey), `${size} items`)
+      }
+    }
+  })
+
+  it('leaves sorted items in their order', () => {
+    const items = Array.from({ length: 3 * SLICE_STEPS }, (_, place) => ({ key: place, place }))
+    assert.deepEqual(finish(sortInSlices(items, byKey)), items)
+  })
+
+  it('compares few items between two yields', () => {
+    const random = createRandom()
+    let comparisons = 0
+    const work = sortInSlices(
+      Array.from({ length: 20 * SLICE_STEPS }, (_, place) => ({ key: random.integer(0, 1_000_000), place })),
+      (a, b) => {
+        comparisons += 1
+        return byKey(a, b)
+      },
+    )
+    do {
+      assert.ok(comparisons <= 12 * SLICE_STEPS, `${comparisons} comparisons`)
+      comparisons = 0
+    } while (!work.next().done)
+  })
+})
