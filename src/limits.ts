@@ -97,7 +97,7 @@ export const UNSTREAMED_BYTES_MAX = 64 * 1024
 /** In a list up to this size, each record keeps its JSON. */
 export const KEPT_JSON_BYTES_MAX = 4 * 1024 * 1024
 /** What long work takes of each turn of the event loop. */
-export const LONG_WORK_TURN_MS = 5
+export const LONG_WORK_TURN_MS = 3
 /** One piece of a long answer; up to one record more. */
 export const STREAM_PIECE_BYTES = 64 * 1024
 /** Faults in one answer; a body has room for thousands. */

@@ -20,6 +20,8 @@ export class Scheduler {
   #isDue = false
   #isInTurn = false
   #turnEnd = 0
+  /** Whether a connection was accepted since the last look. */
+  #hasNewConnection = false
 
   /**
    * Resolves with the result of the work, or rejects with what it throws. A work that waits has not begun.
@@ -84,6 +86,14 @@ export class Scheduler {
     return promise
   }
 
+  /**
+   * Call it for each new connection. libuv accepts one in each turn of the event loop, so the works wait while more come: at
+   * most twice as long as they take then.
+   */
+  giveWay(): void {
+    this.#hasNewConnection = true
+  }
+
   #worksOf(caller: string): CallersWorks {
     let works = this.#callers.get(caller)
     if (works === undefined) {
@@ -97,11 +107,18 @@ export class Scheduler {
   #schedule() {
     if (this.#isDue) return
     this.#isDue = true
-    setImmediate(() => {
+    const waitEnd = performance.now() + 2 * LONG_WORK_TURN_MS
+    const begin = () => {
+      if (this.#hasNewConnection && performance.now() < waitEnd) {
+        this.#hasNewConnection = false
+        setImmediate(begin)
+        return
+      }
       this.#isInTurn = true
       this.#turnEnd = performance.now() + LONG_WORK_TURN_MS
       this.#takeSlice()
-    })
+    }
+    setImmediate(begin)
   }
 
   readonly #takeSlice = () => {

@@ -1,5 +1,7 @@
 import './support/node-version.ts'
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, it } from 'node:test'
 import { LONG_WORK_TURN_MS } from '../src/limits.ts'
 import { type LongWork, Scheduler } from '../src/scheduler.ts'
@@ -50,6 +52,46 @@ describe('the scheduler', () => {
     await scheduler.run('a', busySlices(5))
     clearImmediate(counting)
     assert.ok(turns >= 4, `${turns} turns`)
+  })
+
+  it('waits while new connections come, of which each turn of the event loop accepts one', async (t) => {
+    const scheduler = new Scheduler()
+    const connections = 64
+    const all = Promise.withResolvers<void>()
+    let accepted = 0
+    const server = createServer((socket) => {
+      scheduler.giveWay()
+      socket.destroy()
+      accepted += 1
+      if (accepted === connections) all.resolve()
+    })
+    t.after(() => server.close())
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    let slicesDone = 0
+    const work = (function* (): LongWork<void> {
+      while (accepted < connections) {
+        slicesDone += 1
+        const end = performance.now() + LONG_WORK_TURN_MS
+        while (performance.now() < end);
+        yield
+      }
+    })()
+    const { port } = server.address() as AddressInfo
+    for (let i = 0; i < connections; i += 1) connect(port, '127.0.0.1').on('error', () => {})
+    await Promise.all([all.promise, scheduler.run('a', work)])
+    assert.ok(slicesDone < connections / 2, `${slicesDone} slices before the last connection was accepted`)
+  })
+
+  it('goes on with its works although new connections come all the time', async () => {
+    const scheduler = new Scheduler()
+    let isEnding = false
+    const arrive = () => {
+      scheduler.giveWay()
+      if (!isEnding) setImmediate(arrive)
+    }
+    arrive()
+    assert.equal(await scheduler.run('a', slices('x', 3, [])), 'x3')
+    isEnding = true
   })
 
   it('rejects with what a work throws, and goes on with the others', async () => {

@@ -2,7 +2,7 @@ import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Log } from '../log.ts'
 import { type Family, gauge } from '../metrics/family.ts'
-import type { ShortWorkScheduler } from '../scheduler.ts'
+import type { Scheduler } from '../scheduler.ts'
 import { createAnswering } from './answering.ts'
 import type { App } from './app.ts'
 import { Connections } from './connections.ts'
@@ -21,7 +21,7 @@ export interface ListenerOptions {
   readonly app: App
   /** Answers on the owner's socket; `app` if absent. */
   readonly ownerApp?: App
-  readonly scheduler: ShortWorkScheduler
+  readonly scheduler: Pick<Scheduler, 'once' | 'giveWay'>
   readonly log: Log
   readonly hasAccessLog: boolean
   /** Peers whose `X-Forwarded-…` headers count; none if absent. */
@@ -101,7 +101,10 @@ export function createListener(options: ListenerOptions): Listener {
   /** Address given to peers on a Unix socket; undefined on TCP. */
   let peerAddress: string | undefined
   let isDraining = false
-  server.on('connection', (socket: Socket) => connections.add(socket, peerAddress))
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket, peerAddress)
+    scheduler.giveWay()
+  })
   server.on('secureConnection', (socket: Socket) => connections.join(socket))
   ownerServer.on('connection', (socket: Socket) => connections.add(socket, UNIX_PEER, true))
 
