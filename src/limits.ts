@@ -63,6 +63,9 @@ export const REFUSAL_PAUSE_MS = 200
 /** How long a refused body is still read, so that the client sees the answer and not a reset. */
 export const LINGER_MS = 1_000
 
+/** With less memory, checks of passwords could end a server that has 1,000 records; the start then warns. */
+export const MEMORY_MIB_MIN = 96
+
 /** Between samples of the event loop; each wakes an idle process. */
 export const EVENT_LOOP_LOOK_MS = 50
 /** Shortest window for the quantiles of the event loop's delay. */
@@ -150,8 +153,12 @@ export const COMMAND_CHARACTERS_MAX = 64
 export const CHOSEN_SECRET_CHARACTERS_MIN = 16
 /** A chosen password or secret; a longer one might not fit into a request. */
 export const PASSWORD_BYTES_MAX = 1024
-/** Password hashes at once: libuv has four threads, and the disk needs some of them. */
+/** Password hashes handed to the thread that checks passwords: it computes one, and has the next at hand. */
 export const PASSWORD_HASHES_MAX = 2
+/** How long the thread that checks passwords stays without work; a new one takes some 40 ms to start. */
+export const ARGON2_WORKER_QUIET_MS = 10_000
+/** Heap of that thread's JavaScript, which needs some 5 MiB; the memory of a hash is not part of it. */
+export const ARGON2_WORKER_HEAP_MIB_MAX = 16
 /** Password hashes that wait; one more is refused with 503. */
 export const PASSWORD_QUEUE_MAX = 32
 

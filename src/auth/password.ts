@@ -1,11 +1,15 @@
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../limits.ts'
+import { type Argon2Parameters, createArgon2Worker } from './argon2-worker.ts'
 import { createFairQueue } from './fair-queue.ts'
 
+// For new passwords: a first start and some commands hash one, which is not worth a thread.
 // From the default import: tests can replace it, and on an older Node, where it is missing, they can still report the
 // wrong version.
 const computeArgon2 = promisify(crypto.argon2)
+// For checks, of which a server may get thousands.
+const worker = createArgon2Worker()
 
 // OWASP's second choice for argon2id: 19 MiB, two passes, one lane.
 const cost = { memory: 19456, passes: 2, parallelism: 1 }
@@ -18,8 +22,8 @@ interface PasswordHash {
   readonly memory: number
   readonly passes: number
   readonly parallelism: number
-  readonly salt: Buffer
-  readonly tag: Buffer
+  readonly salt: Uint8Array
+  readonly tag: Uint8Array
 }
 
 /** A hash that no password has: checking an unknown account must take as long as a wrong password. */
@@ -39,18 +43,19 @@ const queue = createFairQueue(
  */
 export async function hashPassword(password: string, network = ''): Promise<string> {
   const shape = { ...cost, salt: randomBytes(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) }
-  return format({ ...shape, tag: await derive(password, shape, network) })
+  const compute = (parameters: Argon2Parameters) => computeArgon2('argon2id', parameters)
+  return format({ ...shape, tag: await derive(password, shape, network, compute) })
 }
 
 /**
  * Whether a password is the one that was hashed, with whatever parameters.
  *
  * @param network As for `hashPassword`.
- * @throws {OverloadedError} as `hashPassword` does.
+ * @throws {OverloadedError} as `hashPassword` does, and as `Argon2Worker.compute` does.
  */
 export async function verifyPassword(password: string, phc: string, network = ''): Promise<boolean> {
   const expected = parsePasswordHash(phc)
-  return timingSafeEqual(await derive(password, expected, network), expected.tag)
+  return timingSafeEqual(await derive(password, expected, network, worker.compute), expected.tag)
 }
 
 /** Whether a text is a PHC string of argon2id that `verifyPassword` takes. */
@@ -62,17 +67,18 @@ async function derive(
   message: string,
   { salt: nonce, tag, ...others }: PasswordHash,
   network: string,
-): Promise<Buffer> {
+  compute: (parameters: Argon2Parameters) => Promise<Uint8Array>,
+): Promise<Uint8Array> {
   await queue.enter(network)
   try {
-    return await computeArgon2('argon2id', { message, nonce, ...others, tagLength: tag.length })
+    return await compute({ message, nonce, ...others, tagLength: tag.length })
   } finally {
     queue.leave()
   }
 }
 
 function format({ memory, passes, parallelism, salt, tag }: PasswordHash): string {
-  const encode = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
+  const encode = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '')
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${encode(salt)}$${encode(tag)}`
 }
 

@@ -73,7 +73,7 @@ describe('isPasswordHash', () => {
 describe('password hashes', () => {
   useFullArgon2()
 
-  it('are computed two at a time', async (t) => {
+  it('are handed over two at a time', async (t) => {
     const jobs = watchArgon2Jobs(t)
     await Promise.all(Array.from({ length: 8 }, () => verifyPassword('password', foreignHash)))
     assert.equal(jobs.started, 8)

@@ -1,27 +1,34 @@
-import { createHook } from 'node:async_hooks'
 import type { TestContext } from 'node:test'
+import { Worker } from 'node:worker_threads'
 
-/** The argon2 computations that this process has handed to its thread pool. */
+/** The argon2 computations that this process has handed to the thread for them. */
 export interface Argon2Jobs {
   readonly started: number
-  /** Most that ran at once. */
+  /** Most that the thread had at once. */
   readonly atOnceMax: number
 }
 
 /** Counts until the test ends. */
 export function watchArgon2Jobs(t: TestContext): Argon2Jobs {
+  const { postMessage, emit } = Worker.prototype
   const running = new Set<number>()
   const jobs = { started: 0, atOnceMax: 0 }
-  const hook = createHook({
-    init(id, type) {
-      if (type !== 'ARGON2REQUEST') return
-      running.add(id)
+  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, message: unknown) {
+    if (isJob(message)) {
+      running.add(message.id)
       jobs.started += 1
       jobs.atOnceMax = Math.max(jobs.atOnceMax, running.size)
-    },
-    before: (id) => void running.delete(id),
+    }
+    postMessage.call(this, message)
   })
-  hook.enable()
-  t.after(() => hook.disable())
+  t.mock.method(Worker.prototype, 'emit', function (this: Worker, event: string, ...values: unknown[]) {
+    const [answer] = values
+    if (event === 'message' && isJob(answer)) running.delete(answer.id)
+    return (emit as (...all: unknown[]) => boolean).call(this, event, ...values)
+  })
   return jobs
+}
+
+function isJob(message: unknown): message is { readonly id: number } {
+  return typeof message === 'object' && message !== null && 'id' in message
 }
