@@ -112,7 +112,8 @@ export const logEvents = {
   login_not_checked: {
     level: 'warn',
     fields: ['account', 'address', 'request_id'],
-    meaning: 'a login was refused without a check, because too many passwords wait to be checked; try again',
+    meaning:
+      'a login was refused without a check, because too many passwords wait to be checked, or memory is short; try again',
   },
   token_refused: {
     level: 'warn',
@@ -129,7 +130,7 @@ export const logEvents = {
     level: 'warn',
     fields: ['account', 'address', 'request_id'],
     meaning:
-      'a token request was refused without a check, because too many secrets wait to be checked; try again',
+      'a token request was refused without a check, because too many secrets wait to be checked, or memory is short; try again',
   },
   token_scope_refused: {
     level: 'warn',
@@ -158,6 +159,12 @@ export const logEvents = {
     fields: ['socket', 'reason'],
     meaning:
       'the server works, but `connbook import` cannot send it records while it runs; use a folder with a shorter path, or on a file system with sockets',
+  },
+  memory_short: {
+    level: 'warn',
+    fields: ['memory_mib', 'needed_mib', 'remedy'],
+    meaning:
+      'the host or the limit of the service has less memory than connbook needs, so the system may end the server; do as `remedy` says',
   },
   connections_limited: {
     level: 'warn',

@@ -4,6 +4,7 @@ import { warnOfVariables } from '../command-line/variables.ts'
 import { dataFiles } from '../files/data-folder.ts'
 import { warnOfDates } from '../service/certificate-validity.ts'
 import { welcome } from '../service/first-start.ts'
+import { memoryBytes, warnOfShortMemory } from '../service/memory.ts'
 import { warnOfPlainHttp } from '../service/plain-http.ts'
 import { openServerLog, type ServerLog } from '../service/server-log.ts'
 import { type Service, startService } from '../service/service.ts'
@@ -44,6 +45,7 @@ async function serve(options: Options, { environment, screen }: CommandContext):
     log.info('listening', { url, socket, data: folder.path, records, version, pid: process.pid })
     if (tls !== undefined) warnOfDates(tls.certificate, log)
     else if (service.address !== undefined) warnOfPlainHttp(service.address, log)
+    warnOfShortMemory(memoryBytes(), log)
     await announceFirstStart(service, log, screen)
     signals.onReload(() => {
       if (tlsPaths === undefined) log.info('nothing_to_reload', { signal: 'SIGHUP', reason: 'no --tls-cert' })

@@ -2,6 +2,7 @@ import { isIP, isIPv6 } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import type { CommandLine } from '../command-line/command-line.ts'
 import { UsageError } from '../errors.ts'
+import { MEMORY_MIB_MIN } from '../limits.ts'
 import { isLoopback } from '../service/plain-http.ts'
 import { escapeSpecifiers, quoteCommandLine, quoteWord } from './systemd-text.ts'
 
@@ -65,6 +66,8 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
       'RestartPreventExitStatus=2 65',
       `TimeoutStopSec=${options.shutdownTimeoutSeconds + STOP_MARGIN_SECONDS}`,
       `LimitNOFILE=${OPEN_FILES}`,
+      `# A limit on memory, if you want one. It is enough for 100,000 records; the least is ${MEMORY_MIB_MIN} MiB.`,
+      '# MemoryMax=256M',
       '',
       ...(needsAccount
         ? [
