@@ -29,9 +29,9 @@ export const BODY_PIECES_HELD_MAX = 64
 export const BODY_PIECES_MAX = 4_096
 /** Estimated memory of a request that waits for the answer to an earlier one on its connection. */
 export const WAITING_REQUEST_BYTES = 8 * 1024
-/** Share of Node's heap limit for all such requests; one more costs its connection. */
+/** Share of the memory for JavaScript for all such requests; one more costs its connection. */
 export const WAITING_REQUESTS_HEAP_SHARE = 0.25
-/** Share of Node's heap limit, or of a container's memory if that is less, for answers that nobody has taken yet. */
+/** Share of the memory for JavaScript for answers that nobody has taken yet. */
 export const UNTAKEN_MEMORY_SHARE = 1 / 32
 /** Beyond that share, connections are cut off until this part of it is left. */
 export const UNTAKEN_BYTES_KEPT_SHARE = 7 / 8

@@ -1,6 +1,8 @@
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { UNTAKEN_MEMORY_SHARE } from '../limits.ts'
 import type { Log } from '../log.ts'
+import { heapBytesMax } from '../memory.ts'
 import { type Family, gauge } from '../metrics/family.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { createAnswering } from './answering.ts'
@@ -15,7 +17,7 @@ import { createRawRefusals } from './raw-refusal.ts'
 import { createRequestIds } from './request-id.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { createRequestOrder } from './request-order.ts'
-import { findUntakenBytesMax, UntakenBytes } from './untaken-bytes.ts'
+import { UntakenBytes } from './untaken-bytes.ts'
 
 export interface ListenerOptions {
   readonly app: App
@@ -81,7 +83,7 @@ export function createListener(options: ListenerOptions): Listener {
     connections,
     metrics,
     scheduler,
-    untaken: new UntakenBytes(findUntakenBytesMax(), connections, cutOff),
+    untaken: new UntakenBytes(heapBytesMax() * UNTAKEN_MEMORY_SHARE, connections, cutOff),
     log,
     fixedHeaders: [...PROTECTIVE_HEADERS, ...(tls === undefined ? [] : TLS_HEADERS)],
     nameRequest: createRequestIds(),

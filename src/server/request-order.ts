@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
-import { getHeapStatistics } from 'node:v8'
 import { WAITING_REQUEST_BYTES, WAITING_REQUESTS_HEAP_SHARE } from '../limits.ts'
+import { heapBytesMax } from '../memory.ts'
 import type { Answer } from './answering.ts'
 import { IncomingRequest } from './incoming-request.ts'
 import type { ListenerParts } from './listener-parts.ts'
@@ -13,9 +13,7 @@ export function createRequestOrder(
   trustedProxies: Trust | undefined,
   answer: Answer,
 ): RequestListener {
-  const waiting = new WaitingRequests(
-    (getHeapStatistics().heap_size_limit * WAITING_REQUESTS_HEAP_SHARE) / WAITING_REQUEST_BYTES,
-  )
+  const waiting = new WaitingRequests((heapBytesMax() * WAITING_REQUESTS_HEAP_SHARE) / WAITING_REQUEST_BYTES)
   let isHolding = false
 
   return (incoming, response) => {

@@ -1,11 +1,5 @@
-import { getHeapStatistics } from 'node:v8'
 import { callerKey } from '../http/message.ts'
-import {
-  UNTAKEN_BYTES_KEPT_SHARE,
-  UNTAKEN_CHARACTER_BYTES,
-  UNTAKEN_MEMORY_SHARE,
-  UNTAKEN_STALLED_MS,
-} from '../limits.ts'
+import { UNTAKEN_BYTES_KEPT_SHARE, UNTAKEN_CHARACTER_BYTES, UNTAKEN_STALLED_MS } from '../limits.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
 import type { IncomingRequest } from './incoming-request.ts'
@@ -18,13 +12,6 @@ interface UntakenPart {
   readonly bytes: number
   /** When it was written, by `performance.now()`. */
   readonly sinceMs: number
-}
-
-/** UNTAKEN_MEMORY_SHARE of what this process may use. */
-export function findUntakenBytesMax(): number {
-  // 0 where nothing limits the process, or nobody tells.
-  const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY
-  return Math.min(getHeapStatistics().heap_size_limit, constrained) * UNTAKEN_MEMORY_SHARE
 }
 
 /**

@@ -1,14 +1,7 @@
-import { totalmem } from 'node:os'
 import { MEMORY_MIB_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
 
 const MEBIBYTE = 1024 * 1024
-
-/** What this process may use: the memory of the host, or the limit of its control group if that is lower. */
-export function memoryBytes(): number {
-  // 0 where no limit is known.
-  return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
-}
 
 /** Warns if a server has less memory than MEMORY_MIB_MIN. */
 export function warnOfShortMemory(bytes: number, log: Log): void {

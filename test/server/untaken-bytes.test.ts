@@ -2,9 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { getHeapStatistics } from 'node:v8'
-import { UNTAKEN_MEMORY_SHARE, UNTAKEN_STALLED_MS } from '../../src/limits.ts'
-import { findUntakenBytesMax } from '../../src/server/untaken-bytes.ts'
+import { UNTAKEN_STALLED_MS } from '../../src/limits.ts'
 import { holders } from './untaken.ts'
 
 const MAX = 800
@@ -121,19 +119,4 @@ describe('beyond the maximum', () => {
     hold('c', 341, 'attacker')
     assert.deepEqual(cut(), ['a', 'reader'])
   })
-})
-
-describe('findUntakenBytesMax', () => {
-  const heap = getHeapStatistics().heap_size_limit
-
-  for (const [what, constrained, expected] of [
-    ['the heap', 0, heap],
-    ['the heap, if it is smaller', 2 * heap, heap],
-    ['the memory of a container, if that is smaller', heap / 4, heap / 4],
-  ] as const) {
-    it(`is a share of ${what}`, (t) => {
-      t.mock.method(process, 'constrainedMemory', () => constrained)
-      assert.equal(findUntakenBytesMax(), expected * UNTAKEN_MEMORY_SHARE)
-    })
-  }
 })

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MEMORY_MIB_MIN } from '../../src/limits.ts'
-import { memoryBytes, warnOfShortMemory } from '../../src/service/memory.ts'
+import { warnOfShortMemory } from '../../src/service/memory.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
 const LEAST_BYTES = MEMORY_MIB_MIN * 1024 * 1024
@@ -23,12 +23,5 @@ describe('a server with enough memory', () => {
     const log = createMemoryLog()
     warnOfShortMemory(LEAST_BYTES, log)
     assert.deepEqual(log.events, [])
-  })
-})
-
-describe('the memory of this process', () => {
-  it('is known', () => {
-    assert.ok(memoryBytes() > 0)
-    assert.ok(Number.isFinite(memoryBytes()))
   })
 })

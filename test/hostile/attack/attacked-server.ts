@@ -2,13 +2,12 @@ import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import type { Change } from '../../../src/store/change.ts'
 import { fillFolder, writeJournal } from '../../bench/data-folders.ts'
-import { getToken, logIn } from '../../support/api.ts'
+import { getToken } from '../../support/api.ts'
 import { type RunningServer, startExecutable } from '../../support/executable.ts'
-import { admin, client, start } from '../../support/service.ts'
+import { client, start } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startAttack } from './attacker-process.ts'
 import type { AttackName, Tally, Target } from './attacks.ts'
-import { Bystander } from './bystander.ts'
 import { type Experience, WellBehavedClient } from './well-behaved-client.ts'
 
 /** Noise from other programs only adds time, so the best of this many rounds counts. */
@@ -24,8 +23,6 @@ export interface AttackedServer extends RunningServer {
   attack(name: AttackName, connections: number): Promise<{ tally(): Promise<Tally>; stop(): Promise<Tally> }>
   /** A client whose connections are closed when the test ends. */
   client(prefix: string): WellBehavedClient
-  /** A reader with another account than the attacker's; its connection is closed when the test ends. */
-  bystander(): Promise<Bystander>
 }
 
 /**
@@ -64,11 +61,6 @@ export async function startAttacked(
       const wellBehaved = new WellBehavedClient(server.url, bearer, prefix)
       t.after(() => wellBehaved.close())
       return wellBehaved
-    },
-    async bystander() {
-      const bystander = new Bystander(server.url, await logIn(server.url, admin))
-      t.after(() => bystander.close())
-      return bystander
     },
   }
 }

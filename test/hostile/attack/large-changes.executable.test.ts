@@ -7,6 +7,7 @@ import { createClient } from '../../support/http-client.ts'
 import { type AttackedServer, startAttacked } from './attacked-server.ts'
 import type { RunningAttack } from './attacker-process.ts'
 import type { AttackName, Tally } from './attacks.ts'
+import { OtherCaller } from './other-caller.ts'
 
 const ORDERS = 2 * sortFields.length
 const RECORDS = extent({ quick: 10_000, full: 100_000 })
@@ -60,13 +61,14 @@ async function watch(running: RunningAttack, isDone: Scenario['isDone']) {
 
 async function round(t: TestContext, { attack, records, isDone }: Scenario) {
   const server = await startAttacked(t, { records })
-  const bystander = await server.bystander()
+  const caller = await OtherCaller.logIn(server.url, 'record-1')
+  t.after(() => caller.close())
   const running = await server.attack(attack, 1)
   const { state, ended } = await watch(running, isDone)
-  const during = await bystander.work(() => !state.isDone)
+  const during = await caller.workWhile(() => !state.isDone)
   await ended
   const tally = await running.stop()
-  const after = await bystander.work((requests) => requests < 20)
+  const after = await caller.work(20)
   const hold = await longestDelay(server)
   const memory = server.memory()
   await server.stop()

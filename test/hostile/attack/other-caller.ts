@@ -1,12 +1,10 @@
 import { Agent, request } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
-import { quantile } from '../../bench/statistics.ts'
 import { logIn } from '../../support/api.ts'
 import { admin } from '../../support/service.ts'
-import type { Experience } from './well-behaved-client.ts'
+import { type Experience, experienceOf, PACE_MS } from './well-behaved-client.ts'
 
-const PACE_MS = 2
 const ANSWER_TIMEOUT_MS = 10_000
 
 /** An account other than the attacker's: asks for `/healthz` on new connections, and reads a record over a kept one. */
@@ -32,13 +30,19 @@ export class OtherCaller {
   }
 
   /** Sends requests one after the other, at a steady pace. Times are in milliseconds. */
-  async work(requests: number): Promise<Experience> {
+  work(requests: number): Promise<Experience> {
+    return this.workWhile((done) => done < requests)
+  }
+
+  /** The same for as long as it is told to go on. */
+  async workWhile(goesOn: (done: number) => boolean): Promise<Experience> {
     const delay = monitorEventLoopDelay({ resolution: 1 })
     delay.enable()
     const times: number[] = []
     const failures: string[] = []
-    for (let turn = 0; turn < requests; turn += 1) {
-      const [path, agent] = turn % 2 === 0 ? ['/healthz', false as const] : [this.#record, this.#agent]
+    while (goesOn(times.length)) {
+      const [path, agent] =
+        times.length % 2 === 0 ? ['/healthz', false as const] : [this.#record, this.#agent]
       const begin = performance.now()
       try {
         const status = await this.#ask(path, agent)
@@ -50,10 +54,7 @@ export class OtherCaller {
       await pause(PACE_MS)
     }
     delay.disable()
-    const p99 = quantile(times, 0.99)
-    const ownDelayP99 = delay.percentile(99) / 1e6
-    const [p50, max] = [quantile(times, 0.5), quantile(times, 1)]
-    return { requests, p50, p99, servedP99: p99 - ownDelayP99, max, failures, ownDelayP99 }
+    return experienceOf(times, failures, delay)
   }
 
   #ask(path: string, agent: Agent | false): Promise<number> {

@@ -18,10 +18,29 @@ export interface Experience {
   readonly ownDelayP99: number
 }
 
-const PACE_MS = 2
+export const PACE_MS = 2
 /** One request in this many uses a new connection. */
 const FRESH_EACH = 10
 const ANSWER_TIMEOUT_MS = 10_000
+
+/** @param times Of each request. @param delay Of the client's own event loop meanwhile. */
+export function experienceOf(
+  times: readonly number[],
+  failures: readonly string[],
+  delay: Pick<ReturnType<typeof monitorEventLoopDelay>, 'percentile'>,
+): Experience {
+  const p99 = quantile(times, 0.99)
+  const ownDelayP99 = delay.percentile(99) / 1e6
+  return {
+    requests: times.length,
+    p50: quantile(times, 0.5),
+    p99,
+    servedP99: p99 - ownDelayP99,
+    max: quantile(times, 1),
+    failures,
+    ownDelayP99,
+  }
+}
 
 /**
  * Reads a record, reads a page of the list and adds a record, in turn, at a steady pace over one connection, and now
@@ -72,17 +91,7 @@ export class WellBehavedClient {
       await pause(PACE_MS)
     }
     delay.disable()
-    const p99 = quantile(times, 0.99)
-    const ownDelayP99 = delay.percentile(99) / 1e6
-    return {
-      requests,
-      p50: quantile(times, 0.5),
-      p99,
-      servedP99: p99 - ownDelayP99,
-      max: quantile(times, 1),
-      failures,
-      ownDelayP99,
-    }
+    return experienceOf(times, failures, delay)
   }
 
   async #ask(turn: number, agent: Agent | false): Promise<void> {
