@@ -3,6 +3,9 @@ import { LONG_WORK_TURN_MS } from './limits.ts'
 /** Long work in slices: a generator that yields at least once a millisecond or so, and returns its result. */
 export type LongWork<Result> = Generator<undefined, Result>
 
+/** The caller of works for which everybody waits: it gets every second slice, however many others there are. */
+export const FOR_ALL = 'all'
+
 /** @returns Whether it was the last slice. */
 type Step = () => boolean
 
@@ -20,6 +23,8 @@ export class Scheduler {
   #isDue = false
   #isInTurn = false
   #turnEnd = 0
+  /** Whether the next slice is for FOR_ALL, if there is such work. */
+  #isFirstsTurn = false
   /** Whether a connection was accepted since the last look. */
   #hasNewConnection = false
 
@@ -39,7 +44,7 @@ export class Scheduler {
       reject(error)
     }
     const stop = () => {
-      // A work that stops itself ends with its slice.
+      // If it is aborted during a slice, `step` stops it after that.
       if (isRunning) return
       longs.delete(step)
       work.return(undefined as Result)
@@ -122,13 +127,19 @@ export class Scheduler {
   }
 
   readonly #takeSlice = () => {
-    for (const [caller, works] of this.#callers) {
-      works.step()
-      this.#callers.delete(caller)
-      if (!works.isEmpty) this.#callers.set(caller, works)
-      break
-    }
+    const caller = this.#nextCaller()
+    const works = this.#callers.get(caller)
+    works?.step()
+    this.#callers.delete(caller)
+    if (works !== undefined && !works.isEmpty) this.#callers.set(caller, works)
     afterContinuations(this.#goOn)
+  }
+
+  #nextCaller(): string {
+    this.#isFirstsTurn = !this.#isFirstsTurn
+    if (this.#isFirstsTurn && this.#callers.has(FOR_ALL)) return FOR_ALL
+    const [caller = ''] = this.#callers.keys()
+    return caller
   }
 
   readonly #goOn = () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, it } from 'node:test'
 import { LONG_WORK_TURN_MS } from '../src/limits.ts'
-import { type LongWork, Scheduler } from '../src/scheduler.ts'
+import { FOR_ALL, type LongWork, Scheduler } from '../src/scheduler.ts'
 
 /** Notes each slice; the last one is the result. */
 function* slices(name: string, count: number, done: string[]): LongWork<string> {
@@ -39,6 +39,16 @@ describe('the scheduler', () => {
       scheduler.run('b', slices('z', 3, done)),
     ])
     assert.deepEqual(done, ['x1', 'z1', 'x2', 'z2', 'y1', 'z3', 'y2'])
+  })
+
+  it('gives every second slice to works for which everybody waits', async () => {
+    const scheduler = new Scheduler()
+    const done: string[] = []
+    await Promise.all([
+      ...['a', 'b', 'c'].map((caller) => scheduler.run(caller, slices(caller, 2, done))),
+      scheduler.run(FOR_ALL, slices('x', 3, done)),
+    ])
+    assert.deepEqual(done, ['x1', 'a1', 'x2', 'b1', 'x3', 'c1', 'a2', 'b2', 'c2'])
   })
 
   it('lets the event loop come round between two turns', async () => {

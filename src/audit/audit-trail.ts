@@ -29,8 +29,8 @@ export interface AuditTrail extends ChangeTrail {
    */
   record(event: AuditEvent, actor: Actor | undefined, fields?: AuditFields): Promise<void>
   /**
-   * Lists the start of a server. With its tag, the line says that all changes up to there are listed that ever will be; a
-   * later start completes those after it. Never rejects.
+   * Lists the start of a server. With its tag, the line says that no later start adds lines for changes up to there; it
+   * completes those after it. Never rejects.
    *
    * @param tag Of the records, as they are at the start.
    * @returns Whether the line is durable, with its tag.

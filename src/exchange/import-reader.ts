@@ -1,6 +1,6 @@
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { IMPORT_ROWS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
-import { type NewConfiguration, parseNewConfiguration } from '../store/configuration.ts'
+import { type NewConfiguration, readNewConfiguration } from '../store/configuration.ts'
 import { checkText } from '../text.ts'
 import { type ImportFormatName, rowReaders } from './import-formats.ts'
 import type { Row } from './row.ts'
@@ -82,11 +82,7 @@ function parseRow(
   fields: Record<string, unknown>,
   addFault: (fault: Fault) => void,
 ) {
-  try {
-    return parseNewConfiguration(fields)
-  } catch (error) {
-    if (!(error instanceof InvalidInputError)) throw error
-    for (const fault of error.faults) addFault({ ...place, ...fault })
-    return undefined
-  }
+  const { fields: draft, faults } = readNewConfiguration(fields)
+  for (const fault of faults) addFault({ ...place, ...fault })
+  return faults.length === 0 ? draft : undefined
 }

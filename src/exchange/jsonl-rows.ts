@@ -31,12 +31,15 @@ class JsonlReader implements RowReader {
 
   #takeLine(text: string): Row[] {
     this.#line += 1
-    if (this.#isOver || text.trim() === '') return []
-    this.#isEmpty = false
+    if (this.#isOver) return []
+    // Blank ones, too: a long one would be read again with each piece.
     if (text.length > IMPORT_ROW_CHARACTERS_MAX) {
       this.#isOver = true
+      this.#isEmpty = false
       return [tooLongRow(this.#line)]
     }
+    if (text.trim() === '') return []
+    this.#isEmpty = false
     const input = parseJson(this.#line === 1 ? text.replace(/^\ufeff/, '') : text)
     if (isObject(input)) return [{ line: this.#line, fields: input }]
     const fault = input === undefined ? 'is not valid JSON' : `must be an object, not ${kindOf(input)}`

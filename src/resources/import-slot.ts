@@ -9,9 +9,10 @@ export interface ImportSlot {
   /**
    * Waits for the slot, for at most IMPORT_WAIT_MS. Call `release` at the end.
    *
+   * @param signal Ends the wait; the promise rejects with its reason.
    * @throws {OverloadedError} at once if the account has the slot or waits for it; otherwise when the time is over.
    */
-  take(account: string): Promise<ImportTurn>
+  take(account: string, signal: AbortSignal): Promise<ImportTurn>
 }
 
 export interface ImportTurn {
@@ -42,7 +43,8 @@ export function createImportSlot(): ImportSlot {
   let looking: NodeJS.Timeout | undefined
 
   return {
-    async take(account) {
+    async take(account, signal) {
+      signal.throwIfAborted()
       if ([holder, ...waiting].some((place) => place?.account === account)) throw busy()
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const place: Place = { account, begin: resolve, bytes: 0 }
@@ -52,12 +54,19 @@ export function createImportSlot(): ImportSlot {
       }
       waiting.push(place)
       if (looking === undefined) beginToLook()
-      const limit = setTimeout(() => {
+      const giveUp = (error: unknown) => {
         remove(place)
-        reject(busy())
-      }, IMPORT_WAIT_MS)
-      await promise
-      clearTimeout(limit)
+        reject(error)
+      }
+      const limit = setTimeout(() => giveUp(busy()), IMPORT_WAIT_MS)
+      const leave = () => giveUp(signal.reason)
+      signal.addEventListener('abort', leave, { once: true })
+      try {
+        await promise
+      } finally {
+        clearTimeout(limit)
+        signal.removeEventListener('abort', leave)
+      }
       return turnOf(place)
     },
   }
@@ -97,6 +106,7 @@ export function createImportSlot(): ImportSlot {
   }
 
   function remove(place: Place) {
+    if (!waiting.includes(place)) return
     waiting.splice(waiting.indexOf(place), 1)
     if (waiting.length > 0) return
     clearInterval(looking)

@@ -4,6 +4,7 @@ import { InvalidInputError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportReader } from '../exchange/import-reader.ts'
 import {
+  callerKey,
   checkBodyType,
   isJsonType,
   jsonReply,
@@ -31,11 +32,12 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
       mode: importModes,
       dry_run: ['0', '1'],
     })
-    const turn = await slot.take(accountOf(request))
+    const turn = await slot.take(callerKey(request), request.signal)
     try {
       const { format, mode = 'merge' } = query
       const drafts = await turn.receive((received) => readDrafts(request, format, received))
-      if (query.dry_run === '1') return jsonReply(200, tried(await store.planImport(drafts, mode)))
+      if (query.dry_run === '1')
+        return jsonReply(200, tried(await store.planImport(drafts, mode, request.signal)))
       const plan = await store.importAll(senderOf(request), drafts, mode)
       await recordIfUnchanged(audit, senderOf(request), mode, plan)
       return jsonReply(200, countsOf(plan))
@@ -43,10 +45,6 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
       turn.release()
     }
   }
-}
-
-function accountOf({ principal }: Request): string {
-  return `${principal?.kind} ${principal?.name}`
 }
 
 /**

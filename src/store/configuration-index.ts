@@ -1,10 +1,10 @@
 import { SORTED_AT_ONCE_RECORDS_MAX } from '../limits.ts'
-import type { LongWork } from '../scheduler.ts'
+import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import { recordFields, type SortField } from './fields.ts'
 import { RecordOrder } from './record-order.ts'
-import { finish, SLICE_STEPS, sortInSlices } from './slices.ts'
+import { SLICE_STEPS, sortInSlices } from './slices.ts'
 import { SortedIndex } from './sorted-index.ts'
 
 export const sortFields: readonly SortField[] = recordFields.flatMap(({ name, isSortable }) =>
@@ -220,7 +220,7 @@ export class ConfigurationIndex {
 
   #orderedBy(sort: Sort | undefined): SortedIndex<Configuration> {
     if (sort === undefined) return this.#byId
-    if (this.#orders.get(sort)?.isReady !== true && this.isOrdered(sort)) finish(this.order(sort))
+    if (this.#orders.get(sort)?.isReady !== true && this.isOrdered(sort)) runAtOnce(this.order(sort))
     const order = this.#orders.get(sort)
     if (order === undefined) throw new Error(`Cannot list by "${sort}" before the order is made`)
     return order.use()

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OverloadedError, StorageUnavailableError, TooManyChangesError } from '../errors.ts'
 import { WAITING_CHANGES_MAX } from '../limits.ts'
 import type { Family } from '../metrics/family.ts'
-import type { LongWork, Scheduler } from '../scheduler.ts'
+import { type LongWork, runAtOnce, type Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Actor } from './actor.ts'
 import type { Alteration, Change } from './change.ts'
@@ -13,7 +13,7 @@ import type { ImportMode } from './import-mode.ts'
 import { changesOf, countsOf, type ImportPlan, planImport, planImportInSlices } from './import-plan.ts'
 import { CHANGES, ORDERS, TRIALS } from './long-works.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
-import { finish, SLICE_STEPS } from './slices.ts'
+import { SLICE_STEPS } from './slices.ts'
 import { StagedNames } from './staged-names.ts'
 
 /** Whether a record is the one that the caller means to change. */
@@ -46,7 +46,7 @@ export class ConfigurationStore {
   readonly #scheduler: Scheduler
   readonly #updatesAtOnceMax: number
   readonly #staged = new StagedNames()
-  /** The last change that is not durable yet, or was not. */
+  /** Settles when the newest staged change is applied or refused. */
   #lastStaged: Promise<void> = Promise.resolve()
   /** Of a large import, until it has ended: no other change is decided meanwhile. */
   #largeImport: Promise<void> | undefined
@@ -194,11 +194,19 @@ export class ConfigurationStore {
     }))
   }
 
-  /** What `importAll` would do now; pending changes count as done. Of changes made meanwhile, some may count. */
-  planImport(drafts: readonly NewConfiguration[], mode: ImportMode): Promise<ImportPlan> {
+  /**
+   * What `importAll` would do now; pending changes count as done. Of changes made meanwhile, some may count.
+   *
+   * @param signal Stops the work; the promise rejects with its reason.
+   */
+  planImport(
+    drafts: readonly NewConfiguration[],
+    mode: ImportMode,
+    signal?: AbortSignal,
+  ): Promise<ImportPlan> {
     const records = mode === 'replace' ? this.#allLatest() : []
     const stored = { records, find: (name: string) => this.#latest(name), lastId: this.#lastId }
-    return this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored))
+    return this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored), signal)
   }
 
   /**
@@ -216,7 +224,7 @@ export class ConfigurationStore {
       const records = mode === 'replace' ? this.#allLatest() : []
       const find = (name: string) => this.#latest(name)
       const plan = planImport(drafts, mode, { records, find, lastId: this.#lastId })
-      const changes = finish(signedChangesOf(plan, actor, mode))
+      const changes = runAtOnce(signedChangesOf(plan, actor, mode))
       if (changes.length > 0) {
         await this.#stage(changes, this.#log.appendTogether(changes))
         return plan
@@ -350,12 +358,14 @@ export class ConfigurationStore {
     return staged === undefined ? this.#index.find(name) : staged.holder
   }
 
-  /** Every record, pending changes included. */
-  *#allLatest(): Iterable<Configuration> {
-    for (const record of this.#index.freeze()) {
-      if (this.#staged.find(record.name) === undefined) yield record
-    }
-    yield* this.#staged.holders()
+  /** Every record as it is now, pending changes included. */
+  #allLatest(): Iterable<Configuration> {
+    const [records, holders] = [this.#index.freeze(), this.#staged.holders()]
+    const touched = new Set(this.#staged.names())
+    return (function* () {
+      for (const record of records) if (!touched.has(record.name)) yield record
+      yield* holders
+    })()
   }
 
   #checkFree(name: string) {

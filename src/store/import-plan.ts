@@ -1,8 +1,8 @@
-import type { LongWork } from '../scheduler.ts'
+import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { Alteration } from './change.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'
-import { finish, SLICE_STEPS } from './slices.ts'
+import { SLICE_STEPS } from './slices.ts'
 
 /** What an import would do, or did. */
 export interface ImportPlan {
@@ -37,7 +37,7 @@ export function planImport(
   mode: ImportMode,
   stored: StoredNow,
 ): ImportPlan {
-  return finish(planImportInSlices(drafts, mode, stored))
+  return runAtOnce(planImportInSlices(drafts, mode, stored))
 }
 
 /** As `planImport`, in slices. */

@@ -40,8 +40,8 @@ export class RecordOrder {
   }
 
   /**
-   * Whether nobody has used it for ORDER_UNUSED_MS_MAX in which records changed. Called with each change: while none
-   * changes, a reader may have a page from elsewhere.
+   * True if no reader came for ORDER_UNUSED_MS_MAX after the first change since the last read. Called with each change:
+   * while none changes, a remembered page may serve readers.
    */
   isUnused(nowMs: number): boolean {
     this.#unusedSinceMs ??= nowMs

@@ -3,14 +3,6 @@ import type { LongWork } from '../scheduler.ts'
 /** Steps of long work between two yields; a step takes about a microsecond. */
 export const SLICE_STEPS = 500
 
-/** Runs long work to its end at once. */
-export function finish<Result>(work: LongWork<Result>): Result {
-  for (;;) {
-    const { done, value } = work.next()
-    if (done) return value
-  }
-}
-
 /** Sorts in slices: short runs first, which are then merged in pairs. */
 export function* sortInSlices<Item>(
   items: Iterable<Item>,

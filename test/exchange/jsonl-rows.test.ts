@@ -24,6 +24,16 @@ describe('a JSONL import', () => {
     for (const text of ['', '\n\n']) assert.deepEqual(faultsOf('jsonl', text), ['1 document has no record'])
   })
 
+  it('stops at a blank line that is too long', () => {
+    const long = IMPORT_ROW_CHARACTERS_MAX
+    const text = `${web}\n${' '.repeat(3 * long)}\n${web}`
+    for (const pieceBytes of [1000, 10 * long]) {
+      assert.deepEqual(faultsOf('jsonl', text, pieceBytes), [
+        `2 row is longer than ${long} characters; nothing behind it was read`,
+      ])
+    }
+  })
+
   it('stops at a record that is too long', () => {
     const long = IMPORT_ROW_CHARACTERS_MAX
     assert.deepEqual(faultsOf('jsonl', `${web}\n"${'x'.repeat(long)}"\n${web}`, 1000), [

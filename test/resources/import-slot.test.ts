@@ -13,10 +13,10 @@ function setUp(t: TestContext) {
   const told: string[] = []
   return {
     told,
-    take: slot.take,
+    take: (account: string) => slot.take(account, new AbortController().signal),
     /** Tells when the account gets the slot, or is refused. */
-    wait(account: string): { taken: Promise<ImportTurn> } {
-      const taken = slot.take(account)
+    wait(account: string, signal = new AbortController().signal): { taken: Promise<ImportTurn> } {
+      const taken = slot.take(account, signal)
       taken.then(
         () => told.push(account),
         (error: unknown) => told.push(`${account} refused: ${error instanceof OverloadedError}`),
@@ -43,6 +43,20 @@ function beginBody(turn: ImportTurn) {
 }
 
 describe('the import slot', () => {
+  it('is not kept for a caller that has gone, who may ask again', async (t) => {
+    const { take, told, wait } = setUp(t)
+    const first = await take('a')
+    const connection = new AbortController()
+    wait('b', connection.signal)
+    connection.abort(new Error('gone'))
+    await nextTurn()
+    assert.deepEqual(told, ['b refused: false'])
+    const { taken } = wait('b')
+    first.release()
+    await taken
+    assert.deepEqual(told, ['b refused: false', 'b'])
+  })
+
   it('goes from account to account in the order of their requests', async (t) => {
     const { take, told, wait } = setUp(t)
     const first = await take('a')

@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NewerFormError } from '../../src/errors.ts'
+import { runAtOnce } from '../../src/scheduler.ts'
 import {
   ChangeReader,
   encodeChanges,
@@ -9,7 +10,6 @@ import {
   parseStoredRecord,
 } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
-import { finish } from '../../src/store/slices.ts'
 import { draft, someone } from '../support/store.ts'
 
 const record = { id: 1, ...draft('a') }
@@ -51,7 +51,7 @@ describe('the changes of a large frame', () => {
       const add = new Configuration(i + 1, draft(`ä${i}`.padEnd(200, 'x')))
       return { add, authorship: i === 2_500 ? { ...authorship, time: '2026-01-01T00:00:01Z' } : authorship }
     })
-    const pieces = finish(encodeChangesInSlices(changes))
+    const pieces = runAtOnce(encodeChangesInSlices(changes))
     assert.ok(pieces.length > 2, `${pieces.length} pieces`)
     assert.equal(Buffer.concat(pieces).toString(), encodeChanges(changes))
   })

@@ -2,10 +2,10 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ORDER_UNUSED_MS_MAX, SORTED_AT_ONCE_RECORDS_MAX } from '../../src/limits.ts'
+import { runAtOnce } from '../../src/scheduler.ts'
 import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex, type Sort, sortFields } from '../../src/store/configuration-index.ts'
-import { finish } from '../../src/store/slices.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { draft } from '../support/store.ts'
 
@@ -169,7 +169,7 @@ describe('a configuration index', () => {
     work.next()
     assert.equal(index.isOrdered('name'), false)
     assert.throws(() => index.freeze('name'), /still being made/)
-    finish(work)
+    runAtOnce(work)
     assert.equal(index.isOrdered('name'), true)
     assert.equal(index.slice(0, 1, 'name')[0]?.name, 'n0')
   })
@@ -181,8 +181,8 @@ describe('many changes of a configuration index', () => {
     t.diagnostic(`seed ${random.seed}`)
     for (let round = 0; round < 20; round++) {
       const index = filled(2_000)
-      finish(index.order('hostname'))
-      finish(index.order('-port'))
+      runAtOnce(index.order('hostname'))
+      runAtOnce(index.order('-port'))
       const before = index.slice(0, 3_000)
       const { changes, after } = randomChanges(random, index, before)
       const applying = index.applyTogether(changes, index.revision + 1)
@@ -203,7 +203,7 @@ describe('many changes of a configuration index', () => {
       // A single change, too, may come while an order is made.
       const add = new Configuration(index.lastId + 1, draft('last', { port: 7 }))
       index.apply({ add }, index.revision + 1)
-      for (const work of others) finish(work)
+      for (const work of others) runAtOnce(work)
       const all = [...after, add]
       assert.equal(index.jsonBytes, Buffer.byteLength(all.map(({ json }) => json).join('')))
       for (const sort of [undefined, 'hostname', '-port', 'name', '-username'] as const)
@@ -221,7 +221,7 @@ describe('many changes of a configuration index', () => {
       { modify: c.with({ name: 'd' }), name: 'c' },
       { add: new Configuration(4, draft('e')) },
     ]
-    assert.deepEqual(finish(index.applyTogether(changes, 4)), [a, b, c, undefined])
+    assert.deepEqual(runAtOnce(index.applyTogether(changes, 4)), [a, b, c, undefined])
     assert.deepEqual([index.revision, index.lastId], [7, 4])
     assert.deepEqual(
       index.slice(0, 9).map(({ name, port }) => [name, port]),
@@ -242,7 +242,7 @@ describe('many changes of a configuration index', () => {
   for (const [what, changes] of Object.entries(misfits)) {
     it(`are refused with ${what}, and change nothing`, () => {
       const index = indexOf(...['a', 'b', 'c'].map((name, i) => new Configuration(i + 1, draft(name))))
-      assert.throws(() => finish(index.applyTogether(changes, 4)))
+      assert.throws(() => runAtOnce(index.applyTogether(changes, 4)))
       assert.deepEqual(
         [index.revision, index.lastId, index.slice(0, 9, 'name').map(({ name }) => name)],
         [3, 3, ['a', 'b', 'c']],

@@ -1,7 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { finish, SLICE_STEPS, sortInSlices } from '../../src/store/slices.ts'
+import { runAtOnce } from '../../src/scheduler.ts'
+import { SLICE_STEPS, sortInSlices } from '../../src/store/slices.ts'
 import { createRandom } from '../support/random.ts'
 
 interface Item {
@@ -18,14 +19,14 @@ describe('sorting in slices', () => {
     for (const size of [0, 1, SLICE_STEPS, SLICE_STEPS + 1, 5 * SLICE_STEPS + 7]) {
       for (const keys of [3, size, 1_000_000]) {
         const items = Array.from({ length: size }, (_, place) => ({ key: random.integer(0, keys), place }))
-        assert.deepEqual(finish(sortInSlices(items, byKey)), items.toSorted(byKey), `${size} items`)
+        assert.deepEqual(runAtOnce(sortInSlices(items, byKey)), items.toSorted(byKey), `${size} items`)
       }
     }
   })
 
   it('leaves sorted items in their order', () => {
     const items = Array.from({ length: 3 * SLICE_STEPS }, (_, place) => ({ key: place, place }))
-    assert.deepEqual(finish(sortInSlices(items, byKey)), items)
+    assert.deepEqual(runAtOnce(sortInSlices(items, byKey)), items)
   })
 
   it('compares few items between two yields', () => {

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { finish } from '../../src/store/slices.ts'
+import { runAtOnce } from '../../src/scheduler.ts'
 import { SortedIndex } from '../../src/store/sorted-index.ts'
 import { createRandom, type Random } from '../support/random.ts'
 
@@ -218,7 +218,7 @@ describe('a sorted index', () => {
         new Set(Array.from({ length: random.pick([0, 1, 5, 900]) }, () => 10 * random.integer(-9, 800) + 5)),
       )
       added.sort(byNumber)
-      const changed = finish(index.changedBy({ gone, added }))
+      const changed = runAtOnce(index.changedBy({ gone, added }))
       const changedModel = [...model.filter((item) => !gone.has(item)), ...added].sort(byNumber)
       assertSame(changed, changedModel)
       assertSame(index, model)
@@ -236,7 +236,7 @@ describe('a sorted index', () => {
     const index = new SortedIndex<{ key: number; text: string }>((a, b) => a.key - b.key, items)
     const added = items.filter(({ key }) => key % 7 === 0).map(({ key }) => ({ key, text: 'new' }))
     const gone = new Set(items.filter(({ key }) => key % 7 === 0))
-    const changed = finish(index.changedBy({ gone, added }))
+    const changed = runAtOnce(index.changedBy({ gone, added }))
     assert.deepEqual(
       changed.slice(0, 400),
       items.map(({ key }) => ({ key, text: key % 7 === 0 ? 'new' : 'old' })),
@@ -246,7 +246,7 @@ describe('a sorted index', () => {
 
   it('refuses to remove in a copy what is not there', () => {
     const index = new SortedIndex(byNumber, [1, 2, 3])
-    assert.throws(() => finish(index.changedBy({ gone: new Set([2, 9]), added: [] })), RangeError)
+    assert.throws(() => runAtOnce(index.changedBy({ gone: new Set([2, 9]), added: [] })), RangeError)
     assertSame(index, [1, 2, 3])
   })
 })

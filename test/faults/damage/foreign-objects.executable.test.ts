@@ -245,7 +245,10 @@ describe('a file system that is mounted read-only', { skip: noNamespaces }, () =
         through,
       })
       assert.deepEqual([code, stdout], [1, ''], stderr)
-      assert.match(stderr, /^connbook: Cannot use "[^\n]+ it cannot be written \(EROFS\)[^\n]+\n$/)
+      assert.match(
+        stderr,
+        /^connbook: Cannot use "[^\n]+ the file system is read-only \(\w+: EROFS\); mount it for writing[^\n]+\n$/,
+      )
       assertRefuses(stderr, folder, 0o700)
     }
     const list = await runExecutable(['client', 'list', '--data', folder], { through })
