@@ -249,7 +249,7 @@ describe('a file system that is mounted read-only', { skip: noNamespaces }, () =
         stderr,
         /^connbook: Cannot use "[^\n]+ the file system is read-only \(\w+: EROFS\); mount it for writing[^\n]+\n$/,
       )
-      assertRefuses(stderr, folder, 0o700)
+      assert.ok(stderr.includes(`Cannot use "${folder}": `), stderr)
     }
     const list = await runExecutable(['client', 'list', '--data', folder], { through })
     assert.deepEqual([list.code, list.stdout], [0, 'default\nsecond\n'], list.stderr)

@@ -1,4 +1,5 @@
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
+import { OWNER_SOCKET } from '../../../src/files/owner-socket.ts'
 import { Inode } from '../volatile/inode.ts'
 import { type DiskImage, VolatileDisk } from '../volatile/volatile-disk.ts'
 import { type Argument, type Call, TraceError, type TraceEvent } from './trace-parser.ts'
@@ -100,6 +101,8 @@ export class TraceDisk {
       case 'unlinkat':
         if (call.args.some((arg) => arg.kind === 'word' && arg.text.includes('AT_REMOVEDIR')))
           throw unknown(call)
+        // The call that made the socket is not recorded; no crash can lose what it holds.
+        if (pathsOf(call).every((path) => basename(path) === OWNER_SOCKET)) return false
         return this.#changeNames(call, ([path = '']) => this.disk.unlink(path))
       case 'mkdir':
       case 'mkdirat':
