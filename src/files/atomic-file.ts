@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import type { Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ifPresent, systemCode } from '../errors.ts'
 import type { FileSystem, OpenFile } from './file-system.ts'
 
 const COPY_BYTES = 64 * 1024
+/** The permissions; a replaced file passes on no set-user-ID bit. */
+const MODE = 0o777
 
 /** A file that gets its name only once it is complete and on disk. */
 export interface AtomicFile {
@@ -12,6 +15,8 @@ export interface AtomicFile {
   readonly size: number
   /** Whether the file has its name, durably or not. */
   readonly isInPlace: boolean
+  /** Gives the file the mode of another one and, as root, its owner and group. Before `commit`. */
+  setAccess(like: Stats): Promise<void>
   /** Syncs early, so that `commit` has less to sync. */
   datasync(): Promise<void>
   /** Syncs the file, gives it its name, syncs the folder. */
@@ -59,6 +64,17 @@ export async function openAtomicFile(
       const bytes = typeof content === 'string' ? Buffer.from(content) : content
       await writeAll(temporary.file, bytes, size).catch(throwNaming)
       size += bytes.length
+    },
+    async setAccess({ uid, gid, mode }) {
+      // Through the open file: another file could take the place of a path.
+      const { file } = temporary
+      try {
+        const own = await file.stat()
+        if (process.getuid?.() === 0 && (own.uid !== uid || own.gid !== gid)) await file.chown(uid, gid)
+        await file.chmod(mode & MODE)
+      } catch (error) {
+        throwNaming(error)
+      }
     },
     datasync: () => temporary.file.datasync().catch(throwNaming),
     async commit() {

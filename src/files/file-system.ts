@@ -15,6 +15,7 @@ export interface OpenFile {
   datasync(): Promise<void>
   truncate(length: number): Promise<void>
   chown(uid: number, gid: number): Promise<void>
+  chmod(mode: number): Promise<void>
   stat(): Promise<Stats>
   close(): Promise<void>
 }
@@ -51,6 +52,7 @@ export const realFileSystem: FileSystem = {
       datasync: () => named(file.datasync()),
       truncate: (length) => named(file.truncate(length)),
       chown: (uid, gid) => named(file.chown(uid, gid)),
+      chmod: (mode) => named(file.chmod(mode)),
       stat: () => named(file.stat()),
       close: () => named(file.close()),
     }

@@ -4,7 +4,6 @@ import { openAtomicFile, removeIfPresent, temporaryFileOf } from './atomic-file.
 import type { FileSystem } from './file-system.ts'
 
 const ABANDONED_MS = 60 * 60_000
-const MODE = 0o777
 
 export class FileNotReplacedError extends ConnbookError {
   readonly code = 'file_not_replaced'
@@ -16,7 +15,7 @@ export class FileNotReplacedError extends ConnbookError {
  * @param what Begins the message of an error: "Cannot keep a backup in".
  * @param write Gets the function that writes a piece.
  * @param interruption Aborts it; the error names its reason.
- * @param keepsMode Whether a file that was there keeps its mode.
+ * @param keepsAccess Whether the mode of a file that was there is kept and, as root, its owner and group.
  * @throws {FileNotReplacedError} if it was aborted, or the system failed; the message says what is there now.
  */
 export async function replaceFile(
@@ -25,20 +24,21 @@ export async function replaceFile(
   write: (write: (text: string) => Promise<void>) => Promise<void>,
   interruption: AbortSignal,
   files: FileSystem,
-  keepsMode = false,
+  keepsAccess = false,
 ): Promise<void> {
   let isInPlace = false
   try {
     await sweepAbandoned(path, files)
-    const before = keepsMode ? await ifPresent(files.stat(path)) : undefined
+    const before = keepsAccess ? await ifPresent(files.lstat(path)) : undefined
     const file = await openAtomicFile(path, files, { isOwnersOfFolder: false })
     try {
       await write((text) => {
         interruption.throwIfAborted()
         return file.write(text)
       })
+      // Before the file has its name: it is never there with another mode or owner.
+      if (before?.isFile()) await file.setAccess(before)
       await file.commit()
-      if (before !== undefined) await files.chmod(path, before.mode & MODE)
     } finally {
       isInPlace = file.isInPlace
       await file.abort()
@@ -61,6 +61,7 @@ const adviceFor: Readonly<Record<string, string>> = {
   ENOENT: '; make its folder first',
   ENOSPC: '; make room there',
   ENOTDIR: '; make its folder first',
+  EPERM: '; run as the owner of that file, or name another one',
   EROFS: '; name a folder that can be written',
 }
 

@@ -66,6 +66,7 @@ export function createFailingFiles(): FailingFiles {
     datasync: () => run('datasync', path, () => file.datasync()),
     truncate: (length) => run('truncate', path, () => file.truncate(length)),
     chown: (uid, gid) => run('chown', path, () => file.chown(uid, gid)),
+    chmod: (mode) => run('chmod', path, () => file.chmod(mode)),
     stat: () => run('stat', path, () => file.stat()),
     close: () => file.close(),
   })

@@ -125,6 +125,7 @@ export function createVolatileFiles(
           if (failure === undefined) disk.truncate(inode, length)
         }),
       chown: () => run('chown', path, whenOpen),
+      chmod: () => run('chmod', path, whenOpen),
       stat: () =>
         run('stat', path, () => {
           whenOpen()
@@ -152,6 +153,7 @@ export function createVolatileFiles(
       datasync: () => sync('datasync'),
       truncate: refuse('truncate', 'EINVAL'),
       chown: () => run('chown', path, whenOpen),
+      chmod: () => run('chmod', path, whenOpen),
       stat: () => run('stat', path, folderStats),
       close: () => run('close', path, whenOpen.close),
     }

@@ -31,6 +31,7 @@ export function memoryFile(
     datasync: refuse,
     truncate: refuse,
     chown: refuse,
+    chmod: refuse,
   }
 }
 
