@@ -191,16 +191,6 @@ export async function sweepTemporaryFiles(
   }
 }
 
-/** As `giveToOwnerOf`, for a folder that was just made. */
-export async function giveFolderToOwnerOf(folder: string, made: string, files: FileSystem): Promise<void> {
-  const file = await files.open(made, 'r')
-  try {
-    await giveToOwnerOf(folder, file, files)
-  } finally {
-    await file.close()
-  }
-}
-
 /** As root, gives a file to the owner of the folder: the server runs under that account. */
 export async function giveToOwnerOf(folder: string, file: OpenFile, files: FileSystem): Promise<void> {
   if (process.getuid?.() !== 0) return

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { FolderInUseError, FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
-import { giveFolderToOwnerOf, sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
+import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
 import {
@@ -13,6 +13,7 @@ import {
   sweepReplacements,
   unfinishedName,
 } from './folder-replacement.ts'
+import { giveFolderToOwnerOf } from './given-folder.ts'
 import { describeLockHolder } from './lock-holder.ts'
 import { findTrouble, refused, throwExplained } from './refusal.ts'
 
@@ -222,7 +223,7 @@ async function makeFolder(path: string, files: FileSystem, isForOwnerOfParent: b
       await syncFolder(dirname(made), files)
     }
   } catch (error) {
-    if (systemCode(error) === undefined) throw error
+    if (error instanceof FolderRefusedError || systemCode(error) === undefined) throw error
     const code = systemCode(error) ?? ''
     const remedy = findTrouble(code)?.remedy ?? 'name a folder that can be written with --data'
     throw new FolderRefusedError(`Cannot make data folder "${path}" (${code}); ${remedy}`, { cause: error })

@@ -17,12 +17,15 @@ export interface OpenFile {
   chown(uid: number, gid: number): Promise<void>
   chmod(mode: number): Promise<void>
   stat(): Promise<Stats>
+  /** The names in an open folder. Only Linux reads them through the open folder; elsewhere its path is read. */
+  readdir(): Promise<string[]>
   close(): Promise<void>
 }
 
 /** All access to the file system goes through this, so that tests can make it fail. */
 export interface FileSystem {
-  open(path: string, flags: string, mode?: number): Promise<OpenFile>
+  /** @param flags As in `fs.open`, or from `fs.constants`. */
+  open(path: string, flags: string | number, mode?: number): Promise<OpenFile>
   readFile(path: string): Promise<Buffer>
   rename(from: string, to: string): Promise<void>
   unlink(path: string): Promise<void>
@@ -54,6 +57,7 @@ export const realFileSystem: FileSystem = {
       chown: (uid, gid) => named(file.chown(uid, gid)),
       chmod: (mode) => named(file.chmod(mode)),
       stat: () => named(file.stat()),
+      readdir: () => named(fs.readdir(process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : path)),
       close: () => named(file.close()),
     }
   },

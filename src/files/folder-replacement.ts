@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { systemCode } from '../errors.ts'
-import { giveFolderToOwnerOf, syncFolder } from './atomic-file.ts'
+import { syncFolder } from './atomic-file.ts'
 import type { FileSystem } from './file-system.ts'
+import { giveFolderToOwnerOf } from './given-folder.ts'
 
 /**
  * Replaces the files of a folder, all or none, also across a crash.

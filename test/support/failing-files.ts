@@ -68,6 +68,7 @@ export function createFailingFiles(): FailingFiles {
     chown: (uid, gid) => run('chown', path, () => file.chown(uid, gid)),
     chmod: (mode) => run('chmod', path, () => file.chmod(mode)),
     stat: () => run('stat', path, () => file.stat()),
+    readdir: () => run('readdir', path, () => file.readdir()),
     close: () => file.close(),
   })
   const real = realFileSystem

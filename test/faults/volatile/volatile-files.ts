@@ -126,6 +126,10 @@ export function createVolatileFiles(
         }),
       chown: () => run('chown', path, whenOpen),
       chmod: () => run('chmod', path, whenOpen),
+      readdir: () =>
+        run('readdir', path, () => {
+          throw systemError('ENOTDIR', path)
+        }),
       stat: () =>
         run('stat', path, () => {
           whenOpen()
@@ -154,12 +158,13 @@ export function createVolatileFiles(
       truncate: refuse('truncate', 'EINVAL'),
       chown: () => run('chown', path, whenOpen),
       chmod: () => run('chmod', path, whenOpen),
+      readdir: () => run('readdir', path, () => disk.entries(path)),
       stat: () => run('stat', path, folderStats),
       close: () => run('close', path, whenOpen.close),
     }
   }
 
-  function open(path: string, flags: string): OpenFile {
+  function open(path: string, flags: string | number): OpenFile {
     if (flags === 'wx+' || flags === 'ax+') return openInode(disk.create(path), path)
     if (flags !== 'r' && flags !== 'r+' && flags !== 'a+')
       throw new TypeError(`Cannot open with flags "${flags}": none are known`)

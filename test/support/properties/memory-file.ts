@@ -32,6 +32,7 @@ export function memoryFile(
     truncate: refuse,
     chown: refuse,
     chmod: refuse,
+    readdir: refuse,
   }
 }
 
