@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { DAMAGED, defineCommand } from '../command-line/command.ts'
 import { type Print, shown } from '../command-line/output.ts'
-import { checkTarget, takeBackup, writeToFile } from '../folder/backup.ts'
+import { CANNOT_KEEP, checkTarget, takeBackup, writeToFile } from '../folder/backup.ts'
 import { describeBackup, writeBackup } from '../folder/backup-document.ts'
 import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { abortOnSignals, isStandardOutput, isStream, writeToOutput, writeToStream } from './written-file.ts'
@@ -25,7 +25,7 @@ export const backupCommand = defineCommand({
   exitCodes: { 0: 'the backup is complete', 65: DAMAGED },
   async run({ options, operands: [target = ''] }, { print }) {
     const folder = await getUsedFolder(options.data)
-    const isReplaced = !isStandardOutput(target) && !(await isStream(target))
+    const isReplaced = !isStandardOutput(target) && !(await isStream(target, CANNOT_KEEP))
     if (isReplaced) await checkTarget(resolve(target), folder)
 
     const backup = await readBetweenRestores(folder, () => takeBackup(folder))

@@ -19,6 +19,8 @@ import {
   writeToStream,
 } from './written-file.ts'
 
+const CANNOT_WRITE = 'Cannot write the export to'
+
 /** The format cannot express some records, and `--skip` was not given. */
 export class ExportRefusedError extends ConnbookError {
   readonly code = 'not_expressible'
@@ -66,10 +68,10 @@ export const exportCommand = defineCommand({
     const pieces = exportPieces(exportFormats[format], records, summary)
     const write = (print: Print) => writePieces(pieces, print)
     if (isStandardOutput(output)) return writeToOutput(write, 'the export', print)
-    if (await isStream(output)) return writeToStream(write, 'the export', output)
+    if (await isStream(output, CANNOT_WRITE)) return writeToStream(write, 'the export', output)
     using interruption = abortOnSignals()
-    const path = await replacedPath(output)
-    await replaceFile(path, 'Cannot write the export to', write, interruption.signal, folder.files, true)
+    const path = await replacedPath(output, CANNOT_WRITE, folder.path)
+    await replaceFile(path, CANNOT_WRITE, write, interruption.signal, folder.files, true)
   },
 })
 

@@ -2,7 +2,8 @@ import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Print, shown } from '../command-line/output.ts'
 import { ifReachable, systemCode } from '../errors.ts'
-import { FileNotReplacedError } from '../files/replaced-file.ts'
+import { FileNotReplacedError, lookBefore } from '../files/replaced-file.ts'
+import { isInside } from '../folder/inside-folder.ts'
 import { onInterruption } from '../service/signals.ts'
 
 const standardOutputs = ['-', '/dev/stdout', '/dev/fd/1', '/proc/self/fd/1']
@@ -14,9 +15,13 @@ export function isStandardOutput(path: string): boolean {
   return standardOutputs.includes(path)
 }
 
-/** Whether a path names a pipe or a device: it can be written to, but not replaced. */
-export async function isStream(path: string): Promise<boolean> {
-  const found = await ifReachable(stat(path))
+/**
+ * Whether a path names a pipe or a device: it can be written to, but not replaced.
+ *
+ * @param what Begins the message of an error. @throws {FileNotReplacedError} if the path cannot be looked at.
+ */
+export async function isStream(path: string, what: string): Promise<boolean> {
+  const found = await lookBefore(ifReachable(stat(path)), what, path)
   return found !== undefined && !found.isFile() && !found.isDirectory()
 }
 
@@ -40,11 +45,22 @@ export async function writeToStream(write: Write, what: string, path: string): P
   }
 }
 
-/** The path that a replacement renames to: behind a link, what it points to. */
-export async function replacedPath(path: string): Promise<string> {
-  const found = await ifReachable(lstat(path))
-  if (found?.isSymbolicLink() !== true) return resolve(path)
-  return realpath(path)
+/**
+ * The path that a replacement renames to: behind a link, what it points to.
+ *
+ * @param what As in `isStream`. @throws {FileNotReplacedError} if it cannot be looked at, is a link to nothing, or would
+ *   be in the data folder.
+ */
+export async function replacedPath(path: string, what: string, dataFolder: string): Promise<string> {
+  const refuse = (reason: string) => new FileNotReplacedError(`${what} "${path}": ${reason}`)
+  const found = await lookBefore(ifReachable(lstat(path)), what, path)
+  const isLink = found?.isSymbolicLink() === true
+  const replaced = isLink ? await lookBefore(ifReachable(realpath(path)), what, path) : resolve(path)
+  if (replaced === undefined)
+    throw refuse('it is a link to a missing file; remove the link, or name another file')
+  if (await lookBefore(isInside(dataFolder, replaced), what, path))
+    throw refuse('it is in the data folder itself; name another file')
+  return replaced
 }
 
 /** An interruption leaves no half-written file. */

@@ -4,6 +4,7 @@ import { openAtomicFile, removeIfPresent, temporaryFileOf } from './atomic-file.
 import type { FileSystem } from './file-system.ts'
 
 const ABANDONED_MS = 60 * 60_000
+const UNTOUCHED = 'what was there before is untouched'
 
 export class FileNotReplacedError extends ConnbookError {
   readonly code = 'file_not_replaced'
@@ -46,18 +47,36 @@ export async function replaceFile(
   } catch (error) {
     const reason = interruption.aborted ? interruption.reason : systemCode(error)
     if (reason === undefined || error instanceof ConnbookError) throw error
-    const state = isInPlace
-      ? 'it is there, but may not outlive a power loss'
-      : 'what was there before is untouched'
-    const advice = adviceFor[reason] ?? ''
-    throw new FileNotReplacedError(`${what} "${path}" (${reason}); ${state}${advice}`, { cause: error })
+    const state = isInPlace ? 'it is there, but may not outlive a power loss' : UNTOUCHED
+    throw notReplaced(what, path, reason, state, error)
   }
+}
+
+/**
+ * The result of a look at a file that is to be replaced.
+ *
+ * @param what As in `replaceFile`.
+ * @throws {FileNotReplacedError} if the system failed.
+ */
+export function lookBefore<T>(look: Promise<T>, what: string, path: string): Promise<T> {
+  return look.catch((error: unknown) => {
+    const reason = systemCode(error)
+    if (reason === undefined || error instanceof ConnbookError) throw error
+    throw notReplaced(what, path, reason, UNTOUCHED, error)
+  })
+}
+
+function notReplaced(what: string, path: string, reason: string, state: string, cause: unknown) {
+  const advice = adviceFor[reason] ?? ''
+  return new FileNotReplacedError(`${what} "${path}" (${reason}); ${state}${advice}`, { cause })
 }
 
 const adviceFor: Readonly<Record<string, string>> = {
   EACCES: '; name a folder that this account can write',
   EDQUOT: '; make room there',
   EFBIG: '; raise the limit on file sizes',
+  ELOOP: '; name another file',
+  ENAMETOOLONG: '; name another file',
   ENOENT: '; make its folder first',
   ENOSPC: '; make room there',
   ENOTDIR: '; make its folder first',

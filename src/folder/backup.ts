@@ -1,5 +1,3 @@
-import { realpath } from 'node:fs/promises'
-import { dirname, isAbsolute, relative, sep } from 'node:path'
 import { readListedChanges } from '../audit/listed-changes.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { ConnbookError, systemCode } from '../errors.ts'
@@ -10,10 +8,14 @@ import { FileNotReplacedError, replaceFile } from '../files/replaced-file.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
 import { BACKUP_START, type Backup, writeBackup } from './backup-document.ts'
+import { isInside } from './inside-folder.ts'
 import { noData } from './used-folder.ts'
 
 /** They are one line of the backup, and no longer line can be read back. */
 const ACCOUNTS_BYTES_MAX = LINE_BYTES_MAX - 4096
+
+/** Begins the message of an error about the file of a backup. */
+export const CANNOT_KEEP = 'Cannot keep a backup in'
 
 export class BackupFailedError extends ConnbookError {
   readonly code = 'backup_failed'
@@ -49,11 +51,9 @@ export async function takeBackup(folder: DataPaths): Promise<Backup> {
 /** @throws {BackupFailedError} if a backup would overwrite something else, or be in the data folder itself. */
 export async function checkTarget(path: string, { path: folder, files }: DataPaths) {
   const refuse = (reason: string) =>
-    new BackupFailedError(`Cannot keep a backup in "${path}": ${reason}; name another file`)
+    new BackupFailedError(`${CANNOT_KEEP} "${path}": ${reason}; name another file`)
   try {
-    const inFolder = relative(await realpath(folder), await realpath(dirname(path)))
-    if (inFolder.split(sep)[0] !== '..' && !isAbsolute(inFolder))
-      throw refuse('it is in the data folder itself')
+    if (await isInside(folder, path)) throw refuse('it is in the data folder itself')
     if (!(await files.lstat(path)).isFile()) throw refuse('it is not a plain file')
     const file = await files.open(path, 'r')
     try {
@@ -79,7 +79,7 @@ export async function writeToFile(
 ) {
   try {
     const write = (piece: (text: string) => Promise<void>) => writeBackup(backup, piece)
-    await replaceFile(path, 'Cannot keep a backup in', write, interruption, files)
+    await replaceFile(path, CANNOT_KEEP, write, interruption, files)
   } catch (error) {
     if (!(error instanceof FileNotReplacedError)) throw error
     throw new BackupFailedError(error.message, { cause: error.cause })

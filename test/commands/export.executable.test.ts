@@ -1,15 +1,37 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { chmod, mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { getToken } from '../support/api.ts'
 import { runExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
 import { noNamespaces } from '../support/namespace.ts'
+import { asPlainAccount, giveToPlainAccount } from '../support/plain-account.ts'
 import { client, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { makeUsedFolder } from './kept-state.ts'
 
 describe('connbook export', { timeout: 60_000 }, () => {
+  it('names the file, not the data folder, when this account cannot write it', async (t) => {
+    const { folder } = await makeUsedFolder(t)
+    await giveToPlainAccount(folder)
+    const place = await temporaryFolder(t)
+    const [locked, output] = [join(place, 'locked'), join(place, 'locked', 'x.json')]
+    for (const passed of [place, dirname(folder)]) await chmod(passed, 0o755)
+    await mkdir(locked, { mode: 0o000 })
+    const args = ['export', '--format', 'json', '--output', output, '--data', folder]
+    const { code, stderr } = await runExecutable(args, { through: asPlainAccount })
+    assert.deepEqual(
+      [code, stderr],
+      [
+        1,
+        `connbook: Cannot write the export to "${output}" (EACCES); what was there before is untouched; name a folder that this account can write\n`,
+      ],
+    )
+  })
+
   it('fails when the disk is full before the file is complete', { skip: noNamespaces }, async (t) => {
     const service = await start(t)
     const ask = createClient(service.url, await getToken(service.url, client))
