@@ -8,7 +8,7 @@ import { recordCommand } from '../folder/command-audit.ts'
 import { findRecovery, type RecoveredAccounts, type Recovery, recoverState } from '../folder/recovery.ts'
 import { countAccounts, countLostChanges, describeRecovery } from '../folder/recovery-report.ts'
 import { checkHasData } from '../folder/used-folder.ts'
-import { makeFirstAccounts } from '../service/first-start.ts'
+import { makeFirstAccounts, readFirstStartValues } from '../service/first-start.ts'
 import { onInterruption } from '../service/signals.ts'
 import { counted } from '../text.ts'
 import { renderFindings } from './check.ts'
@@ -66,7 +66,8 @@ async function recover(folder: DataFolder, isAgreed: boolean, context: CommandCo
   const lines = await withCredentialsLock(folder, async () => {
     const recovery = await findRecovery(folder)
     if (recovery === undefined) return ['The folder is sound: there is nothing to recover']
-    const accounts = recovery.accounts ?? (await makeFirstAccounts(context.environment))
+    const accounts =
+      recovery.accounts ?? (await makeFirstAccounts(await readFirstStartValues(context.environment)))
     const report = [...describeRecovery(recovery), ''].join('\n')
     const printing = context.print(`${folder.path}\n${renderFindings(recovery.damaged)}${report}`)
     await shown(printing, 'show what would be lost', '; nothing has changed')

@@ -15,6 +15,7 @@ import {
 } from './folder-replacement.ts'
 import { giveFolderToOwnerOf } from './given-folder.ts'
 import { describeLockHolder } from './lock-holder.ts'
+import { OWNER_SOCKET } from './owner-socket.ts'
 import { findTrouble, refused, throwExplained } from './refusal.ts'
 
 /** All files of a data folder but `auditFiles`. */
@@ -56,10 +57,10 @@ const dataFileNames: readonly string[] = [...Object.values(dataFiles), ...auditF
 /** Entries of a folder that still counts as empty. */
 const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
 
-/** Whether a folder holds nothing but the locks of a start or command that made nothing. */
+/** Whether a folder holds nothing but what a start or command has left that made nothing: its locks and its socket. */
 export function holdsNothing(entries: readonly string[]): boolean {
-  const locks: readonly string[] = [dataFiles.lock, dataFiles.accountsLock]
-  return entries.every((entry) => harmlessEntries.has(entry) || locks.includes(entry))
+  const left: readonly string[] = [dataFiles.lock, dataFiles.accountsLock, OWNER_SOCKET]
+  return entries.every((entry) => harmlessEntries.has(entry) || left.includes(entry))
 }
 
 /** Left by crashes and restores; as secret as the data files. */

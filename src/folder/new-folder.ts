@@ -4,21 +4,46 @@ import { accountsDocument } from '../auth/accounts-file.ts'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { keysDocument } from '../auth/keys.ts'
 import { ifReachable } from '../errors.ts'
-import { type DataFolder, holdsNothing, openDataFolder } from '../files/data-folder.ts'
+import {
+  type DataFolder,
+  dataFiles,
+  dataPaths,
+  holdsNothing,
+  openDataFolder,
+  stateFiles,
+} from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
+import { findUnfinishedReplacement } from '../files/folder-replacement.ts'
 import { createLog } from '../log.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'
+import { checkNeverStarted } from './used-folder.ts'
 
 /**
- * Whether a command can make a data folder at a path: an empty folder is there, or none and the folder above exists, so
- * that a mistyped path makes no chain of folders.
+ * Whether a command can make a data folder at a path: an empty folder is there, or one that a first start or a command
+ * left half made, or none and the folder above exists, so that a mistyped path makes no chain of folders.
+ *
+ * @throws {DamagedFileError} if the folder has no accounts, but has had records, or they cannot be read.
  */
 export async function isNewFolder(path: string): Promise<boolean> {
   const files = realFileSystem
   const full = resolve(path)
   const found = await ifReachable(files.stat(full))
   if (found === undefined) return (await ifReachable(files.stat(dirname(full))))?.isDirectory() ?? false
-  return found.isDirectory() && holdsNothing(await files.readdir(full))
+  if (!found.isDirectory()) return false
+  const entries = await files.readdir(full)
+  if (holdsNothing(entries)) return true
+  if (!isHalfMade(entries)) return false
+  await checkNeverStarted(dataPaths(full))
+  return true
+}
+
+/** Whether a folder has files of connbook, but no accounts: they are written last. */
+function isHalfMade(entries: readonly string[]): boolean {
+  return (
+    entries.some((entry) => stateFiles.includes(entry)) &&
+    !entries.includes(dataFiles.accounts) &&
+    findUnfinishedReplacement(entries) === undefined
+  )
 }
 
 /**
@@ -35,7 +60,8 @@ export async function prepareFolder(
   const folder = await openDataFolder(path, realFileSystem, { isForOwnerOfParent: true })
   try {
     // Another process may have filled it meanwhile.
-    if (!holdsNothing(await folder.files.readdir(path))) return folder
+    if ((await folder.files.readdir(path)).includes(dataFiles.accounts)) return folder
+    await checkNeverStarted(folder)
     const log = { ...createLog('text', (line) => screen.write(line)), info: () => {} }
     await (await openConfigurationStore(folder, { mustExist: false, log })).close()
     // The accounts last, as a first start does: a folder that has them has everything else.

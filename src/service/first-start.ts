@@ -44,6 +44,31 @@ function givenOf(names: readonly (keyof typeof variables)[], environment: NodeJS
     .filter((variable) => isSet(environment[variable]))
 }
 
+/** What the variables for a first start say. */
+export interface FirstStartValues {
+  readonly username: string | undefined
+  readonly password: string | undefined
+  readonly clientId: string | undefined
+  readonly clientSecret: string | undefined
+  /** The variables of each kind of account that are set. */
+  readonly variables: Readonly<Record<AccountKind, readonly string[]>>
+}
+
+/** Reads the variables for a first start, and checks them. @throws {UsageError} {InvalidInputError} if one is bad. */
+export async function readFirstStartValues(environment: NodeJS.ProcessEnv): Promise<FirstStartValues> {
+  const username = await readVariable(variables.username, environment)
+  const password = await readVariable(variables.password, environment)
+  const clientId = await readVariable(variables.clientId, environment)
+  const clientSecret = await readVariable(variables.clientSecret, environment)
+  if (username !== undefined) checkAccountName('user', username)
+  if (clientId !== undefined) checkAccountName('client', clientId)
+  const set = {
+    user: givenOf(['username', 'password'], environment),
+    client: givenOf(['clientId', 'clientSecret'], environment),
+  }
+  return { username, password, clientId, clientSecret, variables: set }
+}
+
 export interface FirstAccounts {
   readonly accounts: Accounts
   /** Only what was generated, not what the environment gave. */
@@ -55,15 +80,13 @@ export interface FirstAccounts {
 /**
  * Makes the first user and the first client of a folder, as `makeFirstAccounts` does, besides those that it was prepared
  * with, and writes them. The accounts file is written last: a folder that has one has everything else.
- *
- * @throws {UsageError} if a value of the environment cannot be used.
  */
 export async function createFirstAccounts(
   folder: DataFolder,
-  environment: NodeJS.ProcessEnv,
+  values: FirstStartValues,
 ): Promise<FirstAccounts> {
   return withCredentialsLock(folder, async () => {
-    const first = await makeFirstAccounts(environment, await accountsDocument(folder).read())
+    const first = await makeFirstAccounts(values, await accountsDocument(folder).read())
     await writeInitialCredentials(folder, first.madeUp)
     await accountsDocument(folder).write(first.accounts)
     return first
@@ -71,38 +94,28 @@ export async function createFirstAccounts(
 }
 
 /**
- * Makes a user and a client, with secrets from the environment or random ones, and writes nothing. Makes none of a kind
- * of which an account that can change records exists, unless the environment names another.
- *
- * @throws {UsageError} if a value of the environment cannot be used.
+ * Makes a user and a client, with secrets from the variables or random ones, and writes nothing. Makes none of a kind
+ * of which an account that can change records exists, unless a variable names another.
  */
 export async function makeFirstAccounts(
-  environment: NodeJS.ProcessEnv,
+  values: FirstStartValues,
   { isPrepared: _, ...existing }: Accounts = noAccounts,
 ): Promise<FirstAccounts> {
-  const given = {
-    username: await readVariable(variables.username, environment),
-    password: await readVariable(variables.password, environment),
-    clientId: await readVariable(variables.clientId, environment),
-    clientSecret: await readVariable(variables.clientSecret, environment),
-  }
-  const { username = 'admin', password = generateSecret() } = given
-  const { clientId = 'default', clientSecret = generateSecret() } = given
-  checkAccountName('user', username)
-  checkAccountName('client', clientId)
+  const { username = 'admin', password = generateSecret() } = values
+  const { clientId = 'default', clientSecret = generateSecret() } = values
   let accounts: Accounts = existing
   const madeUp: InitialCredentials = {}
   const ignored: string[] = []
-  if (isMissing(existing, 'user', username, given.username ?? given.password)) {
+  if (isMissing(existing, 'user', username, values.username ?? values.password)) {
     accounts = addAccount(accounts, 'user', username, await hashPassword(password))
-    if (given.password === undefined) Object.assign(madeUp, { username, password })
-  } else ignored.push(...givenOf(['username', 'password'], environment))
-  if (isMissing(existing, 'client', clientId, given.clientId ?? given.clientSecret)) {
-    const isGiven = given.clientSecret !== undefined
+    if (values.password === undefined) Object.assign(madeUp, { username, password })
+  } else ignored.push(...values.variables.user)
+  if (isMissing(existing, 'client', clientId, values.clientId ?? values.clientSecret)) {
+    const isGiven = values.clientSecret !== undefined
     const stored = isGiven ? await hashPassword(clientSecret) : digestSecret(clientSecret)
     accounts = addAccount(accounts, 'client', clientId, stored)
     if (!isGiven) Object.assign(madeUp, { client_id: clientId, client_secret: clientSecret })
-  } else ignored.push(...givenOf(['clientId', 'clientSecret'], environment))
+  } else ignored.push(...values.variables.client)
   return { accounts, madeUp, ignored }
 }
 

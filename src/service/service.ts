@@ -30,7 +30,7 @@ import { openConfigurationStore } from '../storage/file/file-storage.ts'
 import { listTag } from '../store/list-tag.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
-import { createFirstAccounts, givenVariables } from './first-start.ts'
+import { createFirstAccounts, givenVariables, readFirstStartValues } from './first-start.ts'
 import { listen } from './listen.ts'
 import { listenForOwner } from './owner-socket.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -125,13 +125,17 @@ async function start(
   cleanUps.push(() => audit.close())
   let isStarted = false
   cleanUps.push(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))
-  let accounts = await accountsDocument(folder).read()
-  const mustExist = accounts !== undefined
+  const known = await accountsDocument(folder).read()
+  const mustExist = known !== undefined
   const found = await readKeys(folder, mustExist)
   const revocationsMustExist = found.length > 0
   // Everything is read before anything is changed, so that a refused folder stays as it was.
   await checkRevocations(folder, revocationsMustExist)
-  if (accounts === undefined) await checkNeverStarted(folder)
+  if (known === undefined) await checkNeverStarted(folder)
+  const before =
+    known === undefined || known.isPrepared
+      ? { values: await readFirstStartValues(environment) }
+      : { accounts: known, madeUp: undefined, ignored: givenVariables(environment) }
   const store = await openConfigurationStore(folder, { mustExist, log, trail: audit, scheduler })
   cleanUps.push(() => store.close())
   const revocations = await openRevocations(folder, {
@@ -145,11 +149,8 @@ async function start(
   const now = secondsOf(revocations.clock.now())
   const keys = await prepareKeys(folder, mustExist, ttlSeconds, now)
 
-  let madeUp: InitialCredentials | undefined
-  let ignored: readonly string[]
-  if (accounts === undefined || accounts.isPrepared)
-    ({ accounts, madeUp, ignored } = await createFirstAccounts(folder, environment))
-  else ignored = givenVariables(environment)
+  const { accounts, madeUp, ignored } =
+    before.values === undefined ? before : await createFirstAccounts(folder, before.values)
   const variables = ignored.join(' ')
   if (variables !== '')
     log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })

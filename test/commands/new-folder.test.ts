@@ -1,11 +1,11 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
-import { access, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { access, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { findInitialCredentials } from '../../src/auth/initial-credentials.ts'
-import { dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
 import { getToken, logIn } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
 import { createClient, recordsIn } from '../support/http-client.ts'
@@ -135,6 +135,41 @@ describe('a data folder that a command prepares before the first start', () => {
       await assert.rejects(access(folder), { code: 'ENOENT' })
     }
     assert.deepEqual(await readdir(parent), ['hosts.csv'])
+  })
+
+  const leftBehind: Record<string, readonly string[]> = {
+    'a socket': ['.control'],
+    journal: [dataFiles.journal],
+    'journal and revocations': [dataFiles.journal, dataFiles.revocations],
+    'all but the accounts': [
+      dataFiles.journal,
+      dataFiles.revocations,
+      dataFiles.keys,
+      dataFiles.initialCredentials,
+    ],
+  }
+  for (const [what, names] of Object.entries(leftBehind)) {
+    it(`can be one of which a first start that was killed left ${what}`, async (t) => {
+      const { folder, run, list } = await newPlace(t)
+      await (await start(t, { folder, environment: {} })).stop()
+      for (const name of await readdir(folder)) if (!names.includes(name)) await rm(join(folder, name))
+      if (names.includes('.control')) await writeFile(join(folder, '.control'), '')
+      const { code, stderr } = await run(['user', 'add', 'eve'])
+      assert.deepEqual([code, stderr], [0, made(folder)])
+      const { url } = await start(t, { folder, environment: {} })
+      await logIn(url, eve)
+      assert.deepEqual([await list('user'), await list('client')], ['eve\n', 'default\n'])
+    })
+  }
+
+  it('is not one that has records, or files of other programs', async (t) => {
+    const { parent, folder, run } = await newPlace(t)
+    assert.equal((await run(['import', await importFile(parent)])).code, 0)
+    await rm(join(folder, dataFiles.accounts))
+    const { code, stderr } = await run(['user', 'add', 'eve'])
+    assert.deepEqual([code, /accounts\.json": the file is missing/.test(stderr)], [65, true], stderr)
+    await assert.rejects(access(join(folder, dataFiles.accounts)), { code: 'ENOENT' })
+    assert.equal((await runCommand(['user', 'add', 'eve', '--data', parent], { input: 'secret' })).code, 1)
   })
 
   it('does not warn that an account is missing, which the first start adds', async (t) => {

@@ -9,7 +9,12 @@ import { writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
 import { newKeysCommand } from '../../src/auth/keys.ts'
 import { DamagedFileError, InvalidInputError, UsageError } from '../../src/errors.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
-import { createFirstAccounts, givenVariables, welcome } from '../../src/service/first-start.ts'
+import {
+  createFirstAccounts,
+  givenVariables,
+  readFirstStartValues,
+  welcome,
+} from '../../src/service/first-start.ts'
 import { logIn } from '../support/api.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { createClient } from '../support/http-client.ts'
@@ -33,7 +38,7 @@ async function textOf(folder: string): Promise<string> {
 
 async function firstStart(t: TestContext, environment: NodeJS.ProcessEnv) {
   const folder = await openedFolder(t)
-  const { accounts, madeUp } = await createFirstAccounts(folder, environment)
+  const { accounts, madeUp } = await createFirstAccounts(folder, await readFirstStartValues(environment))
   return { folder: folder.path, accounts, madeUp }
 }
 
@@ -166,6 +171,7 @@ describe('the variables of the first start', () => {
         assert.match(error.message, message)
         return true
       })
+      assert.deepEqual(await readdir(folder), [dataFiles.lock])
       assert.ok((await start(t, { folder, environment: {} })).madeUp?.password)
     })
   }
