@@ -217,8 +217,12 @@ async function inject(workshop, executable, nodePath, { platform, arch }, assets
     useSnapshot: false,
     useCodeCache: false,
     assets,
-    // Node would open a debugger on this signal.
-    execArgv: ['--disable-sigusr1'],
+    execArgv: [
+      // Node would open a debugger on this signal.
+      '--disable-sigusr1',
+      // Otherwise the file that OPENSSL_CONF names could make the executable load other code.
+      ...(platform === 'win' ? [] : ['--openssl-config=/dev/null']),
+    ],
     // Otherwise NODE_OPTIONS could make the executable load other code.
     execArgvExtension: 'none',
   }

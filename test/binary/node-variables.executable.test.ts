@@ -55,6 +55,21 @@ describe('the executable under variables of Node', () => {
     )
   })
 
+  const configurations: Record<string, (module: string) => string> = {
+    'that loads a module': (module) =>
+      `openssl_conf = i\nnodejs_conf = i\n[i]\nproviders = p\n[p]\nx = s\n[s]\nmodule = ${module}\nactivate = 1\n`,
+    'that is broken': () => 'nodejs_conf = i\n[i\n',
+  }
+  for (const [what, textOf] of Object.entries(configurations)) {
+    it(`ignores a configuration of OpenSSL ${what}`, async (t) => {
+      const folder = await temporaryFolder(t)
+      const file = join(folder, 'openssl.cnf')
+      await writeFile(file, textOf(join(folder, 'module.so')))
+      for (const environment of [{ OPENSSL_CONF: file }, { OPENSSL_CONF: file, NODE_DEBUG: 'net' }])
+        assert.deepEqual(await runExecutable(['--version'], { environment }), shown)
+    })
+  }
+
   it('serves with them, under its first pid and without them in its environment', async (t) => {
     const folder = join(await temporaryFolder(t), 'data')
     const environment = { NODE_UNIQUE_ID: '1', NODE_DEBUG: 'net', NODE_ENV: 'production' }
