@@ -17,8 +17,20 @@ export function dropNodeVariables(words: readonly string[], environment: NodeJS.
   if (names.length === 0) return
   for (const name of names) delete environment[name]
   const isGivenDescriptor =
-    environment.LISTEN_PID === String(process.pid) || words.some((word) => /\/(dev|self)\/fd\//.test(word))
+    environment.LISTEN_PID === String(process.pid) ||
+    [...words, ...ownValues(environment)].some(namesDescriptor)
   // Windows has no such call.
   if (process.execve === undefined || isGivenDescriptor) return
   process.execve(process.execPath, [process.argv0, ...words], environment)
+}
+
+function namesDescriptor(text: string): boolean {
+  return /\/(dev|self)\/fd\//.test(text)
+}
+
+/** The values of connbook's own variables, some of which name files. */
+function ownValues(environment: NodeJS.ProcessEnv): string[] {
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('CONNBOOK_'))
+    .flatMap((name) => environment[name] ?? [])
 }

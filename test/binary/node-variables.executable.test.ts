@@ -84,6 +84,16 @@ describe('the executable under variables of Node', () => {
     assert.equal(await server.stop(), 0)
   })
 
+  it('keeps a descriptor that a variable of connbook names', async (t) => {
+    const folder = await temporaryFolder(t)
+    const file = join(folder, 'password')
+    await writeFile(file, 'correct horse')
+    const environment = { NODE_NAME: 'x', CONNBOOK_ADMIN_PASSWORD_FILE: '/dev/fd/9', FILE: file }
+    const through = ['/bin/bash', '-c', 'exec 9< "$FILE"; exec "$0" "$@"']
+    const server = await startExecutable(t, ['--data', join(folder, 'data')], { environment, through })
+    assert.equal(await server.stop(), 0)
+  })
+
   const [outside] = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .filter(({ family, internal }) => family === 'IPv4' && !internal)
