@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { FolderInUseError, FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
@@ -153,9 +153,10 @@ export async function checkDataFolder({ path, files }: DataPaths): Promise<void>
     // A chmod could take other programs' files away from their users.
     const isOwn = entries.some((entry) => dataFileNames.includes(entry))
     const command = `run: chmod 700 ${quoteForShell(path)}`
-    const advice = isOwn
-      ? command
-      : `use a folder of its own, such as ${quoteForShell(join(path, 'connbook'))}`
+    const advice =
+      isOwn || mayBeClosed(entries, folder)
+        ? command
+        : `use a folder of its own, such as ${quoteForShell(join(path, 'connbook'))}`
     throw refused(path, 'others can get at it', folder, advice)
   }
   for (const entry of entries) {
@@ -174,6 +175,12 @@ export async function checkDataFolder({ path, files }: DataPaths): Promise<void>
   }
 }
 
+/** Whether root should make an open folder private: it was made for the account that owns it, and nobody uses it. */
+function mayBeClosed(entries: readonly string[], { mode, uid }: Stats): boolean {
+  const isEmpty = entries.every((entry) => harmlessEntries.has(entry))
+  return isEmpty && !isSticky(mode) && process.getuid?.() === 0 && uid !== 0
+}
+
 /** For readers that do not own the folder. @throws {FolderRefusedError} while a restore is half done. */
 export async function checkNotRestoring({ path, files }: DataPaths): Promise<void> {
   const entry = findUnfinishedReplacement(await files.readdir(path))
@@ -186,9 +193,7 @@ export async function checkNotRestoring({ path, files }: DataPaths): Promise<voi
 /** Makes an empty folder of this account private instead of refusing it: a fresh clone or mount is often open. */
 async function closeIfEmpty(path: string, files: FileSystem): Promise<void> {
   const { mode, uid } = await files.stat(path)
-  // A sticky folder is shared by all accounts, such as /dev/shm.
-  const isSticky = (mode & 0o1000) !== 0
-  if (!isOpenToOthers(mode) || isSticky || uid !== process.getuid?.()) return
+  if (!isOpenToOthers(mode) || isSticky(mode) || uid !== process.getuid?.()) return
   const entries = await files.readdir(path).catch(() => undefined)
   if (entries?.every((entry) => harmlessEntries.has(entry))) await files.chmod(path, 0o700)
 }
@@ -244,6 +249,11 @@ async function makeMissing(path: string, files: FileSystem): Promise<string[]> {
     await files.mkdir(path, 0o700)
     return [...parents, path]
   }
+}
+
+/** Such a folder is shared by all accounts, as /dev/shm is. */
+function isSticky(mode: number): boolean {
+  return (mode & 0o1000) !== 0
 }
 
 function isOpenToOthers(mode: number): boolean {

@@ -202,8 +202,13 @@ describe('a folder that is open to others', () => {
     const path = await temporaryFolder(t)
     await chown(path, 1234, 1234)
     await chmod(path, 0o755)
-    await assert.rejects(openDataFolder(path), refusal(path, '(owner 1234, mode 0755)'))
+    await assert.rejects(
+      openDataFolder(path),
+      refusal(path, '(owner 1234, mode 0755)', `run: chmod 700 '${path}'`),
+    )
     assert.equal(await mode(path), '755')
+    await chmod(path, 0o700)
+    ;(await openDataFolder(path)).release()
   })
 
   it('is refused when the disk cannot read it', async (t) => {
