@@ -101,8 +101,8 @@ export async function makeFirstAccounts(
   values: FirstStartValues,
   { isPrepared: _, ...existing }: Accounts = noAccounts,
 ): Promise<FirstAccounts> {
-  const { username = 'admin', password = generateSecret() } = values
-  const { clientId = 'default', clientSecret = generateSecret() } = values
+  const { username = defaultName(existing, 'user', 'admin'), password = generateSecret() } = values
+  const { clientId = defaultName(existing, 'client', 'default'), clientSecret = generateSecret() } = values
   let accounts: Accounts = existing
   const madeUp: InitialCredentials = {}
   const ignored: string[] = []
@@ -122,7 +122,19 @@ export async function makeFirstAccounts(
 /** @param given A variable for the account, if one is set. */
 function isMissing(accounts: Accounts, kind: AccountKind, name: string, given: string | undefined): boolean {
   if (findAccount(accounts, kind, name) !== undefined) return false
-  return given !== undefined || !listOf(accounts, kind).some((account) => scopeOf(account) === FULL_SCOPE)
+  return given !== undefined || !hasFullScope(accounts, kind)
+}
+
+function hasFullScope(accounts: Accounts, kind: AccountKind): boolean {
+  return listOf(accounts, kind).some((account) => scopeOf(account) === FULL_SCOPE)
+}
+
+/** A read-only account may have the usual name; then a number follows it. */
+function defaultName(accounts: Accounts, kind: AccountKind, usual: string): string {
+  if (hasFullScope(accounts, kind)) return usual
+  let name = usual
+  for (let number = 2; findAccount(accounts, kind, name) !== undefined; number++) name = `${usual}${number}`
+  return name
 }
 
 /**

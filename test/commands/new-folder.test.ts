@@ -72,6 +72,20 @@ describe('a data folder that a command prepares before the first start', () => {
     assert.equal(await list('user'), 'eve\tread-only\nadmin\n')
   })
 
+  it('gets accounts with other names if read-only ones have the usual names', async (t) => {
+    const { folder, run, list } = await newPlace(t)
+    for (const [kind, name] of [
+      ['user', 'admin'],
+      ['user', 'admin2'],
+      ['client', 'default'],
+    ] as const)
+      assert.equal((await run([kind, 'add', name, '--read-only'])).code, 0)
+    const { url, madeUp } = await start(t, { folder, environment: {} })
+    assert.deepEqual([madeUp?.username, madeUp?.client_id], ['admin3', 'default2'])
+    await logIn(url, { username: 'admin3', password: madeUp?.password ?? '' })
+    assert.equal(await list('client'), 'default\tread-only\ndefault2\n')
+  })
+
   it('gets the accounts that variables name; for accounts that exist, variables are ignored', async (t) => {
     const { folder, run, list } = await newPlace(t)
     for (const words of [
