@@ -1,7 +1,10 @@
+import { open, stat } from 'node:fs/promises'
 import type { LastStart } from '../audit/last-start.ts'
 import type { ImportFormatName } from '../exchange/import-formats.ts'
 import { quoteForShell, wordForShell } from '../shell.ts'
 import type { ImportMode } from '../store/import-mode.ts'
+
+const GZIP_START = Buffer.from([0x1f, 0x8b])
 
 /** What an import was asked to do. */
 export interface ImportOrder {
@@ -13,15 +16,25 @@ export interface ImportOrder {
   readonly isTrial: boolean
 }
 
-/** A line for a shell that sends a file to a server to do the same. @param server By default on port 8080. */
-export function importCall({ source, format, mode, isTrial }: ImportOrder, server?: LastStart): string {
+/**
+ * A line for a shell that sends a file to a server to do the same.
+ *
+ * @param server By default on port 8080.
+ * @param isPacked Whether the file is gzip.
+ */
+export function importCall(
+  { source, format, mode, isTrial }: ImportOrder,
+  server: LastStart | undefined,
+  isPacked: boolean,
+): string {
   const { url = 'http://localhost:8080', socket } = server ?? {}
+  // Descriptors, such as those of <(COMMAND), have ended when the line is used.
+  const isStream = source === '-' || /^\/(dev|proc)\//.test(source)
   // A server takes no compressed body.
-  const isPacked = source.toLowerCase().endsWith('.gz')
-  const body = source === '-' || isPacked ? '@-' : `@${source}`
+  const body = isStream || isPacked ? '@-' : `@${source}`
   const query = `format=${format}&mode=${mode}${isTrial ? '&dry_run=1' : ''}`
   return [
-    ...(isPacked ? [`gunzip -c ${wordForShell(source)} |`] : []),
+    ...(isPacked ? [`gunzip -c < ${wordForShell(source)} |`] : []),
     'curl -sS',
     ...(url.startsWith('https:') ? ['-k'] : []),
     ...(socket === undefined ? [] : [`--unix-socket ${quoteForShell(socket)}`]),
@@ -29,4 +42,17 @@ export function importCall({ source, format, mode, isTrial }: ImportOrder, serve
     `--data-binary ${quoteForShell(body)}`,
     quoteForShell(`${url}/v1/import?${query}`),
   ].join(' ')
+}
+
+/** Whether a plain file begins like gzip, whatever its name. False for anything else, and if it cannot be read. */
+export async function isGzip(source: string): Promise<boolean> {
+  try {
+    // To open a named pipe could take for ever.
+    if (!(await stat(source)).isFile()) return false
+    await using file = await open(source)
+    const { buffer } = await file.read(Buffer.alloc(GZIP_START.length), 0)
+    return buffer.equals(GZIP_START)
+  } catch {
+    return false
+  }
 }

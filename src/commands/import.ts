@@ -22,7 +22,7 @@ import type { ImportMode } from '../store/import-mode.ts'
 import { type ImportPlan, planImport } from '../store/import-plan.ts'
 import { counted } from '../text.ts'
 import { importByServer, ServerRefusedError } from './import-by-server.ts'
-import { type ImportOrder, importCall } from './import-call.ts'
+import { type ImportOrder, importCall, isGzip } from './import-call.ts'
 import { readInput } from './import-input.ts'
 import { describeDone, describeTried, type ImportReport, reportOf } from './import-report.ts'
 
@@ -255,7 +255,7 @@ function describeFault({ line, name, field, detail }: Fault): string {
 }
 
 /**
- * Advises to send the file to the running server by curl.
+ * Advises to send the file by curl to the server that may have the folder: a command may have it as well.
  *
  * @param reason Why the owner's socket is no help; undefined if the server has none.
  */
@@ -265,8 +265,8 @@ async function inUse(
   order: ImportOrder,
   reason: string | undefined,
 ) {
-  const line = importCall(order, await findLastStart(folder))
-  const advice = `While the server runs, send it the file: ${line}`
+  const line = importCall(order, await findLastStart(folder), await isGzip(order.source))
+  const advice = `If a server has the folder, send it the file: ${line}`
   const lines = [error.message, ...(reason === undefined ? [] : [reason]), advice]
   return new FolderInUseError(lines.join('\n'), { cause: error })
 }

@@ -1,7 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { importCall } from '../../src/commands/import-call.ts'
+import { gzipSync } from 'node:zlib'
+import { importCall, isGzip } from '../../src/commands/import-call.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const order = { source: 'hosts.csv', format: 'csv', mode: 'replace', isTrial: false } as const
 const HEADERS = "-H 'Authorization: Bearer TOKEN' -H 'Content-Type:'"
@@ -9,29 +13,42 @@ const HEADERS = "-H 'Authorization: Bearer TOKEN' -H 'Content-Type:'"
 describe('the line that sends an import to a server', () => {
   it('has the file, the mode and the real address', () => {
     assert.equal(
-      importCall(order, { url: 'http://localhost:8321/x', socket: undefined }),
+      importCall(order, { url: 'http://localhost:8321/x', socket: undefined }, false),
       `curl -sS ${HEADERS} --data-binary '@hosts.csv' 'http://localhost:8321/x/v1/import?format=csv&mode=replace'`,
     )
-    assert.match(importCall(order), / 'http:\/\/localhost:8080\/v1\/import\?/)
+    assert.match(importCall(order, undefined, false), / 'http:\/\/localhost:8080\/v1\/import\?/)
   })
 
   it('only tries when that was asked for', () =>
-    assert.match(importCall({ ...order, isTrial: true }), /mode=replace&dry_run=1'$/))
+    assert.match(importCall({ ...order, isTrial: true }, undefined, false), /mode=replace&dry_run=1'$/))
 
-  it('unpacks gzip first, and reads standard input', () => {
+  it('unpacks gzip first, and reads standard input and streams', () => {
     assert.match(
-      importCall({ ...order, source: 'my hosts.csv.gz' }),
-      /^gunzip -c 'my hosts\.csv\.gz' \| curl .* --data-binary '@-' /,
+      importCall({ ...order, source: 'my hosts.csv' }, undefined, true),
+      /^gunzip -c < 'my hosts\.csv' \| curl .* --data-binary '@-' /,
     )
-    assert.match(importCall({ ...order, source: '-' }), /^curl .* --data-binary '@-' /)
+    for (const source of ['-', '/dev/fd/63', '/proc/self/fd/4'])
+      assert.match(importCall({ ...order, source }, undefined, false), /^curl .* --data-binary '@-' /)
+  })
+
+  it('tells gzip by its content, and reads only plain files', async (t) => {
+    const folder = await temporaryFolder(t)
+    const [packed, plain] = [join(folder, 'hosts.csv'), join(folder, 'hosts.csv.gz')]
+    await writeFile(packed, gzipSync('name'))
+    await writeFile(plain, 'name')
+    const found = await Promise.all([packed, plain, folder, '-', join(folder, 'missing')].map(isGzip))
+    assert.deepEqual(found, [true, false, false, false, false])
   })
 
   it('goes through a Unix socket, or over HTTPS', () => {
     const socket = '/run/connbook/http'
     assert.match(
-      importCall(order, { url: 'http://localhost', socket }),
+      importCall(order, { url: 'http://localhost', socket }, false),
       /--unix-socket '\/run\/connbook\/http' /,
     )
-    assert.match(importCall(order, { url: 'https://localhost:8443', socket: undefined }), /^curl -sS -k /)
+    assert.match(
+      importCall(order, { url: 'https://localhost:8443', socket: undefined }, false),
+      /^curl -sS -k /,
+    )
   })
 })

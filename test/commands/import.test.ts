@@ -120,7 +120,8 @@ describe('connbook import', { timeout: 60_000 }, () => {
     await rm(ownerSocketPath(folder))
     const { code, stdout, stderr } = await runImport(folder, [file, '--mode', 'replace'])
     assert.deepEqual([code, stdout, stderr.split('\n').length], [75, '', 3])
-    const curl = /\n.*send it the file: (curl .*)\n$/.exec(stderr)?.[1] ?? assert.fail(stderr)
+    const curl =
+      /\nIf a server has the folder, send it the file: (curl .*)\n$/.exec(stderr)?.[1] ?? assert.fail(stderr)
     const { Authorization } = await getToken(server.url, client)
     const command = curl.replace('Bearer TOKEN', Authorization)
     const answer = await promisify(execFile)('sh', ['-c', command])
