@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import {
   type Account,
   AccountExistsError,
@@ -21,12 +22,13 @@ import { alignColumns } from '../command-line/columns.ts'
 import type { CommandContext, CommandInput } from '../command-line/command.ts'
 import type { Look } from '../command-line/look.ts'
 import { shown } from '../command-line/output.ts'
-import { UsageError } from '../errors.ts'
+import { FolderInUseError, UsageError } from '../errors.ts'
 import { type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { recordCommand } from '../folder/command-audit.ts'
 import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
 import { getUsedFolder, noData } from '../folder/used-folder.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
+import { CREDENTIALS_LOCK_PAUSE_MS, CREDENTIALS_LOCK_WAIT_MS } from '../limits.ts'
 import { type NewSecret, newSecret } from './account-secret.ts'
 import { warnOfLastAccount } from './last-account.ts'
 
@@ -50,7 +52,7 @@ export async function addToFolder(
     if (!isNew && findAccount(await readAccounts(folder), kind, name) !== undefined)
       throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder.path}": there is one already`)
     const secret = await newSecret(kind, name, options.secretStdin, context)
-    if (isNew) (await prepareFolder(folder.path, context)).release()
+    if (isNew) await prepareUnlessUsed(folder, context)
     await change(folder, (accounts) => addAccount(accounts, kind, name, secret.stored, scope))
     await recordCommand(context, folder, `${kind}_added`, `${kind} add`, { account: name, scope })
     const what = scope === FULL_SCOPE ? kind : `read-only ${kind}`
@@ -58,6 +60,25 @@ export async function addToFolder(
   } catch (error) {
     if (!(error instanceof AccountExistsError) || !options.ifMissing) throw error
     await showDone([`There is ${kind} "${name}" in ${folder.path} already; nothing has changed`], context)
+  }
+}
+
+/**
+ * Makes the folder. If another process is making it, waits until that has made its accounts.
+ *
+ * @throws {FolderInUseError} if it has not made them within CREDENTIALS_LOCK_WAIT_MS.
+ */
+async function prepareUnlessUsed(folder: DataPaths, context: CommandContext) {
+  const end = performance.now() + CREDENTIALS_LOCK_WAIT_MS
+  for (;;) {
+    try {
+      return (await prepareFolder(folder.path, context)).release()
+    } catch (error) {
+      if (!(error instanceof FolderInUseError)) throw error
+      if ((await accountsDocument(folder).read()) !== undefined) return
+      if (performance.now() >= end) throw error
+    }
+    await setTimeout(CREDENTIALS_LOCK_PAUSE_MS)
   }
 }
 

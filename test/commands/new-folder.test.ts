@@ -135,6 +135,18 @@ describe('a data folder that a command prepares before the first start', () => {
     assert.equal(await list('user'), 'eve\nmax\n')
   })
 
+  it('can be made by several commands at the same time', async (t) => {
+    const { run, list } = await newPlace(t)
+    const names = ['ann', 'eve', 'max']
+    const runs = await Promise.all(names.map((name) => run(['user', 'add', name])))
+    assert.deepEqual(
+      runs.map(({ code }) => code),
+      [0, 0, 0],
+      runs.map(({ stderr }) => stderr).join(''),
+    )
+    assert.deepEqual((await list('user')).trimEnd().split('\n').sort(), names)
+  })
+
   it('is not made by a bad name, a bad password, a faulty file or a dry run', async (t) => {
     const { parent, folder, run } = await newPlace(t)
     const file = await importFile(parent)
