@@ -18,6 +18,21 @@ const STOP_MARGIN_SECONDS = 5
 /** Room for CONNECTIONS_MAX connections, and for files. */
 const OPEN_FILES = 16_384
 
+/** Of Node, which would heed them when a socket unit starts the service. */
+const NODE_VARIABLES = [
+  'NODE_COMPILE_CACHE',
+  'NODE_DEBUG',
+  'NODE_DEBUG_NATIVE',
+  'NODE_EXTRA_CA_CERTS',
+  'NODE_ICU_DATA',
+  'NODE_PENDING_DEPRECATION',
+  'NODE_REDIRECT_WARNINGS',
+  'NODE_TLS_REJECT_UNAUTHORIZED',
+  'NODE_USE_ENV_PROXY',
+  'NODE_USE_SYSTEM_CA',
+  'NODE_V8_COVERAGE',
+]
+
 export interface Installation {
   /** An absolute path. */
   readonly executable: string
@@ -66,6 +81,7 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
       'RestartPreventExitStatus=2 65',
       `TimeoutStopSec=${options.shutdownTimeoutSeconds + STOP_MARGIN_SECONDS}`,
       `LimitNOFILE=${OPEN_FILES}`,
+      `UnsetEnvironment=${NODE_VARIABLES.join(' ')}`,
       `# A limit on memory, if you want one. It is enough for 100,000 records; the least is ${MEMORY_MIB_MIN} MiB.`,
       '# MemoryMax=256M',
       '',

@@ -48,6 +48,12 @@ describe('the unit of the service', () => {
     )
   })
 
+  it('gets no variables of Node, which socket activation would leave in effect', () => {
+    const names = (valuesOf(service(), 'UnsetEnvironment')[0] ?? '').split(' ')
+    for (const name of ['NODE_DEBUG', 'NODE_EXTRA_CA_CERTS', 'NODE_TLS_REJECT_UNAUTHORIZED'])
+      assert.ok(names.includes(name), name)
+  })
+
   it('restarts the service after a crash, but not after an error that a restart cannot fix', () => {
     const unit = service()
     assert.deepEqual(valuesOf(unit, 'Restart'), ['on-failure'])
