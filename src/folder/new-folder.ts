@@ -3,7 +3,7 @@ import { noAccounts } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { keysDocument } from '../auth/keys.ts'
-import { ifReachable } from '../errors.ts'
+import { ifPresent, ifReachable } from '../errors.ts'
 import {
   type DataFolder,
   dataFiles,
@@ -33,8 +33,15 @@ export async function isNewFolder(path: string): Promise<boolean> {
   const entries = await files.readdir(full)
   if (holdsNothing(entries)) return true
   if (!isHalfMade(entries)) return false
-  await checkNeverStarted(dataPaths(full))
-  return true
+  const folder = dataPaths(full)
+  try {
+    await checkNeverStarted(folder)
+    return true
+  } catch (error) {
+    // Another process may have completed it meanwhile.
+    if ((await ifPresent(files.lstat(folder.file(dataFiles.accounts)))) !== undefined) return false
+    throw error
+  }
 }
 
 /** Whether a folder has files of connbook, but no accounts: they are written last. */
