@@ -101,8 +101,8 @@ export const UNSTREAMED_BYTES_MAX = 64 * 1024
 export const KEPT_JSON_BYTES_MAX = 4 * 1024 * 1024
 /** What long work takes of each turn of the event loop. */
 export const LONG_WORK_TURN_MS = 3
-/** One piece of a long answer; up to one record more. */
-export const STREAM_PIECE_BYTES = 64 * 1024
+/** One piece of a long answer; up to one record more. Counting its bytes would cost a fifth of the time of a list. */
+export const STREAM_PIECE_CHARACTERS = 64 * 1024
 /** Faults in one answer; a body has room for thousands. */
 export const FAULTS_MAX = 100
 

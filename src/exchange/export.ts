@@ -1,4 +1,4 @@
-import { STREAM_PIECE_BYTES } from '../limits.ts'
+import { STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { ExportFormat } from './export-format.ts'
@@ -23,8 +23,8 @@ export interface ExportSummary {
   readonly clashes: ReadonlySet<string>
 }
 
-/** A record that is left out takes as long as so many bytes of text. */
-const LEFT_OUT_BYTES = 64
+/** A record that is left out takes as long as so much text. */
+const LEFT_OUT_CHARACTERS = 64
 
 const noClashes: ReadonlySet<string> = new Set()
 
@@ -54,10 +54,10 @@ export function* summarizeExport(
       count += 1
     } else {
       leftOut += 1
-      sliceBytes += LEFT_OUT_BYTES
+      sliceBytes += LEFT_OUT_CHARACTERS
       if (obstacles.length < obstaclesMax) obstacles.push({ name: record.name, reason })
     }
-    if (sliceBytes < STREAM_PIECE_BYTES) continue
+    if (sliceBytes < STREAM_PIECE_CHARACTERS) continue
     yield
     sliceBytes = 0
   }
@@ -81,7 +81,7 @@ export function exportPieces(
 }
 
 /**
- * Joins records into pieces of about STREAM_PIECE_BYTES.
+ * Joins records into pieces of about STREAM_PIECE_CHARACTERS.
  *
  * @param encode Returns undefined for a record to leave out.
  */
@@ -97,19 +97,19 @@ export function* piecesOf(
     piece = ''
     return taken
   }
-  let pieceBytes = 0
+  let pieceCharacters = 0
   let isFirst = true
   for (const record of records) {
     const text = encode(record)
-    if (text === undefined) pieceBytes += LEFT_OUT_BYTES
+    if (text === undefined) pieceCharacters += LEFT_OUT_CHARACTERS
     else {
       piece += isFirst ? text : between + text
-      pieceBytes += Buffer.byteLength(text)
+      pieceCharacters += text.length
       isFirst = false
     }
     // An empty piece, too, lets the sender give others their turn.
-    if (pieceBytes < STREAM_PIECE_BYTES) continue
-    pieceBytes = 0
+    if (pieceCharacters < STREAM_PIECE_CHARACTERS) continue
+    pieceCharacters = 0
     yield take()
   }
   yield piece + end
@@ -134,8 +134,8 @@ function* findClashes(format: ExportFormat, records: Iterable<Configuration>): L
     const key = format.keyOf?.(record) ?? ''
     if (seen.has(key)) clashes.add(key)
     seen.add(key)
-    sliceBytes += LEFT_OUT_BYTES
-    if (sliceBytes < STREAM_PIECE_BYTES) continue
+    sliceBytes += LEFT_OUT_CHARACTERS
+    if (sliceBytes < STREAM_PIECE_CHARACTERS) continue
     yield
     sliceBytes = 0
   }

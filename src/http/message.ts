@@ -84,8 +84,9 @@ export interface Reply {
   /** They replace default headers, such as `Content-Security-Policy`, of the same name in any case. */
   readonly headers: Record<string, string>
   /**
-   * Pieces, of about STREAM_PIECE_BYTES at most, are sent as the client takes them: as many bytes as a `Content-Length` among the headers says; without one,
-   * in chunks, or in HTTP/1.0 until the connection closes. HEAD takes none.
+   * Pieces, of about STREAM_PIECE_CHARACTERS at most, are sent as the client takes them: as many bytes as a
+   * `Content-Length` among the headers says; without one, in chunks, or in HTTP/1.0 until the connection closes. HEAD
+   * takes none.
    *
    * If the client goes away, the iterator's `return` is called, and must end a pending `next`. An error cuts the
    * connection.

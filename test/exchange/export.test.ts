@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
 import { exportFormatNames, exportFormats } from '../../src/exchange/export-formats.ts'
-import { STREAM_PIECE_BYTES } from '../../src/limits.ts'
+import { STREAM_PIECE_CHARACTERS } from '../../src/limits.ts'
 import { draft } from '../support/store.ts'
 import { exported, named, recordsOf } from './records.ts'
 
@@ -61,9 +61,10 @@ describe('an export', () => {
     let next = slices.next()
     for (; !next.done; next = slices.next()) count += 1
     const pieces = [...exportPieces(exportFormats.csv, records, next.value)]
-    assert.equal(pieces.length, Math.ceil(next.value.bytes / STREAM_PIECE_BYTES))
+    assert.equal(pieces.length, Math.ceil(next.value.bytes / STREAM_PIECE_CHARACTERS))
     assert.equal(count, pieces.length)
-    for (const piece of pieces) assert.ok(piece.length < STREAM_PIECE_BYTES + 1_000, `${piece.length} bytes`)
+    for (const piece of pieces)
+      assert.ok(piece.length < STREAM_PIECE_CHARACTERS + 1_000, `${piece.length} bytes`)
   })
 
   it('lets other work run while it skips records that it leaves out', () => {

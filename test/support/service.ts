@@ -75,13 +75,17 @@ export async function start(
     ...(files ? { files } : {}),
     ...(clock ? { makeClock: clock.make } : {}),
   })
+  const { url } = service
   let stopped: Promise<void> | undefined
+  // Forgotten once it is stopped: a test may start thousands, and keeps this function until it ends.
+  let stopService: (() => Promise<void>) | undefined = service.stop
   const stop = () => {
-    stopped ??= service.stop()
+    stopped ??= stopService?.() ?? Promise.resolve()
+    stopService = undefined
     return stopped
   }
   t.after(stop)
-  const call = (path: string, init?: RequestInit) => fetch(service.url + path, init)
+  const call = (path: string, init?: RequestInit) => fetch(url + path, init)
 
   return {
     ...service,
