@@ -195,7 +195,7 @@ describe('connbook import beside a running server', { timeout: 60_000 }, () => {
     assert.equal(code, 75)
     assert.match(
       stderr,
-      /another process has it .*\nCannot connect to ".*\.control" \(ECONNREFUSED\)\nWhile the/,
+      /another process has it .*\nCannot connect to ".*\.control" \(ECONNREFUSED\)\nIf a server has/,
     )
   })
 
