@@ -49,7 +49,7 @@ const scenarios: Record<string, Scenario> = {
     connections: extent({ quick: 100, full: 600 }),
     records: 100_000,
     areMaximal: false,
-    mebibytesMax: 500,
+    mebibytesMax: 400,
   },
 }
 
