@@ -92,6 +92,17 @@ export class Scheduler {
   }
 
   /**
+   * Lets a paused socket go on, as a short work that ends the turn: what the socket has received is read after it, and
+   * that takes longer than the work.
+   */
+  resume(caller: string, socket: { resume(): unknown }): void {
+    void this.once(caller, () => {
+      this.#turnEnd = 0
+      socket.resume()
+    })
+  }
+
+  /**
    * Call it for each new connection. libuv accepts one in each turn of the event loop, so the works wait while more come: at
    * most twice as long as they take then.
    */

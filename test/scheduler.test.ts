@@ -212,4 +212,19 @@ describe('the scheduler', () => {
     await Promise.all([busy('a'), busy('b')])
     assert.deepEqual(seen, ['a', 'turn after a', 'b'])
   })
+
+  it('lets one socket go on in each turn, and reads what it has received before the next', async () => {
+    const scheduler = new Scheduler()
+    const seen: string[] = []
+    const socket = (name: string) => ({
+      resume() {
+        seen.push(name)
+        setImmediate(() => seen.push(`read from ${name}`))
+      },
+    })
+    scheduler.resume('a', socket('a'))
+    scheduler.resume('b', socket('b'))
+    await scheduler.once('c', () => {})
+    assert.deepEqual(seen, ['a', 'read from a', 'b', 'read from b'])
+  })
 })

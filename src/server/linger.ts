@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { LINGER_MS } from '../limits.ts'
-import type { ShortWorkScheduler } from '../scheduler.ts'
+import type { Scheduler } from '../scheduler.ts'
 
 /**
  * Makes the socket close in two steps (RFC 9112 section 9.6). Closing with unread bytes resets the connection, and the
@@ -8,13 +8,13 @@ import type { ShortWorkScheduler } from '../scheduler.ts'
  *
  * @param address The client's; clients take turns.
  */
-export function lingerOnClose(socket: Socket, scheduler: ShortWorkScheduler, address: string) {
+export function lingerOnClose(socket: Socket, scheduler: Pick<Scheduler, 'resume'>, address: string) {
   // Node's parser bypasses the stream until there is a listener for `data`.
   socket.on('data', () => {})
   socket.removeAllListeners('data')
   socket.on('data', () => {
     socket.pause()
-    void scheduler.once(address, () => socket.resume())
+    scheduler.resume(address, socket)
   })
   socket.resume()
   socket.destroySoon = () => {

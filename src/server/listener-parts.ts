@@ -1,5 +1,5 @@
 import type { Log } from '../log.ts'
-import type { ShortWorkScheduler } from '../scheduler.ts'
+import type { Scheduler } from '../scheduler.ts'
 import type { Connections } from './connections.ts'
 import type { createCutOff } from './cut-off.ts'
 import type { createRequestIds } from './request-id.ts'
@@ -10,7 +10,7 @@ import type { UntakenBytes } from './untaken-bytes.ts'
 export interface ListenerParts {
   readonly connections: Connections
   readonly metrics: RequestMetrics
-  readonly scheduler: ShortWorkScheduler
+  readonly scheduler: Pick<Scheduler, 'once' | 'resume'>
   readonly untaken: UntakenBytes
   readonly log: Log
   /** Of every answer: name, value, name, value and so on. */

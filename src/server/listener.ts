@@ -23,7 +23,7 @@ export interface ListenerOptions {
   readonly app: App
   /** Answers on the owner's socket; `app` if absent. */
   readonly ownerApp?: App
-  readonly scheduler: Pick<Scheduler, 'once' | 'giveWay'>
+  readonly scheduler: Pick<Scheduler, 'once' | 'resume' | 'giveWay'>
   readonly log: Log
   readonly hasAccessLog: boolean
   /** Peers whose `X-Forwarded-…` headers count; none if absent. */
