@@ -4,7 +4,7 @@ import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { encodeJournalStart } from '../../src/journal/journal-file.ts'
 import { writeSnapshot } from '../../src/storage/file/snapshot.ts'
-import type { Change } from '../../src/store/change.ts'
+import { CHANGE_VERSION, type Change } from '../../src/store/change.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
 
 const STORE = '0'.repeat(32)
@@ -50,7 +50,7 @@ export async function fillFolder(path: string, count: number): Promise<void> {
 
 /** Makes these the changes since the snapshot of a filled folder with `count` records. */
 export async function writeJournal(path: string, count: number, changes: readonly Change[]): Promise<void> {
-  const { bytes } = encodeJournalStart({ store: STORE, after: count }, changes)
+  const { bytes } = encodeJournalStart({ store: STORE, after: count, version: CHANGE_VERSION }, changes)
   await writeFile(join(path, dataFiles.journal), bytes, { mode: 0o600 })
 }
 

@@ -1,7 +1,18 @@
 import { encodeFrame } from '../../src/journal/frame.ts'
-import type { Change } from '../../src/store/change.ts'
+import type { Authorship } from '../../src/store/authorship.ts'
+import { type Change, encodeChanges } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { fieldsOf } from './data-folders.ts'
+
+/** As long as that of a steady write. */
+const authorship: Authorship = {
+  actor: {
+    address: '127.0.0.1',
+    requestId: '0123abcd-1000',
+    principal: { kind: 'client', name: 'default' },
+  },
+  time: '2026-01-01T00:00:00.000Z',
+}
 
 /**
  * Modifications for a journal after which this many steady writes start the next snapshot.
@@ -26,5 +37,6 @@ function modificationOf(id: number, username: string): Change {
 
 /** Of a journal frame with one change, as steady writes make them. */
 function frameBytes(records: number): number {
-  return encodeFrame(0, records, JSON.stringify([modificationOf(records, 'writer-1000')])).bytes.length
+  return encodeFrame(0, records, encodeChanges([{ ...modificationOf(records, 'writer-1000'), authorship }]))
+    .bytes.length
 }
