@@ -73,7 +73,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
   async function add(request: Request): Promise<Reply> {
     const draft = parseNewConfiguration(await readJsonObject(request))
     try {
-      const added = await store.add(senderOf(request), draft)
+      const added = await store.add(senderOf(request), draft, request)
       return only(added, { Location: collection + encodeURIComponent(added.name) })
     } catch (error) {
       return conflictOrThrow(error)
@@ -83,7 +83,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
   async function modify(request: Request, name: string): Promise<Reply> {
     const patch = parseConfigurationPatch(await readJsonObject(request))
     try {
-      const { after } = await store.modify(senderOf(request), name, patch, expectation(request))
+      const { after } = await store.modify(senderOf(request), name, patch, expectation(request), request)
       return only(after)
     } catch (error) {
       return conflictOrThrow(error)
@@ -92,7 +92,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
 
   async function remove(request: Request, name: string): Promise<Reply> {
     try {
-      await store.remove(senderOf(request), name, expectation(request))
+      await store.remove(senderOf(request), name, expectation(request), request)
     } catch (error) {
       throw asProblem(error)
     }

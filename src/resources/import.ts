@@ -38,7 +38,7 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
       const drafts = await turn.receive((received) => readDrafts(request, format, received))
       if (query.dry_run === '1')
         return jsonReply(200, tried(await store.planImport(drafts, mode, request.signal)))
-      const plan = await store.importAll(senderOf(request), drafts, mode)
+      const plan = await store.importAll(senderOf(request), drafts, mode, request)
       await recordIfUnchanged(audit, senderOf(request), mode, plan)
       return jsonReply(200, countsOf(plan))
     } finally {

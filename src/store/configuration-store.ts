@@ -1,6 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { OverloadedError, StorageUnavailableError, TooManyChangesError } from '../errors.ts'
-import { WAITING_CHANGES_MAX } from '../limits.ts'
+import { StorageUnavailableError, TooManyChangesError } from '../errors.ts'
 import type { Family } from '../metrics/family.ts'
 import { type LongWork, runAtOnce, type Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
@@ -10,7 +8,8 @@ import type { ChangeLog, ChangeLogOwner } from './change-log.ts'
 import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
-import { changesOf, countsOf, type ImportPlan, planImport, planImportInSlices } from './import-plan.ts'
+import { type ImportPlan, planImport, planImportInSlices, signedChangesOf } from './import-plan.ts'
+import { type Asker, LargeImportGate } from './large-import-gate.ts'
 import { CHANGES, ORDERS, TRIALS } from './long-works.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
 import { SLICE_STEPS } from './slices.ts'
@@ -46,12 +45,10 @@ export class ConfigurationStore {
   readonly #scheduler: Scheduler
   readonly #updatesAtOnceMax: number
   readonly #staged = new StagedNames()
+  /** Every change passes it before it is decided. */
+  readonly #gate: LargeImportGate
   /** Settles when the newest staged change is applied or refused. */
   #lastStaged: Promise<void> = Promise.resolve()
-  /** Of a large import, until it has ended: no other change is decided meanwhile. */
-  #largeImport: Promise<void> | undefined
-  /** Changes that wait for its end. */
-  #waiting = 0
   /** Orders that are being made. */
   readonly #ordering = new Map<Sort, Promise<void>>()
   #lastId: number
@@ -69,6 +66,7 @@ export class ConfigurationStore {
   ) {
     this.#index = index
     this.#scheduler = scheduler
+    this.#gate = new LargeImportGate(scheduler)
     this.#updatesAtOnceMax = updatesAtOnceMax
     this.#lastId = index.lastId
     this.#log = createLog({
@@ -142,14 +140,15 @@ export class ConfigurationStore {
    * `list` only once it is durable.
    *
    * @param actor Who asks for it; kept with the change.
+   * @param asker The same, while the change waits for a large import to end.
    * @returns The stored record; `id` is higher than any given before.
    * @throws {NameTakenError} with the record that holds the name. After this or another error, nothing has changed.
    * @throws {StorageFullError} if there is no room; a later call may succeed.
    * @throws {StorageUnavailableError} if the storage failed.
    * @throws {OverloadedError} if too many changes are waiting.
    */
-  add(actor: Actor, draft: NewConfiguration): Promise<Configuration> {
-    return this.#change(actor, [draft.name], () => {
+  add(actor: Actor, draft: NewConfiguration, asker?: Asker): Promise<Configuration> {
+    return this.#change(actor, asker, [draft.name], () => {
       this.#checkFree(draft.name)
       const record = new Configuration(this.#lastId + 1, draft)
       return { outcome: record, change: { add: record } }
@@ -169,8 +168,9 @@ export class ConfigurationStore {
     name: string,
     patch: ConfigurationPatch,
     expected?: Expectation,
+    asker?: Asker,
   ): Promise<Modification> {
-    return this.#change(actor, [name, patch.name ?? name], () => {
+    return this.#change(actor, asker, [name, patch.name ?? name], () => {
       const before = this.#getExpected(name, expected)
       const after = before.with(patch)
       const outcome = { before, after }
@@ -187,8 +187,8 @@ export class ConfigurationStore {
    * @throws {UnknownNameError} if no record has the name.
    * @throws {StaleRecordError} if the record is not `expected`. Also what `add` throws.
    */
-  remove(actor: Actor, name: string, expected?: Expectation): Promise<Configuration> {
-    return this.#change(actor, [name], () => ({
+  remove(actor: Actor, name: string, expected?: Expectation, asker?: Asker): Promise<Configuration> {
+    return this.#change(actor, asker, [name], () => ({
       outcome: this.#getExpected(name, expected),
       change: { remove: name },
     }))
@@ -216,9 +216,14 @@ export class ConfigurationStore {
    * @param drafts No two with the same name.
    * @throws {TooManyChangesError} if it takes too many changes; nothing has changed. Also what `add` throws.
    */
-  async importAll(actor: Actor, drafts: readonly NewConfiguration[], mode: ImportMode): Promise<ImportPlan> {
+  async importAll(
+    actor: Actor,
+    drafts: readonly NewConfiguration[],
+    mode: ImportMode,
+    asker?: Asker,
+  ): Promise<ImportPlan> {
     for (;;) {
-      while (this.#largeImport !== undefined) await this.#waitFor(this.#largeImport)
+      if (this.#gate.isClosed) await this.#gate.pass(asker)
       if (this.#isLarge(drafts.length + (mode === 'replace' ? this.count : 0)))
         return this.#importInSlices(actor, drafts, mode)
       const records = mode === 'replace' ? this.#allLatest() : []
@@ -249,11 +254,7 @@ export class ConfigurationStore {
 
   /** Waits for pending changes; refuses further ones. */
   async close(): Promise<void> {
-    while (this.#largeImport !== undefined) {
-      await this.#largeImport
-      // The changes that waited for it are decided first.
-      await nextTurn()
-    }
+    while (this.#gate.isClosed) await this.#gate.idle()
     await this.#log.close()
   }
 
@@ -265,11 +266,12 @@ export class ConfigurationStore {
    */
   async #change<Outcome>(
     actor: Actor,
+    asker: Asker | undefined,
     names: readonly string[],
     decide: () => Decision<Outcome>,
   ): Promise<Outcome> {
     for (;;) {
-      while (this.#largeImport !== undefined) await this.#waitFor(this.#largeImport)
+      if (this.#gate.isClosed) await this.#gate.pass(asker)
       let decision: Decision<Outcome>
       try {
         decision = decide()
@@ -295,23 +297,13 @@ export class ConfigurationStore {
     return durable
   }
 
-  /** @throws {OverloadedError} if too many changes wait. */
-  async #waitFor(largeImport: Promise<void>) {
-    if (this.#waiting >= WAITING_CHANGES_MAX)
-      throw new OverloadedError('Cannot take another change: too many wait for an import to end')
-    this.#waiting += 1
-    await largeImport
-    this.#waiting -= 1
-  }
-
   #isLarge(changes: number): boolean {
     return changes * this.#index.parts > this.#updatesAtOnceMax
   }
 
   /** As no other change is decided meanwhile, the plan stays right, and needs no staged names. */
   async #importInSlices(actor: Actor, drafts: readonly NewConfiguration[], mode: ImportMode) {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#largeImport = promise
+    const open = this.#gate.hold()
     try {
       // The changes before it are applied or refused first, so that the index is the latest state.
       await this.#lastStaged.catch(() => {})
@@ -331,11 +323,7 @@ export class ConfigurationStore {
       } else if (changes.length > 0) await this.#stage(changes, this.#log.appendTogether(changes))
       return plan
     } finally {
-      // Its caller hears of the end before the next change is decided.
-      setImmediate(() => {
-        this.#largeImport = undefined
-        resolve()
-      })
+      open()
     }
   }
 
@@ -379,16 +367,4 @@ export class ConfigurationStore {
     if (expected !== undefined && !expected(record)) throw new StaleRecordError(name)
     return record
   }
-}
-
-/** The changes of an import, with who made them; the first also has the note on the whole. */
-function* signedChangesOf(plan: ImportPlan, actor: Actor, mode: ImportMode): LongWork<Change[]> {
-  const authorship = { actor, time: timestamp() }
-  const first = { ...authorship, import: { mode, ...countsOf(plan) } }
-  const changes: Change[] = []
-  for (const change of changesOf(plan)) {
-    changes.push({ ...change, authorship: changes.length === 0 ? first : authorship })
-    if (changes.length % SLICE_STEPS === 0) yield
-  }
-  return changes
 }

@@ -1,5 +1,7 @@
 import { type LongWork, runAtOnce } from '../scheduler.ts'
-import type { Alteration } from './change.ts'
+import { timestamp } from '../timestamp.ts'
+import type { Actor } from './actor.ts'
+import type { Alteration, Change } from './change.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'
 import { SLICE_STEPS } from './slices.ts'
@@ -74,4 +76,16 @@ export function* changesOf({ added, modified, removed }: ImportPlan): Iterable<A
   for (const { name } of removed) yield { remove: name }
   for (const { before, after } of modified) yield { modify: after, name: before.name }
   for (const add of added) yield { add }
+}
+
+/** The changes of an import, with who made them; the first also has the note on the whole. */
+export function* signedChangesOf(plan: ImportPlan, actor: Actor, mode: ImportMode): LongWork<Change[]> {
+  const authorship = { actor, time: timestamp() }
+  const first = { ...authorship, import: { mode, ...countsOf(plan) } }
+  const changes: Change[] = []
+  for (const change of changesOf(plan)) {
+    changes.push({ ...change, authorship: changes.length === 0 ? first : authorship })
+    if (changes.length % SLICE_STEPS === 0) yield
+  }
+  return changes
 }

@@ -7,8 +7,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OverloadedError, StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { SORTED_AT_ONCE_RECORDS_MAX, WAITING_CHANGES_MAX } from '../../src/limits.ts'
+import type { LongWork } from '../../src/scheduler.ts'
 import type { Configuration } from '../../src/store/configuration.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
+import { LargeImportGate } from '../../src/store/large-import-gate.ts'
 import { NameTakenError } from '../../src/store/refusals.ts'
 import { createFailingFiles, failOn, holdUp, systemError } from '../support/failing-files.ts'
 import { draft, names, openStore, someone, until } from '../support/store.ts'
@@ -191,6 +193,87 @@ describe('a large import', { timeout: 60_000 }, () => {
     await assert.rejects(adding.at(-1) ?? assert.fail(), OverloadedError)
     await Promise.all([importing, ...adding.slice(0, -1)])
     assert.equal(store.count, 2 + WAITING_CHANGES_MAX)
+  })
+})
+
+describe('a change that waits for a large import', () => {
+  /** A large import under way, and somebody who asks for a change meanwhile. */
+  async function setUp(t: TestContext) {
+    const { store, files } = await openSmall(t, 'a')
+    const held = holdUp(files, 'write', dataFiles.journal)
+    const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
+    await held.begun
+    const client = new AbortController()
+    return { store, held, importing, client, asker: { signal: client.signal } }
+  }
+
+  it('is not made if its client goes, and leaves room for another', async (t) => {
+    const { store, held, importing, client, asker } = await setUp(t)
+    const left = drafts('n', WAITING_CHANGES_MAX).map((one) => store.add(someone, one, asker))
+    const gone = new Error('gone')
+    client.abort(gone)
+    for (const each of await Promise.allSettled(left))
+      assert.deepEqual(each, { status: 'rejected', reason: gone })
+    await assert.rejects(store.remove(someone, 'b', undefined, asker), gone)
+    const added = store.add(someone, draft('d'))
+    held.release()
+    await Promise.all([importing, added])
+    assert.deepEqual(names(store), ['b', 'c', 'd'])
+  })
+
+  it('is not made if it is no longer allowed', async (t) => {
+    const { store, held, importing, asker } = await setUp(t)
+    const ended = new Error('the credential has ended')
+    const checks = [() => Promise.reject(ended), () => assert.fail('thrown'), () => undefined]
+    const asked = checks.map((checkAgain) => ({ ...asker, checkAgain }))
+    const changes = [
+      store.add(someone, draft('d'), asked[0]),
+      store.modify(someone, 'b', { port: 1 }, undefined, asked[1]),
+      store.importAll(someone, [draft('e'), draft('f')], 'merge', asked[2]),
+      store.importAll(someone, [draft('g'), draft('h')], 'merge', asked[0]),
+    ]
+    held.release()
+    await importing
+    const outcomes = await Promise.allSettled(changes)
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['rejected', 'rejected', 'fulfilled', 'rejected'],
+    )
+    assert.deepEqual(names(store), ['b', 'c', 'e', 'f'])
+    assert.equal(store.find('b')?.port, 22)
+  })
+
+  it('passes in a slice of its own, before those that come later', async () => {
+    const slices: LongWork<unknown>[] = []
+    const gate = new LargeImportGate({
+      run: (_, work) => {
+        slices.push(work)
+        return Promise.withResolvers<never>().promise
+      },
+    })
+    const passed: string[] = []
+    const pass = async (name: string) => {
+      await gate.pass()
+      passed.push(name)
+    }
+    const open = gate.hold()
+    void pass('a')
+    void pass('b')
+    open()
+    const [work = assert.fail()] = slices
+    work.next()
+    await nextTurn()
+    assert.deepEqual(passed, ['a'])
+    assert.ok(gate.isClosed)
+    void pass('c')
+    for (const name of ['b', 'c']) {
+      work.next()
+      await nextTurn()
+      assert.equal(passed.at(-1), name)
+    }
+    work.next()
+    await gate.idle()
+    assert.equal(gate.isClosed, false)
   })
 })
 

@@ -1,0 +1,94 @@
+import { OverloadedError } from '../errors.ts'
+import { WAITING_CHANGES_MAX } from '../limits.ts'
+import type { LongWork, Scheduler } from '../scheduler.ts'
+import { CHANGES } from './long-works.ts'
+
+/** Who asks for a change, and may be gone, or have lost the right to it, when its turn comes. */
+export interface Asker {
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
+  /** @returns A promise that rejects if the change is no longer allowed; undefined if it is. */
+  checkAgain?: () => Promise<never> | undefined
+}
+
+interface Waiting {
+  readonly pass: () => void
+}
+
+/**
+ * Lets one large import at a time decide about all records. Changes that come meanwhile wait, and pass in the order in
+ * which they came, in slices; one may be the next large import, for which those behind it wait again.
+ */
+export class LargeImportGate {
+  readonly #scheduler: Pick<Scheduler, 'run'>
+  readonly #waiting = new Set<Waiting>()
+  #isHeld = false
+  #isReleasing = false
+  /** Called once nobody holds the gate or waits. */
+  #idle: (() => void)[] = []
+
+  constructor(scheduler: Pick<Scheduler, 'run'>) {
+    this.#scheduler = scheduler
+  }
+
+  /** Whether a change must call `pass` before it is decided. */
+  get isClosed(): boolean {
+    return this.#isHeld || this.#isReleasing
+  }
+
+  /**
+   * Resolves when it is the turn of a change; it must be decided at once.
+   *
+   * @param asker Its change leaves when it has gone.
+   * @throws {OverloadedError} if too many changes wait. Also the reason of the signal, and what `checkAgain` rejects with.
+   */
+  async pass(asker?: Asker): Promise<void> {
+    if (this.#waiting.size >= WAITING_CHANGES_MAX)
+      throw new OverloadedError('Cannot take another change: too many wait for an import to end')
+    const signal = asker?.signal
+    signal?.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiting = { pass: resolve }
+    const leave = () => {
+      if (this.#waiting.delete(waiting)) reject(signal?.reason)
+    }
+    this.#waiting.add(waiting)
+    signal?.addEventListener('abort', leave, { once: true })
+    await promise
+    signal?.removeEventListener('abort', leave)
+    const ended = asker?.checkAgain?.()
+    if (ended !== undefined) await ended
+  }
+
+  /** Closes the gate for a large import. @returns Opens it again. */
+  hold(): () => void {
+    this.#isHeld = true
+    return () => {
+      this.#isHeld = false
+      if (this.#isReleasing) return
+      this.#isReleasing = true
+      void this.#scheduler.run(CHANGES, this.#release())
+    }
+  }
+
+  /** Resolves when no large import is under way, and no change waits for one. */
+  async idle(): Promise<void> {
+    if (!this.isClosed) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#idle.push(resolve)
+    await promise
+  }
+
+  *#release(): LongWork<void> {
+    for (const waiting of this.#waiting) {
+      // The next large import.
+      if (this.#isHeld) break
+      this.#waiting.delete(waiting)
+      waiting.pass()
+      yield
+    }
+    this.#isReleasing = false
+    if (this.#isHeld) return
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+}
