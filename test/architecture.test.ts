@@ -17,6 +17,7 @@ const floors = [
     'src/log-events.ts',
     'src/json.ts',
     'src/memory.ts',
+    'src/network.ts',
     'src/scheduler.ts',
     'src/shell.ts',
     'src/system-account.ts',

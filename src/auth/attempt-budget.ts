@@ -1,6 +1,6 @@
 import { ALL_ATTEMPTS_LISTED_MAX, ATTEMPTS_LISTED_MAX, ATTEMPTS_WINDOW_MS } from '../limits.ts'
+import { networkOf } from '../network.ts'
 import type { Clock } from './clock.ts'
-import { networkOf } from './network.ts'
 
 /**
  * Limits the failed attempts that are listed in each ATTEMPTS_WINDOW_MS, per network and in all: a flood must not push

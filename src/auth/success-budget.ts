@@ -4,9 +4,9 @@ import {
   SUCCESSES_LISTED_MAX,
   SUCCESSES_WINDOW_MS,
 } from '../limits.ts'
+import { networkOf } from '../network.ts'
 import type { AccountKind } from './accounts.ts'
 import type { Clock } from './clock.ts'
-import { networkOf } from './network.ts'
 
 /** Successes of an account that were not listed. */
 export interface UnlistedSuccesses {

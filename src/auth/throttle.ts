@@ -7,8 +7,8 @@ import {
   THROTTLE_PAUSE_MS_MAX,
   THROTTLE_PAUSE_MS_MIN,
 } from '../limits.ts'
+import { networkOf } from '../network.ts'
 import type { Clock } from './clock.ts'
-import { networkOf } from './network.ts'
 
 interface Pair {
   /** Failed attempts since the last success. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../json.ts'
+import { networkOf } from '../network.ts'
 import { Problem } from './problem.ts'
 import type { ProblemCode } from './problem-types.ts'
 import type { Scope } from './scope.ts'
@@ -37,9 +38,9 @@ export interface Caller {
   principal?: Principal
 }
 
-/** Who is accountable for what a request takes of the server: the account, or, before it is known, the address. */
+/** Who is accountable for what a request takes of the server: the account, or, before it is known, the network. */
 export function callerKey({ principal, address }: Pick<Caller, 'principal' | 'address'>): string {
-  return principal === undefined ? address : `${principal.kind} ${principal.name}`
+  return principal === undefined ? networkOf(address) : `${principal.kind} ${principal.name}`
 }
 
 /** The head of a request; its body is read on demand. */

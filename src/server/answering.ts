@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http'
-import type { Reply } from '../http/message.ts'
+import { callerKey, type Reply } from '../http/message.ts'
 import { REFUSAL_PAUSE_MS } from '../limits.ts'
 import { logWhenDone } from './access-log.ts'
 import { type App, problemReply } from './app.ts'
@@ -44,7 +44,7 @@ export function createAnswering(
   /** A reply that cannot be sent ends its own connection only. */
   function send(request: IncomingRequest, connection: Connection, reply: Reply) {
     try {
-      if (request.isBodyRefused) lingerOnClose(connection.socket, scheduler, request.address)
+      if (request.isBodyRefused) lingerOnClose(connection.socket, scheduler, callerKey(request))
       if (request.isBodyRefused || !server.listening) connection.isClosing = true
       const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, scheduler, untaken)
       if (streamed === undefined) return metrics.end(request, reply.status)

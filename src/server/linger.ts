@@ -6,15 +6,15 @@ import type { Scheduler } from '../scheduler.ts'
  * Makes the socket close in two steps (RFC 9112 section 9.6). Closing with unread bytes resets the connection, and the
  * client may lose the answer. So the sending half closes first, and input is dropped, in turns, for LINGER_MS.
  *
- * @param address The client's; clients take turns.
+ * @param caller Whose it is; callers take turns.
  */
-export function lingerOnClose(socket: Socket, scheduler: Pick<Scheduler, 'resume'>, address: string) {
+export function lingerOnClose(socket: Socket, scheduler: Pick<Scheduler, 'resume'>, caller: string) {
   // Node's parser bypasses the stream until there is a listener for `data`.
   socket.on('data', () => {})
   socket.removeAllListeners('data')
   socket.on('data', () => {
     socket.pause()
-    scheduler.resume(address, socket)
+    scheduler.resume(caller, socket)
   })
   socket.resume()
   socket.destroySoon = () => {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { callerKey } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { HEADER_BYTES_MAX } from '../limits.ts'
 import { problemReply } from './app.ts'
@@ -52,7 +53,7 @@ export function createRawRefusals(parts: ListenerParts) {
     const own = { ...headers, 'Content-Length': Buffer.byteLength(String(body)), Connection: 'close' }
     const fields = ['X-Request-Id', nameRequest(undefined), ...fixedHeaders, ...Object.entries(own).flat()]
     const lines = fields.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
-    lingerOnClose(socket, scheduler, connections.of(socket)?.origin.address ?? '')
+    lingerOnClose(socket, scheduler, callerKey(connections.of(socket)?.origin ?? { address: '' }))
     socket.write(`HTTP/1.1 ${status} ${problem.toJSON().title}\r\n${lines}\r\n${body}`)
     socket.destroySoon()
   }

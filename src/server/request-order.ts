@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http'
+import { callerKey } from '../http/message.ts'
 import { WAITING_REQUEST_BYTES, WAITING_REQUESTS_HEAP_SHARE } from '../limits.ts'
 import { heapBytesMax } from '../memory.ts'
 import type { Answer } from './answering.ts'
@@ -46,7 +47,7 @@ export function createRequestOrder(
       // Node resumes the socket after it has sent something.
       process.nextTick(() => socket.pause())
       // A read can bring thousands of requests.
-      void scheduler.once(request.address, () => {
+      void scheduler.once(callerKey(request), () => {
         waiting.remove(socket)
         if (connection.last === request) socket.resume()
         answer(incoming, request, connection)

@@ -7,7 +7,7 @@ import type { IncomingRequest } from './incoming-request.ts'
 /** The part of an answer that has been written, and that its client has not taken yet. */
 interface UntakenPart {
   readonly connection: Connection
-  /** The account, or the address without one. */
+  /** By `callerKey`. */
   readonly caller: string
   readonly bytes: number
   /** When it was written, by `performance.now()`. */

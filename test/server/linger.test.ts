@@ -15,7 +15,7 @@ function setUp(t: TestContext) {
   const { scheduler, waiting, takeTurns } = holdTurns()
   const parser = t.mock.fn()
   socket.on('data', parser)
-  lingerOnClose(socket, scheduler, '192.0.2.1')
+  lingerOnClose(socket, scheduler, 'caller')
   return { socket, end, waiting, takeTurns, parser }
 }
 

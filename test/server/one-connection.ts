@@ -8,14 +8,14 @@ import { UntakenBytes } from '../../src/server/untaken-bytes.ts'
 import { holdTurns } from '../support/held-turns.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
-/** The parts of a listener with one connection; the test gives the turns. */
-export function oneConnection(t: TestContext) {
+/** The parts of a listener with one connection, from the peer's `address`; the test gives the turns. */
+export function oneConnection(t: TestContext, address = '192.0.2.1') {
   const socket = new Socket()
   t.after(() => void socket.destroy())
-  Object.defineProperty(socket, 'remoteAddress', { value: '192.0.2.1' })
+  Object.defineProperty(socket, 'remoteAddress', { value: address })
   const connections = new Connections(10, () => assert.fail('there is room'))
   connections.add(socket)
-  const { scheduler, takeTurns } = holdTurns()
+  const { scheduler, takeTurns, callers } = holdTurns()
   const parts = {
     connections,
     metrics: new RequestMetrics(),
@@ -31,5 +31,6 @@ export function oneConnection(t: TestContext) {
     connection: connections.of(socket) ?? assert.fail('just added'),
     parts,
     takeTurns,
+    callers,
   }
 }

@@ -10,8 +10,8 @@ import { parseAnswers } from '../support/raw-http.ts'
 import { oneConnection } from './one-connection.ts'
 
 /** One connection of a listener, and what is written to it. */
-function setUp(t: TestContext) {
-  const { socket, connection, parts } = oneConnection(t)
+function setUp(t: TestContext, address?: string) {
+  const { socket, connection, parts, callers } = oneConnection(t, address)
   t.mock.method(socket, 'end', () => socket)
   const written: string[] = []
   t.mock.method(socket, 'write', (text: string) => written.push(text) > 0)
@@ -22,7 +22,15 @@ function setUp(t: TestContext) {
     const error = Object.assign(new Error(code), { code, rawPacket: Buffer.from(rawPacket) })
     refusals.refuseUnreadable(error, socket)
   }
-  return { ...refusals, socket, connection, metrics, fail, answers: () => parseAnswers(written.join('')) }
+  return {
+    ...refusals,
+    socket,
+    connection,
+    callers,
+    metrics,
+    fail,
+    answers: () => parseAnswers(written.join('')),
+  }
 }
 
 /** The last request of a connection; its answer is still being sent. */
@@ -60,6 +68,13 @@ describe('input that the parser refuses', () => {
     const { fail, answers, metrics } = setUp(t)
     for (let i = 0; i < 3; i++) fail('HPE_INVALID_METHOD')
     assert.deepEqual([answers().length, metrics.malformed.value], [1, 1])
+  })
+
+  it('is dropped, as far as more of it comes, in the turn of the network that it comes from', (t) => {
+    const { fail, socket, callers } = setUp(t, '2001:DB8::1')
+    fail('HPE_INVALID_METHOD')
+    socket.emit('data', Buffer.from('more'))
+    assert.deepEqual(callers, ['20010db800000000/64'])
   })
 
   it('is not answered when the client has reset the connection', (t) => {

@@ -9,8 +9,8 @@ import { incomingOf } from '../support/properties/incoming-of.ts'
 import { oneConnection } from './one-connection.ts'
 
 /** The requests that arrive on one connection, and the paths of those that have begun. */
-function setUp(t: TestContext) {
-  const { socket, connection, parts, takeTurns } = oneConnection(t)
+function setUp(t: TestContext, address?: string) {
+  const { socket, connection, parts, takeTurns, callers } = oneConnection(t, address)
   const begun: string[] = []
   const listener = createRequestOrder(parts, undefined, (_, { path }) => void begun.push(path))
   const comeIn = (url: string, on = socket) => {
@@ -23,7 +23,7 @@ function setUp(t: TestContext) {
       },
     }
   }
-  return { socket, connection, comeIn, takeTurns, begun }
+  return { socket, connection, comeIn, takeTurns, callers, begun }
 }
 
 describe('the requests of a connection', () => {
@@ -57,6 +57,14 @@ describe('the requests of a connection', () => {
     second.end()
     takeTurns()
     assert.equal(socket.isPaused(), false)
+  })
+
+  it('wait in the turn of the network that they come from', (t) => {
+    const { comeIn, callers } = setUp(t, '2001:db8::1')
+    const first = comeIn('/1')
+    comeIn('/2')
+    first.end()
+    assert.deepEqual(callers, ['20010db800000000/64'])
   })
 
   it('are not begun when the connection has gone', (t) => {

@@ -1,7 +1,7 @@
-import '../support/node-version.ts'
+import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { networkOf, parseIPv6 } from '../../src/auth/network.ts'
+import { networkOf, parseIPv6 } from '../src/network.ts'
 
 describe('parseIPv6', () => {
   const rows: Record<string, string | undefined> = {

@@ -1,9 +1,9 @@
-import '../support/node-version.ts'
+import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { networkOf, parseIPv6 } from '../../src/auth/network.ts'
-import { holdFor } from '../support/properties/hold-property.ts'
+import { networkOf, parseIPv6 } from '../src/network.ts'
+import { holdFor } from './support/properties/hold-property.ts'
 
 const group = fc.oneof(fc.constant(0), fc.constant(0xffff), fc.nat({ max: 0xffff }))
 const groups = fc.array(group, { minLength: 8, maxLength: 8 })
