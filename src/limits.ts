@@ -10,7 +10,7 @@ export const IMPORT_BYTES_MAX = 32 * 1024 * 1024
 export const IMPORT_PIECE_BYTES = 8 * 1024
 /** How long an import waits for those of other accounts; shorter than REQUEST_TIMEOUT_MS. */
 export const IMPORT_WAIT_MS = 15_000
-/** While another import waits, the body of the one under way must bring so many bytes in each such time. */
+/** While another import waits, the body of the one under way must bring so many bytes for each such time of waiting for it. */
 export const IMPORT_LOOK_BYTES_MIN = 512 * 1024
 export const IMPORT_LOOK_MS = 2_000
 /** In the end all rows of an import are in memory at once. */

@@ -75,6 +75,16 @@ export interface Request extends Caller {
    * @throws {Problem} 413 if the body exceeds `bytesMax`; before the first piece if Content-Length says so.
    */
   readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void>
+  /** Of a body that is read piece by piece; it goes on while that lasts. */
+  readonly progress: Progress
+}
+
+/** How far a body has come. */
+export interface Progress {
+  /** That have arrived. */
+  readonly bytes: number
+  /** How long the server has waited for the client, and had nothing of the body to work on. */
+  readonly waitedMs: number
 }
 
 /** An answer as a value: only the listener touches a socket. */

@@ -1,4 +1,5 @@
 import { OverloadedError } from '../errors.ts'
+import type { Progress } from '../http/message.ts'
 import { IMPORT_LOOK_BYTES_MIN, IMPORT_LOOK_MS, IMPORT_WAIT_MS } from '../limits.ts'
 
 /**
@@ -19,11 +20,12 @@ export interface ImportTurn {
   /**
    * Runs the reading of the body.
    *
-   * @param read Calls `received` for each piece; that throws once the slot is lost.
-   * @throws {OverloadedError} when the slot is lost: less than IMPORT_LOOK_BYTES_MIN came in IMPORT_LOOK_MS while another
-   *   account waited.
+   * @param progress How far the body has come.
+   * @param read Calls `check` before it works on a piece; that throws once the slot is lost.
+   * @throws {OverloadedError} when the slot is lost: while another account waited, less came than IMPORT_LOOK_BYTES_MIN for
+   *   each IMPORT_LOOK_MS that the server waited for the body.
    */
-  receive<Body>(read: (received: (bytes: number) => void) => Promise<Body>): Promise<Body>
+  receive<Body>(progress: Progress, read: (check: () => void) => Promise<Body>): Promise<Body>
   release(): void
 }
 
@@ -31,9 +33,14 @@ interface Place {
   readonly account: string
   readonly begin: () => void
   /** Set while the body is read. */
-  lose?: ((error: OverloadedError) => void) | undefined
-  /** Of the body, since the last look. */
-  bytes: number
+  body?: Body | undefined
+}
+
+interface Body {
+  readonly progress: Progress
+  readonly lose: (error: OverloadedError) => void
+  /** The progress at the last look. */
+  seen: Progress
 }
 
 export function createImportSlot(): ImportSlot {
@@ -47,7 +54,7 @@ export function createImportSlot(): ImportSlot {
       signal.throwIfAborted()
       if ([holder, ...waiting].some((place) => place?.account === account)) throw busy()
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const place: Place = { account, begin: resolve, bytes: 0 }
+      const place: Place = { account, begin: resolve }
       if (holder === undefined) {
         holder = place
         return turnOf(place)
@@ -73,21 +80,21 @@ export function createImportSlot(): ImportSlot {
 
   function turnOf(place: Place): ImportTurn {
     return {
-      async receive(read) {
+      async receive(progress, read) {
         const { promise: lost, reject } = Promise.withResolvers<never>()
         let error: OverloadedError | undefined
-        place.lose = (because) => {
+        const lose = (because: OverloadedError) => {
           error = because
           reject(because)
         }
-        const received = (bytes: number) => {
+        const check = () => {
           if (error !== undefined) throw error
-          place.bytes += bytes
         }
+        place.body = { progress, lose, seen: stateOf(progress) }
         try {
-          return await Promise.race([read(received), lost])
+          return await Promise.race([read(check), lost])
         } finally {
-          place.lose = undefined
+          place.body = undefined
         }
       },
       release() {
@@ -114,14 +121,17 @@ export function createImportSlot(): ImportSlot {
   }
 
   function beginToLook() {
-    if (holder !== undefined) holder.bytes = 0
+    if (holder?.body !== undefined) holder.body.seen = stateOf(holder.body.progress)
     looking = setInterval(look, IMPORT_LOOK_MS)
   }
 
   function look() {
-    const { lose, bytes = 0 } = holder ?? {}
-    if (holder !== undefined) holder.bytes = 0
-    if (lose === undefined || bytes >= IMPORT_LOOK_BYTES_MIN) return
+    const body = holder?.body
+    if (body === undefined) return
+    const { seen, progress, lose } = body
+    body.seen = stateOf(progress)
+    const waitedMs = body.seen.waitedMs - seen.waitedMs
+    if (body.seen.bytes - seen.bytes >= (waitedMs / IMPORT_LOOK_MS) * IMPORT_LOOK_BYTES_MIN) return
     lose(
       new OverloadedError(
         'Cannot take the import: its body came too slowly, and another import was waiting; nothing has changed; send it again',
@@ -129,6 +139,10 @@ export function createImportSlot(): ImportSlot {
     )
     passOn()
   }
+}
+
+function stateOf({ bytes, waitedMs }: Progress): Progress {
+  return { bytes, waitedMs }
 }
 
 function busy(): OverloadedError {

@@ -35,7 +35,7 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
     const turn = await slot.take(callerKey(request), request.signal)
     try {
       const { format, mode = 'merge' } = query
-      const drafts = await turn.receive((received) => readDrafts(request, format, received))
+      const drafts = await turn.receive(request.progress, (check) => readDrafts(request, format, check))
       if (query.dry_run === '1')
         return jsonReply(200, tried(await store.planImport(drafts, mode, request.signal)))
       const plan = await store.importAll(senderOf(request), drafts, mode, request)
@@ -48,14 +48,10 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
 }
 
 /**
- * @param received Called with the length of each piece.
+ * @param check Called before each piece; what it throws ends the reading.
  * @throws {Problem} 413 or 415. {InvalidInputError} with the line of each fault.
  */
-async function readDrafts(
-  request: Request,
-  given: ImportFormatName | undefined,
-  received: (bytes: number) => void,
-) {
+async function readDrafts(request: Request, given: ImportFormatName | undefined, check: () => void) {
   let reader: ImportReader | undefined
   let isOneLine = true
   const begin = () => {
@@ -63,7 +59,7 @@ async function readDrafts(
     return reader
   }
   await request.readPieces(IMPORT_BYTES_MAX, (piece) => {
-    received(piece.length)
+    check()
     isOneLine &&= !piece.includes('\n') && !piece.includes('\r')
     begin().read(piece)
   })

@@ -9,6 +9,7 @@ import {
   IMPORT_PIECE_BYTES,
 } from '../limits.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
+import { BodyProgress } from './body-progress.ts'
 import { createGoneSignal } from './gone-signal.ts'
 import type { Origin } from './proxy-trust.ts'
 import { originFormOf } from './request-target.ts'
@@ -37,6 +38,7 @@ export class IncomingRequest implements Request {
   readonly #incoming: IncomingMessage
   readonly #scheduler: ShortWorkScheduler
   #signal: AbortSignal | undefined
+  #progress: BodyProgress | undefined
   #isContinued = false
   #breakage: Problem | undefined
   #refuseBody: Reject | undefined
@@ -66,6 +68,12 @@ export class IncomingRequest implements Request {
     this.#scheduler = scheduler
   }
 
+  /** Made at the first use: only imports need it. */
+  get progress(): BodyProgress {
+    this.#progress ??= new BodyProgress()
+    return this.#progress
+  }
+
   get signal(): AbortSignal {
     this.#signal ??= createGoneSignal(this.response)
     return this.#signal
@@ -88,7 +96,7 @@ export class IncomingRequest implements Request {
 
   async readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void> {
     await this.#receive<void>(undefined, bytesMax, (incoming, resolve, reject) =>
-      handOver(incoming, bytesMax, take, (work) => this.#takeTurn(work), resolve, reject),
+      handOver(incoming, bytesMax, take, this.progress, (work) => this.#takeTurn(work), resolve, reject),
     )
     await this.checkAgain?.()
   }
@@ -167,17 +175,17 @@ function handOver(
   incoming: IncomingMessage,
   bytesMax: number,
   take: (piece: Buffer) => void,
+  progress: BodyProgress,
   takeTurn: (work: () => void) => Promise<void>,
   resolve: () => void,
   reject: Reject,
 ): void {
-  let bytes = 0
   let isTaking = false
   // `end` may come before the last piece has had its turn.
   let hasEnded = false
   let isOver = false
   const onData = (chunk: Buffer) => {
-    bytes += chunk.length
+    progress.arrive(chunk.length)
     isTaking = true
     incoming.pause()
     takeFrom(chunk, 0)
@@ -188,7 +196,7 @@ function handOver(
       if (isOver) return
       const end = start + IMPORT_PIECE_BYTES
       try {
-        if (bytes > bytesMax) throw tooLarge(bytesMax)
+        if (progress.bytes > bytesMax) throw tooLarge(bytesMax)
         take(chunk.subarray(start, end))
         if (end < chunk.length) return takeFrom(chunk, end)
       } catch (error) {
@@ -197,12 +205,15 @@ function handOver(
       }
       isTaking = false
       if (hasEnded) resolve()
+      else progress.wait()
       incoming.resume()
     })
   }
+  progress.wait()
   incoming.on('data', onData)
   incoming.once('end', () => {
     hasEnded = true
+    progress.arrive(0)
     if (!isTaking) resolve()
   })
   incoming.once('error', () => {

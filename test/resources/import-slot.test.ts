@@ -30,16 +30,25 @@ function setUp(t: TestContext) {
   }
 }
 
-/** Reads a body without end, and lets the test say how many bytes came. */
+/** Reads a body without end, and lets the test say how many bytes came, and how long the server waited for them. */
 function beginBody(turn: ImportTurn) {
-  let send: (bytes: number) => void = () => {}
+  const progress = { bytes: 0, waitedMs: 0 }
+  let checkTurn = () => {}
   const { promise, resolve } = Promise.withResolvers<string>()
-  const result = turn.receive((received) => {
-    send = received
+  const result = turn.receive(progress, (check) => {
+    checkTurn = check
     return promise
   })
   result.catch(() => {})
-  return { end: () => resolve('body'), result, send: (bytes: number) => send(bytes) }
+  return {
+    end: () => resolve('body'),
+    result,
+    check: () => checkTurn(),
+    send(bytes: number, waitedMs: number) {
+      progress.bytes += bytes
+      progress.waitedMs += waitedMs
+    },
+  }
 }
 
 describe('the import slot', () => {
@@ -87,7 +96,7 @@ describe('the import slot', () => {
     wait('b')
     for (let ms = 0; ms < IMPORT_WAIT_MS; ms += IMPORT_LOOK_MS) {
       assert.deepEqual(told, [])
-      body.send(IMPORT_LOOK_BYTES_MIN)
+      body.send(IMPORT_LOOK_BYTES_MIN, IMPORT_LOOK_MS)
       await tick(IMPORT_LOOK_MS)
     }
     assert.deepEqual(told, ['b refused: true'])
@@ -100,15 +109,15 @@ describe('the import slot', () => {
     const turn = await take('a')
     const body = beginBody(turn)
     await tick(10 * IMPORT_LOOK_MS)
-    body.send(1)
+    body.send(1, 10 * IMPORT_LOOK_MS)
     const { taken: second } = wait('b')
     await tick(IMPORT_LOOK_MS - 1)
-    body.send(IMPORT_LOOK_BYTES_MIN - 1)
+    body.send(IMPORT_LOOK_BYTES_MIN - 1, IMPORT_LOOK_MS)
     assert.deepEqual(told, [])
     await tick(1)
     await assert.rejects(body.result, OverloadedError)
     assert.deepEqual(told, ['b'])
-    assert.throws(() => body.send(1), OverloadedError)
+    assert.throws(() => body.check(), OverloadedError)
 
     // The loser must not release the slot of the other.
     turn.release()
@@ -118,6 +127,21 @@ describe('the import slot', () => {
     ;(await second).release()
     await nextTurn()
     assert.deepEqual(told, ['b', 'c'])
+  })
+
+  it('is not lost by a body that came faster than a busy server took it', async (t) => {
+    const { take, told, tick, wait } = setUp(t)
+    const body = beginBody(await take('a'))
+    const { taken: second } = wait('b')
+    await tick(IMPORT_LOOK_MS)
+    body.send(IMPORT_LOOK_BYTES_MIN / 100, IMPORT_LOOK_MS / 100)
+    await tick(IMPORT_LOOK_MS)
+    body.check()
+    assert.deepEqual(told, [])
+    body.send(IMPORT_LOOK_BYTES_MIN / 100 - 1, IMPORT_LOOK_MS / 100)
+    await tick(IMPORT_LOOK_MS)
+    assert.throws(() => body.check(), OverloadedError)
+    await second
   })
 
   it('is not lost once the body has come', async (t) => {
@@ -136,11 +160,13 @@ describe('the import slot', () => {
 
   it('is lost by each slow body in turn', async (t) => {
     const { take, told, tick, wait } = setUp(t)
-    beginBody(await take('a'))
-    void wait('b').taken.then(beginBody)
+    const first = beginBody(await take('a'))
+    const { taken } = wait('b')
     wait('c')
+    first.send(0, IMPORT_LOOK_MS)
     await tick(IMPORT_LOOK_MS)
     assert.deepEqual(told, ['b'])
+    beginBody(await taken).send(0, IMPORT_LOOK_MS)
     await tick(IMPORT_LOOK_MS)
     assert.deepEqual(told, ['b', 'c'])
   })

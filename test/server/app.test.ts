@@ -24,6 +24,7 @@ function requestOf(method: string, path: string, headers: Request['headers'] = {
     signal: new AbortController().signal,
     readBody,
     readPieces: readBody,
+    progress: { bytes: 0, waitedMs: 0 },
   }
 }
 

@@ -68,6 +68,29 @@ describe('readPieces', () => {
     await reading
   })
 
+  it('counts what arrived, and the time in which it had nothing to take', async (t) => {
+    let now = 0
+    t.mock.method(performance, 'now', () => now)
+    const { request, incoming, take, takeTurns } = setUp(chunked)
+    const wait = (ms: number) => {
+      now += ms
+    }
+    const look = () => [request.progress.bytes, request.progress.waitedMs]
+    wait(1_000)
+    const reading = request.readPieces(1_000_000, take)
+    wait(10)
+    incoming.emit('data', Buffer.alloc(IMPORT_PIECE_BYTES + 1))
+    wait(100)
+    assert.deepEqual(look(), [IMPORT_PIECE_BYTES + 1, 10])
+    takeTurns()
+    wait(20)
+    assert.deepEqual(look(), [IMPORT_PIECE_BYTES + 1, 30])
+    incoming.emit('end')
+    await reading
+    wait(100)
+    assert.deepEqual(look(), [IMPORT_PIECE_BYTES + 1, 30])
+  })
+
   it('ends only when its last piece has been taken', async () => {
     const { request, incoming, taken, take, takeTurns } = setUp(chunked)
     const reading = request.readPieces(1_000_000, take).then(() => taken.push(-1))

@@ -57,6 +57,7 @@ export function request(headers: Request['headers']): Request {
     signal: new AbortController().signal,
     readBody,
     readPieces: readBody,
+    progress: { bytes: 0, waitedMs: 0 },
   }
 }
 

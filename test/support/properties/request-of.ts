@@ -13,6 +13,7 @@ export function requestOf(headers: Request['headers'], body: Uint8Array | string
     signal: new AbortController().signal,
     readBody: async () => Buffer.from(body),
     readPieces: async (_, take) => take(Buffer.from(body)),
+    progress: { bytes: 0, waitedMs: 0 },
   }
 }
 
