@@ -37,7 +37,7 @@ export const UNTAKEN_MEMORY_SHARE = 1 / 32
 export const UNTAKEN_BYTES_KEPT_SHARE = 7 / 8
 /** Estimated memory of a character that waits: in its string, and in the buffer that is being sent. */
 export const UNTAKEN_CHARACTER_BYTES = 3
-/** Connections that have taken nothing for so long are cut off before all others. */
+/** Connections that have taken nothing for so long are cut off before others of their caller. */
 export const UNTAKEN_STALLED_MS = 5_000
 /** Open connections, fewer if the limit on open files is low; for one more, the longest quiet one is closed. */
 export const CONNECTIONS_MAX = 10_000

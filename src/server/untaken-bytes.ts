@@ -16,8 +16,8 @@ interface UntakenPart {
 
 /**
  * Limits the memory that all answers together hold because clients do not take them. Beyond the limit, connections are
- * cut off: first those that have taken nothing for UNTAKEN_STALLED_MS, then those of the caller that holds most. Of one
- * caller, connections that have taken a part before go last; otherwise the one that has waited for longest goes first.
+ * cut off, each time one of the caller that holds most: first those that have taken nothing for UNTAKEN_STALLED_MS, last
+ * those that have taken a part before; otherwise the one that has waited for longest.
  */
 export class UntakenBytes {
   readonly #max: number
@@ -69,15 +69,13 @@ export class UntakenBytes {
   /** Cuts off more than it must, because each call looks at all parts. */
   #makeRoom() {
     const kept = this.#max * UNTAKEN_BYTES_KEPT_SHARE
-    const stalledSince = performance.now() - UNTAKEN_STALLED_MS
-    for (const part of this.#parts) {
-      if (this.#bytes <= kept || part.sinceMs > stalledSince) break
-      this.#cut(part)
-    }
-    if (this.#bytes <= kept) return
+    const stalledSinceMs = performance.now() - UNTAKEN_STALLED_MS
+    const speedOf = ({ sinceMs, connection }: UntakenPart) =>
+      sinceMs <= stalledSinceMs ? 0 : connection.hasTaken ? 2 : 1
     const callers = Array.from(Map.groupBy(this.#parts, ({ caller }) => caller).values(), (parts) => ({
       bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
-      slowest: parts.sort(bySlowness).values(),
+      // Keeps the order of time between equals.
+      slowest: parts.sort((a, b) => speedOf(a) - speedOf(b)).values(),
     }))
     while (this.#bytes > kept && this.#parts.size > 1) {
       const greatest = callers.reduce((a, b) => (b.bytes > a.bytes ? b : a))
@@ -97,9 +95,4 @@ export class UntakenBytes {
   #remove(part: UntakenPart) {
     if (this.#parts.delete(part)) this.#bytes -= part.bytes
   }
-}
-
-/** Keeps the order of time between equals. */
-function bySlowness(a: UntakenPart, b: UntakenPart): number {
-  return Number(a.connection.hasTaken) - Number(b.connection.hasTaken)
 }

@@ -108,15 +108,23 @@ describe('beyond the maximum', () => {
     assert.deepEqual(cut(), ['a', 'b'])
   })
 
-  it('those that have taken nothing for long go first, whoever they are', (t) => {
+  it('those of a caller that have taken nothing for long go before its others', (t) => {
     const { hold, cut, wait } = setUp(t)
-    hold('a', 60, 'other')
-    const reader = hold('reader', 60, 'another')
+    const reader = hold('reader', 150)
     reader.taken()
     reader.again()
-    wait(UNTAKEN_STALLED_MS)
-    hold('b', 340, 'attacker')
-    hold('c', 341, 'attacker')
-    assert.deepEqual(cut(), ['a', 'reader'])
+    wait(UNTAKEN_STALLED_MS - 2)
+    hold('a', 300)
+    hold('b', 351)
+    assert.deepEqual(cut(), ['reader'])
+  })
+
+  it('a caller that has taken nothing for long stays while another holds more', (t) => {
+    const { hold, cut, wait } = setUp(t)
+    hold('other', 60, 'other')
+    hold('address', 60)
+    wait(10 * UNTAKEN_STALLED_MS)
+    for (const name of ['a', 'b', 'c']) hold(name, 227, 'attacker')
+    assert.deepEqual(cut(), ['a'])
   })
 })

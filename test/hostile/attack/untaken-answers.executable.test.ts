@@ -1,17 +1,22 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   HOSTNAME_CHARACTERS_MAX,
   NAME_CHARACTERS_MAX,
   UNSTREAMED_BYTES_MAX,
+  UNTAKEN_STALLED_MS,
   USERNAME_CHARACTERS_MAX,
 } from '../../../src/limits.ts'
 import type { Change } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { fieldsOf } from '../../bench/data-folders.ts'
+import { logIn } from '../../support/api.ts'
 import { extent } from '../../support/extent.ts'
+import { admin } from '../../support/service.ts'
 import { type AttackedServer, measure, startAttacked } from './attacked-server.ts'
 import { OtherCaller } from './other-caller.ts'
 
@@ -22,6 +27,8 @@ const LOOK_MS = 100
 /** A character of a name takes three bytes; 100 bytes are the rest of the JSON. */
 const MAXIMAL_RECORD_BYTES = 3 * NAME_CHARACTERS_MAX + HOSTNAME_CHARACTERS_MAX + USERNAME_CHARACTERS_MAX + 100
 const ATTACK_MS = extent({ quick: 3_000, full: 20_000 })
+/** Connections that take nothing of a streamed list: they hold more than may wait on any machine. */
+const TOO_MANY = 800
 const AFTER_MS = extent({ quick: 1_000, full: 10_000 })
 
 interface Scenario {
@@ -84,6 +91,25 @@ function watchMemory(server: AttackedServer) {
   }
 }
 
+/**
+ * Requests the whole list, and takes only its beginning.
+ *
+ * @returns What takes the rest, and tells whether the answer was whole.
+ */
+async function beginList(url: string): Promise<() => Promise<boolean>> {
+  const { hostname, port } = new URL(url)
+  const headers = await logIn(url, admin)
+  const outgoing = request({ hostname, port, agent: false, path: '/configurations/', headers }).end()
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const ended = new Promise((resolve) => incoming.once('close', resolve))
+  incoming.on('error', () => {})
+  return async () => {
+    incoming.resume()
+    await ended
+    return incoming.complete
+  }
+}
+
 describe('answers that nobody takes', () => {
   for (const [what, { connections, records, areMaximal, mebibytesMax }] of Object.entries(scenarios)) {
     it(`do not fill the memory, and nobody else waits: ${what}`, async (t) => {
@@ -111,4 +137,12 @@ describe('answers that nobody takes', () => {
       assert.ok((tally.opened ?? 0) >= connections, `this was no attack: ${JSON.stringify(tally)}`)
     })
   }
+  it('do not cost another account its own, however long it has not taken it', async (t) => {
+    const server = await startAttacked(t, { records: 100_000 })
+    const takeRest = await beginList(server.url)
+    await server.attack('takingNothing', TOO_MANY)
+    while (!server.stderr().includes('"connection_cut_off"')) await pause(LOOK_MS)
+    await pause(UNTAKEN_STALLED_MS + AFTER_MS)
+    assert.ok(await takeRest(), 'the rest of the answer did not come')
+  })
 })
