@@ -83,7 +83,7 @@ export function recoverState(
   { records }: Recovery,
   { accounts, madeUp }: RecoveredAccounts,
 ): Promise<string | undefined> {
-  return replaceState(folder, { ...records, accounts }, madeUp)
+  return replaceState(folder, { ...records, accounts }, madeUp, 'recover')
 }
 
 /** The highest id that the audit trail names or, where nothing tells its store, leaves possible. */

@@ -24,10 +24,16 @@ export interface NewState extends FirstRecords {
   readonly accounts: Accounts
 }
 
+const words = {
+  restore: { refused: 'Cannot restore to', begun: 'The restore to' },
+  recover: { refused: 'Cannot recover', begun: 'The recovery of' },
+}
+
 /**
  * Replaces what a folder holds, with a new store id and new keys.
  *
  * @param initialCredentials Kept in plain text beside the accounts.
+ * @param command The command that does it, for the words of errors.
  * @returns The folder that keeps the old files; undefined if there were none.
  * @throws {RestoreFailedError} {RestoreIncompleteError}
  */
@@ -35,9 +41,10 @@ export async function replaceState(
   { path: folder, files }: DataPaths,
   state: NewState,
   initialCredentials: InitialCredentials = {},
+  command: keyof typeof words = 'restore',
 ): Promise<string | undefined> {
   const replacement = await prepareReplacement(folder, files).catch((error: unknown) => {
-    throw notRestored(folder, error)
+    throw notReplaced(folder, command, error)
   })
   try {
     const paths = dataPaths(replacement.path, files)
@@ -50,21 +57,23 @@ export async function replaceState(
   } catch (error) {
     // What stays is swept when the folder is next opened.
     await replacement.abort().catch(() => {})
-    throw notRestored(folder, error)
+    throw notReplaced(folder, command, error)
   }
   try {
     return await finishReplacement(folder, stateFiles, files)
   } catch (error) {
     const reason = systemCode(error) ?? error
-    const message = `The restore to "${folder}" is not complete (${reason}); start connbook, which completes it`
+    const message = `${words[command].begun} "${folder}" is not complete (${reason}); start connbook, which completes it`
     throw new RestoreIncompleteError(message, { cause: error })
   }
 }
 
 /** Wraps a system error to say that nothing has changed; any other error stays as it is. */
-function notRestored(folder: string, error: unknown): unknown {
+function notReplaced(folder: string, command: keyof typeof words, error: unknown): unknown {
   const code = systemCode(error)
   if (error instanceof ConnbookError || code === undefined) return error
   const advice = 'nothing has changed; see whether the disk works and has room'
-  return new RestoreFailedError(`Cannot restore to "${folder}" (${code}); ${advice}`, { cause: error })
+  return new RestoreFailedError(`${words[command].refused} "${folder}" (${code}); ${advice}`, {
+    cause: error,
+  })
 }

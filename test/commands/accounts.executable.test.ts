@@ -4,9 +4,12 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { dataFiles } from '../../src/files/data-folder.ts'
+import { FREE_FAILURES } from '../../src/limits.ts'
 import { runCommand } from '../support/command.ts'
-import { runExecutable } from '../support/executable.ts'
-import { start, usedFolder } from '../support/service.ts'
+import { eventually } from '../support/eventually.ts'
+import { runExecutable, startExecutable } from '../support/executable.ts'
+import { createClient } from '../support/http-client.ts'
+import { admin, client, start, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('user and client', () => {
@@ -23,6 +26,28 @@ describe('user and client', () => {
       (await runCommand(['user', 'remove', 'admin'], { environment })).stdout,
       `Removed user "admin" from ${folder}\n`,
     )
+  })
+
+  it('clear the throttle of the account that gets a new secret, on the running server', async (t) => {
+    const folder = await usedFolder(t)
+    const ask = createClient((await startExecutable(t, ['--data', folder])).url)
+    const logIn = async (password: string) =>
+      (await ask('POST', '/login', { body: { ...admin, password } })).status
+    const getToken = async (client_secret: string) =>
+      (await ask('POST', '/v1/auth/token', { body: { ...client, client_secret } })).status
+    for (let i = 0; i < FREE_FAILURES; i += 1) {
+      assert.deepEqual([await logIn('wrong'), await getToken('wrong')], [401, 401])
+    }
+    assert.deepEqual([await logIn(admin.password), await getToken(client.client_secret)], [429, 429])
+
+    const input = 'new password'
+    assert.equal((await runExecutable(['user', 'passwd', 'admin', '--data', folder], { input })).code, 0)
+    await eventually('the new password is taken up', async () => (await logIn(input)) === 200)
+    assert.equal(await getToken(client.client_secret), 429)
+
+    const { stdout } = await runExecutable(['client', 'rotate', 'script', '--data', folder])
+    const secret = /^client_secret: (\S+)$/m.exec(stdout)?.[1] ?? assert.fail(stdout)
+    await eventually('the new secret is taken up', async () => (await getToken(secret)) === 200)
   })
 
   it('keep the valid initial credentials when the accounts cannot be written', async (t) => {

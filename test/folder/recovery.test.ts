@@ -7,6 +7,7 @@ import { examineFolder } from '../../src/folder/examination.ts'
 import { findRecovery, NewerFolderError, type Recovery, recoverState } from '../../src/folder/recovery.ts'
 import { describeRecovery } from '../../src/folder/recovery-report.ts'
 import { newerVersion } from '../faults/damage/damage-kinds.ts'
+import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { draft, openStore, someone } from '../support/store.ts'
 import { smallBackup, smallFolder } from './small-backup.ts'
 
@@ -67,6 +68,23 @@ describe('the recovery of a folder', () => {
     await nameInTrail({ folder, store }, { 11: 9, 12: 10 })
     await nameInTrail({ folder, store: 'ffffffff' }, { 99: 99 })
     assert.equal(await findRecovery(folder), undefined)
+  })
+
+  it('tells in its own words that it failed, or is not complete', async (t) => {
+    const { folder } = await usedFolder(t)
+    await truncate(folder.file(dataFiles.keys), 10)
+    const recovery = await getRecovery(folder)
+    const accounts = recovery.accounts ?? assert.fail('the accounts are sound')
+    const files = createFailingFiles()
+    const recover = () => recoverState(dataPaths(folder.path, files), recovery, accounts)
+    failOn(files, 'write', dataFiles.journal.slice(0, 7), 'ENOSPC', Number.POSITIVE_INFINITY)
+    await assert.rejects(recover, {
+      message: `Cannot recover "${folder.path}" (ENOSPC); nothing has changed; see whether the disk works and has room`,
+    })
+    failOn(files, 'rename', folder.file(dataFiles.accounts), 'EIO')
+    await assert.rejects(recover, {
+      message: `The recovery of "${folder.path}" is not complete (EIO); start connbook, which completes it`,
+    })
   })
 
   it('gives no id again that a large import may have given, although no file tells the store', async (t) => {
