@@ -11,6 +11,7 @@ import {
 } from '../../src/files/atomic-file.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { createFailingFiles, failOn, type Operation, systemError } from '../support/failing-files.ts'
+import { ownerOf } from '../support/owner.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function fileWith(t: TestContext, text: string) {
@@ -114,8 +115,7 @@ describe('an atomic file', () => {
     const { folder, path, files } = await fileWith(t, 'old')
     await chown(folder, 1234, 2345)
     await writeAtomicFile(path, 'new', files)
-    const { uid, gid } = await stat(path)
-    assert.deepEqual([uid, gid], [1234, 2345])
+    assert.deepEqual(await ownerOf(path), [1234, 2345])
     failOn(files, 'chown', '', 'EPERM')
     await assert.rejects(writeAtomicFile(path, 'newer', files), { code: 'EPERM' })
     assert.deepEqual(await readdir(folder), ['file.json'])

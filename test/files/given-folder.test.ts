@@ -1,11 +1,12 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { chmod, chown, mkdir, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { openDataFolder } from '../../src/files/data-folder.ts'
 import { prepareReplacement } from '../../src/files/folder-replacement.ts'
 import { createFailingFiles } from '../support/failing-files.ts'
+import { ownerOf } from '../support/owner.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A folder of another account, and in it a private folder of root. */
@@ -19,11 +20,6 @@ async function makePlace(t: TestContext) {
 
 function openAsRoot(path: string, files = createFailingFiles()) {
   return openDataFolder(path, files, { isForOwnerOfParent: true })
-}
-
-async function ownerOf(path: string) {
-  const { uid, gid } = await stat(path)
-  return [uid, gid]
 }
 
 describe('a folder that root makes', { skip: process.getuid?.() !== 0 }, () => {
