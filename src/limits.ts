@@ -39,6 +39,10 @@ export const UNTAKEN_BYTES_KEPT_SHARE = 7 / 8
 export const UNTAKEN_CHARACTER_BYTES = 3
 /** Connections that have taken nothing for so long are cut off before others of their caller. */
 export const UNTAKEN_STALLED_MS = 5_000
+/** Share of the memory for JavaScript for replaced records that answers in pieces still need. */
+export const KEPT_VERSIONS_MEMORY_SHARE = 1 / 16
+/** Estimated memory of a record beyond the bytes of its JSON. */
+export const KEPT_RECORD_BYTES = 100
 /** Open connections, fewer if the limit on open files is low; for one more, the longest quiet one is closed. */
 export const CONNECTIONS_MAX = 10_000
 /** Descriptors kept for files: snapshots, accounts, certificates. */

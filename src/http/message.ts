@@ -105,6 +105,16 @@ export interface Reply {
   readonly body?: string | Iterable<string> | AsyncIterable<string>
   /** Bytes of a `body` that is a string, if they are known already. */
   readonly bodyBytes?: number
+  /** What a `body` in pieces keeps in memory, even once it is replaced. */
+  readonly keeps?: KeptRecords
+}
+
+/** All records as they were at a revision. */
+export interface KeptRecords {
+  readonly revision: number
+  readonly records: number
+  /** Of all of them. */
+  readonly jsonBytes: number
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

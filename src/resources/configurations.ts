@@ -57,7 +57,8 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
     const { count, jsonBytes } = store
     if (jsonBytes + count <= UNSTREAMED_BYTES_MAX) return envelope(store.list(0, count, sort), headers)
     const encode = jsonBytes <= KEPT_JSON_BYTES_MAX ? jsonOf : JSON.stringify
-    return streamed(store.freeze(sort), jsonBytes + count - 1, headers, encode)
+    const reply = streamed(store.freeze(sort), jsonBytes + count - 1, headers, encode)
+    return { ...reply, keeps: { revision, records: count, jsonBytes } }
   }
 
   function get(request: Request, name: string): Reply {

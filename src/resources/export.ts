@@ -1,7 +1,7 @@
 import { InvalidInputError } from '../errors.ts'
 import { type ExportSummary, exportPieces, summarizeExport } from '../exchange/export.ts'
 import { type ExportFormatName, exportFormatNames, exportFormats } from '../exchange/export-formats.ts'
-import { callerKey, type Reply, type Request } from '../http/message.ts'
+import { callerKey, type KeptRecords, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX } from '../limits.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
@@ -13,6 +13,7 @@ const MUST_BE = `must be ${eitherOf(exportFormatNames)}`
 
 interface PreparedExport extends ExportSummary {
   readonly pieces: Iterable<string>
+  readonly keeps: KeptRecords
 }
 
 export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) {
@@ -50,19 +51,24 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
         'X-Left-Out': String(leftOut),
       },
       body: prepared.pieces,
+      keeps: prepared.keeps,
     }
   }
 
   /** Takes the records of the moment when it begins. */
   function* prepare(name: ExportFormatName): LongWork<PreparedExport> {
     const format = exportFormats[name]
-    const { revision } = store
+    const { revision, count, jsonBytes } = store
     const records = store.freeze()
     const known = summaries.get(name)
     const summary =
       known?.revision === revision ? known.summary : yield* summarizeExport(format, records, FAULTS_MAX)
     // Many clashes would take much memory.
     if (summary.clashes.size <= FAULTS_MAX) summaries.set(name, { revision, summary })
-    return { ...summary, pieces: exportPieces(format, records, summary) }
+    return {
+      ...summary,
+      pieces: exportPieces(format, records, summary),
+      keeps: { revision, records: count, jsonBytes },
+    }
   }
 }

@@ -15,7 +15,7 @@ export type Answer = (incoming: IncomingMessage, request: IncomingRequest, conne
 
 /** @param server Once it stops listening, each answer closes its connection. */
 export function createAnswering(
-  { connections, metrics, scheduler, untaken, log, fixedHeaders }: ListenerParts,
+  { connections, metrics, scheduler, untaken, kept, log, fixedHeaders }: ListenerParts,
   app: App,
   server: Server,
   hasAccessLog: boolean,
@@ -48,7 +48,9 @@ export function createAnswering(
       if (request.isBodyRefused || !server.listening) connection.isClosing = true
       const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, scheduler, untaken)
       if (streamed === undefined) return metrics.end(request, reply.status)
+      const release = reply.keeps && kept.add(request, reply.keeps)
       const end = () => {
+        release?.()
         metrics.end(request, reply.status)
         // Its head may have been sent before the drain, without `Connection: close`.
         if (!server.listening) server.closeIdleConnections()

@@ -2,6 +2,7 @@ import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Connections } from './connections.ts'
 import type { createCutOff } from './cut-off.ts'
+import type { KeptVersions } from './kept-versions.ts'
 import type { createRequestIds } from './request-id.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import type { UntakenBytes } from './untaken-bytes.ts'
@@ -12,6 +13,7 @@ export interface ListenerParts {
   readonly metrics: RequestMetrics
   readonly scheduler: Pick<Scheduler, 'once' | 'resume'>
   readonly untaken: UntakenBytes
+  readonly kept: KeptVersions
   readonly log: Log
   /** Of every answer: name, value, name, value and so on. */
   readonly fixedHeaders: readonly string[]

@@ -1,6 +1,6 @@
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { UNTAKEN_MEMORY_SHARE } from '../limits.ts'
+import { KEPT_VERSIONS_MEMORY_SHARE, UNTAKEN_MEMORY_SHARE } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { heapBytesMax } from '../memory.ts'
 import { type Family, gauge } from '../metrics/family.ts'
@@ -11,6 +11,7 @@ import { Connections } from './connections.ts'
 import { createCutOff } from './cut-off.ts'
 import { findConnectionsLimit } from './descriptors.ts'
 import { createHttpServer, replaceCertificate, type TlsTexts } from './http-server.ts'
+import { KeptVersions } from './kept-versions.ts'
 import type { ListenerParts } from './listener-parts.ts'
 import { type Trust, UNIX_PEER } from './proxy-trust.ts'
 import { createRawRefusals } from './raw-refusal.ts'
@@ -84,6 +85,7 @@ export function createListener(options: ListenerOptions): Listener {
     metrics,
     scheduler,
     untaken: new UntakenBytes(heapBytesMax() * UNTAKEN_MEMORY_SHARE, connections, cutOff),
+    kept: new KeptVersions(heapBytesMax() * KEPT_VERSIONS_MEMORY_SHARE, connections, cutOff),
     log,
     fixedHeaders: [...PROTECTIVE_HEADERS, ...(tls === undefined ? [] : TLS_HEADERS)],
     nameRequest: createRequestIds(),

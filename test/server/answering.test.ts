@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Reply } from '../../src/http/message.ts'
 import { REFUSAL_PAUSE_MS } from '../../src/limits.ts'
 import { createAnswering } from '../../src/server/answering.ts'
@@ -12,7 +13,7 @@ import { oneConnection } from './one-connection.ts'
 
 /** Answers one request with the reply of the test, and records what is written. */
 function setUp(t: TestContext, reply: Reply | Promise<Reply>, head: Head = {}) {
-  const { socket, connection, parts } = oneConnection(t)
+  const { socket, connection, parts, takeTurns } = oneConnection(t)
   const server = { listening: true }
   let calls = 0
   const app = () => {
@@ -31,7 +32,7 @@ function setUp(t: TestContext, reply: Reply | Promise<Reply>, head: Head = {}) {
   }) as unknown as ServerResponse
   const request = new IncomingRequest(incoming, response, connection.origin, 'r1', parts.scheduler)
   return {
-    ...{ parts, server, connection, written, calls: () => calls },
+    ...{ parts, server, connection, response, takeTurns, written, calls: () => calls },
     answer: () => answer(incoming, request, connection),
     closes: () => written.headers?.join(': ').endsWith('Connection: close'),
     inFlight: () =>
@@ -46,6 +47,25 @@ describe('createAnswering', () => {
     const { answer, written, connection, closes, inFlight } = setUp(t, ok)
     answer()
     assert.deepEqual([written.status, closes(), connection.isClosing, inFlight()], [200, false, false, 0])
+  })
+
+  it('counts the records that a body in pieces keeps, until it has been taken', async (t) => {
+    const keeps = { revision: 7, records: 1, jsonBytes: 50 }
+    const { answer, parts, response, takeTurns } = setUp(t, { ...ok, body: ['a', 'b'], keeps })
+    const end = t.mock.fn()
+    const add = t.mock.method(parts.kept, 'add', () => end)
+    answer()
+    assert.deepEqual(
+      add.mock.calls.map(({ arguments: [, kept] }) => kept),
+      [keeps],
+    )
+    await nextTurn()
+    assert.equal(end.mock.callCount(), 0)
+    Object.assign(response, { closed: true })
+    response.emit('close')
+    takeTurns()
+    await nextTurn()
+    assert.equal(end.mock.callCount(), 1)
   })
 
   it('refuses bad framing without asking the app, and ends the connection', (t) => {

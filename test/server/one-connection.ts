@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { Connections } from '../../src/server/connections.ts'
+import { KeptVersions } from '../../src/server/kept-versions.ts'
 import type { ListenerParts } from '../../src/server/listener-parts.ts'
 import { RequestMetrics } from '../../src/server/request-metrics.ts'
 import { UntakenBytes } from '../../src/server/untaken-bytes.ts'
@@ -21,6 +22,7 @@ export function oneConnection(t: TestContext, address = '192.0.2.1') {
     metrics: new RequestMetrics(),
     scheduler,
     untaken: new UntakenBytes(0, connections, () => assert.fail('nothing is held')),
+    kept: new KeptVersions(0, connections, () => assert.fail('nothing is kept')),
     log: createMemoryLog(),
     fixedHeaders: ['X-Fixed', 'yes'],
     nameRequest: () => 'r1',

@@ -1,0 +1,105 @@
+import { callerKey, type KeptRecords } from '../http/message.ts'
+import { KEPT_RECORD_BYTES } from '../limits.ts'
+import type { Connection } from './connection.ts'
+import type { Connections } from './connections.ts'
+import type { IncomingRequest } from './incoming-request.ts'
+
+/** The records of one revision, and the connections that read them, by caller. */
+interface Version extends KeptRecords {
+  readonly readers: Map<string, Set<Connection>>
+}
+
+interface Holder {
+  readonly caller: string
+  /** The oldest of those that it reads, and that a change has replaced. */
+  readonly version: Version
+  bytes: number
+}
+
+/**
+ * Limits the memory of replaced records that answers still need. Beyond the limit, the caller that makes the server keep
+ * most gives way: its answers from the oldest revision are cut off first.
+ */
+export class KeptVersions {
+  readonly #max: number
+  readonly #connections: Connections
+  readonly #cutOff: (connection: Connection, reason: string) => void
+  readonly #versions = new Map<number, Version>()
+
+  /** @param max In bytes. */
+  constructor(
+    max: number,
+    connections: Connections,
+    cutOff: (connection: Connection, reason: string) => void,
+  ) {
+    this.#max = max
+    this.#connections = connections
+    this.#cutOff = cutOff
+  }
+
+  /** Estimated memory of replaced records, up to the newest revision that is read. */
+  get bytes(): number {
+    return this.#costs().reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  /**
+   * Counts the records that an answer keeps, until the function returned is called. Looks at the limit only here: later
+   * changes make the answers that are under way keep at most the records of one more revision.
+   */
+  add(request: Pick<IncomingRequest, 'response' | 'principal' | 'address'>, kept: KeptRecords): () => void {
+    const connection = this.#connections.of(request.response.req.socket)
+    if (connection === undefined) return () => {}
+    const caller = callerKey(request)
+    const version = this.#versions.get(kept.revision) ?? { ...kept, readers: new Map() }
+    const own = version.readers.get(caller) ?? new Set()
+    this.#versions.set(kept.revision, version)
+    version.readers.set(caller, own.add(connection))
+    this.#makeRoom()
+    return () => {
+      own.delete(connection)
+      if (own.size === 0 && version.readers.get(caller) === own) this.#remove(version, caller)
+    }
+  }
+
+  #makeRoom() {
+    for (let bytes = this.bytes; bytes > this.#max; bytes = this.bytes) {
+      const greatest = this.#greatest()
+      if (greatest === undefined) return
+      const { caller, version } = greatest
+      const connections = version.readers.get(caller) ?? []
+      this.#remove(version, caller)
+      const reason = `records that were replaced, and that slow answers still need, hold ${Math.round(bytes)} bytes; its caller needs most`
+      for (const connection of connections) this.#cutOff(connection, reason)
+    }
+  }
+
+  /** The caller that makes the server keep most, and the oldest version that it reads. */
+  #greatest(): Holder | undefined {
+    const holders = new Map<string, Holder>()
+    for (const { version, bytes } of this.#costs()) {
+      for (const caller of bytes === 0 ? [] : version.readers.keys()) {
+        const holder = holders.get(caller) ?? { caller, version, bytes: 0 }
+        holder.bytes += bytes / version.readers.size
+        holders.set(caller, holder)
+      }
+    }
+    const [greatest] = [...holders.values()].sort((a, b) => b.bytes - a.bytes)
+    return greatest
+  }
+
+  /** By version, oldest first: what it keeps and the next one does not. Each change may have replaced one record. */
+  #costs(): { readonly version: Version; readonly bytes: number }[] {
+    const versions = [...this.#versions.values()].sort((a, b) => a.revision - b.revision)
+    return versions.map((version, i) => {
+      const changes = (versions[i + 1]?.revision ?? version.revision) - version.revision
+      const share = version.records === 0 ? 0 : Math.min(1, changes / version.records)
+      return { version, bytes: share * (version.jsonBytes + version.records * KEPT_RECORD_BYTES) }
+    })
+  }
+
+  #remove(version: Version, caller: string) {
+    version.readers.delete(caller)
+    if (version.readers.size === 0 && this.#versions.get(version.revision) === version)
+      this.#versions.delete(version.revision)
+  }
+}
