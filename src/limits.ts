@@ -89,6 +89,12 @@ export const PEM_FILE_BYTES_MAX = 1024 * 1024
 export const CERTIFICATE_WARNING_DAYS = 14
 
 export const PAGE_RECORDS_MAX = 100
+/** Of the text of a filter. */
+export const FILTER_CHARACTERS_MAX = 255
+/** Records that a search holds. If it finds more, it looks at all again to sort or to send them. */
+export const SEARCH_RECORDS_MAX = 10_000
+/** Searches whose count is remembered until a record changes. */
+export const SEARCH_COUNTS_MAX = 100
 /** Pages kept as they were sent until a record changes: some 25 of 50 records each. */
 export const REMEMBERED_PAGES_BYTES_MAX = 256 * 1024
 /** A page that is asked for again after so many others is not kept. */

@@ -6,9 +6,14 @@ export function checkText(value: unknown, charactersMax: number): string | undef
   if (value === '') return 'must not be empty'
   if (!value.isWellFormed()) return 'must not hold a lone surrogate'
   if (CONTROL_CHARACTER.test(value)) return 'must not hold control characters'
-  const isTooLong =
-    value.length > charactersMax && (value.length > 2 * charactersMax || [...value].length > charactersMax)
-  return isTooLong ? `must not be longer than ${charactersMax} characters` : undefined
+  return isLongerThan(value, charactersMax)
+    ? `must not be longer than ${charactersMax} characters`
+    : undefined
+}
+
+/** Counts code points. */
+export function isLongerThan(text: string, charactersMax: number): boolean {
+  return text.length > charactersMax && (text.length > 2 * charactersMax || [...text].length > charactersMax)
 }
 
 /** The JSON type of a value, with its article. */

@@ -15,6 +15,7 @@ export const chapters: readonly Chapter[] = [
   { name: 'accounts', summary: 'users and clients, passwords, read-only accounts' },
   { name: 'interface', summary: 'every call: requests, answers, fields, errors' },
   { name: 'lists', summary: 'sort, page and count' },
+  { name: 'search', summary: 'find records by text, prefix or value' },
   { name: 'conditions', summary: 'ETag: read only what is new, change only what you have seen' },
   { name: 'exchange', summary: 'export for ssh, Ansible, psql and shells; import many' },
   { name: 'backup', summary: 'back up, restore, check, upgrade' },

@@ -72,7 +72,8 @@ export const routes: readonly RouteDescription[] = [
     method: 'GET',
     path: '/configurations/',
     access: 'read',
-    summary: 'gets all records, or one page of them; optional: `sort`, `page`, `per_page`',
+    summary:
+      'gets all records, those that filters keep, or one page of them; optional: `q`, `prefix`, `name`, `hostname`, `port`, `username`, `sort`, `page`, `per_page`',
     answers: '200',
     handler: ({ configurations }) => configurations.list,
   },
@@ -167,7 +168,7 @@ export function createRoutes(parts: Parts): RouteSets {
       const isPublic = route.publicBy !== undefined && parts[route.publicBy]
       return { ...route, access: isPublic ? 'public' : route.access, handle: route.handler(some) }
     })
-  const configurations = configurationHandlers(parts.store, '')
+  const configurations = configurationHandlers(parts.store, '', parts.scheduler)
   return { all: handledBy(resources), owner: handledBy({ ...resources, configurations }) }
 }
 
@@ -183,7 +184,7 @@ function createResources({ authenticator, store, audit, scheduler, basePath, why
   return {
     session: sessionHandlers(authenticator),
     token: tokenHandlers(authenticator),
-    configurations: configurationHandlers(store, basePath),
+    configurations: configurationHandlers(store, basePath, scheduler),
     exports: exportHandlers(store, scheduler),
     imports: importHandlers(store, audit),
     health: healthHandlers(whyNotReady),

@@ -5,7 +5,7 @@ import type { Configuration } from './configuration.ts'
 import { recordFields, type SortField } from './fields.ts'
 import { RecordOrder } from './record-order.ts'
 import { SLICE_STEPS, sortInSlices } from './slices.ts'
-import { SortedIndex } from './sorted-index.ts'
+import { type Frozen, SortedIndex } from './sorted-index.ts'
 
 export const sortFields: readonly SortField[] = recordFields.flatMap(({ name, isSortable }) =>
   isSortable ? name : [],
@@ -78,9 +78,19 @@ export class ConfigurationIndex {
     return this.#orderedBy(sort).slice(offset, limit)
   }
 
-  /** All records in order as they are now, whatever changes later; without `sort` by rising id. @throws as `slice` does. */
-  freeze(sort?: Sort): Iterable<Configuration> {
-    return this.#orderedBy(sort).freeze()
+  /** Finds neighbours in an order, in logarithmic time, as `SortedIndex.stretch` does. @throws as `slice` does. */
+  stretch(sort: Sort, place: (record: Configuration) => number) {
+    return this.#orderedBy(sort).stretch(place)
+  }
+
+  /**
+   * Records in order as they are now, whatever changes later: all, or up to `limit` from `offset` on; without `sort` by
+   * rising id.
+   *
+   * @throws as `slice` does.
+   */
+  freeze(sort?: Sort, offset?: number, limit?: number): Frozen<Configuration> {
+    return this.#orderedBy(sort).freeze(offset, limit)
   }
 
   /** Replaces everything by the records of a snapshot. */
@@ -252,7 +262,7 @@ function compareIds(a: Configuration, b: Configuration): number {
 }
 
 /** Strings by UTF-16 code unit, ports as numbers; ties by rising id in either direction. */
-function compareBy(sort: Sort): (a: Configuration, b: Configuration) => number {
+export function compareBy(sort: Sort): (a: Configuration, b: Configuration) => number {
   const direction = sort.startsWith('-') ? -1 : 1
   const field = sort.replace('-', '') as SortField
   return (a, b) => {

@@ -11,8 +11,10 @@ import type { ImportMode } from './import-mode.ts'
 import { type ImportPlan, planImport, planImportInSlices, signedChangesOf } from './import-plan.ts'
 import { type Asker, LargeImportGate } from './large-import-gate.ts'
 import { CHANGES, ORDERS, TRIALS } from './long-works.ts'
+import type { Stretch } from './record-filter.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
 import { SLICE_STEPS } from './slices.ts'
+import type { Frozen } from './sorted-index.ts'
 import { StagedNames } from './staged-names.ts'
 
 /** Whether a record is the one that the caller means to change. */
@@ -128,9 +130,18 @@ export class ConfigurationStore {
     return this.#index.slice(offset, limit, sort)
   }
 
-  /** All records as they are now, whatever changes later; can be read again. @throws {Error} unless `isOrdered`. */
-  freeze(sort?: Sort): Iterable<Configuration> {
-    return this.#index.freeze(sort)
+  /** Offset and number of the records of a stretch, in logarithmic time. @throws {Error} unless `isOrdered`. */
+  measure({ order, place }: Stretch): { readonly offset: number; readonly count: number } {
+    return this.#index.stretch(order, place)
+  }
+
+  /**
+   * Records as they are now, whatever changes later: all, or up to `limit` from `offset` on. Can be read again.
+   *
+   * @throws {Error} unless `isOrdered`.
+   */
+  freeze(sort?: Sort, offset?: number, limit?: number): Frozen<Configuration> {
+    return this.#index.freeze(sort, offset, limit)
   }
 
   /**

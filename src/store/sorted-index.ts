@@ -17,6 +17,12 @@ interface Node<Item> {
   isShared?: boolean
 }
 
+/** Items as they were at a moment, in order. */
+export interface Frozen<Item> extends Iterable<Item> {
+  /** The same items in short arrays. */
+  readonly leaves: readonly Item[][]
+}
+
 /** Items in order: a B+ tree with counts, so insertion, removal and access by offset take logarithmic time. */
 export class SortedIndex<Item> {
   readonly #compare: (a: Item, b: Item) => number
@@ -66,10 +72,24 @@ export class SortedIndex<Item> {
     return found
   }
 
-  /** All items as they are now, in order, whatever changes later. Takes time for each node, not for each item. */
-  freeze(): Iterable<Item> {
-    const leaves = this.#share()
-    return { [Symbol.iterator]: () => flatten(leaves) }
+  /**
+   * Finds neighbours, in logarithmic time.
+   *
+   * @param place Negative for the items before them, 0 for them, positive for those after them.
+   */
+  stretch(place: (item: Item) => number): { readonly offset: number; readonly count: number } {
+    const offset = this.#countWhile((item) => place(item) < 0)
+    return { offset, count: this.#countWhile((item) => place(item) <= 0) - offset }
+  }
+
+  /**
+   * Up to `limit` items from `offset` on as they are now, in order, whatever changes later. Takes time for each node, not
+   * for each item.
+   */
+  freeze(offset = 0, limit = this.size): Frozen<Item> {
+    const leaves: Item[][] = []
+    if (this.#root !== undefined) share(this.#root, leaves, offset, offset + limit)
+    return { leaves, [Symbol.iterator]: () => flatten(leaves) }
   }
 
   /**
@@ -78,17 +98,24 @@ export class SortedIndex<Item> {
    * @throws {RangeError} if an item that leaves is not there.
    */
   *changedBy(difference: Difference<Item>): LongWork<SortedIndex<Item>> {
-    const leaves = yield* changeLeaves(this.#share(), difference, NEW_NODE_ENTRIES, this.#compare)
+    const leaves = yield* changeLeaves(this.freeze().leaves, difference, NEW_NODE_ENTRIES, this.#compare)
     const changed = new SortedIndex(this.#compare)
     changed.#root = rootOf(leaves.map((items) => ({ ...leafOf(items), isShared: true })))
     return changed
   }
 
-  /** The items of each leaf, which are not changed any more. */
-  #share(): Item[][] {
-    const leaves: Item[][] = []
-    if (this.#root !== undefined) share(this.#root, leaves)
-    return leaves
+  /** How many items there are before the first for which `holds` is false. */
+  #countWhile(holds: (item: Item) => boolean): number {
+    let count = 0
+    let node = this.#root
+    while (node?.children !== undefined) {
+      const { children } = node
+      const position = firstWhere(children.length, (i) => !holds(at(children, i).last))
+      for (let i = 0; i < position; i++) count += at(children, i).size
+      node = children[position]
+    }
+    const items = node?.items ?? []
+    return count + firstWhere(items.length, (i) => !holds(at(items, i)))
   }
 
   /** Returns the new right neighbour if the node had to be split. */
@@ -212,12 +239,22 @@ function ownItems<Item>(leaf: Node<Item>): Item[] {
   return leaf.items
 }
 
-function share<Item>(node: Node<Item>, pieces: Item[][]): void {
-  if (node.items !== undefined) {
-    node.isShared = true
-    pieces.push(node.items)
+/** @param offset Of the first item to share, and `end` of the first one after them, both counted from this node's first. */
+function share<Item>(node: Node<Item>, leaves: Item[][], offset: number, end: number): void {
+  const { size, items, children = [] } = node
+  if (end <= 0 || offset >= Math.min(size, end)) return
+  if (items !== undefined) {
+    if (offset > 0 || end < size) leaves.push(items.slice(Math.max(0, offset), end))
+    else {
+      node.isShared = true
+      leaves.push(items)
+    }
   }
-  for (const child of node.children ?? []) share(child, pieces)
+  let before = 0
+  for (const child of children) {
+    share(child, leaves, offset - before, end - before)
+    before += child.size
+  }
 }
 
 function* flatten<Item>(pieces: readonly Item[][]): Iterator<Item> {

@@ -8,6 +8,7 @@ import { FEW, MANY, MOST } from './prepared-folders.ts'
 import { compareReads } from './reads.ts'
 import type { Section } from './row.ts'
 import { measureScrapes } from './scrapes.ts'
+import { measureSearches } from './searches.ts'
 import { measureStarts } from './starts.ts'
 import { measureTokens } from './tokens.ts'
 import { measureWholeList } from './whole-list.ts'
@@ -26,6 +27,7 @@ export const measurements = {
   pages: async ({ server, workshop }) =>
     comparePages({ few: await server(FEW), many: await server(MANY), most: await server(MOST) }, workshop),
   'whole lists': async ({ server }) => measureWholeList(await server(MANY)),
+  searches: async ({ server }) => measureSearches(await server(MOST)),
   tokens: async ({ server }) => measureTokens(await server(FEW)),
   modifications: async ({ server }) => compareWriteCost(await server(FEW), await server(MOST)),
   scrapes: async ({ server }) => measureScrapes(await server(FEW), await server(MOST)),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { SORTED_AT_ONCE_RECORDS_MAX, UNSTREAMED_BYTES_MAX } from '../../src/limits.ts'
 import { configurationHandlers } from '../../src/resources/configurations.ts'
+import { Scheduler } from '../../src/scheduler.ts'
 import { createClient, faultyFields, namesIn, ownHeaders, recordsIn } from '../support/http-client.ts'
 import { requestOf } from '../support/properties/request-of.ts'
 import { start } from '../support/service.ts'
@@ -283,7 +284,7 @@ describe('a list of many records', () => {
     const { store } = await openStore(t, await temporaryFolder(t))
     const drafts = Array.from({ length: SORTED_AT_ONCE_RECORDS_MAX + 1 }, (_, i) => draft(`n${i}`))
     await store.importAll(someone, drafts, 'merge')
-    const { list } = configurationHandlers(store, '')
+    const { list } = configurationHandlers(store, '', new Scheduler())
     const ask = () => list(requestOf({}, '', 'sort=-name&page=0&per_page=1'))
     const first = ask()
     assert.ok(first instanceof Promise)

@@ -4,6 +4,7 @@ import { after, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { InvalidInputError } from '../../src/errors.ts'
 import { configurationHandlers } from '../../src/resources/configurations.ts'
+import { Scheduler } from '../../src/scheduler.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { anySpellings, encodePercent, type Spelling } from '../support/properties/percent-encoding.ts'
 import { escapes, expectedPairs } from '../support/properties/reference-form.ts'
@@ -27,7 +28,7 @@ describe('the query of the list', async () => {
     draft('aa', { hostname: 'H', port: 1, username: 'x' }),
   ]
   for (const each of drafts) await store.add(someone, each)
-  const { list } = configurationHandlers(store, '/base')
+  const { list } = configurationHandlers(store, '/base', new Scheduler())
 
   /** The records and `Link` of an answer, or the faulty parameters. */
   function ask(query: string): { names: string[]; link: string | undefined } | { faults: string[] } {

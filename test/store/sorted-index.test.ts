@@ -66,6 +66,35 @@ describe('a sorted index', () => {
     }
   })
 
+  it('freezes a part, and finds neighbours, as an array does', (t) => {
+    const random = seededRandom(t)
+    for (const size of [0, 1, 96, 97, 300, 20_000]) {
+      const model = Array.from({ length: size }, (_, i) => i)
+      const index = new SortedIndex(byNumber, model)
+      const some = () => random.integer(0, size + 2)
+      const parts = Array.from({ length: 50 }, () => {
+        const [offset, limit] = [some(), some()]
+        return { frozen: index.freeze(offset, limit), expected: model.slice(offset, offset + limit) }
+      })
+      for (let i = 0; i < 50; i++) {
+        const [first, end] = [some() - 1, some()]
+        const place = (item: number) => (item < first ? -1 : item >= end ? 1 : 0)
+        // Nothing is within when the end comes first; then there is no place for it either.
+        if (end < first) continue
+        const within = model.filter((item) => place(item) === 0)
+        const { offset, count } = index.stretch(place)
+        assert.deepEqual([offset, count], [model.filter((item) => place(item) < 0).length, within.length])
+        assert.deepEqual(index.slice(offset, count), within)
+      }
+      for (let i = 0; i < 200; i++) toggle(index, model, some())
+      for (const { frozen, expected } of parts) {
+        assert.deepEqual([...frozen], expected)
+        assert.deepEqual(frozen.leaves.flat(), expected)
+        assert.ok(frozen.leaves.every((leaf) => leaf.length > 0 && leaf.length <= 128))
+      }
+    }
+  })
+
   it('returns an empty slice far beyond the end', () => {
     const index = new SortedIndex(byNumber, [1, 2, 3])
     assert.deepEqual(index.slice(Number.MAX_SAFE_INTEGER, 100), [])

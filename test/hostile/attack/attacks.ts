@@ -47,6 +47,14 @@ const oversizedBody = takenName.padEnd(2 * BODY_BYTES_MAX)
 /** Every member is invalid and adds a line to the answer. */
 const wrongBody = JSON.stringify(Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`x${i}`, i])))
 
+const searches = [
+  'q=no+such+text',
+  'q=HOST',
+  'q=9&sort=-hostname',
+  'port=22&username=nobody',
+  `q=${encodeURIComponent('İ'.repeat(255))}&sort=name`,
+]
+
 export const attacks = {
   ...budgetAttacks,
 
@@ -175,6 +183,19 @@ export const attacks = {
       },
       ABANDONED_PAUSE_MS,
     ),
+
+  /** Texts that no record has, and that many have; some in another order than that of ids. */
+  searches: (target, tally) =>
+    ask(target, tally, (turn) => ({
+      path: `/configurations/?${searches[turn % searches.length]}`,
+      headers: { Authorization: target.bearer },
+    })),
+
+  abandonedSearches: (target, tally) =>
+    hold(target, tally, (socket) => {
+      socket.write(formatRequest(`GET /configurations/?${searches[0]}`, { Authorization: target.bearer }))
+      setTimeout(() => socket.destroy(), ABANDONED_AFTER_MS)
+    }),
 
   bodies: (target, tally) =>
     ask(target, tally, (turn) => ({

@@ -1,0 +1,180 @@
+import { isUnchanged } from '../http/conditional.ts'
+import { callerKey, type Reply, type Request } from '../http/message.ts'
+import { SEARCH_RECORDS_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
+import type { LongWork, Scheduler } from '../scheduler.ts'
+import type { Configuration } from '../store/configuration.ts'
+import { compareBy } from '../store/configuration-index.ts'
+import type { ConfigurationStore } from '../store/configuration-store.ts'
+import { listTag } from '../store/list-tag.ts'
+import { type Filter, type Matcher, matcherOf, type Stretch, stretchOf } from '../store/record-filter.ts'
+import { scanRecords } from '../store/record-scan.ts'
+import { sortInSlices } from '../store/slices.ts'
+import { CountMemory } from './count-memory.ts'
+import { type ListQuery, pageLinks } from './list-query.ts'
+import { CACHE_CONTROL, checkIfMatch, envelope, jsonOf, longBytesOf, streamed } from './list-reply.ts'
+import type { PageMemory } from './page-memory.ts'
+
+type FilteredQuery = ListQuery & { readonly filter: Filter }
+
+/** What a filter keeps, at one revision. */
+interface Kept {
+  readonly revision: number
+  /** On all pages. */
+  readonly count: number
+  /** Of the page, or all. */
+  readonly records: Iterable<Configuration>
+  /** How many of `records` are kept. */
+  readonly length: number
+  /** Says which of `records` are kept; undefined if all are. */
+  readonly matches?: Matcher
+}
+
+/** Fewer records than UNSTREAMED_BYTES_MAX has room for may be long, more cannot be short. */
+const RECORD_BYTES_MIN = '{"id":1,"name":"n","hostname":"h","port":1,"username":"u"}'.length
+
+/**
+ * Answers lists with filters.
+ *
+ * What stands together in a kept order is taken from there. For everything else all records are looked at, in slices:
+ * in the order of ids, which is the order in memory, as the way through memory takes most of the time.
+ *
+ * @param path Of the list.
+ */
+export function createFilteredList(
+  store: ConfigurationStore,
+  scheduler: Scheduler,
+  pages: PageMemory,
+  path: string,
+) {
+  const counts = new CountMemory()
+  return list
+
+  function list(request: Request, query: FilteredQuery): Reply | Promise<Reply> {
+    const { revision } = store
+    const etag = etagAt(revision)
+    checkIfMatch(request, etag)
+    const { name } = query.filter
+    const stretch = stretchOf(query.filter, query.sort)
+    if (name !== undefined) return answer(request, query, named(query, name))
+    if (stretch !== undefined) {
+      if (store.isOrdered(stretch.order)) return answer(request, query, within(query, stretch))
+      return store.order(stretch.order).then(() => list(request, query))
+    }
+    const count = counts.find(JSON.stringify(query.filter), revision)
+    if (count !== undefined && isUnchanged(request.headers['if-none-match'], etag))
+      return answer(request, query, { revision, count, records: [], length: 0 })
+    return search(request, query).then((kept) => answer(request, query, kept))
+  }
+
+  function answer(request: Request, query: ListQuery, kept: Kept): Reply {
+    const { page } = query
+    const { revision, count } = kept
+    const etag = etagAt(revision)
+    const headers: Record<string, string> = {
+      'Cache-Control': CACHE_CONTROL,
+      ETag: etag,
+      'X-Total-Count': String(count),
+    }
+    if (page !== undefined) headers.Link = pageLinks(path, query, page, count)
+    checkIfMatch(request, etag)
+    if (isUnchanged(request.headers['if-none-match'], etag)) return { status: 304, headers }
+    const few = page === undefined ? findFew(kept) : [...kept.records]
+    if (few === undefined) {
+      const { records, matches } = kept
+      const encode = (record: Configuration) =>
+        matches === undefined || matches(record) ? JSON.stringify(record) : undefined
+      return streamed(records, undefined, headers, encode)
+    }
+    const bytes = longBytesOf(few)
+    if (bytes !== undefined) return streamed(few, bytes, headers, jsonOf)
+    const reply = envelope(few, headers)
+    if (page !== undefined && revision === store.revision) pages.add(request.query, revision, reply)
+    return reply
+  }
+
+  function named({ filter, page }: FilteredQuery, name: string): Kept {
+    const record = store.find(name)
+    const all = record !== undefined && matcherOf(filter)(record) ? [record] : []
+    const { offset, limit } = partOf(page, 1)
+    const records = all.slice(offset, offset + limit)
+    return { revision: store.revision, count: all.length, records, length: records.length }
+  }
+
+  function within({ page }: ListQuery, stretch: Stretch): Kept {
+    const { revision } = store
+    const { offset: begin, count } = store.measure(stretch)
+    const { offset, limit } = partOf(page, count)
+    const length = Math.max(0, Math.min(limit, count - offset))
+    const records =
+      page === undefined
+        ? store.freeze(stretch.order, begin, length)
+        : store.list(begin + offset, length, stretch.order)
+    return { revision, count, records, length }
+  }
+
+  /** Stops when the client goes. */
+  async function search(request: Request, query: FilteredQuery): Promise<Kept> {
+    let order: FilteredQuery['sort']
+    for (;;) {
+      if (order !== undefined && !store.isOrdered(order)) await store.order(order)
+      const kept = await scheduler.run(callerKey(request), look(query, order), request.signal)
+      if (kept !== undefined) return kept
+      order = query.sort
+    }
+  }
+
+  /**
+   * Looks at the records of the moment when it begins.
+   *
+   * @param order That of the sort, or undefined for that of ids.
+   * @returns Undefined if it takes the order of the sort: too many are kept to be sorted for this answer.
+   */
+  function* look(
+    { filter, sort, page }: FilteredQuery,
+    order: ListQuery['sort'],
+  ): LongWork<Kept | undefined> {
+    // Dropped since it was made.
+    if (order !== undefined && !store.isOrdered(order)) return undefined
+    const { revision } = store
+    const key = JSON.stringify(filter)
+    const known = counts.find(key, revision)
+    const isSorted = order === sort
+    if (!isSorted && known !== undefined && known > SEARCH_RECORDS_MAX) return undefined
+    const matches = matcherOf(filter)
+    const records = store.freeze(order)
+    const part = partOf(isSorted ? page : undefined, SEARCH_RECORDS_MAX)
+    const found = yield* scanRecords(records.leaves, matches, part, known)
+    const { count } = found
+    counts.add(key, revision, count)
+    if (isSorted && page !== undefined) return { revision, ...found, length: found.records.length }
+    if (count > SEARCH_RECORDS_MAX)
+      return isSorted ? { revision, count, records, length: count, matches } : undefined
+    const few =
+      sort === undefined || isSorted ? found.records : yield* sortInSlices(found.records, compareBy(sort))
+    const { offset, limit } = partOf(page, count)
+    const onPage = page === undefined ? few : few.slice(offset, offset + limit)
+    return { revision, count, records: onPage, length: onPage.length }
+  }
+
+  function etagAt(revision: number): string {
+    return `"${listTag(store.id, revision)}"`
+  }
+}
+
+/** Without a page, the first ones. */
+function partOf(page: ListQuery['page'], limit: number) {
+  return page === undefined ? { offset: 0, limit } : { offset: page.page * page.perPage, limit: page.perPage }
+}
+
+/** The records, if they may be short enough for one piece. */
+function findFew({ records, length }: Kept): Configuration[] | undefined {
+  if (length * RECORD_BYTES_MIN > UNSTREAMED_BYTES_MAX) return undefined
+  const few: Configuration[] = []
+  let characters = 0
+  for (const record of records) {
+    few.push(record)
+    characters += record.json.length
+    if (characters > UNSTREAMED_BYTES_MAX) return undefined
+  }
+  return few
+}

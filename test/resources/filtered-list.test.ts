@@ -1,0 +1,268 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { SEARCH_RECORDS_MAX, UNSTREAMED_BYTES_MAX } from '../../src/limits.ts'
+import { configurationHandlers } from '../../src/resources/configurations.ts'
+import { type LongWork, Scheduler } from '../../src/scheduler.ts'
+import { createClient, faultyFields, namesIn, ownHeaders } from '../support/http-client.ts'
+import { loadStore } from '../support/loaded-store.ts'
+import { requestOf } from '../support/properties/request-of.ts'
+import { bodyOf } from '../support/reply-body.ts'
+import { start } from '../support/service.ts'
+import { draft, someone } from '../support/store.ts'
+
+const path = '/configurations/'
+
+describe('a list with filters, over HTTP', async () => {
+  const service = await start({ after })
+  const ask = createClient(service.url, { Authorization: await service.bearer() })
+  const records = [
+    { name: 'web1', hostname: 'web1.example.net', port: 22, username: 'deploy' },
+    { name: 'Web2', hostname: 'web2.example.net', port: 2222, username: 'deploy' },
+    { name: 'db & <more>', hostname: '192.0.2.7', port: 22, username: 'Postgres' },
+    { name: '__proto__', hostname: 'h', port: 65_535, username: 'x' },
+  ]
+  for (const body of records) assert.equal((await ask('POST', path, { body })).status, 200)
+
+  const found: [query: string, names: string[]][] = [
+    ['q=WEB', ['web1', 'Web2']],
+    ['q=postgres', ['db & <more>']],
+    ['q=192.0.2.7', ['db & <more>']],
+    ['q=%26+%3Cm', ['db & <more>']],
+    ['q=22', []],
+    ['q=web.', []],
+    ['q=%00', []],
+    ['prefix=web', ['web1']],
+    ['prefix=__', ['__proto__']],
+    ['prefix=__&sort=-name', ['__proto__']],
+    ['name=__proto__', ['__proto__']],
+    ['name=web', []],
+    ['hostname=WEB1.example.net', []],
+    ['port=22', ['web1', 'db & <more>']],
+    ['port=22&sort=-port', ['web1', 'db & <more>']],
+    ['port=22&sort=name', ['db & <more>', 'web1']],
+    ['port=22&q=web', ['web1']],
+    ['username=deploy&prefix=W&port=2222&q=exam&name=Web2&hostname=web2.example.net', ['Web2']],
+    [`q=${'x'.repeat(255)}`, []],
+    [`q=${encodeURIComponent('😀'.repeat(255))}`, []],
+  ]
+  for (const [query, names] of found) {
+    it(`at ${query.slice(0, 60)} keeps ${names.join(', ') || 'nothing'}`, async () => {
+      const answer = await ask('GET', `${path}?${query}`)
+      assert.equal(answer.status, 200)
+      assert.deepEqual(namesIn(answer), names)
+      assert.equal(answer.headers['x-total-count'], String(names.length))
+      assert.equal(answer.headers['cache-control'], 'no-cache, private')
+      const head = await ask('HEAD', `${path}?${query}`)
+      assert.deepEqual([head.status, head.text], [200, ''])
+      assert.deepEqual(ownHeaders(head), ownHeaders(answer))
+    })
+  }
+
+  const faults: [query: string, fields: string[]][] = [
+    ['q=', ['q']],
+    ['prefix', ['prefix']],
+    ['name=&hostname=&port=&username=', ['name', 'hostname', 'port', 'username']],
+    [`q=${'x'.repeat(256)}`, ['q']],
+    [`prefix=${encodeURIComponent('😀'.repeat(256))}`, ['prefix']],
+    ['port=0', ['port']],
+    ['port=65536', ['port']],
+    ['port=022', ['port']],
+    ['port=%2B22', ['port']],
+    ['port=22.0', ['port']],
+    ['port=2e1', ['port']],
+    ['port=ssh', ['port']],
+    ['q=a&q=b', ['q']],
+    ['port=22&port=22', ['port']],
+    ['Q=a', ['Q']],
+    ['id=1', ['id']],
+    ['q=&sort=x&page=0&port=x', ['q', 'port', 'sort', 'per_page']],
+  ]
+  for (const [query, fields] of faults) {
+    it(`at ${query.slice(0, 60)} is refused with 400 that names ${fields}`, async () => {
+      const answer = await ask('GET', `${path}?${query}`)
+      assert.equal(answer.status, 400)
+      assert.deepEqual(faultyFields(answer), fields)
+    })
+  }
+
+  it('has links that keep every parameter', async () => {
+    const answer = await ask(
+      'GET',
+      `${path}?per_page=1&sort=-name&q=E%26x%3E%22&port=22&page=0&username=%C3%BC+`,
+    )
+    const kept = 'q=E%26x%3E%22&port=22&username=%C3%BC%20&sort=-name'
+    assert.equal(
+      answer.headers.link,
+      `<${path}?${kept}&page=0&per_page=1>; rel="first", <${path}?${kept}&page=0&per_page=1>; rel="last"`,
+    )
+    const names: string[] = []
+    for (let next: string | undefined = `${path}?q=E&page=0&per_page=1`; next !== undefined; ) {
+      const page = await ask('GET', next)
+      names.push(...namesIn(page))
+      next = /<([^>]*)>; rel="next"/.exec(String(page.headers.link))?.[1]
+    }
+    assert.deepEqual(names, ['web1', 'Web2', 'db & <more>'])
+  })
+
+  for (const query of [
+    'q=web&page=0&per_page=1',
+    'port=22&page=0&per_page=1',
+    'name=web1',
+    'q=e&sort=port',
+  ]) {
+    it(`at ${query} is 304 with the same headers until a record changes, also without a body`, async () => {
+      const first = await ask('GET', `${path}?${query}`)
+      const etag = String(first.headers.etag)
+      for (const method of ['GET', 'HEAD']) {
+        const unchanged = await ask(method, `${path}?${query}`, { headers: { 'If-None-Match': etag } })
+        assert.deepEqual([unchanged.status, unchanged.text], [304, ''])
+        for (const name of ['etag', 'x-total-count', 'link', 'cache-control'])
+          assert.equal(unchanged.headers[name], first.headers[name], name)
+      }
+      const stale = await ask('GET', `${path}?${query}`, { headers: { 'If-Match': '"other"' } })
+      assert.equal(stale.status, 412)
+      const added = { name: `e-${query}`, hostname: 'h', port: 80, username: 'u' }
+      assert.equal((await ask('POST', path, { body: added })).status, 200)
+      const again = await ask('GET', `${path}?${query}`, { headers: { 'If-None-Match': etag } })
+      assert.equal(again.status, 200)
+      assert.notEqual(again.headers.etag, etag)
+      assert.equal((await ask('DELETE', path + encodeURIComponent(added.name))).status, 209)
+    })
+  }
+
+  it('is not taken for another one when pages are asked for again and again', async () => {
+    const pages = ['', 'q=web&', 'prefix=_&', 'q=postgres&', 'port=22&', 'port=2222&', 'name=web1&'].map(
+      (filter) => `${path}?${filter}page=0&per_page=100`,
+    )
+    const first = await Promise.all(pages.map((page) => ask('GET', page)))
+    assert.equal(new Set(first.map(({ text }) => text)).size, pages.length)
+    for (let time = 1; time <= 3; time++) {
+      const again = await Promise.all(pages.map((page) => ask('GET', page)))
+      assert.deepEqual(
+        again.map(({ text }) => text),
+        first.map(({ text }) => text),
+      )
+    }
+  })
+})
+
+describe('a long list with filters', async () => {
+  const service = await start({ after })
+  const ask = createClient(service.url, { Authorization: await service.bearer() })
+  const rows = Array.from(
+    { length: SEARCH_RECORDS_MAX + 2_000 },
+    (_, i) => `n${i},h${i % 2}.example,22,ü${i % 3}`,
+  )
+  const body = ['name,hostname,port,username', ...rows].join('\n')
+  const imported = await ask('POST', '/v1/import?format=csv', {
+    body,
+    headers: { 'Content-Type': 'text/csv' },
+  })
+  assert.equal(imported.status, 200)
+
+  for (const [query, count] of [
+    ['q=%C3%9C', 12_000],
+    ['q=%C3%9C&sort=-hostname', 12_000],
+    ['q=h1.', 6_000],
+    ['port=22', 12_000],
+    ['prefix=n&sort=name', 12_000],
+    ['username=%C3%BC0', 4_000],
+    ['q=n1199', 11],
+  ] as const) {
+    it(`at ${query} has all ${count} records`, async () => {
+      const answer = await ask('GET', `${path}?${query}`)
+      assert.equal(answer.status, 200)
+      assert.equal(new Set(namesIn(answer)).size, count)
+      assert.equal(answer.headers['x-total-count'], String(count))
+      const isLong = Buffer.byteLength(answer.text) > UNSTREAMED_BYTES_MAX
+      assert.equal(answer.headers['transfer-encoding'], isLong ? 'chunked' : undefined)
+    })
+  }
+})
+
+describe('a search', () => {
+  const drafts = Array.from({ length: 5_000 }, (_, i) => draft(`n${i}`))
+
+  /** Counts the slices of all works. */
+  class CountingScheduler extends Scheduler {
+    slices = 0
+    onSlice = () => {}
+
+    override run<Result>(caller: string, work: LongWork<Result>, signal?: AbortSignal): Promise<Result> {
+      return super.run(caller, this.#counted(work), signal)
+    }
+
+    *#counted<Result>(work: LongWork<Result>): LongWork<Result> {
+      for (;;) {
+        const { done, value } = work.next()
+        this.slices += 1
+        if (done) return value
+        this.onSlice()
+        yield
+      }
+    }
+  }
+
+  function search(query: string, signal = new AbortController().signal) {
+    const scheduler = new CountingScheduler()
+    const store = loadStore(drafts, scheduler)
+    const { list } = configurationHandlers(store, '', scheduler)
+    return { scheduler, store, list, reply: list({ ...requestOf({}, '', query), signal }) }
+  }
+
+  it('looks at a few records in each slice', async () => {
+    const { scheduler, reply } = search('q=n49')
+    assert.equal((await reply).status, 200)
+    assert.ok(scheduler.slices >= drafts.length / 128, `${scheduler.slices} slices`)
+  })
+
+  it('stops after the slice in which its client goes', async () => {
+    const client = new AbortController()
+    const { scheduler, reply } = search('q=n49', client.signal)
+    scheduler.onSlice = () => {
+      if (scheduler.slices === 3) client.abort(new Error('The client has gone'))
+    }
+    await assert.rejects(async () => reply, /The client has gone/)
+    for (let turn = 1; turn <= 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(scheduler.slices, 3)
+  })
+
+  it('does not begin if its client has gone', async () => {
+    const { scheduler, reply } = search('q=n49', AbortSignal.abort(new Error('The client has gone')))
+    await assert.rejects(async () => reply, /The client has gone/)
+    assert.equal(scheduler.slices, 0)
+  })
+
+  it('shows one moment, whatever changes while it looks', async () => {
+    const { scheduler, store, reply } = search('q=N')
+    const before = `"${store.id.slice(0, 8)}-${store.revision}"`
+    scheduler.onSlice = () => {
+      if (scheduler.slices !== 3) return
+      void store.remove(someone, 'n1')
+      void store.remove(someone, 'n4999')
+      void store.add(someone, draft('n-new'))
+    }
+    const { headers, ...rest } = await reply
+    assert.deepEqual([headers['X-Total-Count'], headers.ETag], ['5000', before])
+    const { configurations } = JSON.parse(bodyOf({ headers, ...rest })) as { configurations: unknown[] }
+    assert.equal(configurations.length, 5_000)
+    assert.notEqual(store.revision, drafts.length)
+  })
+
+  it('does not look again for a 304, and on the next page not beyond its end', async () => {
+    const { scheduler, list, reply } = search('q=n&page=0&per_page=10')
+    const { headers } = await reply
+    scheduler.slices = 0
+    const unchanged = list(requestOf({ 'if-none-match': headers.ETag }, '', 'q=n&page=2&per_page=10'))
+    assert.ok(!(unchanged instanceof Promise))
+    assert.deepEqual(
+      [unchanged.status, unchanged.headers['X-Total-Count'], scheduler.slices],
+      [304, '5000', 0],
+    )
+    const next = await list(requestOf({}, '', 'q=n&page=1&per_page=10'))
+    assert.match(bodyOf(next), /^\{"configurations":\[\{"id":11,.*"id":20,[^{]*\}\]\}$/)
+    assert.equal(next.headers['X-Total-Count'], '5000')
+    assert.equal(scheduler.slices, 1)
+  })
+})

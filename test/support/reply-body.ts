@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict'
+import type { Reply } from '../../src/http/message.ts'
+
+/** The whole body of a reply, taken at once. */
+export function bodyOf({ body = '' }: Reply): string {
+  if (typeof body === 'string') return body
+  assert.ok(Symbol.iterator in body)
+  return [...body].join('')
+}
