@@ -83,7 +83,9 @@ export function createFilteredList(
       const { records, matches } = kept
       const encode = (record: Configuration) =>
         matches === undefined || matches(record) ? JSON.stringify(record) : undefined
-      return streamed(records, undefined, headers, encode)
+      // At most: part of the records, and those of now instead of those of then.
+      const keeps = { revision, records: store.count, jsonBytes: store.jsonBytes }
+      return { ...streamed(records, undefined, headers, encode), keeps }
     }
     const bytes = longBytesOf(few)
     if (bytes !== undefined) return streamed(few, bytes, headers, jsonOf)

@@ -20,9 +20,11 @@ describe('a long answer', () => {
       'merge',
     )
     await store.remove(someone, name(0))
-    const list = await configurationHandlers(store, '').list(requestOf({}))
+    const { list } = configurationHandlers(store, '', new Scheduler())
+    const whole = await list(requestOf({}))
+    const found = await list(requestOf({}, '', 'q=-'))
     const exported = await exportHandlers(store, new Scheduler()).exportAll(requestOf({}, '', 'format=csv'))
     const kept = { revision: count + 1, records: count - 1, jsonBytes: store.jsonBytes }
-    assert.deepEqual([list.keeps, exported.keeps], [kept, kept])
+    assert.deepEqual([whole.keeps, found.keeps, exported.keeps], [kept, kept, kept])
   })
 })
