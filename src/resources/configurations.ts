@@ -5,7 +5,12 @@ import { Problem } from '../http/problem.ts'
 import { KEPT_JSON_BYTES_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { senderOf } from '../store/actor.ts'
-import { type Configuration, parseConfigurationPatch, parseNewConfiguration } from '../store/configuration.ts'
+import {
+  type Configuration,
+  parseConfigurationPatch,
+  parseNewConfiguration,
+  parseReplacement,
+} from '../store/configuration.ts'
 import type { ConfigurationStore, Expectation } from '../store/configuration-store.ts'
 import { listTag } from '../store/list-tag.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
@@ -21,7 +26,7 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
   const collection = `${basePath}/configurations/`
   const pages = new PageMemory()
   const listFiltered = createFilteredList(store, scheduler, pages, collection)
-  return { list, add, get, modify, remove }
+  return { list, add, get, put, modify, remove }
 
   function list(request: Request): Reply | Promise<Reply> {
     const { query } = request
@@ -76,6 +81,17 @@ export function configurationHandlers(store: ConfigurationStore, basePath: strin
     }
   }
 
+  async function put(request: Request, name: string): Promise<Reply> {
+    const draft = parseReplacement(await readJsonObject(request), name)
+    try {
+      const { before, after } = await store.put(senderOf(request), draft, existence(request), request)
+      if (before !== undefined) return only(after)
+      return { ...only(after, { Location: collection + encodeURIComponent(name) }), status: 201 }
+    } catch (error) {
+      throw asProblem(error)
+    }
+  }
+
   async function modify(request: Request, name: string): Promise<Reply> {
     const patch = parseConfigurationPatch(await readJsonObject(request))
     try {
@@ -119,6 +135,14 @@ function expectation({ headers }: Request): Expectation | undefined {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
   if (ifMatch === undefined && ifNoneMatch === undefined) return undefined
   return ({ etag }) => isExpected(ifMatch, etag) && !isUnchanged(ifNoneMatch, etag)
+}
+
+/** As `expectation`, where there may be no record: then any `If-Match` fails, and any `If-None-Match` holds. */
+function existence(request: Request): ((record: Configuration | undefined) => boolean) | undefined {
+  const isExpectedRecord = expectation(request)
+  if (isExpectedRecord === undefined) return undefined
+  const mustExist = request.headers['if-match'] !== undefined
+  return (record) => (record === undefined ? !mustExist : isExpectedRecord(record))
 }
 
 function conflictOrThrow(error: unknown): Reply {

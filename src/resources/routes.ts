@@ -94,6 +94,14 @@ export const routes: readonly RouteDescription[] = [
     handler: ({ configurations }) => configurations.get,
   },
   {
+    method: 'PUT',
+    path: '/configurations/:name',
+    access: 'write',
+    summary: 'adds a record, or replaces all its fields; `name` may be left out',
+    answers: '201 with `Location` if it is new; 200',
+    handler: ({ configurations }) => configurations.put,
+  },
+  {
     method: 'PATCH',
     path: '/configurations/:name',
     access: 'write',

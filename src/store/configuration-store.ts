@@ -26,6 +26,12 @@ export interface Modification {
   readonly after: Configuration
 }
 
+/** As `Modification`; `before` is undefined if the record was added. */
+export interface Replacement {
+  readonly before: Configuration | undefined
+  readonly after: Configuration
+}
+
 /** Called after each durable change, with the record as it was before it; must not throw. */
 export type DurableListener = (change: Change, revision: number, before: Configuration | undefined) => void
 
@@ -188,6 +194,37 @@ export class ConfigurationStore {
       if (after === before) return { outcome }
       if (after.name !== name) this.#checkFree(after.name)
       return { outcome, change: { modify: after, name } }
+    })
+  }
+
+  /**
+   * Adds a record, or replaces the fields of the one that has the name, and resolves once that is durable. If nothing
+   * differs, it writes nothing.
+   *
+   * Atomic: of two concurrent calls for a new name, one adds, and the other sees its record.
+   *
+   * @param expected Is given undefined if no record has the name.
+   * @returns The record as it was just before, and as it became; the id of a record stays.
+   * @throws {StaleRecordError} if the record, or its absence, is not `expected`. Also what `add` throws, but for
+   *   {NameTakenError}.
+   */
+  put(
+    actor: Actor,
+    draft: NewConfiguration,
+    expected?: (record: Configuration | undefined) => boolean,
+    asker?: Asker,
+  ): Promise<Replacement> {
+    const { name } = draft
+    return this.#change<Replacement>(actor, asker, [name], () => {
+      const before = this.#latest(name)
+      if (expected !== undefined && !expected(before)) throw unexpected(name, before)
+      if (before === undefined) {
+        const after = new Configuration(this.#lastId + 1, draft)
+        return { outcome: { before, after }, change: { add: after } }
+      }
+      const after = before.replacedBy(draft)
+      const outcome = { before, after }
+      return after === before ? { outcome } : { outcome, change: { modify: after, name } }
     })
   }
 
@@ -378,4 +415,10 @@ export class ConfigurationStore {
     if (expected !== undefined && !expected(record)) throw new StaleRecordError(name)
     return record
   }
+}
+
+function unexpected(name: string, record: Configuration | undefined): StaleRecordError {
+  if (record !== undefined)
+    return new StaleRecordError(name, `The configuration "${name}" is not the one expected; read it`)
+  return new StaleRecordError(name, `There is no configuration named "${name}", but one is expected`)
 }

@@ -11,6 +11,8 @@ export type ConfigurationPatch = Partial<NewConfiguration>
 
 const NOT_A_MEMBER = `is not a member of a configuration: ${eitherOf(fieldNames)}`
 
+const ANOTHER_NAME = 'must be the name in the path, or be left out; to rename a record, use PATCH'
+
 /** One stored record. Immutable: a modification replaces it. */
 export class Configuration implements NewConfiguration, Record<FieldName, unknown> {
   readonly id: number
@@ -48,7 +50,15 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
 
   /** A copy with other fields; this record itself if they do not differ. */
   with(patch: ConfigurationPatch): Configuration {
-    const changed = new Configuration(this.id, { ...this, ...patch })
+    return this.#unlessSame(new Configuration(this.id, { ...this, ...patch }))
+  }
+
+  /** A record with this id and exactly these fields; this record itself if they do not differ. */
+  replacedBy(fields: NewConfiguration): Configuration {
+    return this.#unlessSame(new Configuration(this.id, fields))
+  }
+
+  #unlessSame(changed: Configuration): Configuration {
     return fieldNames.every((name) => changed[name] === this[name]) ? this : changed
   }
 }
@@ -71,6 +81,19 @@ export function readNewConfiguration(input: Record<string, unknown>): {
 } {
   const { fields, faults } = readFields(input, 'required')
   return { fields: fields as NewConfiguration, faults }
+}
+
+/**
+ * Checks the body of a replacement: as `parseNewConfiguration`, but the name may be left out.
+ *
+ * @param name The one in the path; another in the body is a fault.
+ * @throws {InvalidInputError} with the first FAULTS_MAX faults.
+ */
+export function parseReplacement(input: Record<string, unknown>, name: string): NewConfiguration {
+  const { fields, faults } = readNewConfiguration({ ...input, name })
+  const isOther = Object.hasOwn(input, 'name') && input.name !== name
+  checkFaults(isOther ? [{ field: 'name', detail: ANOTHER_NAME }, ...faults] : faults)
+  return fields
 }
 
 /**

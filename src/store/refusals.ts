@@ -19,11 +19,14 @@ export class UnknownNameError extends ConnbookError {
   }
 }
 
-/** The record has changed since the caller read it. */
+/** The record is not what the caller expects. */
 export class StaleRecordError extends ConnbookError {
   readonly code = 'stale_record'
 
-  constructor(name: string) {
-    super(`The configuration "${name}" has changed since it was read; read it again`)
+  constructor(
+    name: string,
+    message = `The configuration "${name}" has changed since it was read; read it again`,
+  ) {
+    super(message)
   }
 }

@@ -60,9 +60,12 @@ describe('a change of the records', () => {
       ])
     }
     const same = { hostname: '::1' }
+    const whole = { hostname: '::1', port: 5433, username: 'v' }
     const unchanged: [method: string, path: string, body?: unknown][] = [
       ['PATCH', path, same],
       ['PATCH', path, { port: 0 }],
+      ['PUT', path, whole],
+      ['PUT', path, { ...whole, name: 'x' }],
       ['POST', '/configurations/', record],
       ['PATCH', '/configurations/none', same],
       ['DELETE', '/configurations/none'],
@@ -84,6 +87,25 @@ describe('a change of the records', () => {
     const last = { id: 1, name: 'x', hostname: '::1', port: 5433, username: 'v' }
     assert.deepEqual(await added(() => ask('DELETE', '/configurations/x'), 1), [
       { event: 'configuration_deleted', ...by, tag: tag(5), record: last },
+    ])
+  })
+
+  it('is recorded for PUT as for an add or a modification', async (t) => {
+    const { ask, by, added, tag } = await setUp(t)
+    const path = '/configurations/db%20main'
+    const { name: _, ...body } = record
+    assert.deepEqual(await added(() => ask('PUT', path, { body }), 1), [
+      { event: 'configuration_added', ...by, tag: tag(1), record: { id: 1, ...record } },
+    ])
+    assert.deepEqual(await added(() => ask('PUT', path, { body: { ...record, port: 1 } }), 1), [
+      {
+        event: 'configuration_modified',
+        ...by,
+        tag: tag(2),
+        id: 1,
+        name: 'db main',
+        changed: { port: { before: record.port, after: 1 } },
+      },
     ])
   })
 

@@ -29,7 +29,7 @@ describe('problems', async () => {
     [403, 'GET', '/', { headers: { Authorization: 'x' } }],
     [404, 'GET', '/nowhere', {}],
     [404, 'GET', '/configurations/none', {}],
-    [405, 'PUT', '/configurations/none', {}],
+    [405, 'POST', '/configurations/none', {}],
     [413, 'POST', '/configurations/', { body: ' '.repeat(100_000) }],
     [415, 'POST', '/configurations/', { body: '<a/>' }],
     [400, 'GET', '/', { headers: { Host: 'a b' } }],

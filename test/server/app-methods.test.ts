@@ -8,7 +8,7 @@ import { start } from '../support/service.ts'
 const resources: Record<string, string> = {
   '/configurations/': 'GET, HEAD, POST, OPTIONS',
   '/configurations': 'GET, HEAD, POST, OPTIONS',
-  '/configurations/a': 'GET, HEAD, PATCH, DELETE, OPTIONS',
+  '/configurations/a': 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
   '/login': 'POST, OPTIONS',
   '/logout': 'POST, OPTIONS',
   '/v1/auth/token': 'POST, OPTIONS',

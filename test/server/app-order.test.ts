@@ -24,6 +24,7 @@ describe('a request with several faults', async () => {
 
   const tooLong = '{'.repeat(BODY_BYTES_MAX + 1)
   const clash = JSON.stringify({ name: 'taken' })
+  const whole = JSON.stringify({ hostname: 'other', port: 2, username: 'u' })
   const json = 'application/json'
   const good: Headers = { Cookie: cookie }
   // Read-only, so every change of records is refused, whatever else is wrong with it.
@@ -45,12 +46,12 @@ describe('a request with several faults', async () => {
       ['another site', 403, 'PATCH', '/%', { ...elsewhere, 'Content-Type': 'image/png' }, tooLong],
       ['the path as such', 400, 'PATCH', '/%', { ...good, 'Content-Type': 'image/png' }, tooLong],
       ['the path', 404, 'PATCH', '/nowhere', { ...good, 'Content-Type': 'image/png' }, tooLong],
-      ['the method', 405, 'PUT', '/configurations/none', { ...good, 'Content-Type': 'image/png' }, tooLong],
+      ['the method', 405, 'POST', '/configurations/none', { ...good, 'Content-Type': 'image/png' }, tooLong],
       ['the path, for a read-only caller', 404, 'PATCH', '/nowhere', { ...reading, ...image }, tooLong],
       [
         'the method, for a read-only caller',
         405,
-        'PUT',
+        'POST',
         '/configurations/none',
         { ...reading, ...image },
         tooLong,
@@ -69,6 +70,14 @@ describe('a request with several faults', async () => {
         { ...good, ...stale, 'Content-Type': json },
         '{"port":0}',
       ],
+      ['the scope', 403, 'PUT', '/configurations/none', { ...reading, ...image }, tooLong],
+      ['the size', 413, 'PUT', '/configurations/none', { ...good, ...stale, ...image }, tooLong],
+      ['the type', 415, 'PUT', '/configurations/none', { ...good, ...stale, ...image }, '{'],
+      ['the content', 400, 'PUT', '/configurations/none', { ...good, ...stale }, clash],
+      ['If-Match', 412, 'PUT', '/configurations/none', { ...good, ...stale }, whole],
+      ['If-Match', 412, 'PUT', '/configurations/here', { ...good, ...stale }, whole],
+      ['the disk', 507, 'PUT', '/configurations/none', good, whole],
+      ['the disk', 507, 'PUT', '/configurations/here', good, whole],
       ['existence', 404, 'PATCH', '/configurations/none', { ...good, ...stale }, clash],
       ['existence', 404, 'DELETE', '/configurations/none', { ...good, ...stale }, ''],
       ['If-Match', 412, 'PATCH', '/configurations/here', { ...good, ...stale }, clash],

@@ -63,7 +63,7 @@ describe('requests', () => {
       '{route="/configurations/:name",method="HEAD",status="404"}': 1,
       '{route="/configurations/:name",method="PATCH",status="400"}': 1,
       '{route="/configurations/:name",method="DELETE",status="209"}': 1,
-      '{route="/configurations/:name",method="PUT",status="405"}': 1,
+      '{route="/configurations/:name",method="PUT",status="400"}': 1,
       '{route="/configurations/:name",method="OPTIONS",status="204"}': 1,
       '{route="/configurations/:name",method="other",status="405"}': 2,
       '{route="none",method="GET",status="404"}': 1,

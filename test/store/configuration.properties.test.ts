@@ -4,14 +4,18 @@ import { describe, it } from 'node:test'
 import { domainToASCII } from 'node:url'
 import * as fc from 'fast-check'
 import { InvalidInputError } from '../../src/errors.ts'
-import { parseConfigurationPatch, parseNewConfiguration } from '../../src/store/configuration.ts'
+import {
+  parseConfigurationPatch,
+  parseNewConfiguration,
+  parseReplacement,
+} from '../../src/store/configuration.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { anyHostname } from '../support/properties/hostname-texts.ts'
 import { isHostname } from '../support/properties/reference-hostname.ts'
 import { anyText, hasControlCharacter, recordName, treacherousNames } from '../support/properties/texts.ts'
 
 const fields = ['name', 'hostname', 'port', 'username'] as const
-type Parse = typeof parseNewConfiguration | typeof parseConfigurationPatch
+type Parse = (input: Record<string, unknown>) => object
 
 /** The rules of decisions.md. */
 const isGood: Record<(typeof fields)[number], (value: unknown) => boolean> = {
@@ -177,6 +181,21 @@ describe('the body of an add or a patch', () => {
       }
       assert.deepEqual(second, first)
       assert.deepEqual(parseOf(parse, JSON.stringify({ id: 7, ...first.parsed })), first)
+    })
+  })
+})
+
+describe('the body of a replacement', () => {
+  it('is accepted when that of an add is, with the name of the path, and refused for another name', (t) => {
+    const names = fc.oneof({ weight: 3, arbitrary: recordName }, { weight: 1, arbitrary: text })
+    holdFor(t, fc.tuple(bodies, names, fc.boolean()), ([entries, name, repeatsName]) => {
+      const json = toJson(repeatsName ? [...entries, ['name', name]] : entries)
+      const found = parseOf((input) => parseReplacement(input, name), json)
+      const input = JSON.parse(json) as Record<string, unknown>
+      const isOther = Object.hasOwn(input, 'name') && input.name !== name
+      const asAdded = parseOf(parseNewConfiguration, JSON.stringify({ ...input, name }))
+      if (!isOther) assert.deepEqual(found, asAdded)
+      else assert.deepEqual(found, { faults: ['name', ...('faults' in asAdded ? asAdded.faults : [])] })
     })
   })
 })

@@ -10,6 +10,8 @@ export function conditionRows({ bearer, etag }: Loot): HostileRow[] {
     entriesFrom(values, (value) => send(`PATCH ${victim}`, { 'If-Match': value }, idlePatch), 'If-Match: ')
   const reads = (...values: string[]) =>
     entriesFrom(values, (value) => send(`GET ${victim}`, { 'If-None-Match': value }), 'If-None-Match: ')
+  const put = (path: string, fields: Record<string, string>) =>
+    send(`PUT ${path}`, fields, '{"hostname":"other","port":2,"username":"u"}')
   const bare = etag.slice(1, -1)
 
   return [
@@ -138,6 +140,13 @@ export function conditionRows({ bearer, etag }: Loot): HostileRow[] {
       {
         'If-None-Match: * of a modification': send(`PATCH ${victim}`, { 'If-None-Match': '*' }, idlePatch),
         'If-None-Match of a modification': send(`PATCH ${victim}`, { 'If-None-Match': etag }, idlePatch),
+        'If-None-Match: * of a replacement': put(victim, { 'If-None-Match': '*' }),
+        'If-None-Match of a replacement': put(victim, { 'If-None-Match': `W/${etag}` }),
+        'If-Match of a replacement': put(victim, { 'If-Match': `W/${etag}` }),
+        'both conditions of a replacement': put(victim, { 'If-Match': etag, 'If-None-Match': '*' }),
+        'If-Match: * where nothing is': put(nobody, { 'If-Match': '*' }),
+        'an empty If-Match where nothing is': put(nobody, { 'If-Match': '' }),
+        'If-Match where nothing is': put(nobody, { 'If-Match': etag, 'If-None-Match': '*' }),
         'If-Match of a read': send(`GET ${victim}`, { 'If-Match': '"x"' }),
         'If-Match: * behind a no-break space': send(`PATCH ${victim}`, { 'If-Match': '\xa0*' }, idlePatch),
       },

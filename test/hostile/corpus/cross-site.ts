@@ -10,7 +10,9 @@ export function crossSiteRows({ bearer, cookie }: Loot): HostileRow[] {
     'a deletion': deletion,
     'a log-out': (fields) => sender(fields)('POST /logout'),
     'an unknown path': (fields) => sender(fields)('POST /unknown'),
-    'a refused method': (fields) => sender(fields)(`PUT ${victim}`),
+    'a replacement': (fields) =>
+      sender(fields)(`PUT ${victim}`, {}, '{"hostname":"h","port":2,"username":"u"}'),
+    'a refused method': (fields) => sender(fields)(`PUT ${list}`),
   }
   const signs: Record<string, string>[] = [
     ...[

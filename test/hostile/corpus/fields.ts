@@ -9,12 +9,19 @@ export function fieldRows({ bearer }: Loot): HostileRow[] {
   const post = (fields: unknown) => send(`POST ${list}`, {}, utf8(JSON.stringify(fields)))
   const patch = (fields: unknown) => send(`PATCH ${victim}`, {}, utf8(JSON.stringify(fields)))
 
-  /** Rows in which an add and a modification refuse each value. */
+  const put = (fields: unknown, path = victim) => send(`PUT ${path}`, {}, utf8(JSON.stringify(fields)))
+
+  /** Rows in which an add, a replacement and a modification refuse each value. */
   const refused = (field: keyof NewConfiguration, ...values: unknown[]) =>
     values.flatMap((value) => {
       const title = `${field} ${JSON.stringify(value)}`
       const add = post({ ...configuration({ name: 'n' }), [field]: value })
-      return rows({ [`${title} added`]: add, [`${title} modified`]: patch({ [field]: value }) }, 400)
+      const replacement = put({ ...configuration({ name: 'victim' }), [field]: value })
+      const modification = patch({ [field]: value })
+      return rows(
+        { [`${title} added`]: add, [`${title} put`]: replacement, [`${title} modified`]: modification },
+        400,
+      )
     })
   const taken = (title: string, fields: Partial<NewConfiguration>) => {
     const stored = configuration({ name: `fields: ${title}`, ...fields })
@@ -217,6 +224,25 @@ export function fieldRows({ bearer }: Loot): HostileRow[] {
         'no username': post({ name: 'n', hostname: 'h', port: 1 }),
         'every field wrong': post({ name: 1, hostname: 1, port: 'a', username: 1, x: 1 }),
         'an unknown field': post({ ...configuration({ name: 'n' }), password: 'x' }),
+        'no field put': put({}),
+        'only a name put': put({ name: 'victim' }),
+        'some fields put': put({ hostname: 'h', port: 1 }),
+        'another name put': put(configuration({ name: 'Victim' })),
+        'another name put where nothing is': put(configuration({ name: 'victim' }), nobody),
+        'an unknown field put': put({ ...configuration({ name: 'victim' }), password: 'x' }),
+        'a prototype put': send(
+          `PUT ${victim}`,
+          {},
+          '{"__proto__":{"hostname":"h","port":1,"username":"u"}}',
+        ),
+        'a list put': put([configuration({ name: 'victim' })]),
+        'null put': put(null),
+        'a name too long put': put(
+          { ...configuration({ name: 'x' }), name: undefined },
+          `${list}${'x'.repeat(NAME_CHARACTERS_MAX + 1)}`,
+        ),
+        'a control character put': put({ hostname: 'h', port: 1, username: 'u' }, `${list}a%00`),
+        'a name put that no URL can carry': put({ hostname: 'h', port: 1, username: 'u' }, `${list}%2e%2E`),
         'an unknown field modified': patch({ prot: 22 }),
         'an unknown field beside a good one modified': patch({ port: 22, user: 'x' }),
         'a prototype modified': send(`PATCH ${victim}`, {}, '{"__proto__":{"port":22}}'),
@@ -231,6 +257,8 @@ export function fieldRows({ bearer }: Loot): HostileRow[] {
         'nothing modified': patch({}),
         'the id modified': patch({ id: 99 }),
         'renamed to its own name': patch({ name: 'victim' }),
+        'what is there put': put({ hostname: 'h', port: 1, username: 'u' }),
+        'the record put as it is': put({ id: 99, ...configuration({ name: 'victim' }) }),
       },
       200,
     ),
@@ -238,6 +266,7 @@ export function fieldRows({ bearer }: Loot): HostileRow[] {
     ...rows({ 'what is not there modified': send(`PATCH ${nobody}`, {}, idlePatch) }, 404),
     ...rows({ 'what is not there deleted': send(`DELETE ${nobody}`) }, 404),
     ...rows({ 'the list deleted': send(`DELETE ${list}`) }, 405),
+    ...rows({ 'the list put': put(configuration({ name: 'n' }), list) }, 405),
     ...rows({ 'the list modified': send(`PATCH ${list}`, {}, idlePatch) }, 405),
     taken('the longest name', { name: 'x'.repeat(NAME_CHARACTERS_MAX) }),
     taken('the longest name beyond the BMP', { name: '😀'.repeat(NAME_CHARACTERS_MAX) }),

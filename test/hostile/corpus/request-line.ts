@@ -118,7 +118,7 @@ export function requestLineRows({ bearer }: Loot): HostileRow[] {
     ),
     ...rows(
       Object.fromEntries(
-        ['TRACE', 'PUT', 'PROPFIND', 'PURGE', 'M-SEARCH', 'LINK', 'LOCK', 'SEARCH', 'REPORT', 'COPY'].map(
+        ['TRACE', 'PROPFIND', 'PURGE', 'M-SEARCH', 'LINK', 'LOCK', 'SEARCH', 'REPORT', 'COPY'].map(
           (method) => [
             `${method} of a record`,
             send(`${method} ${victim}`, { Destination: '/x', 'Max-Forwards': '0' }),
