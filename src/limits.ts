@@ -119,6 +119,14 @@ export const FAULTS_MAX = 100
 export const NAME_CHARACTERS_MAX = 255
 export const HOSTNAME_CHARACTERS_MAX = 253
 export const USERNAME_CHARACTERS_MAX = 255
+/** Labels of a record. */
+export const LABELS_MAX = 32
+/** All labels of a record, as JSON in UTF-8. */
+export const LABELS_BYTES_MAX = 4 * 1024
+export const LABEL_KEY_CHARACTERS_MAX = 63
+export const LABEL_VALUE_CHARACTERS_MAX = 255
+/** Text of the labels that new records share. */
+export const LABELS_SHARED_CHARACTERS_MAX = 1024 * 1024
 
 /** Changes that wait for the disk; one more is refused with 503. */
 export const WAITING_CHANGES_MAX = 10_000

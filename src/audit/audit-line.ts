@@ -4,6 +4,7 @@ import type { Authorship } from '../store/authorship.ts'
 import type { Change } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { fieldNames } from '../store/fields.ts'
+import { changedLabels, labelOf } from '../store/labels.ts'
 import type { AuditEvent } from './audit-event.ts'
 
 /** Values of an event; never a secret, a token, a cookie or a password. */
@@ -36,11 +37,19 @@ export function changeLine(
   return auditLine(time, 'configuration_deleted', actor, { tag }, before)
 }
 
-/** Each changed field with both values. */
+/** Each changed field with both values; each changed label, too, where null stands for none. */
 export function changesBetween(before: Configuration, after: Configuration) {
   const fields = fieldNames.filter((field) => before[field] !== after[field])
-  const changed = fields.map((field) => [field, { before: before[field], after: after[field] }])
+  const labels = changedLabels(before.labels, after.labels)
+  const changed = [
+    ...fields.map((field) => [field, { before: before[field], after: after[field] }]),
+    ...labels.map((key) => [`labels.${key}`, changeOfLabel(before, after, key)]),
+  ]
   return { id: after.id, name: before.name, changed: Object.fromEntries(changed) }
+}
+
+function changeOfLabel(before: Configuration, after: Configuration, key: string) {
+  return { before: labelOf(before.labels, key) ?? null, after: labelOf(after.labels, key) ?? null }
 }
 
 function startOf(time: string, event: string, actor: Actor | undefined): AuditFields {

@@ -59,7 +59,7 @@ export async function readBackup(
   const file = createSequentialFile(readInputBytes({ source, what, context, files, ifFolder }))
   try {
     const index = new ConfigurationIndex()
-    const { members, store, revision, lastId, count } = await loadRecordDocument(
+    const { members, store, revision, lastId, count, hasLabels } = await loadRecordDocument(
       backupKind,
       path,
       file,
@@ -68,7 +68,8 @@ export async function readBackup(
     try {
       const accounts = parseAccounts(members.accounts)
       const createdAt = String(members.createdAt)
-      return { store, revision, lastId, count, createdAt, accounts, records: index.slice(0, count) }
+      const records = index.slice(0, count)
+      return { store, revision, lastId, count, hasLabels, createdAt, accounts, records }
     } catch (error) {
       throw inFile(path, 0, error, backupKind.advice)
     }

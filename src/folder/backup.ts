@@ -44,6 +44,7 @@ export async function takeBackup(folder: DataPaths): Promise<Backup> {
     createdAt: new Date().toISOString(),
     accounts,
     count: index.count,
+    hasLabels: index.hasLabels,
     records: index.freeze(),
   }
 }

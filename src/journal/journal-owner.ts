@@ -1,7 +1,9 @@
 /** The owner of the state that the journal makes durable. */
 export interface JournalOwner<Change> {
-  /** Form of the changes that `encode` gives. A file of an older form gets no such change: a new one begins before. */
+  /** Form of a file that begins now; the state may need it. */
   readonly version: number
+  /** Form of a change. A file of an older form gets no such change: a new one begins before. All have `version` if absent. */
+  versionOf?(change: Change): number
   /** Compact JSON of an array. */
   encode(changes: readonly Change[]): string
   /** Applies a durable change to the state. Called in the order of revisions. */

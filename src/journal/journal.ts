@@ -26,6 +26,8 @@ const FRAME_START_BYTES_MAX = 40
 export interface LargeChange {
   /** How many changes. */
   readonly count: number
+  /** Newest form of its changes. */
+  readonly version: number
   /** As `encode` would give it, in pieces. */
   readonly json: readonly Buffer[]
   /** Applies them once they are durable. No other change is applied until it resolves. */
@@ -39,6 +41,8 @@ interface Waiting<Change> {
   readonly changes: readonly Change[]
   /** Of changes that must be in one frame. */
   readonly json: string | undefined
+  /** Newest form of the changes. */
+  readonly version: number
   /** Then `changes` is empty. */
   readonly large: LargeChange | undefined
   resolve(): void
@@ -138,9 +142,17 @@ export class Journal<Change> {
       throw new OverloadedError('Cannot take another change: too many wait for the disk')
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#waiting.push({ changes, json, large, resolve, reject })
+    const version = large?.version ?? this.#versionOf(changes)
+    this.#waiting.push({ changes, json, version, large, resolve, reject })
     this.#running ??= this.#work()
     return promise
+  }
+
+  #versionOf(changes: readonly Change[]): number {
+    const owner = this.#owner
+    let newest = 0
+    for (const change of changes) newest = Math.max(newest, owner.versionOf?.(change) ?? owner.version)
+    return newest
   }
 
   /**
@@ -152,7 +164,7 @@ export class Journal<Change> {
    */
   restart(changes: () => readonly Change[], keepAs?: string): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#restarts.push(() => this.#startNewFile(changes, keepAs).then(resolve, reject))
+    this.#restarts.push(() => this.#startNewFile(changes, keepAs, this.#owner.version).then(resolve, reject))
     this.#running ??= this.#work()
     return promise
   }
@@ -173,7 +185,7 @@ export class Journal<Change> {
       const restart = this.#restarts.shift()
       if (restart !== undefined) await restart()
       else if (this.#waiting.length === 0) break
-      else if (this.#position.version < this.#owner.version) await this.#renew()
+      else if (this.#waiting.some(({ version }) => this.#position.version < version)) await this.#renew()
       else if (this.#waiting[0]?.large !== undefined) await this.#commitLarge(this.#waiting[0].large)
       else await this.#commitTogether(this.#waiting.splice(0, this.#nextFrame()))
     }
@@ -255,10 +267,11 @@ export class Journal<Change> {
     return true
   }
 
-  /** Begins a file of the present form, or refuses the waiting changes. */
+  /** Begins a file of the form that the waiting changes need, or refuses them. */
   async #renew() {
+    const newest = this.#waiting.reduce((max, { version }) => Math.max(max, version), this.#owner.version)
     try {
-      await this.#owner.renew((keepAs) => this.#startNewFile(() => [], keepAs))
+      await this.#owner.renew((keepAs) => this.#startNewFile(() => [], keepAs, newest))
     } catch (error) {
       this.#refuse([], isNoRoom(systemCode(error)) ? full(error) : unavailable(error))
     }
@@ -300,9 +313,9 @@ export class Journal<Change> {
     this.#log.info('storage_recovered', { file: this.path })
   }
 
-  async #startNewFile(changes: () => readonly Change[], keepAs: string | undefined) {
+  async #startNewFile(changes: () => readonly Change[], keepAs: string | undefined, version: number) {
     const { file: oldFile, revision: after } = this.#position
-    const header = { store: this.store, after, version: this.#owner.version }
+    const header = { store: this.store, after, version }
     const fail = (error: unknown) => this.#fail([], error)
     this.#position = await putNextFile(this.path, header, changes(), keepAs, this.#files, fail)
     try {

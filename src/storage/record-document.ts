@@ -20,12 +20,18 @@ export interface StateHeader {
   /** The highest id ever given. */
   readonly lastId: number
   readonly count: number
+  /** Whether any record has labels. */
+  readonly hasLabels: boolean
 }
+
+/** Version of a document whose records have labels, which an older connbook would drop; the newest. */
+export const LABELS_VERSION = 2
 
 /** A kind of document with the state of a store: snapshot or backup. */
 export interface DocumentKind {
   /** "connbook snapshot". */
   readonly format: string
+  /** Of a document without labels. */
   readonly version: number
   /** Members of the header that only this kind has. */
   readonly members: readonly string[]
@@ -45,14 +51,16 @@ export interface DocumentStart extends StateHeader {
  *
  * @param records By rising id.
  * @param write Resolves when more may be written.
+ * @throws {Error} if a record has labels, and the header says that none has.
  */
 export async function writeRecordDocument(
-  { format, version }: DocumentKind,
-  { store, revision, lastId, count }: StateHeader,
+  { format, version: plainVersion }: DocumentKind,
+  { store, revision, lastId, count, hasLabels }: StateHeader,
   members: Readonly<Record<string, unknown>>,
   records: Iterable<Configuration>,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
+  const version = hasLabels ? LABELS_VERSION : plainVersion
   let crc = 0
   const writeCovered = (text: string) => {
     crc = crc32(text, crc)
@@ -64,6 +72,8 @@ export async function writeRecordDocument(
   let written = 0
   for (const record of records) {
     written += 1
+    if (!hasLabels && record.labels !== undefined)
+      throw new Error(`record ${record.id} has labels, but the header says that none has`)
     slice += `${JSON.stringify(record)}${written === count ? '\n' : ',\n'}`
     if (written % SNAPSHOT_SLICE_RECORDS === 0) {
       await writeCovered(slice)
@@ -128,13 +138,14 @@ export async function readRecordDocument(
     const members = parseJson(`${line.toString('utf8')}]}`)
     if (!isObject(members) || members.format !== format)
       throw damage(0, `the first line is not a ${format} header`)
-    if (isNewerVersion(members.version, version))
-      throw new NewerFormError(`${format} version ${members.version}`, version)
-    if (members.version !== version) throw damage(0, `the first line is not a ${format} header`)
+    if (isNewerVersion(members.version, LABELS_VERSION))
+      throw new NewerFormError(`${format} version ${members.version}`, LABELS_VERSION)
+    const hasLabels = members.version === LABELS_VERSION
+    if (!hasLabels && members.version !== version) throw damage(0, `the first line is not a ${format} header`)
     const { store, revision, lastId, count } = members
     if (typeof store !== 'string' || !isCount(revision) || !isCount(lastId) || !isCount(count))
       throw damage(0, 'the header is not complete')
-    return { store, revision, lastId, count, members }
+    return { store, revision, lastId, count, hasLabels, members }
   }
 }
 

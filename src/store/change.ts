@@ -4,6 +4,7 @@ import type { LongWork } from '../scheduler.ts'
 import { type Authorship, AuthorshipReader, authorshipMembers, encodeAuthorship } from './authorship.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
 import { fieldNames, recordFields } from './fields.ts'
+import { areStoredLabels } from './labels.ts'
 import { SLICE_STEPS } from './slices.ts'
 
 /** One change of one record, as the journal keeps it. */
@@ -21,13 +22,27 @@ export type Alteration =
 
 /** Form of the changes that `encodeChanges` gives; `ChangeReader` also reads those before it. */
 export const CHANGE_VERSION = 2
+/** Form of those with labels, which an older connbook would drop. */
+export const LABELS_CHANGE_VERSION = 3
 
 const changeMembers = [
   ['add', ...authorshipMembers],
   ['modify', 'name', ...authorshipMembers],
   ['remove', ...authorshipMembers],
 ] as const
-const recordMembers = ['id', ...fieldNames]
+const recordMembers = ['id', ...fieldNames, 'labels']
+
+/** The form that a change has. */
+export function changeVersionOf(change: Alteration): number {
+  if ('remove' in change) return CHANGE_VERSION
+  const { labels } = 'add' in change ? change.add : change.modify
+  return labels === undefined ? CHANGE_VERSION : LABELS_CHANGE_VERSION
+}
+
+/** The form of a journal that goes on from some records. */
+export function stateVersionOf({ hasLabels }: { readonly hasLabels: boolean }): number {
+  return hasLabels ? LABELS_CHANGE_VERSION : CHANGE_VERSION
+}
 
 /** The changes of one frame, as compact JSON. */
 export function encodeChanges(changes: readonly Change[]): string {
@@ -40,22 +55,30 @@ export function encodeChanges(changes: readonly Change[]): string {
   return `${text}]`
 }
 
-/** As `encodeChanges`, in slices; gives pieces of about FRAME_PIECE_BYTES. */
-export function* encodeChangesInSlices(changes: readonly Change[]): LongWork<Buffer[]> {
+/** Changes as JSON in pieces of about FRAME_PIECE_BYTES, and their newest form. */
+interface EncodedChanges {
+  readonly pieces: readonly Buffer[]
+  readonly version: number
+}
+
+/** As `encodeChanges`, in slices. */
+export function* encodeChangesInSlices(changes: readonly Change[]): LongWork<EncodedChanges> {
   const pieces: Buffer[] = []
+  let version = CHANGE_VERSION
   let text = ''
   let before: Authorship | undefined
   let steps = 0
   for (const change of changes) {
     text += `${steps === 0 ? '[' : ','}${encodeChange(change, before)}`
     before = change.authorship
+    version = Math.max(version, changeVersionOf(change))
     if (++steps % SLICE_STEPS === 0) yield
     if (text.length < FRAME_PIECE_BYTES) continue
     pieces.push(Buffer.from(text))
     text = ''
   }
   pieces.push(Buffer.from(`${text}]`))
-  return pieces
+  return { pieces, version }
 }
 
 function encodeChange(change: Change, before: Authorship | undefined): string {
@@ -100,6 +123,10 @@ export function parseStoredRecord(input: unknown): Configuration | undefined {
     const value = input[name]
     if (value === undefined ? isRequired : !isStored(value)) return undefined
     if (value !== undefined) members += 1
+  }
+  if (input.labels !== undefined) {
+    if (!areStoredLabels(input.labels)) return undefined
+    members += 1
   }
   // Counting takes less time than a look at each.
   if (Object.keys(input).length !== members) checkMembers(input, recordMembers, 'a record')

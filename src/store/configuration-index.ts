@@ -20,6 +20,8 @@ export class ConfigurationIndex {
   #byId = new SortedIndex<Configuration>(compareIds)
   readonly #orders = new Map<Sort, RecordOrder>()
   #jsonBytes = 0
+  /** Records with labels. */
+  #labelled = 0
   #revision = 0
   #lastId = 0
   readonly #nowMs: () => number
@@ -36,6 +38,11 @@ export class ConfigurationIndex {
   /** Bytes of all records as JSON, without separators. */
   get jsonBytes(): number {
     return this.#jsonBytes
+  }
+
+  /** Whether any record has labels. */
+  get hasLabels(): boolean {
+    return this.#labelled > 0
   }
 
   /** Revision of the last change applied. */
@@ -101,6 +108,7 @@ export class ConfigurationIndex {
     if (this.#byName.size !== records.length) throw new Error('two records have the same name')
     this.#byId = new SortedIndex(compareIds, records)
     this.#jsonBytes = jsonBytes
+    this.#labelled = records.reduce((sum, record) => sum + labelledOf(record), 0)
     this.#revision = revision
     this.#lastId = lastId
   }
@@ -130,7 +138,7 @@ export class ConfigurationIndex {
     firstRevision: number,
   ): LongWork<readonly (Configuration | undefined)[]> {
     this.#dropUnused()
-    const { before, difference, jsonBytes, lastId } = yield* this.#compareWith(changes)
+    const { before, difference, jsonBytes, labelled, lastId } = yield* this.#compareWith(changes)
     const added = yield* sortInSlices(difference.added, compareIds)
     const byId = yield* this.#byId.changedBy({ ...difference, added })
     const byName = yield* namesOf(byId.freeze())
@@ -147,6 +155,7 @@ export class ConfigurationIndex {
     this.#byId = byId
     for (const order of this.#orders.values()) order.replaceBy(changed.get(order), difference)
     this.#jsonBytes = jsonBytes
+    this.#labelled = labelled
     this.#lastId = lastId
     this.#revision += changes.length
     return before
@@ -157,7 +166,7 @@ export class ConfigurationIndex {
     const before: (Configuration | undefined)[] = []
     const gone = new Set<Configuration>()
     const added: Configuration[] = []
-    let [jsonBytes, lastId] = [this.#jsonBytes, this.#lastId]
+    let [jsonBytes, labelled, lastId] = [this.#jsonBytes, this.#labelled, this.#lastId]
     for (const change of changes) {
       const old = 'add' in change ? undefined : this.#get('modify' in change ? change.name : change.remove)
       const record = 'add' in change ? change.add : 'modify' in change ? change.modify : undefined
@@ -168,9 +177,10 @@ export class ConfigurationIndex {
       }
       if (old !== undefined) gone.add(old)
       jsonBytes += (record?.jsonBytes ?? 0) - (old?.jsonBytes ?? 0)
+      labelled += labelledOf(record) - labelledOf(old)
       if (before.push(old) % SLICE_STEPS === 0) yield
     }
-    return { before, difference: { gone, added }, jsonBytes, lastId }
+    return { before, difference: { gone, added }, jsonBytes, labelled, lastId }
   }
 
   #dropUnused() {
@@ -191,6 +201,7 @@ export class ConfigurationIndex {
     this.#checkFree(record.name)
     this.#byName.set(record.name, record)
     this.#jsonBytes += record.jsonBytes
+    this.#labelled += labelledOf(record)
     this.#byId.insert(record)
     for (const order of this.#orders.values()) order.change(undefined, record)
   }
@@ -204,6 +215,7 @@ export class ConfigurationIndex {
     }
     this.#byName.set(record.name, record)
     this.#jsonBytes += record.jsonBytes - old.jsonBytes
+    this.#labelled += labelledOf(record) - labelledOf(old)
     this.#byId.replace(old, record)
     for (const order of this.#orders.values()) order.change(old, record)
     return old
@@ -213,6 +225,7 @@ export class ConfigurationIndex {
     const record = this.#get(name)
     this.#byName.delete(name)
     this.#jsonBytes -= record.jsonBytes
+    this.#labelled -= labelledOf(record)
     this.#byId.remove(record)
     for (const order of this.#orders.values()) order.change(record, undefined)
     return record
@@ -245,6 +258,11 @@ function* namesOf(records: Iterable<Configuration>): LongWork<Map<string, Config
     if (++steps % SLICE_STEPS === 0) yield
   }
   return byName
+}
+
+/** 1 for a record with labels, else 0. */
+function labelledOf(record: Configuration | undefined): number {
+  return record?.labels === undefined ? 0 : 1
 }
 
 /** @returns The new highest id. */

@@ -5,7 +5,12 @@ import { timestamp } from '../timestamp.ts'
 import type { Actor } from './actor.ts'
 import type { Alteration, Change } from './change.ts'
 import type { ChangeLog, ChangeLogOwner } from './change-log.ts'
-import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
+import {
+  Configuration,
+  type ConfigurationPatch,
+  type ImportedConfiguration,
+  type NewConfiguration,
+} from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
 import { type ImportPlan, planImport, planImportInSlices, signedChangesOf } from './import-plan.ts'
@@ -104,6 +109,11 @@ export class ConfigurationStore {
     return this.#index.jsonBytes
   }
 
+  /** Whether any record has labels. */
+  get hasLabels(): boolean {
+    return this.#index.hasLabels
+  }
+
   /** False while the storage has failed and changes are refused. */
   get isWritable(): boolean {
     return this.#log.isWritable
@@ -178,7 +188,8 @@ export class ConfigurationStore {
    * @returns The record as it was just before this change, and as it became; the id stays.
    * @throws {UnknownNameError} if no record has the name.
    * @throws {StaleRecordError} if the record is not `expected`.
-   * @throws {NameTakenError} if the new name belongs to another record. Also what `add` throws.
+   * @throws {NameTakenError} if the new name belongs to another record.
+   * @throws {InvalidInputError} if it would have too many labels. Also what `add` throws.
    */
   modify(
     actor: Actor,
@@ -248,7 +259,7 @@ export class ConfigurationStore {
    * @param signal Stops the work; the promise rejects with its reason.
    */
   planImport(
-    drafts: readonly NewConfiguration[],
+    drafts: readonly ImportedConfiguration[],
     mode: ImportMode,
     signal?: AbortSignal,
   ): Promise<ImportPlan> {
@@ -262,11 +273,12 @@ export class ConfigurationStore {
    * Resolves once everything is durable. During a large import, all other changes wait, and reads show the state before.
    *
    * @param drafts No two with the same name.
-   * @throws {TooManyChangesError} if it takes too many changes; nothing has changed. Also what `add` throws.
+   * @throws {TooManyChangesError} if it takes too many changes; nothing has changed.
+   * @throws {InvalidInputError} if a record would have too many labels. Also what `add` throws.
    */
   async importAll(
     actor: Actor,
-    drafts: readonly NewConfiguration[],
+    drafts: readonly ImportedConfiguration[],
     mode: ImportMode,
     asker?: Asker,
   ): Promise<ImportPlan> {
@@ -350,7 +362,7 @@ export class ConfigurationStore {
   }
 
   /** As no other change is decided meanwhile, the plan stays right, and needs no staged names. */
-  async #importInSlices(actor: Actor, drafts: readonly NewConfiguration[], mode: ImportMode) {
+  async #importInSlices(actor: Actor, drafts: readonly ImportedConfiguration[], mode: ImportMode) {
     const open = this.#gate.hold()
     try {
       // The changes before it are applied or refused first, so that the index is the latest state.

@@ -3,13 +3,26 @@ import { type Fault, InvalidInputError } from '../errors.ts'
 import { FAULTS_MAX } from '../limits.ts'
 import { eitherOf } from '../text.ts'
 import { type FieldName, type FieldValues, fieldNames, recordFields } from './fields.ts'
+import {
+  areSameLabels,
+  faultsOfLabels,
+  faultsOfLabelsPatch,
+  type Labels,
+  type LabelsPatch,
+  mergeLabels,
+} from './labels.ts'
+import { sharedLabels } from './shared-labels.ts'
 
-/** The fields of a record that is still to be stored. */
-export type NewConfiguration = FieldValues
+/** The content of a record that is still to be stored. */
+export type NewConfiguration = FieldValues & { readonly labels?: Labels | undefined }
 
-export type ConfigurationPatch = Partial<NewConfiguration>
+/** The content of a record in an imported file, where a file may say something of some labels only. */
+export type ImportedConfiguration = NewConfiguration & { readonly labelsPatch?: LabelsPatch | undefined }
 
-const NOT_A_MEMBER = `is not a member of a configuration: ${eitherOf(fieldNames)}`
+/** Fields to change. `labels` replaces all labels, `labelsPatch` changes some; without both, all stay. */
+export type ConfigurationPatch = Partial<ImportedConfiguration>
+
+const NOT_A_MEMBER = `is not a member of a configuration: ${eitherOf([...fieldNames, 'labels'])}`
 
 const ANOTHER_NAME = 'must be the name in the path, or be left out; to rename a record, use PATCH'
 
@@ -20,6 +33,8 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
   readonly hostname: string
   readonly port: number
   readonly username: string
+  /** Sorted by key. A record without labels has no such member. */
+  declare readonly labels?: Labels
   #json: string | undefined
   #etag: string | undefined
 
@@ -29,9 +44,12 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
     this.hostname = fields.hostname
     this.port = fields.port
     this.username = fields.username
+    const { labels } = fields
+    // Only then, so that other records take no memory for it.
+    if (labels !== undefined && Object.keys(labels).length > 0) this.labels = sharedLabels(labels)
   }
 
-  /** Compact JSON, cached: `id`, then the fields in the order of their table. */
+  /** Compact JSON, cached: `id`, then the fields in the order of their table, then the labels. */
   get json(): string {
     this.#json ??= JSON.stringify(this)
     return this.#json
@@ -48,23 +66,37 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
     return this.#etag
   }
 
-  /** A copy with other fields; this record itself if they do not differ. */
+  /**
+   * A copy with other content; this record itself if it does not differ.
+   *
+   * @throws {InvalidInputError} if it would have too many labels.
+   */
   with(patch: ConfigurationPatch): Configuration {
-    return this.#unlessSame(new Configuration(this.id, { ...this, ...patch }))
+    const labels = labelsAfter(this.labels, patch)
+    return this.#unlessSame(new Configuration(this.id, { ...this, ...patch, labels }))
   }
 
-  /** A record with this id and exactly these fields; this record itself if they do not differ. */
-  replacedBy(fields: NewConfiguration): Configuration {
-    return this.#unlessSame(new Configuration(this.id, fields))
+  /** A record with this id and exactly this content; this record itself if it does not differ. */
+  replacedBy(content: NewConfiguration): Configuration {
+    return this.#unlessSame(new Configuration(this.id, content))
   }
 
   #unlessSame(changed: Configuration): Configuration {
-    return fieldNames.every((name) => changed[name] === this[name]) ? this : changed
+    const isSame = fieldNames.every((name) => changed[name] === this[name])
+    return isSame && areSameLabels(changed.labels, this.labels) ? this : changed
   }
 }
 
+/** The labels that a patch leaves. @throws {InvalidInputError} if they are too many. */
+export function labelsAfter(
+  before: Labels | undefined,
+  { labels = before, labelsPatch }: Pick<ConfigurationPatch, 'labels' | 'labelsPatch'>,
+): Labels | undefined {
+  return labelsPatch === undefined ? labels : mergeLabels(labels, labelsPatch)
+}
+
 /**
- * Checks the body of an add: all required fields, perhaps optional ones, and no others; `id` is ignored.
+ * Checks the body of an add: all required fields, perhaps optional ones and labels, and no others; `id` is ignored.
  *
  * @throws {InvalidInputError} with the first FAULTS_MAX faults.
  */
@@ -97,7 +129,7 @@ export function parseReplacement(input: Record<string, unknown>, name: string): 
 }
 
 /**
- * Checks the body of a modification: any of the fields, and no others; `id` is ignored.
+ * Checks the body of a modification: any of the fields, labels to set or remove, and no others; `id` is ignored.
  *
  * @throws {InvalidInputError} with the first FAULTS_MAX faults.
  */
@@ -123,9 +155,15 @@ function readFields(input: Record<string, unknown>, presence: 'required' | 'opti
     if (detail === undefined) fields[field] = input[field]
     else faults.push({ field, detail })
   }
+  if (Object.hasOwn(input, 'labels')) {
+    const isPatch = presence === 'optional'
+    const found = isPatch ? faultsOfLabelsPatch(input.labels) : faultsOfLabels(input.labels)
+    if (found.length === 0) fields[isPatch ? 'labelsPatch' : 'labels'] = input.labels
+    else faults.push(...found)
+  }
   for (const field in input) {
     if (faults.length >= FAULTS_MAX) break
-    if (field !== 'id' && !fieldNames.includes(field as FieldName))
+    if (field !== 'id' && field !== 'labels' && !fieldNames.includes(field as FieldName))
       faults.push({ field, detail: NOT_A_MEMBER })
   }
   return { fields: fields as ConfigurationPatch, faults }

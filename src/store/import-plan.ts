@@ -1,8 +1,9 @@
+import { InvalidInputError } from '../errors.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Actor } from './actor.ts'
 import type { Alteration, Change } from './change.ts'
-import { Configuration, type NewConfiguration } from './configuration.ts'
+import { Configuration, type ImportedConfiguration, labelsAfter } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'
 import { SLICE_STEPS } from './slices.ts'
 
@@ -33,9 +34,10 @@ export interface StoredNow {
  * Compares records with those that are stored.
  *
  * @param drafts No two with the same name.
+ * @throws {InvalidInputError} if a record would have too many labels.
  */
 export function planImport(
-  drafts: readonly NewConfiguration[],
+  drafts: readonly ImportedConfiguration[],
   mode: ImportMode,
   stored: StoredNow,
 ): ImportPlan {
@@ -44,7 +46,7 @@ export function planImport(
 
 /** As `planImport`, in slices. */
 export function* planImportInSlices(
-  drafts: readonly NewConfiguration[],
+  drafts: readonly ImportedConfiguration[],
   mode: ImportMode,
   { records, find, lastId }: StoredNow,
 ): LongWork<ImportPlan> {
@@ -57,7 +59,7 @@ export function* planImportInSlices(
   for (const draft of drafts) {
     if (++steps % SLICE_STEPS === 0) yield
     const before = find(draft.name)
-    const after = before?.with(draft) ?? new Configuration(lastId + added.length + 1, draft)
+    const after = recordAfter(before, draft, lastId + added.length + 1)
     if (before === undefined) added.push(after)
     else if (after === before) unchanged += 1
     else modified.push({ before, after })
@@ -69,6 +71,22 @@ export function* planImportInSlices(
     if (!kept.has(record.name)) removed.push(record)
   }
   return { added, modified, removed, unchanged }
+}
+
+/** @param nextId Of a record that is not stored yet. */
+function recordAfter(
+  before: Configuration | undefined,
+  draft: ImportedConfiguration,
+  nextId: number,
+): Configuration {
+  try {
+    if (before !== undefined) return before.with(draft)
+    return new Configuration(nextId, { ...draft, labels: labelsAfter(undefined, draft) })
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error
+    const faults = error.faults.map((fault) => ({ ...fault, name: draft.name }))
+    throw new InvalidInputError('Cannot import the records; nothing has changed', faults)
+  }
 }
 
 /** The changes of a plan, in an order in which they can be applied one by one. */

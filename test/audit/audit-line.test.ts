@@ -41,4 +41,14 @@ describe('changesBetween', () => {
       changed: { name: { before: 'record-7', after: 'new' }, port: { before: 22, after: 23 } },
     })
   })
+
+  it('returns each label that differs by its key, with null for none', () => {
+    const before = record(7, { labels: { env: 'prod', group: 'web', same: 'x' } })
+    const after = record(7, { labels: { constructor: '', group: 'db', same: 'x' } })
+    assert.deepEqual(changesBetween(before, after).changed, {
+      'labels.constructor': { before: null, after: '' },
+      'labels.env': { before: 'prod', after: null },
+      'labels.group': { before: 'web', after: 'db' },
+    })
+  })
 })

@@ -40,7 +40,7 @@ export async function fillFolder(path: string, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => new Configuration(i + 1, fieldsOf(i + 1)))
   const folder = await openDataFolder(path)
   try {
-    const header = { store: STORE, revision: count, lastId: count, count }
+    const header = { store: STORE, revision: count, lastId: count, count, hasLabels: false }
     await writeSnapshot(folder.file(dataFiles.snapshot), header, records, realFileSystem)
   } finally {
     folder.release()

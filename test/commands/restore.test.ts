@@ -224,8 +224,8 @@ describe('connbook restore', { timeout: 120_000 }, () => {
       /the first line is not a connbook backup header at byte 0; use another backup/,
     ],
     'is of a later version': [
-      reseal(backupText.replace('"version":1', '"version":2')),
-      /version 2 is unknown to this program, which reads 1, at byte 0; use the connbook that wrote it, or a newer one/,
+      reseal(backupText.replace('"version":1', '"version":3')),
+      /version 3 is unknown to this program, which reads 2, at byte 0; use the connbook that wrote it, or a newer one/,
     ],
     'claims a later version because of damage': [
       backupText.replace('"version":1', '"version":3'),

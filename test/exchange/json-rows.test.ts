@@ -34,7 +34,7 @@ describe('a JSON import', () => {
       '7 row is not valid JSON',
       '10 name is the same as on line 9',
       '11 port must be an integer, not a string',
-      '11 user is not a member of a configuration: name, hostname, port or username',
+      '11 user is not a member of a configuration: name, hostname, port, username or labels',
       '12 row is empty: a comma too many',
     ])
   })
@@ -66,6 +66,9 @@ describe('a JSON import', () => {
 
   it('refuses __proto__ as an unknown member', () => {
     const [fault] = faultsOf('json', `[${web.replace('{', '{"__proto__":{},')}]`)
-    assert.equal(fault, '1 __proto__ is not a member of a configuration: name, hostname, port or username')
+    assert.equal(
+      fault,
+      '1 __proto__ is not a member of a configuration: name, hostname, port, username or labels',
+    )
   })
 })

@@ -18,8 +18,8 @@ describe('takeBackup', () => {
     const { createdAt, store, revision, records, ...taken } = await takeBackup(
       dataPaths(await smallFolder(t)),
     )
-    const { lastId, count, accounts } = smallBackup
-    assert.deepEqual(taken, { lastId, count, accounts })
+    const { lastId, count, hasLabels, accounts } = smallBackup
+    assert.deepEqual(taken, { lastId, count, hasLabels, accounts })
     assert.deepEqual([...records], smallBackup.records)
     assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 60_000)
   })

@@ -15,9 +15,13 @@ export const smallBackup: Backup & { readonly records: readonly Configuration[] 
   revision: 9,
   lastId: 7,
   count: 2,
+  hasLabels: true,
   createdAt: '2026-01-02T03:04:05.678Z',
   accounts: addAccount(user, 'client', 'script', digestSecret('2'), 'read'),
-  records: [new Configuration(3, draft('c')), new Configuration(5, draft('e', { hostname: '192.0.2.1' }))],
+  records: [
+    new Configuration(3, draft('c')),
+    new Configuration(5, draft('e', { hostname: '192.0.2.1', labels: { env: 'prod' } })),
+  ],
 }
 
 /** A data folder with the state of `smallBackup`. */

@@ -6,6 +6,7 @@ import { fieldRows } from './corpus/fields.ts'
 import { framingRows } from './corpus/framing.ts'
 import { headerRows } from './corpus/headers.ts'
 import { jsonRows } from './corpus/json.ts'
+import { labelRows } from './corpus/labels.ts'
 import { loginRows } from './corpus/logins.ts'
 import { mediaTypeRows } from './corpus/media-types.ts'
 import { pathRows } from './corpus/paths.ts'
@@ -25,6 +26,7 @@ const groups: Readonly<Record<string, (loot: Loot) => HostileRow[]>> = {
   bytes: byteRows,
   JSON: jsonRows,
   fields: fieldRows,
+  labels: labelRows,
   logins: loginRows,
   'token requests': tokenRequestRows,
   tokens: tokenRows,

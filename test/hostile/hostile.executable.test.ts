@@ -107,6 +107,7 @@ describe('hostile input', async () => {
       'bytes',
       'JSON',
       'fields',
+      'labels',
       'logins',
       'token requests',
       'tokens',
@@ -168,8 +169,9 @@ describe('hostile input', async () => {
     const additions = answers.filter(({ head }) => /^location: /im.test(head))
     assert.equal(additions.length, adds === undefined ? 0 : 1)
     if (adds === undefined) return []
-    const { name, hostname, port, username } = adds
-    const record = { id: (before.at(-1)?.id ?? 0) + 1, name, hostname, port, username }
+    const { name, hostname, port, username, labels } = adds
+    const fields = { name, hostname, port, username, ...(labels === undefined ? {} : { labels }) }
+    const record = { id: (before.at(-1)?.id ?? 0) + 1, ...fields }
     const body = Buffer.from(additions[0]?.body ?? '', 'latin1').toString()
     assert.equal(body, JSON.stringify({ configurations: [record] }))
     return [record]

@@ -138,6 +138,7 @@ describe('a journal', { timeout: 15_000 }, () => {
     const answered: string[] = []
     const large = {
       count: 3,
+      version: FIRST_VERSION,
       json: ['["a",', '"b",', '"c"]'].map((text) => Buffer.from(text)),
       async apply(firstRevision: number) {
         begun.resolve()
@@ -169,7 +170,7 @@ describe('a journal', { timeout: 15_000 }, () => {
       if (operation === 'write' && ++written === 3) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
     }
     const json = ['["a",', '"b"]'].map((text) => Buffer.from(text))
-    const large = { count: 2, json, apply: async () => assert.fail('it was applied') }
+    const large = { count: 2, version: FIRST_VERSION, json, apply: async () => assert.fail('it was applied') }
     await assert.rejects(journal.appendLarge(large), StorageFullError)
     await journal.append('behind')
     assert.deepEqual(await stored(), ['before', 'behind'])
@@ -179,7 +180,7 @@ describe('a journal', { timeout: 15_000 }, () => {
   it('refuses a large change that could not be read back', async (t) => {
     const { journal } = await openJournal(t)
     const json = [Buffer.alloc(LINE_BYTES_MAX)]
-    const large = { count: 1, json, apply: async () => {} }
+    const large = { count: 1, version: FIRST_VERSION, json, apply: async () => {} }
     assert.throws(() => void journal.appendLarge(large), TooManyChangesError)
   })
 

@@ -11,6 +11,7 @@ import {
 import { Configuration } from '../../src/store/configuration.ts'
 import { anyByteEdit, applyByteEdit } from '../support/properties/byte-edits.ts'
 import { CASES, holdLaterFor } from '../support/properties/hold-property.ts'
+import { anyLabels } from '../support/properties/labels.ts'
 import { memoryFile } from '../support/properties/memory-file.ts'
 import { anyText } from '../support/properties/texts.ts'
 
@@ -22,6 +23,7 @@ describe('a document of records', () => {
     hostname: anyText,
     port: fc.integer({ min: 1, max: 65_535 }),
     username: anyText,
+    labels: fc.option(anyLabels, { nil: undefined }),
   })
   interface State {
     readonly store: string
@@ -47,7 +49,9 @@ describe('a document of records', () => {
     wrong: Partial<StateHeader> = {},
   ): Promise<Buffer> {
     const texts: string[] = []
-    const header = { store, revision, lastId: records.at(-1)?.id ?? 0, count: records.length, ...wrong }
+    const hasLabels = records.some(({ labels }) => labels !== undefined)
+    const lastId = records.at(-1)?.id ?? 0
+    const header = { store, revision, lastId, count: records.length, hasLabels, ...wrong }
     await writeRecordDocument(kind, header, members, records, async (text) => {
       texts.push(text)
     })
@@ -77,7 +81,8 @@ describe('a document of records', () => {
         [start.store, start.revision, start.count, start.size],
         [state.store, state.revision, texts.length, content.length],
       )
-      const { records, createdAt } = JSON.parse(content.toString())
+      const { version, records, createdAt } = JSON.parse(content.toString())
+      assert.equal(version, state.records.some(({ labels }) => labels !== undefined) ? 2 : 1)
       assert.deepEqual([records.length, createdAt], [texts.length, state.members.createdAt])
 
       const damaged = applyByteEdit(content, edit)

@@ -5,10 +5,18 @@ import * as fc from 'fast-check'
 import { type Change, ChangeReader } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
+import { anyLabels } from '../support/properties/labels.ts'
 import { anyText } from '../support/properties/texts.ts'
 
 describe('a change', () => {
-  const fields = fc.record({ name: anyText, hostname: anyText, port: fc.integer(), username: anyText })
+  const labels = fc.option(anyLabels, { nil: undefined })
+  const fields = fc.record({
+    name: anyText,
+    hostname: anyText,
+    port: fc.integer(),
+    username: anyText,
+    labels,
+  })
   const record = fc
     .tuple(fc.integer({ min: 1, max: 2 ** 53 - 1 }), fields)
     .map(([id, some]) => new Configuration(id, some))

@@ -190,7 +190,7 @@ describe('parsing a configuration', () => {
   it('lists all faults at once, in the order of the fields, then unknown members', () => {
     const input =
       '{"zone":1,"username":null,"port":0,"id":"ignored","__proto__":{},"name":"..","constructor":1}'
-    const unknown = 'is not a member of a configuration: name, hostname, port or username'
+    const unknown = 'is not a member of a configuration: name, hostname, port, username or labels'
     assert.deepEqual(faultsOf(parseNewConfiguration, input), [
       'name must not be "." or "..", which no URL can carry',
       'hostname is missing',

@@ -97,6 +97,7 @@ export interface ShownRecord {
   readonly hostname: string
   readonly port: number
   readonly username: string
+  readonly labels?: Readonly<Record<string, string>>
 }
 
 /** The records in a `configurations` envelope, which must be the answer's only member. */

@@ -60,6 +60,11 @@ export interface PreparedFolders {
   readonly compacting: PreparedFolder
 }
 
+/** A record with labels, if `i` is even. */
+function labelled(name: string, i: number) {
+  return draft(name, i % 2 === 0 ? { labels: { constructor: `${i}`, id: '99' } } : {})
+}
+
 /** Makes a folder with the service itself: three runs, compactions between them, logouts, a new client. */
 export async function prepareFolders(t: Lifetime): Promise<PreparedFolders> {
   const folder = join(await temporaryFolder(t), 'data')
@@ -103,7 +108,7 @@ export async function prepareFolders(t: Lifetime): Promise<PreparedFolders> {
   }
 
   await run(first, endedFirst, async (ask) => {
-    for (let i = 0; i < 8; i += 1) await ask('POST', '/configurations/', { body: draft(`first ${i}`) })
+    for (let i = 0; i < 8; i += 1) await ask('POST', '/configurations/', { body: labelled(`first ${i}`, i) })
     await ask('PATCH', pathOf('first 1'), { body: { name: 'renamed' } })
     await ask('DELETE', pathOf('first 2'))
   })
@@ -134,7 +139,7 @@ export async function prepareFolders(t: Lifetime): Promise<PreparedFolders> {
       history.begin()
       await take()
       for (let i = 0; i < 5; i += 1) {
-        await store.add(someone, draft(`meanwhile ${i}`))
+        await store.add(someone, labelled(`meanwhile ${i}`, i))
         await take()
       }
       await store.remove(someone, 'first 4')
@@ -154,7 +159,7 @@ export async function prepareFolders(t: Lifetime): Promise<PreparedFolders> {
   earlier.push(await readImage(folder))
 
   await run(await start(t, { folder, environment: {} }), endedThird, async (ask) => {
-    for (let i = 0; i < 6; i += 1) await ask('POST', '/configurations/', { body: draft(`third ${i}`) })
+    for (let i = 0; i < 6; i += 1) await ask('POST', '/configurations/', { body: labelled(`third ${i}`, i) })
     await ask('PATCH', pathOf('third 1'), { body: { hostname: 'other.example' } })
     await ask('DELETE', pathOf('third 2'))
     await ask('POST', '/configurations/', { body: draft('last') })

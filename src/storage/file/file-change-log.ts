@@ -4,7 +4,13 @@ import { Journal } from '../../journal/journal.ts'
 import type { JournalPosition } from '../../journal/journal-file.ts'
 import type { Log } from '../../log.ts'
 import type { Scheduler } from '../../scheduler.ts'
-import { CHANGE_VERSION, type Change, encodeChanges, encodeChangesInSlices } from '../../store/change.ts'
+import {
+  type Change,
+  changeVersionOf,
+  encodeChanges,
+  encodeChangesInSlices,
+  stateVersionOf,
+} from '../../store/change.ts'
 import type { ChangeLog, ChangeLogOwner } from '../../store/change-log.ts'
 import { CHANGES } from '../../store/long-works.ts'
 import type { ChangeTrail } from '../change-trail.ts'
@@ -43,7 +49,10 @@ export function createFileChangeLog(
     store,
     position,
     {
-      version: CHANGE_VERSION,
+      get version() {
+        return stateVersionOf(index)
+      },
+      versionOf: changeVersionOf,
       encode: encodeChanges,
       apply(change, revision) {
         owner.apply(change, revision)
@@ -66,12 +75,12 @@ export function createFileChangeLog(
     append: (change) => journal.append(change),
     appendTogether: (changes) => journal.appendTogether(changes),
     async appendInSlices(changes) {
-      const json = await scheduler.run(CHANGES, encodeChangesInSlices(changes))
+      const { pieces: json, version } = await scheduler.run(CHANGES, encodeChangesInSlices(changes))
       const apply = async (firstRevision: number) => {
         await owner.applyTogether(changes, firstRevision)
         compactIfDue()
       }
-      return journal.appendLarge({ count: changes.length, json, apply })
+      return journal.appendLarge({ count: changes.length, version, json, apply })
     },
     async close() {
       await journal.close()
@@ -124,9 +133,9 @@ export function createFileChangeLog(
 
   async function writeRecords() {
     const beganMs = performance.now()
-    const { revision, lastId, count } = index
+    const { revision, lastId, count, hasLabels } = index
     const path = folder.file(dataFiles.snapshot)
-    const header = { store, revision, lastId, count }
+    const header = { store, revision, lastId, count, hasLabels }
     const bytes = await writeSnapshot(path, header, index.freeze(), folder.files, () => trail?.sync())
     snapshotDueBytes = Math.max(snapshotBytesMin, bytes)
     snapshots.written += 1

@@ -5,7 +5,8 @@ import { createJournalFile, openJournalFile } from '../../journal/journal-file.t
 import { SNAPSHOT_JOURNAL_BYTES_MIN, UNLISTED_AT_ONCE_MAX, UPDATES_AT_ONCE_MAX } from '../../limits.ts'
 import type { Log } from '../../log.ts'
 import { Scheduler } from '../../scheduler.ts'
-import { CHANGE_VERSION } from '../../store/change.ts'
+import { LABELS_CHANGE_VERSION, stateVersionOf } from '../../store/change.ts'
+import type { ConfigurationIndex } from '../../store/configuration-index.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
 import type { ChangeTrail } from '../change-trail.ts'
 import type { RecordStorage } from '../record-storage.ts'
@@ -20,11 +21,11 @@ export function fileStorage(folder: DataPaths): RecordStorage {
     read: (mustExist, listed) => readStoreBeside(folder, mustExist, listed),
     examine: (mustExist, listed) => examineStoreFiles(folder, mustExist, listed),
     salvage: () => salvageStoreFiles(folder),
-    async create({ records, revision, lastId, count }) {
+    async create({ records, revision, lastId, count, hasLabels }) {
       const store = createStoreId()
-      const header = { store, revision, lastId, count }
+      const header = { store, revision, lastId, count, hasLabels }
       await writeSnapshot(folder.file(dataFiles.snapshot), header, records, folder.files)
-      const start = { store, after: revision, version: CHANGE_VERSION }
+      const start = { store, after: revision, version: stateVersionOf({ hasLabels }) }
       await createJournalFile(folder.file(dataFiles.journal), start, folder.files)
     },
   }
@@ -66,7 +67,7 @@ export async function openConfigurationStore(
     const state = await readStoreFiles(opened, folder, mustExist, listed)
     const { store = createStoreId(), index, oldJournal, unlisted } = state
     await oldJournal?.file.cut(oldJournal.end, log)
-    const journal = state.journal ?? (await createJournal(folder, store, index.revision))
+    const journal = state.journal ?? (await createJournal(folder, store, index))
     const position = await journal.file.cut(journal.end, log)
     await opened.snapshot?.close()
     await opened.oldJournal?.close()
@@ -94,10 +95,11 @@ async function listAll(trail: ChangeTrail, store: string, changes: readonly Dura
   }
 }
 
-async function createJournal(folder: DataPaths, store: string, after: number) {
+async function createJournal(folder: DataPaths, store: string, index: ConfigurationIndex) {
   const path = folder.file(dataFiles.journal)
-  await createJournalFile(path, { store, after, version: CHANGE_VERSION }, folder.files)
-  const file = await openJournalFile(path, folder.files, 'r+', CHANGE_VERSION)
+  const start = { store, after: index.revision, version: stateVersionOf(index) }
+  await createJournalFile(path, start, folder.files)
+  const file = await openJournalFile(path, folder.files, 'r+', LABELS_CHANGE_VERSION)
   if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
   return { file, end: await file.read(() => {}) }
 }

@@ -3,7 +3,7 @@ import type { FileSystem, OpenFile } from '../../files/file-system.ts'
 import { type Frame, parseFrame } from '../../journal/frame.ts'
 import { type JournalHeader, readJournalHeader } from '../../journal/journal-reader.ts'
 import { isObject, parseJson } from '../../json.ts'
-import { CHANGE_VERSION, type Change, ChangeReader } from '../../store/change.ts'
+import { type Change, ChangeReader, LABELS_CHANGE_VERSION } from '../../store/change.ts'
 import { forEachReadableLine, highestIdIn, isPlausible, readTolerantly } from './readable-lines.ts'
 
 /** The changes of one frame that can be taken for what was written. */
@@ -55,7 +55,7 @@ export async function salvageJournal(path: string, files: FileSystem): Promise<S
 
 async function findHeader(path: string, file: OpenFile): Promise<JournalHeader | undefined> {
   try {
-    return await readJournalHeader(path, file, CHANGE_VERSION)
+    return await readJournalHeader(path, file, LABELS_CHANGE_VERSION)
   } catch (error) {
     if (error instanceof DamagedFileError && !(error.cause instanceof NewerFormError)) return undefined
     throw error

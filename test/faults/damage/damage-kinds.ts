@@ -123,11 +123,11 @@ export function newerVersion(bytes: Buffer): Buffer {
   const text = bytes.toString('utf8')
   const header = /^[0-9a-f]{8} \d+ (\d+) (.*)\n/.exec(text)
   if (header?.[1] === undefined || header[2] === undefined) {
-    const newer = text.replace(/"version": ?1/, '"version":2')
+    const newer = text.replace(/"version": ?\d/, '"version":3')
     const records = /^.*\n(?=\],"checksum":")/s.exec(newer)?.[0]
     return Buffer.from(records === undefined ? newer : sealRecords(records))
   }
-  const frame = encodeFrame(0, Number(header[1]), header[2].replace(/"journal":\d/, '"journal":3'))
+  const frame = encodeFrame(0, Number(header[1]), header[2].replace(/"journal":\d/, '"journal":4'))
   return splice(bytes, 0, header[0].length, frame.bytes)
 }
 

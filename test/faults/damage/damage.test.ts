@@ -214,7 +214,7 @@ for (const [kind, prepared] of Object.entries(folders)) {
         const outcome = await startOn(image, prepared)
         assert.ok('refusal' in outcome)
         const advice =
-          /version [23] is unknown to this program, which reads [12],.* connbook that wrote it, or a newer/
+          /version [34] is unknown to this program, which reads [123],.* connbook that wrote it, or a newer/
         assert.match(outcome.refusal.message, advice)
       })
     })

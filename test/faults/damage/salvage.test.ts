@@ -84,7 +84,8 @@ function touchedLines(good: Buffer, bad: Buffer): { text: string; isToEnd: boole
 
 /** Every form that a record ever had, as far as the files of a folder show. */
 function* formsIn(image: FolderImage): Generator<string> {
-  for (const bytes of image.values()) yield* bytes.toString().match(/\{"id":\d+,"name":[^{}]+\}/g) ?? []
+  for (const bytes of image.values())
+    yield* bytes.toString().match(/\{"id":\d+,"name":[^{}]+(?:\{[^{}]*\})?\}/g) ?? []
 }
 
 /** Damages one file of the folder, which is otherwise as the image says. */
@@ -93,7 +94,7 @@ async function checkDamage({ image, state }: PreparedFolder, name: string, { nam
   await writeFile(join(folder, name), bytes)
   const salvaged = await salvageFolder().catch((error: unknown) => {
     // A damaged version looks like a newer one, and no checksum tells which it is.
-    const isVersion = name === dataFiles.snapshot && /^.{30}"version":[2-9]/.test(bytes.toString('latin1'))
+    const isVersion = name === dataFiles.snapshot && /^.{30}"version":[3-9]/.test(bytes.toString('latin1'))
     if (!isVersion) throw error
     return undefined
   })

@@ -117,10 +117,10 @@ function described({ revision, records }: ShownState) {
 }
 
 /** A record as short text, for comparisons and messages; of a user name that repeats a text, that text up to its `;`. */
-export function describedRecord({ id, name, hostname, port, username }: StoredRecord): string {
+export function describedRecord({ id, name, hostname, port, username, labels }: StoredRecord): string {
   const text = username.slice(0, username.indexOf(';') + 1)
   const isRepeated = username === text.padEnd(username.length, text)
-  return `${id} ${name} ${hostname}:${port} ${isRepeated ? `${text}(${username.length})` : username}`
+  return `${id} ${name} ${hostname}:${port} ${isRepeated ? `${text}(${username.length})` : username} ${JSON.stringify(labels ?? {})}`
 }
 
 function applied(state: State, change: HistoryChange): State {

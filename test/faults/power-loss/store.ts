@@ -51,6 +51,11 @@ function nextValue(size: number): string {
   return `v${serial};`.padEnd(size, `v${serial};`)
 }
 
+/** Labels for some values, none for the others. */
+function labelsFor(value: string): Record<string, string> {
+  return value.length % 3 === 0 ? { constructor: value.slice(0, 8), env: 'prod' } : {}
+}
+
 /** A store, and its id once it is open. */
 interface StoreState {
   readonly id: string | undefined
@@ -141,7 +146,8 @@ function observeStore(
   }
 
   function add(pending: Pending, name: string, size: number): Promise<Configuration> {
-    const fields = { name, hostname: HOSTNAME, port: PORT, username: nextValue(size) }
+    const username = nextValue(size)
+    const fields = { name, hostname: HOSTNAME, port: PORT, username, labels: labelsFor(username) }
     return store.add(someone, {
       ...fields,
       // Read when the record is made, which is once the name is known to be free.
@@ -161,14 +167,20 @@ function observeStore(
     to: string | undefined,
     size: number | undefined,
   ): Promise<Modification> {
+    const renamed = to === undefined ? {} : { name: to }
+    const username = size === undefined ? undefined : nextValue(size)
+    const labels = username === undefined ? {} : labelsFor(username)
     const patch: ConfigurationPatch = {
-      ...(to === undefined ? {} : { name: to }),
-      ...(size === undefined ? {} : { username: nextValue(size) }),
+      ...renamed,
+      ...(username === undefined
+        ? {}
+        : { username, labelsPatch: { constructor: null, env: null, ...labels } }),
     }
     return store.modify(someone, name, patch, (record) => {
       note(() => {
         checkLatest(name, record)
-        const changed = { ...plain(record), ...patch }
+        const content = username === undefined ? {} : { username, labels }
+        const changed = { ...plain(record), ...renamed, ...content }
         const isFree = changed.name === name || history.latest(changed.name) === undefined
         const isSame = describedRecord(changed) === describedRecord(record)
         if (isSame) pending.decision = 'nothing'
@@ -193,7 +205,7 @@ function observeStore(
     // Some records are to stay as they are.
     const drafts = names.map((name, i) => {
       const username = i % 2 === 0 ? nextValue(size) : (history.latest(name)?.username ?? nextValue(size))
-      return { name, hostname: HOSTNAME, port: PORT, username }
+      return { name, hostname: HOSTNAME, port: PORT, username, labels: labelsFor(username) }
     })
     const [first, ...rest] = drafts
     assert.ok(first !== undefined)
@@ -345,6 +357,6 @@ function shownBy(store: ConfigurationStore): ShownState {
   return { revision: store.revision, records }
 }
 
-function plain({ id, name, hostname, port, username }: Configuration): StoredRecord {
-  return { id, name, hostname, port, username }
+function plain({ id, name, hostname, port, username, labels }: Configuration): StoredRecord {
+  return { id, name, hostname, port, username, labels }
 }

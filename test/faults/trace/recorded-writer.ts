@@ -63,8 +63,8 @@ export function describeOthers(records: readonly ShownRecord[]): string {
 
 /** The same text for the same records, whatever their order. */
 export function show(records: readonly ShownRecord[]): string {
-  const lines = records.map(({ id, name, hostname, port, username }) => {
-    return JSON.stringify({ id, name, hostname, port, username })
+  const lines = records.map(({ id, name, hostname, port, username, labels }) => {
+    return JSON.stringify({ id, name, hostname, port, username, labels })
   })
   return lines.sort().join('\n')
 }

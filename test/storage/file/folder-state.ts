@@ -25,7 +25,8 @@ export async function writeState(folder: string, { snapshot, old, journal }: Fol
   const record = (name: string, index: number) => new Configuration(index + 1, draft(name))
   if (snapshot !== undefined) {
     const { adds, store = 's' } = snapshot
-    const header = { store, revision: adds.length, lastId: adds.length, count: adds.length }
+    const length = adds.length
+    const header = { store, revision: length, lastId: length, count: length, hasLabels: false }
     await writeSnapshot(join(folder, 'snapshot.json'), header, [...adds].map(record), realFileSystem)
   }
   for (const [name, state] of Object.entries({ 'journal.old.jsonl': old, 'journal.jsonl': journal })) {

@@ -32,7 +32,8 @@ async function folderWith(t: TestContext, { snapshot, old, journal }: Files): Pr
   const folder = dataPaths(await temporaryFolder(t))
   if (snapshot !== undefined) {
     const { records, ...header } = snapshot
-    const whole = { store: 's', count: records.length, ...header }
+    const hasLabels = records.some(({ labels }) => labels !== undefined)
+    const whole = { store: 's', count: records.length, hasLabels, ...header }
     await writeSnapshot(folder.file(dataFiles.snapshot), whole, records, realFileSystem)
   }
   for (const [name, file] of [

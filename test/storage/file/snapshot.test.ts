@@ -12,7 +12,14 @@ import { draft } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const header = { store: 'this store', revision: 9, lastId: 7 }
-const records = [1, 3, 6].map((id) => new Configuration(id, draft(`"ö\u{1f5c4}" ${id}`)))
+const records = [1, 3, 6].map(
+  (id) =>
+    new Configuration(id, draft(`"ö\u{1f5c4}" ${id}`, id === 3 ? { labels: { constructor: 'ü' } } : {})),
+)
+
+function hasLabels(some: readonly Configuration[]): boolean {
+  return some.some(({ labels }) => labels !== undefined)
+}
 
 async function snapshotFile(t: TestContext) {
   const folder = await temporaryFolder(t)
@@ -21,7 +28,12 @@ async function snapshotFile(t: TestContext) {
     folder,
     path,
     write: (some: readonly Configuration[], lastId = header.lastId) =>
-      writeSnapshot(path, { ...header, lastId, count: some.length }, some, realFileSystem),
+      writeSnapshot(
+        path,
+        { ...header, lastId, count: some.length, hasLabels: hasLabels(some) },
+        some,
+        realFileSystem,
+      ),
     async read() {
       const found: Configuration[] = []
       let jsonBytes = 0
@@ -54,7 +66,7 @@ describe('a snapshot', () => {
       const size = await write(many, lastId)
       const snapshot = await read()
       const { members: _, ...found } = snapshot.header ?? assert.fail('it is missing')
-      assert.deepEqual(found, { ...header, lastId, count, size })
+      assert.deepEqual(found, { ...header, lastId, count, hasLabels: false, size })
       assert.deepEqual(snapshot.found, many)
       assert.equal(snapshot.jsonBytes, Buffer.byteLength(many.map((record) => record.json).join('')))
       assert.deepEqual(await readdir(folder), ['snapshot.json'])
@@ -74,6 +86,21 @@ describe('a snapshot', () => {
       records.map((record) => record.json),
     )
     assert.equal(lines.length, records.length + 3)
+  })
+
+  it('has the version of the first connbook unless a record has labels, and says what does not fit', async (t) => {
+    const { path, write, read } = await snapshotFile(t)
+    for (const [some, version] of [
+      [records, 2],
+      [records.slice(0, 1), 1],
+    ] as const) {
+      await write(some)
+      assert.equal(JSON.parse(await readFile(path, 'utf8')).version, version)
+      assert.equal((await read()).header?.hasLabels, version === 2)
+    }
+    const wrong = { ...header, count: 3, hasLabels: false }
+    await assert.rejects(writeSnapshot(path, wrong, records, realFileSystem), /record 3 has labels/)
+    assert.equal((await read()).found.length, 1)
   })
 
   it('may be absent, without an error', async (t) => {
@@ -127,7 +154,7 @@ describe('a damaged snapshot', () => {
     const { path, write, read } = await snapshotFile(t)
     await write(records)
     const text = await readFile(path, 'utf8')
-    const newer = text.replace('"version":1', '"version":3')
+    const newer = text.replace('"version":2', '"version":3')
     const last = newer.lastIndexOf(']')
     for (const [damaged, message] of [
       [newer, /the checksum differs at byte \d{3}/],
@@ -142,17 +169,17 @@ describe('a damaged snapshot', () => {
   const [first, second] = records.map((record) => record.json) as [string, string]
   const cases = {
     'a newer version': [
-      '"version":1',
       '"version":2',
-      /connbook snapshot version 2 is unknown .* use the connbook that wrote it/,
+      '"version":3',
+      /connbook snapshot version 3 is unknown .* use the connbook that wrote it/,
     ],
     'a newer version whose records this one cannot read': [
-      /"version":1(.*\n).*\n/,
-      '"version":2$1{"other":"form"},\n',
-      /connbook snapshot version 2 is unknown .* use the connbook that wrote it/,
+      /"version":2(.*\n).*\n/,
+      '"version":3$1{"other":"form"},\n',
+      /connbook snapshot version 3 is unknown .* use the connbook that wrote it/,
     ],
-    'version 0': ['"version":1', '"version":0', /not a connbook snapshot header/],
-    'a version that is no number': ['"version":1', '"version":"2"', /not a connbook snapshot header/],
+    'version 0': ['"version":2', '"version":0', /not a connbook snapshot header/],
+    'a version that is no number': ['"version":2', '"version":"2"', /not a connbook snapshot header/],
     'an unknown member in its header': [
       '"revision":9',
       '"revision":9,"cluster":"c"',
@@ -168,6 +195,9 @@ describe('a damaged snapshot', () => {
     'a record too few': [`${second},\n`, '', /header does not fit/],
     'records out of order': [`${first},\n${second}`, `${second},\n${first}`, /no record/],
     'a last id below an id': ['"lastId":7', '"lastId":5', /header does not fit/],
+    'labels that are none': ['"labels":{', '"labels":{},"l":{', /no record/],
+    'a label without a key': ['"constructor":', '"":', /no record/],
+    'a label that is no text': ['"constructor":"ü"', '"constructor":1', /no record/],
     'a record without a port': ['"port":22,', '', /no record/],
   } as const
   for (const [name, [replaced, replacement, message]] of Object.entries(cases)) {

@@ -1,0 +1,107 @@
+import { type Fault, InvalidInputError } from '../errors.ts'
+import { isObject } from '../json.ts'
+import {
+  FAULTS_MAX,
+  LABEL_KEY_CHARACTERS_MAX,
+  LABEL_VALUE_CHARACTERS_MAX,
+  LABELS_BYTES_MAX,
+  LABELS_MAX,
+} from '../limits.ts'
+import { checkText, kindOf } from '../text.ts'
+
+/** What a record says besides its fields: texts by key. */
+export type Labels = Readonly<Record<string, string>>
+
+/** Labels to set, or with null to remove (RFC 7396). */
+export type LabelsPatch = Readonly<Record<string, string | null>>
+
+const KEY = new RegExp(`^(?=.{1,${LABEL_KEY_CHARACTERS_MAX}}$)[a-z](?:[a-z0-9._/-]*[a-z0-9])?$`)
+const NOT_A_KEY = `is not a label: a key is 1 to ${LABEL_KEY_CHARACTERS_MAX} of a-z, 0-9, ".", "_", "/" and "-", the first a letter, the last a letter or digit`
+
+/** The value of a label; undefined without it. Keys such as `constructor` are also names of what every object has. */
+export function labelOf(labels: Labels | undefined, key: string): string | undefined {
+  return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
+}
+
+/** What is wrong with the labels of a caller: with all of them, as `labels`, or with one, as `labels.KEY`. */
+export function faultsOfLabels(input: unknown): Fault[] {
+  if (!isObject(input)) return [notAnObject(input)]
+  const count = Object.keys(input).length
+  if (count > LABELS_MAX) return [tooMany(count)]
+  const faults = faultsOfEach(input, faultOfValue)
+  return faults.length > 0 ? faults : faultsOfSize(input as Labels)
+}
+
+/** The same of a patch, where null removes a label. Whether the result is too large shows only when it is merged. */
+export function faultsOfLabelsPatch(input: unknown): Fault[] {
+  if (!isObject(input)) return [notAnObject(input)]
+  return faultsOfEach(input, (value) => (value === null ? undefined : faultOfValue(value)))
+}
+
+/** @throws {InvalidInputError} if the result has too many labels, or takes too many bytes. */
+export function mergeLabels(before: Labels | undefined, patch: LabelsPatch): Labels {
+  const merged: Record<string, string> = { ...before }
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key]
+    else merged[key] = value
+  }
+  const count = Object.keys(merged).length
+  const faults = count > LABELS_MAX ? [tooMany(count)] : faultsOfSize(merged)
+  if (faults.length > 0) throw new InvalidInputError('The configuration is not valid', faults)
+  return merged
+}
+
+export function areSameLabels(one: Labels | undefined, other: Labels | undefined): boolean {
+  return changedLabels(one, other).length === 0
+}
+
+/** The keys whose labels differ, sorted. */
+export function changedLabels(before: Labels | undefined, after: Labels | undefined): string[] {
+  if (before === after) return []
+  const keys = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
+  return [...keys].filter((key) => labelOf(before, key) !== labelOf(after, key)).sort()
+}
+
+/** Whether a stored value can be labels. The rules for values may change: old records stay readable. */
+export function areStoredLabels(value: unknown): value is Labels {
+  if (!isObject(value)) return false
+  let count = 0
+  for (const key in value) {
+    if (typeof value[key] !== 'string' || !KEY.test(key)) return false
+    count += 1
+  }
+  return count > 0
+}
+
+function faultsOfEach(
+  input: Record<string, unknown>,
+  check: (value: unknown) => string | undefined,
+): Fault[] {
+  const faults: Fault[] = []
+  for (const [key, value] of Object.entries(input)) {
+    if (faults.length >= FAULTS_MAX) break
+    const detail = KEY.test(key) ? check(value) : NOT_A_KEY
+    if (detail !== undefined) faults.push({ field: `labels.${key}`, detail })
+  }
+  return faults
+}
+
+function faultOfValue(value: unknown): string | undefined {
+  return value === '' ? undefined : checkText(value, LABEL_VALUE_CHARACTERS_MAX)
+}
+
+function faultsOfSize(labels: Labels): Fault[] {
+  const bytes = Buffer.byteLength(JSON.stringify(labels))
+  if (bytes <= LABELS_BYTES_MAX) return []
+  return [
+    { field: 'labels', detail: `must take at most ${LABELS_BYTES_MAX} bytes as JSON; these take ${bytes}` },
+  ]
+}
+
+function tooMany(count: number): Fault {
+  return { field: 'labels', detail: `must be at most ${LABELS_MAX}; these are ${count}` }
+}
+
+function notAnObject(input: unknown): Fault {
+  return { field: 'labels', detail: `must be an object of texts, not ${kindOf(input)}` }
+}

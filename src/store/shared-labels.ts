@@ -1,0 +1,44 @@
+import { LABELS_SHARED_CHARACTERS_MAX } from '../limits.ts'
+import type { Labels } from './labels.ts'
+
+/** Sets of labels that were used last, by their text. */
+let sets = new Map<string, Labels>()
+/** Their values. */
+let values = new Map<string, string>()
+let characters = 0
+
+/**
+ * The same labels with sorted keys. Records with equal labels get the same object, and others the same values: most
+ * records of a store have few different ones, so each takes memory once.
+ *
+ * @param labels At least one; keys as `areStoredLabels` wants them.
+ */
+export function sharedLabels(labels: Labels): Labels {
+  const keys = Object.keys(labels).sort()
+  let text = ''
+  // With the length, so that no value can look like the next key.
+  for (const key of keys) text += `${key}=${labels[key]?.length}:${labels[key]}`
+  const known = sets.get(text)
+  if (known !== undefined) return known
+  if (characters > LABELS_SHARED_CHARACTERS_MAX) forgetAll()
+  const sorted: Record<string, string> = {}
+  for (const key of keys) sorted[key] = sharedValue(labels[key] ?? '')
+  characters += text.length
+  sets.set(text, sorted)
+  return sorted
+}
+
+function sharedValue(value: string): string {
+  const known = values.get(value)
+  if (known !== undefined) return known
+  characters += value.length
+  values.set(value, value)
+  return value
+}
+
+/** Records keep theirs; those that come share anew. */
+function forgetAll() {
+  sets = new Map()
+  values = new Map()
+  characters = 0
+}
