@@ -3,7 +3,7 @@ import { DAMAGED, defineCommand } from '../command-line/command.ts'
 import type { Print } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
 import { exportPieces, summarizeExport } from '../exchange/export.ts'
-import { exportFormats } from '../exchange/export-formats.ts'
+import { formatFor } from '../exchange/export-formats.ts'
 import { replaceFile } from '../files/replaced-file.ts'
 import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { printableJson } from '../json.ts'
@@ -52,7 +52,8 @@ export const exportCommand = defineCommand({
       fileStorage(folder).read(true, await readListedChanges(folder)),
     )
     const records = index.freeze()
-    const summary = runAtOnce(summarizeExport(exportFormats[format], records, Number.POSITIVE_INFINITY))
+    const known = formatFor(format, index.hasLabels)
+    const summary = runAtOnce(summarizeExport(known, records, Number.POSITIVE_INFINITY))
     if (summary.leftOut > 0) {
       const what = `${summary.leftOut} of ${counted(index.count, 'record')} as ${format}`
       const list = summary.obstacles
@@ -65,7 +66,7 @@ export const exportCommand = defineCommand({
       }
       screen.write(`connbook: Left out ${what}:\n${list}`)
     }
-    const pieces = exportPieces(exportFormats[format], records, summary)
+    const pieces = exportPieces(known, records, summary)
     const write = (print: Print) => writePieces(pieces, print)
     if (isStandardOutput(output)) return writeToOutput(write, 'the export', print)
     if (await isStream(output, CANNOT_WRITE)) return writeToStream(write, 'the export', output)

@@ -69,9 +69,14 @@ export const importCommand = defineCommand({
     const path = resolve(options.data)
     const order = { source, format, mode: options.mode, isTrial: options.dryRun }
     const isNamed = given.has('--data') || Boolean(context.environment.CONNBOOK_DATA)
-    const report = (await isNewFolder(path))
-      ? await importToNewFolder(path, order, context)
-      : await importToUsedFolder(path, isNamed, order, context)
+    const importing = (await isNewFolder(path))
+      ? importToNewFolder(path, order, context)
+      : importToUsedFolder(path, isNamed, order, context)
+    const report = await importing.catch((error: unknown) => {
+      // Together with what is stored, a record of the file may break a rule.
+      if (!(error instanceof InvalidInputError) || error.faults.length === 0) throw error
+      throw new ImportRefusedError([error.message, ...linesOf(error.faults)].join('\n'), { cause: error })
+    })
     const text = order.isTrial ? describeTried(report) : describeDone(report, path)
     const state = order.isTrial ? 'nothing has changed' : 'the import is complete'
     await shown(context.print(text), 'show what was done', `; ${state}`)
@@ -250,8 +255,11 @@ function linesOf(faults: readonly Fault[]): string[] {
 }
 
 function describeFault({ line, name, field, detail }: Fault): string {
-  const where = name === undefined ? `line ${line}` : `line ${line}, ${JSON.stringify(name)}`
-  return printable(`${where}: ${JSON.stringify(field).slice(1, -1)} ${detail}`)
+  const places = [
+    ...(line === undefined ? [] : [`line ${line}`]),
+    ...(name === undefined ? [] : [JSON.stringify(name)]),
+  ]
+  return printable(`${places.join(', ')}: ${JSON.stringify(field).slice(1, -1)} ${detail}`)
 }
 
 /**

@@ -1,7 +1,7 @@
+import { type Labels, labelOf } from '../store/labels.ts'
+import { beginAnsibleGroups, groupsOf, isGroupName } from './ansible-groups.ts'
+import { quoteYaml, yamlKey } from './ansible-yaml.ts'
 import { bareHostname, type ExportFormat } from './export-format.ts'
-
-/** YAML limits a key without `?` to 1024 characters. */
-const PLAIN_KEY_CHARACTERS_MAX = 1000
 
 const groupNames = new Set(['all', 'ungrouped'])
 
@@ -11,18 +11,13 @@ const groupNames = new Set(['all', 'ungrouped'])
  * Ansible expands ranges (`[1:3]`) in host names, splits off a port at their end, and evaluates templates in every
  * value that it uses.
  */
-export const ansibleFormat: ExportFormat = {
+const plainFormat: ExportFormat = {
   mediaType: 'application/yaml; charset=utf-8',
   fileName: 'inventory.yml',
   start: 'all:\n  hosts:\n',
-  encode({ name, hostname, port, username }) {
-    const key = quote(name)
-    return (
-      `    ${key.length > PLAIN_KEY_CHARACTERS_MAX ? `? ${key}\n    :` : `${key}:`}\n` +
-      `      ansible_host: ${quote(bareHostname(hostname))}\n` +
-      `      ansible_port: ${port}\n      ansible_user: ${quote(username)}\n`
-    )
-  },
+  encode: ({ name, hostname, port, username }) =>
+    `${yamlKey(name, '    ')}\n      ansible_host: ${quoteYaml(bareHostname(hostname))}\n` +
+    `      ansible_port: ${port}\n      ansible_user: ${quoteYaml(username)}\n`,
   obstacle({ name, username }) {
     if (name.includes('[')) return 'has a name with "[", where Ansible looks for a range'
     if (/:\d+$/.test(name)) return 'has a name that ends in a port to Ansible'
@@ -33,17 +28,37 @@ export const ansibleFormat: ExportFormat = {
   },
 }
 
-function isTemplate(text: string): boolean {
-  return /\{[{%#]/.test(text)
+export const ansibleFormat: ExportFormat = {
+  ...plainFormat,
+  labelled: {
+    ...plainFormat,
+    groupsOf,
+    begin: beginAnsibleGroups,
+    encode(record) {
+      let text = plainFormat.encode(record)
+      for (const [variable, value] of variablesOf(record.labels))
+        text += `      ${variable}: ${quoteYaml(value)}\n`
+      return text
+    },
+    obstacle(record) {
+      const variables = variablesOf(record.labels)
+      const badGroup = groupsOf(record).find((group) => !isGroupName(group))
+      if (badGroup !== undefined) return 'has a label group that Ansible does not take as the name of a group'
+      if (new Set(variables.map(([variable]) => variable)).size < variables.length)
+        return 'has labels that would be the same variable to Ansible'
+      if (variables.some(([, value]) => isTemplate(value))) return 'has a label that is a template to Ansible'
+      return plainFormat.obstacle?.(record)
+    },
+  },
 }
 
-/**
- * A double-quoted YAML text; its escapes include those of JSON (YAML 1.2 section 5.7). YAML would fold the line
- * separators, and forbids the other characters unescaped.
- */
-function quote(text: string): string {
-  return JSON.stringify(text).replace(
-    /[\u2028\u2029\ufeff\ufffe\uffff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16)}`,
-  )
+/** The host variables of all labels but the one for groups. */
+function variablesOf(labels: Labels = {}): [variable: string, value: string][] {
+  return Object.keys(labels)
+    .filter((key) => key !== 'group')
+    .map((key) => [`connbook_label_${key.replace(/[^a-z0-9]/g, '_')}`, labelOf(labels, key) ?? ''])
+}
+
+function isTemplate(text: string): boolean {
+  return /\{[{%#]/.test(text)
 }

@@ -1,15 +1,16 @@
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 import { fieldNames, recordFields } from '../store/fields.ts'
+import { parseLabelCell } from './label-cell.ts'
 import { countNewlines, faultyRow, nextMatch, type Row, type RowReader, tooLongRow } from './row.ts'
 
 const LINE_FEED = 0x0a
 const requiredFields = recordFields.flatMap(({ name, isRequired }) => (isRequired ? name : []))
-const known: readonly string[] = [...fieldNames, 'id']
+const known: readonly string[] = [...fieldNames, 'labels', 'id']
 const ADVICE = `; write it as: ${requiredFields.join(',')}`
 
 /**
- * Reads RFC 4180 with a header line that names the columns in any order; a column `id` is ignored. Also accepts lines
- * that end in LF or CR alone, and the byte order mark that spreadsheets write.
+ * Reads RFC 4180 with a header line that names the columns in any order; a column `id` is ignored, and one for labels
+ * may be absent. Also accepts lines that end in LF or CR alone, and the byte order mark that spreadsheets write.
  */
 export function createCsvReader(): RowReader {
   return new CsvReader()
@@ -143,6 +144,14 @@ function rowOf(line: number, columns: readonly string[], values: readonly string
     const text = values[columns.indexOf(name)]
     if (text !== undefined && (isRequired || text !== '')) fields[name] = parse(text)
   }
+  const cell = values[columns.indexOf('labels')]
+  if (cell === undefined) return { line, fields }
+  let detail: string | undefined
+  const labels = parseLabelCell(cell, (found) => {
+    detail ??= found
+  })
+  if (detail !== undefined) return { line, fault: { field: 'labels', detail } }
+  fields.labels = labels
   return { line, fields }
 }
 

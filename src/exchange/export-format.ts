@@ -9,10 +9,24 @@ export interface ExportFormat {
   readonly between?: string
   readonly end?: string
   encode(record: Configuration): string
+  /** Groups that a record makes in the format; a record with the name of one cannot be expressed. */
+  groupsOf?(record: Configuration): readonly string[]
+  /** Begins to note what the text behind `end` says of the records. */
+  begin?(): ExportTail
+  /** The form where some record has labels, if that is another. */
+  readonly labelled?: ExportFormat
   /** Why the format cannot express a record, to complete "The record …"; undefined when it can. */
   obstacle?(record: Configuration): string | undefined
   /** The record's key in the format, unless that is the name; records with equal keys cannot be expressed. */
   keyOf?(record: Configuration): string
+}
+
+/** Text behind the records that tells something of several of them. */
+export interface ExportTail {
+  /** Notes a record that is in the export. */
+  take(record: Configuration): void
+  /** In pieces of about STREAM_PIECE_CHARACTERS, once all records were taken. */
+  pieces(): Iterable<string>
 }
 
 /** The host name without the brackets of an IPv6 address. */

@@ -1,7 +1,7 @@
 import { STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
-import type { ExportFormat } from './export-format.ts'
+import type { ExportFormat, ExportTail } from './export-format.ts'
 
 interface Obstacle {
   readonly name: string
@@ -19,19 +19,23 @@ export interface ExportSummary {
   readonly leftOut: number
   /** The first of those. */
   readonly obstacles: readonly Obstacle[]
-  /** Keys of more than one record. */
+  /** Keys of more than one record, or names of groups. */
   readonly clashes: ReadonlySet<string>
+  /** Of a format that has one. */
+  readonly tail: ExportTail | undefined
 }
 
 /** A record that is left out takes as long as so much text. */
 const LEFT_OUT_CHARACTERS = 64
+
+const IS_GROUP = 'has a name that another record gives to a group'
 
 const noClashes: ReadonlySet<string> = new Set()
 
 /**
  * Finds the records that the format cannot express, and the size of the export.
  *
- * @param records Read once, or twice for a format with keys of its own.
+ * @param records Read once, or twice for a format with keys or groups of its own.
  * @param obstaclesMax Limit of `obstacles`.
  */
 export function* summarizeExport(
@@ -39,8 +43,9 @@ export function* summarizeExport(
   records: Iterable<Configuration>,
   obstaclesMax: number,
 ): LongWork<ExportSummary> {
-  const clashes = format.keyOf === undefined ? noClashes : yield* findClashes(format, records)
+  const clashes = yield* findClashes(format, records)
   const { start = '', between = '', end = '' } = format
+  const tail = format.begin?.()
   const obstacles: Obstacle[] = []
   let [bytes, count, leftOut] = [Buffer.byteLength(start + end), 0, 0]
   const betweenBytes = Buffer.byteLength(between)
@@ -52,6 +57,7 @@ export function* summarizeExport(
       bytes += recordBytes
       sliceBytes += recordBytes
       count += 1
+      tail?.take(record)
     } else {
       leftOut += 1
       sliceBytes += LEFT_OUT_CHARACTERS
@@ -61,7 +67,11 @@ export function* summarizeExport(
     yield
     sliceBytes = 0
   }
-  return { bytes, count, leftOut, obstacles, clashes }
+  for (const piece of tail?.pieces() ?? []) {
+    bytes += Buffer.byteLength(piece)
+    yield
+  }
+  return { bytes, count, leftOut, obstacles, clashes, tail }
 }
 
 /**
@@ -72,12 +82,18 @@ export function* summarizeExport(
 export function exportPieces(
   format: ExportFormat,
   records: Iterable<Configuration>,
-  { clashes }: Pick<ExportSummary, 'clashes'>,
+  { clashes, tail }: Pick<ExportSummary, 'clashes'> & Partial<Pick<ExportSummary, 'tail'>>,
 ): Iterable<string> {
   const { start = '', between = '', end = '' } = format
-  return piecesOf({ start, between, end }, records, (record) =>
+  const pieces = piecesOf({ start, between, end }, records, (record) =>
     obstacleOf(format, clashes, record) === undefined ? format.encode(record) : undefined,
   )
+  return tail === undefined ? pieces : oneAfterOther(pieces, tail)
+}
+
+function* oneAfterOther(pieces: Iterable<string>, tail: ExportTail): Generator<string> {
+  yield* pieces
+  yield* tail.pieces()
 }
 
 /**
@@ -120,20 +136,24 @@ function obstacleOf(
   clashes: ReadonlySet<string>,
   record: Configuration,
 ): string | undefined {
-  const key = format.keyOf?.(record)
-  const isClash = key !== undefined && clashes.has(key)
-  return format.obstacle?.(record) ?? (isClash ? `would be ${key} like another one` : undefined)
+  const reason = format.obstacle?.(record)
+  if (reason !== undefined || clashes.size === 0) return reason
+  if (format.keyOf === undefined) return clashes.has(record.name) ? IS_GROUP : undefined
+  const key = format.keyOf(record)
+  return clashes.has(key) ? `would be ${key} like another one` : undefined
 }
 
-/** The keys of more than one record. */
-function* findClashes(format: ExportFormat, records: Iterable<Configuration>): LongWork<Set<string>> {
+/** The keys of more than one record, or the names of all groups. */
+function* findClashes(format: ExportFormat, records: Iterable<Configuration>): LongWork<ReadonlySet<string>> {
+  if (format.keyOf === undefined && format.groupsOf === undefined) return noClashes
   const clashes = new Set<string>()
   const seen = new Set<string>()
   let sliceBytes = 0
   for (const record of records) {
-    const key = format.keyOf?.(record) ?? ''
-    if (seen.has(key)) clashes.add(key)
-    seen.add(key)
+    const key = format.keyOf?.(record)
+    if (key !== undefined && seen.has(key)) clashes.add(key)
+    if (key !== undefined) seen.add(key)
+    for (const group of format.groupsOf?.(record) ?? []) clashes.add(group)
     sliceBytes += LEFT_OUT_CHARACTERS
     if (sliceBytes < STREAM_PIECE_CHARACTERS) continue
     yield

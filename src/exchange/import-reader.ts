@@ -1,13 +1,14 @@
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { IMPORT_ROWS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
-import { type NewConfiguration, readNewConfiguration } from '../store/configuration.ts'
+import { type ImportedConfiguration, readNewConfiguration } from '../store/configuration.ts'
+import { faultsOfLabelsPatch, type LabelsPatch } from '../store/labels.ts'
 import { checkText } from '../text.ts'
 import { type ImportFormatName, rowReaders } from './import-formats.ts'
 import type { Row } from './row.ts'
 
 export interface ImportedRecords {
   /** In the order of the file, with unique names; incomplete when there are faults. */
-  readonly drafts: readonly NewConfiguration[]
+  readonly drafts: readonly ImportedConfiguration[]
   /** The first faults that were found, sorted by line. */
   readonly faults: readonly Fault[]
   /** All faults, also those not kept. */
@@ -28,7 +29,7 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
   // Each row reader handles the byte order mark itself.
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const lines = new Map<string, number>()
-  const drafts: NewConfiguration[] = []
+  const drafts: ImportedConfiguration[] = []
   const faults: Fault[] = []
   let faultCount = 0
   let bytesRead = 0
@@ -46,7 +47,7 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
       return addFault({ line: row.line, field: 'document', detail })
     }
     if ('fault' in row) return addFault({ line: row.line, ...row.fault })
-    const { line, fields } = row
+    const { line, fields, labelsPatch } = row
     const name = typeof fields.name === 'string' ? fields.name : ''
     const before = lines.get(name)
     const isNameSound = checkText(name, NAME_CHARACTERS_MAX) === undefined
@@ -54,7 +55,7 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
     if (before !== undefined)
       addFault({ ...place, field: 'name', detail: `is the same as on line ${before}` })
     else if (name !== '') lines.set(name, line)
-    const draft = parseRow(place, fields, addFault)
+    const draft = parseRow(place, fields, labelsPatch, addFault)
     if (draft !== undefined && before === undefined) drafts.push(draft)
   }
   const decode = (bytes?: Uint8Array) => {
@@ -80,9 +81,13 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
 function parseRow(
   place: Pick<Fault, 'line' | 'name'>,
   fields: Record<string, unknown>,
+  labelsPatch: LabelsPatch | undefined,
   addFault: (fault: Fault) => void,
-) {
-  const { fields: draft, faults } = readNewConfiguration(fields)
+): ImportedConfiguration | undefined {
+  const { fields: draft, faults: fieldFaults } = readNewConfiguration(fields)
+  const faults =
+    labelsPatch === undefined ? fieldFaults : [...fieldFaults, ...faultsOfLabelsPatch(labelsPatch)]
   for (const fault of faults) addFault({ ...place, ...fault })
-  return faults.length === 0 ? draft : undefined
+  if (faults.length > 0) return undefined
+  return labelsPatch === undefined ? draft : { ...draft, labelsPatch }
 }

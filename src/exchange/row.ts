@@ -1,4 +1,5 @@
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
+import type { LabelsPatch } from '../store/labels.ts'
 
 /** A record as the file has it, or its fault; `line` is its first. */
 export type Row = RecordRow | FaultyRow
@@ -6,6 +7,8 @@ export type Row = RecordRow | FaultyRow
 interface RecordRow {
   readonly line: number
   readonly fields: Record<string, unknown>
+  /** Of a file that can say something of these labels alone. */
+  readonly labelsPatch?: LabelsPatch
 }
 
 interface FaultyRow {

@@ -1,4 +1,6 @@
+import { labelOf } from '../store/labels.ts'
 import { bareHostname, type ExportFormat } from './export-format.ts'
+import { sshLabels } from './ssh-labels.ts'
 
 /**
  * A file for `ssh -F` (ssh_config(5)), for OpenSSH 8.7 or later, which reads `\"` and `\\` inside quotes.
@@ -9,10 +11,18 @@ import { bareHostname, type ExportFormat } from './export-format.ts'
 export const sshConfigFormat: ExportFormat = {
   mediaType: 'text/plain; charset=utf-8',
   fileName: 'ssh_config',
-  encode: ({ name, hostname, port, username }) =>
-    `Host ${quote(name)}\n  HostName ${quote(bareHostname(hostname).replaceAll('%', '%%'))}\n` +
-    `  Port ${port}\n  User ${quote(username)}\n`,
-  obstacle({ name, username }) {
+  encode({ name, hostname, port, username, labels }) {
+    let text =
+      `Host ${quote(name)}\n  HostName ${quote(bareHostname(hostname).replaceAll('%', '%%'))}\n` +
+      `  Port ${port}\n  User ${quote(username)}\n`
+    if (labels === undefined) return text
+    for (const { key, keyword, isBare } of sshLabels) {
+      const value = labelOf(labels, key)
+      if (value !== undefined) text += `  ${keyword} ${isBare ? value : quote(value)}\n`
+    }
+    return text
+  },
+  obstacle({ name, username, labels }) {
     if (name.startsWith('-')) return 'has a name that begins with "-", which ssh takes for an option'
     if (/[*?]/.test(name) || name.startsWith('!')) return 'has a name that is a pattern to ssh'
     if (name.includes('@')) return 'has a name with "@", before which ssh looks for a user'
@@ -21,6 +31,11 @@ export const sshConfigFormat: ExportFormat = {
       return 'has a name with a space, a comma or a character of the shell, which ssh refuses'
     // OpenSSH expands both since version 10, so no spelling works for all versions.
     if (/%|\$\{/.test(username)) return 'has a username with "%" or "${", which ssh may expand'
+    for (const { key, fault } of labels === undefined ? [] : sshLabels) {
+      const value = labelOf(labels, key)
+      const reason = value === undefined ? undefined : fault(value)
+      if (reason !== undefined) return `has a label ${key} that ${reason}`
+    }
     return undefined
   },
 }

@@ -1,8 +1,13 @@
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 import { parseDigits } from '../store/fields.ts'
+import type { LabelsPatch } from '../store/labels.ts'
 import { faultyRow, type Row, type RowReader, tooLongRow } from './row.ts'
+import { sshLabels } from './ssh-labels.ts'
 
 const DEFAULT_PORT = 22
+const keywords = ['HostName', 'Port', 'User', ...sshLabels.map(({ keyword }) => keyword)]
+const KEPT = `${keywords.slice(0, -1).join(', ')} and ${keywords.at(-1)}`
+const known = new Set(keywords.map((keyword) => keyword.toLowerCase()))
 
 interface Section {
   readonly line: number
@@ -12,7 +17,7 @@ interface Section {
 
 /**
  * Reads the `Host` sections of ssh_config(5), one record per name. Faults are patterns, `Match`, `Include`, and every
- * keyword but HostName, Port and User: a record cannot keep them.
+ * keyword that a record cannot keep.
  */
 export function createSshConfigReader(): RowReader {
   return new SshConfigReader()
@@ -69,8 +74,7 @@ class SshConfigReader implements RowReader {
       this.#isInFault = true
       return [...this.#endSection(), fault]
     }
-    if (!['hostname', 'port', 'user'].includes(lower))
-      return [faultyRow(this.#line, 'cannot be kept: only HostName, Port and User can', keyword)]
+    if (!known.has(lower)) return [faultyRow(this.#line, `cannot be kept: only ${KEPT} can`, keyword)]
     const [value, ...others] = words
     if (value === undefined || others.length > 0)
       return [faultyRow(this.#line, 'must have one value', keyword)]
@@ -110,10 +114,19 @@ function rowOf({ line, values }: Section, name: string): Row {
   if (username === undefined) return faulty('is missing; a configuration has a username', 'User')
   // Since version 10 OpenSSH expands both, so the meaning depends on the version.
   if (/%|\$\{/.test(username)) return faulty('holds "%" or "${", which ssh may expand', 'User')
+  const labelsPatch: { [key: string]: LabelsPatch[string] } = {}
+  for (const { key, keyword, fault } of sshLabels) {
+    const value = values.get(keyword.toLowerCase())
+    const detail = value === undefined ? undefined : fault(value)
+    if (detail !== undefined) return faulty(detail, keyword)
+    // Without the line, ssh would not use what the label says.
+    labelsPatch[key] = value ?? null
+  }
   const port = values.get('port')
   return {
     line,
     fields: { name, hostname, port: port === undefined ? DEFAULT_PORT : parseDigits(port), username },
+    labelsPatch,
   }
 }
 

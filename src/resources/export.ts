@@ -1,6 +1,11 @@
 import { InvalidInputError } from '../errors.ts'
 import { type ExportSummary, exportPieces, summarizeExport } from '../exchange/export.ts'
-import { type ExportFormatName, exportFormatNames, exportFormats } from '../exchange/export-formats.ts'
+import {
+  type ExportFormatName,
+  exportFormatNames,
+  exportFormats,
+  formatFor,
+} from '../exchange/export-formats.ts'
 import { callerKey, type KeptRecords, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX } from '../limits.ts'
@@ -57,14 +62,15 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
 
   /** Takes the records of the moment when it begins. */
   function* prepare(name: ExportFormatName): LongWork<PreparedExport> {
-    const format = exportFormats[name]
-    const { revision, count, jsonBytes } = store
+    const { revision, count, jsonBytes, hasLabels } = store
+    const format = formatFor(name, hasLabels)
     const records = store.freeze()
     const known = summaries.get(name)
     const summary =
       known?.revision === revision ? known.summary : yield* summarizeExport(format, records, FAULTS_MAX)
-    // Many clashes would take much memory.
-    if (summary.clashes.size <= FAULTS_MAX) summaries.set(name, { revision, summary })
+    // Many clashes would take much memory, and so would the tail.
+    if (summary.clashes.size <= FAULTS_MAX && summary.tail === undefined)
+      summaries.set(name, { revision, summary })
     return {
       ...summary,
       pieces: exportPieces(format, records, summary),

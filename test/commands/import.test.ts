@@ -84,6 +84,28 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.deepEqual(await stateIn(folder), before)
   })
 
+  it('names a record that would have too many labels, and changes nothing', async (t) => {
+    const labels = Array.from({ length: 32 }, (_, i) => `k${i}=`).join(';')
+    const { folder, file } = await setUp(
+      t,
+      'records.csv',
+      `name,hostname,port,username,labels\nfull,h,1,u,${labels}\n`,
+    )
+    assert.equal((await runImport(folder, [file])).code, 0)
+    const before = await photograph(folder)
+    const config = join(file, '..', 'ssh_config')
+    await writeFile(config, 'Host other full\n  User u\n  ProxyJump a\n')
+    for (const more of [[], ['--dry-run']]) {
+      const { code, stdout, stderr } = await runImport(folder, [config, ...more])
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.equal(
+        stderr,
+        'connbook: Cannot import the records; nothing has changed\n  "full": labels must be at most 32; these are 33\n',
+      )
+    }
+    assert.deepEqual(await photograph(folder), before)
+  })
+
   it('names every faulty row with its line and name, and changes nothing', async (t) => {
     const { folder, file } = await setUp(
       t,

@@ -33,6 +33,40 @@ describe('a CSV import', () => {
     ])
   })
 
+  it('takes labels from their column, and an empty cell for none', () => {
+    const rows = ['a,env=prod;x=', 'b,', 'c,"a=1;b=\\;\\\\;constructor="""', 'd,a=b=c']
+    const text = `name,labels,hostname,port,username\n${rows.map((row) => `${row},h,22,x\n`).join('')}`
+    const labels = draftsOf('csv', text).map((draft) => draft.labels)
+    const found: Record<string, string>[] = [
+      { env: 'prod', x: '' },
+      {},
+      { a: '1', b: ';\\', constructor: '"' },
+      { a: 'b=c' },
+    ]
+    assert.deepEqual(labels, found)
+    assert.deepEqual(
+      draftsOf('csv', `${HEADER}\na,h,22,x\n`).map((draft) => 'labels' in draft),
+      [false],
+    )
+  })
+
+  it('names labels that are not well formed', () => {
+    const misshapen = ['env', 'a=1;', ';a=1', 'a=1;;b=2', 'a=\\', 'a=\\x']
+    const cells = [...misshapen, 'a=1;a=2', 'A=1', '__proto__=x', '=x', 'env=\u0085']
+    const text = `${HEADER},labels\n${cells.map((cell, i) => `n${i},h,22,x,${cell}\n`).join('')}`
+    const form = 'must be key=value, joined by ";", with "\\" before each ";" and "\\" of a value'
+    const key =
+      'is not a label: a key is 1 to 63 of a-z, 0-9, ".", "_", "/" and "-", the first a letter, the last a letter or digit'
+    assert.deepEqual(faultsOf('csv', text), [
+      ...misshapen.map((_, i) => `${i + 2} labels ${form}`),
+      '8 labels must not name "a" twice',
+      `9 labels.A ${key}`,
+      `10 labels.__proto__ ${key}`,
+      `11 labels. ${key}`,
+      '12 labels.env must not hold control characters',
+    ])
+  })
+
   it('says that a port is empty, or begins with a zero', () => {
     assert.deepEqual(faultsOf('csv', `${HEADER}\r\na,h,,u\r\nb,h,022,u\r\nc,h,0,u\r\n`), [
       '2 port must not be empty',

@@ -2,8 +2,9 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
-import { exportFormatNames, exportFormats } from '../../src/exchange/export-formats.ts'
+import { exportFormatNames, exportFormats, formatFor } from '../../src/exchange/export-formats.ts'
 import { STREAM_PIECE_CHARACTERS } from '../../src/limits.ts'
+import { runAtOnce } from '../../src/scheduler.ts'
 import { draft } from '../support/store.ts'
 import { exported, named, recordsOf } from './records.ts'
 
@@ -72,6 +73,107 @@ describe('an export', () => {
     const format = exportFormats['ssh-config']
     const pieces = exportPieces(format, records, { clashes: new Set() })
     assert.deepEqual([...pieces], ['', ''])
+  })
+
+  const labelled = recordsOf([
+    draft('a', {
+      labels: {
+        env: 'a;b\\',
+        group: 'web, db,web',
+        'ssh.proxyjump': 'ops@bastion:22,[2001:db8::1]',
+        'ssh.identityfile': '~/.ssh/a b',
+        'pg.dbname': 'app',
+        'pg.sslmode': 'verify-full',
+      },
+    }),
+    draft('b'),
+  ])
+  const labelledTexts: Record<string, string> = {
+    json:
+      '{"configurations":[{"id":1,"name":"a","hostname":"host.example","port":22,"username":"ops","labels":' +
+      '{"env":"a;b\\\\","group":"web, db,web","pg.dbname":"app","pg.sslmode":"verify-full",' +
+      '"ssh.identityfile":"~/.ssh/a b","ssh.proxyjump":"ops@bastion:22,[2001:db8::1]"}},' +
+      '{"id":2,"name":"b","hostname":"host.example","port":22,"username":"ops"}]}\n',
+    csv:
+      'name,hostname,port,username,labels\r\n' +
+      'a,host.example,22,ops,"env=a\\;b\\\\;group=web, db,web;pg.dbname=app;pg.sslmode=verify-full;' +
+      'ssh.identityfile=~/.ssh/a b;ssh.proxyjump=ops@bastion:22,[2001:db8::1]"\r\n' +
+      'b,host.example,22,ops,\r\n',
+    'ssh-config':
+      'Host a\n  HostName host.example\n  Port 22\n  User ops\n' +
+      '  ProxyJump ops@bastion:22,[2001:db8::1]\n  IdentityFile "~/.ssh/a b"\n' +
+      'Host b\n  HostName host.example\n  Port 22\n  User ops\n',
+    ansible:
+      'all:\n  hosts:\n' +
+      '    "a":\n      ansible_host: "host.example"\n      ansible_port: 22\n      ansible_user: "ops"\n' +
+      '      connbook_label_env: "a;b\\\\"\n      connbook_label_pg_dbname: "app"\n' +
+      '      connbook_label_pg_sslmode: "verify-full"\n      connbook_label_ssh_identityfile: "~/.ssh/a b"\n' +
+      '      connbook_label_ssh_proxyjump: "ops@bastion:22,[2001:db8::1]"\n' +
+      '    "b":\n      ansible_host: "host.example"\n      ansible_port: 22\n      ansible_user: "ops"\n' +
+      '  children:\n    "web":\n      hosts:\n        "a": {}\n    "db":\n      hosts:\n        "a": {}\n',
+    'pg-service':
+      '[a]\nhost=host.example\nport=22\nuser=ops\ndbname=app\nsslmode=verify-full\n\n' +
+      '[b]\nhost=host.example\nport=22\nuser=ops\n',
+  }
+  for (const [format, text] of Object.entries(labelledTexts)) {
+    it(`writes labels as ${format} has them`, async () => {
+      assert.equal((await exported(format, labelled)).text, text)
+    })
+  }
+
+  it('writes nothing of labels as env', async () => {
+    const plain = recordsOf(['a', 'b'].map((name) => draft(name)))
+    assert.equal((await exported('env', labelled)).text, (await exported('env', plain)).text)
+  })
+
+  const badLabels: Record<string, [labels: Record<string, string>, reason: RegExp][]> = {
+    'ssh-config': [
+      [{ 'ssh.proxyjump': '-oProxyCommand=x' }, /label ssh\.proxyjump that is not \[USER@\]HOST/],
+      [{ 'ssh.proxyjump': 'a b' }, /ssh\.proxyjump/],
+      [{ 'ssh.proxyjump': '' }, /ssh\.proxyjump/],
+      [{ 'ssh.proxyjump': 'a:65536' }, /ssh\.proxyjump/],
+      [{ 'ssh.identityfile': '%d/x' }, /label ssh\.identityfile that holds "%"/],
+      [{ 'ssh.identityfile': '' }, /label ssh\.identityfile that is empty/],
+    ],
+    ansible: [
+      [{ env: '{{ x }}' }, /template/],
+      [{ group: 'a-b' }, /name of a group/],
+      [{ group: 'web,all' }, /name of a group/],
+      [{ 'a.b': '', 'a-b': '' }, /same variable/],
+    ],
+    'pg-service': [
+      [{ 'pg.dbname': '' }, /pg\.dbname that is empty/],
+      [{ 'pg.dbname': 'a ' }, /white space/],
+      [{ 'pg.dbname': '\u{1f5c4}'.repeat(255) }, /too long/],
+      [{ 'pg.sslmode': 'on' }, /pg\.sslmode that is none of disable, allow/],
+    ],
+  }
+  for (const [format, some] of Object.entries(badLabels)) {
+    it(`names a record with a label that ${format} cannot express`, async () => {
+      const records = recordsOf(some.map(([labels], i) => draft(`n${i}`, { labels })))
+      const { obstacles, names } = await exported(format, records)
+      assert.deepEqual(names, [])
+      for (const [i, [, reason]] of some.entries()) assert.match(obstacles[`n${i}`] ?? '', reason)
+    })
+  }
+
+  it('names a record that ansible would take for a group', async () => {
+    const records = recordsOf([draft('web'), draft('b', { labels: { group: 'web' } })])
+    const { obstacles, names } = await exported('ansible', records)
+    assert.deepEqual(obstacles, { web: 'has a name that another record gives to a group' })
+    assert.deepEqual(names, ['b'])
+  })
+
+  it('lists the hosts of groups in pieces of about 64 KiB', () => {
+    const records = recordsOf(
+      Array.from({ length: 6_000 }, (_, i) => draft(`a${i}`, { labels: { group: `g${i % 3}` } })),
+    )
+    const format = formatFor('ansible', true)
+    const summary = runAtOnce(summarizeExport(format, records, 1))
+    const pieces = [...exportPieces(format, records, summary)]
+    assert.equal(Buffer.byteLength(pieces.join('')), summary.bytes)
+    for (const piece of pieces)
+      assert.ok(piece.length < STREAM_PIECE_CHARACTERS + 1_000, `${piece.length} characters`)
   })
 
   const obstacles: Record<string, Record<string, RegExp>> = {

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check'
 import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
-import { type ExportFormatName, exportFormats } from '../../src/exchange/export-formats.ts'
+import { type ExportFormatName, formatFor } from '../../src/exchange/export-formats.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
+import { anyLabels } from '../support/properties/labels.ts'
 import { hasControlCharacter, recordName } from '../support/properties/texts.ts'
 import { draft } from '../support/store.ts'
 
@@ -26,7 +27,8 @@ export interface Exported {
 
 /** Exports all records. */
 export async function exported(format: string, records: readonly Configuration[]): Promise<Exported> {
-  const known = exportFormats[format as ExportFormatName]
+  const hasLabels = records.some(({ labels }) => labels !== undefined)
+  const known = formatFor(format as ExportFormatName, hasLabels)
   const summary = runAtOnce(summarizeExport(known, records, Number.POSITIVE_INFINITY))
   const { bytes, count, leftOut, obstacles } = summary
   const text = [...exportPieces(known, records, summary)].join('')
@@ -118,11 +120,49 @@ export const nameAndUsername = fc.tuple(
   ),
 )
 
+const someText = fc.constantFrom(...meaningful)
+
+/** Labels that say something to a tool, or seem to. */
+export const toolLabels: fc.Arbitrary<Record<string, string>> = fc.record(
+  {
+    group: fc.oneof(
+      fc.constantFrom('web', 'web,db', ' db , _x1', '', ',', 'web,web', 'a-b', 'all'),
+      someText,
+    ),
+    'ssh.proxyjump': fc.oneof(
+      fc.constantFrom(
+        'bastion',
+        'ops@bastion:2222',
+        'a,b@c,[2001:db8::1]:22',
+        'none',
+        '192.0.2.1',
+        'a:0',
+        'a:65536',
+      ),
+      someText,
+    ),
+    'ssh.identityfile': fc.oneof(
+      fc.constantFrom('~/.ssh/id_web', '/keys/a b', 'none', '%d/x', 'a"b\\c #'),
+      someText,
+    ),
+    'pg.dbname': fc.oneof(fc.constantFrom('app', ' app', 'app ', ''), someText),
+    env: someText,
+  },
+  { requiredKeys: [], noNullPrototype: true },
+)
+
+/** No labels, any, or such. */
+const maybeLabels = fc.oneof(
+  { weight: 2, arbitrary: fc.constant({}) },
+  { weight: 1, arbitrary: anyLabels },
+  { weight: 2, arbitrary: toolLabels },
+)
+
 /** Records with any names, no two alike. */
 export function anyRecords(maxLength: number, hostnames: readonly string[]): fc.Arbitrary<Configuration[]> {
   const one = fc
-    .tuple(nameAndUsername, fc.constantFrom(...hostnames), fc.integer({ min: 1, max: 65535 }))
-    .map(([[name, username], hostname, port]) => ({ name, hostname, port, username }))
+    .tuple(nameAndUsername, fc.constantFrom(...hostnames), fc.integer({ min: 1, max: 65535 }), maybeLabels)
+    .map(([[name, username], hostname, port, labels]) => ({ name, hostname, port, username, labels }))
   return fc.uniqueArray(one, { selector: ({ name }) => name, maxLength }).map(recordsOf)
 }
 

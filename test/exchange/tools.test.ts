@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import type { Configuration } from '../../src/store/configuration.ts'
+import { labelOf } from '../../src/store/labels.ts'
 import { missing } from '../support/debian.ts'
 import { extent } from '../support/extent.ts'
 import { holdLaterFor } from '../support/properties/hold-property.ts'
@@ -19,7 +20,7 @@ import { anyRecords, bare, exported, hostnames, meaningful, recordsOf } from './
 const run = promisify(execFile)
 
 /** A record as a tool reads it. */
-type Seen = Pick<Configuration, 'hostname' | 'port' | 'username'>
+type Seen = Pick<Configuration, 'hostname' | 'port' | 'username'> & { readonly labels?: unknown }
 
 /** Records that have each text as name and as username. */
 const meaningfulRecords = recordsOf([
@@ -31,8 +32,11 @@ const meaningfulRecords = recordsOf([
 
 const longestRecords = recordsOf([draft('\u2028'.repeat(255)), draft('"'.repeat(255))])
 
-function expected({ hostname, port, username }: Configuration): Seen {
-  return { hostname: bare(hostname), port, username }
+/** @param toLabels What the tool is told by labels. */
+function expected(record: Configuration, toLabels: ((record: Configuration) => unknown) | undefined): Seen {
+  const { hostname, port, username } = record
+  const seen = { hostname: bare(hostname), port, username }
+  return toLabels === undefined ? seen : { ...seen, labels: toLabels(record) }
 }
 
 /** Exports records, and asks a tool about each that the format can express. */
@@ -41,6 +45,7 @@ async function assertSeen(
   format: string,
   records: readonly Configuration[],
   look: (file: string, names: readonly string[]) => Promise<(Seen | undefined)[]>,
+  toLabels?: (record: Configuration) => unknown,
 ) {
   const { text, names } = await exported(format, records)
   const file = join(await temporaryFolder(t), 'export')
@@ -50,7 +55,7 @@ async function assertSeen(
   for (const [i, record] of wanted.entries())
     assert.deepEqual(
       seen[i] && inSmallLetters(seen[i]),
-      inSmallLetters(expected(record)),
+      inSmallLetters(expected(record, toLabels)),
       `${JSON.stringify(record)} in ${JSON.stringify(text)}`,
     )
 }
@@ -72,8 +77,21 @@ async function askSsh(file: string, names: readonly string[]): Promise<Seen[]> {
   assert.equal(shown.length, names.length)
   return shown.map((text) => {
     const value = (keyword: string) => new RegExp(`^${keyword} ([^\n]*)$`, 'm').exec(text)?.[1] ?? ''
-    return { hostname: value('hostname'), port: Number(value('port')), username: value('user') }
+    const labels = {
+      jump: value('proxyjump').replaceAll(/[[\]]/g, ''),
+      identity: value('identityfile').replace(/^~\/\.ssh\/id_rsa$/, ''),
+    }
+    return { hostname: value('hostname'), port: Number(value('port')), username: value('user'), labels }
   })
+}
+
+/** What a record tells ssh by its labels; an address has brackets or not, as ssh likes. */
+function sshLabelsOf({ labels }: Configuration) {
+  return {
+    // ssh does not print `none`.
+    jump: (labelOf(labels, 'ssh.proxyjump') ?? '').replace(/^none$/, '').replaceAll(/[[\]]/g, ''),
+    identity: labelOf(labels, 'ssh.identityfile') ?? '',
+  }
 }
 
 async function askAnsible(file: string, names: readonly string[]): Promise<(Seen | undefined)[]> {
@@ -90,7 +108,7 @@ async function askAnsible(file: string, names: readonly string[]): Promise<(Seen
   // A plain object would not store `__proto__` as a key.
   const listed = JSON.parse(stdout, (key, value) =>
     key === 'hostvars' ? new Map(Object.entries(value as object)) : value,
-  ) as { _meta: { hostvars: Map<string, Record<string, unknown>> } }
+  ) as { _meta: { hostvars: Map<string, Record<string, unknown>> } } & Record<string, { hosts?: string[] }>
   const { hostvars } = listed._meta
   assert.equal(hostvars.size, names.length, stdout)
   return names.map((name) => {
@@ -100,9 +118,30 @@ async function askAnsible(file: string, names: readonly string[]): Promise<(Seen
         hostname: String(vars.ansible_host),
         port: Number(vars.ansible_port),
         username: String(vars.ansible_user),
+        labels: {
+          variables: Object.fromEntries(
+            Object.entries(vars).filter(([variable]) => variable.startsWith('connbook_')),
+          ),
+          groups: Object.keys(listed)
+            .filter((group) => group !== 'ungrouped' && listed[group]?.hosts?.includes(name))
+            .sort(),
+        },
       }
     )
   })
+}
+
+/** What a record tells Ansible by its labels. */
+function ansibleLabelsOf({ labels = {} }: Configuration) {
+  const others = Object.entries(labels).filter(([key]) => key !== 'group')
+  return {
+    variables: Object.fromEntries(
+      others.map(([key, value]) => [`connbook_label_${key.replaceAll(/[^a-z0-9]/g, '_')}`, value]),
+    ),
+    groups: [...new Set((labelOf(labels, 'group') ?? '').split(',').map((group) => group.trim()))]
+      .filter((group) => group !== '')
+      .sort(),
+  }
 }
 
 async function askShell(file: string, names: readonly string[]): Promise<(Seen | undefined)[]> {
@@ -132,15 +171,33 @@ const psql =
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .at(-1) ?? 'psql'
 
+/** What a client says first. */
+interface Startup {
+  readonly address: string
+  readonly username: string
+  readonly database: string
+}
+
+/** What a record tells psql by its labels; the tests themselves name a database for the others. */
+function databaseOf({ labels }: Configuration): string {
+  return labelOf(labels, 'pg.dbname') ?? 'x'
+}
+
 /** A PostgreSQL server that reads the startup message, and refuses the connection. */
 async function listenAsPostgres(t: TestContext) {
-  const seen: { address: string; username: string }[] = []
+  const seen: Startup[] = []
   const server = createServer((socket: Socket) => {
     socket.on('error', () => {})
     socket.on('data', (bytes: Buffer) => {
+      // To a request for TLS, which a service file may ask for, the answer is no.
+      if (bytes.length === 8) {
+        socket.write('N')
+        return
+      }
       const text = bytes.toString('utf8', 8).split('\0')
-      const username = text[text.indexOf('user') + 1] ?? ''
-      seen.push({ address: (socket.localAddress ?? '').replace('::ffff:', ''), username })
+      const parameterOf = (parameter: string) => text[text.indexOf(parameter) + 1] ?? ''
+      const address = (socket.localAddress ?? '').replace('::ffff:', '')
+      seen.push({ address, username: parameterOf('user'), database: parameterOf('database') })
       const fields = Buffer.from('SFATAL\0VFATAL\0C28000\0Mrefused\0\0')
       const head = Buffer.from([0x45, 0, 0, 0, fields.length + 4])
       socket.end(Buffer.concat([head, fields]))
@@ -154,13 +211,13 @@ async function listenAsPostgres(t: TestContext) {
 
 async function askPsql(
   file: string,
-  names: readonly string[],
+  records: readonly Configuration[],
   port: number,
-  seen: { address: string; username: string }[],
+  seen: readonly Startup[],
 ) {
   const found: Seen[] = []
-  for (const name of names) {
-    const quoted = name.replaceAll(/['\\]/g, '\\$&')
+  for (const record of records) {
+    const quoted = record.name.replaceAll(/['\\]/g, '\\$&')
     const environment = {
       PATH: process.env.PATH,
       PGSERVICEFILE: file,
@@ -170,24 +227,25 @@ async function askPsql(
       LC_ALL: 'C.UTF-8',
     }
     const before = seen.length
-    await assert.rejects(run(psql, ['-w', `service='${quoted}' dbname=x`], { env: environment }), /refused/)
+    const database = labelOf(record.labels, 'pg.dbname') === undefined ? ' dbname=x' : ''
+    await assert.rejects(run(psql, ['-w', `service='${quoted}'${database}`], { env: environment }), /refused/)
     assert.equal(seen.length, before + 1)
-    const { address = '', username = '' } = seen.at(-1) ?? {}
-    found.push({ hostname: address, port, username })
+    const { address = '', username = '', database: labels = '' } = seen.at(-1) ?? {}
+    found.push({ hostname: address, port, username, labels })
   }
   return found
 }
 
 describe('an ssh-config export', { skip: missing('ssh'), timeout: 120_000 }, () => {
   it('is read correctly by ssh, with names of every kind', (t) =>
-    assertSeen(t, 'ssh-config', meaningfulRecords, askSsh))
+    assertSeen(t, 'ssh-config', meaningfulRecords, askSsh, sshLabelsOf))
 
   it('is read correctly with random names', async (t) => {
     const cases = extent({ quick: 4, full: 500 })
     await holdLaterFor(
       t,
       anyRecords(12, hostnames),
-      (records) => assertSeen(t, 'ssh-config', records, askSsh),
+      (records) => assertSeen(t, 'ssh-config', records, askSsh, sshLabelsOf),
       cases,
     )
   })
@@ -221,14 +279,14 @@ describe('an ansible export', {
   timeout: 300_000,
 }, () => {
   it('is read correctly by ansible-inventory, with names of every kind, up to the longest', (t) =>
-    assertSeen(t, 'ansible', [...meaningfulRecords, ...longestRecords], askAnsible))
+    assertSeen(t, 'ansible', [...meaningfulRecords, ...longestRecords], askAnsible, ansibleLabelsOf))
 
   it('is read correctly with random names', async (t) => {
     const cases = extent({ quick: 1, full: 50 })
     await holdLaterFor(
       t,
       anyRecords(100, hostnames),
-      (records) => assertSeen(t, 'ansible', records, askAnsible),
+      (records) => assertSeen(t, 'ansible', records, askAnsible, ansibleLabelsOf),
       cases,
     )
   })
@@ -241,9 +299,23 @@ describe('a pg-service export', { skip: missing('psql'), timeout: 120_000 }, () 
     const { seen, port } = await listenAsPostgres(t)
     const local = ['127.0.0.1', '127.0.0.2', '127.3.4.5']
     const records = recordsOf(
-      texts.map(([name, username], i) => ({ name, username, port, hostname: local[i % local.length] ?? '' })),
+      texts.map(([name, username], i) => ({
+        name,
+        username,
+        port,
+        hostname: local[i % local.length] ?? '',
+        // Also as the name of a database, which a user name may be.
+        ...(i % 3 === 0 ? { labels: { 'pg.dbname': username, 'pg.sslmode': 'prefer', env: 'x' } } : {}),
+      })),
     )
-    await assertSeen(t, 'pg-service', records, (file, names) => askPsql(file, names, port, seen))
+    const namedIn = (names: readonly string[]) => records.filter(({ name }) => names.includes(name))
+    await assertSeen(
+      t,
+      'pg-service',
+      records,
+      (file, names) => askPsql(file, namedIn(names), port, seen),
+      databaseOf,
+    )
   }
 
   it('is read correctly by psql, with names of every kind', (t) =>
@@ -278,6 +350,24 @@ describe('a pg-service export', { skip: missing('psql'), timeout: 120_000 }, () 
       ['\u{1f5c4}'.repeat(255), 'too long'],
       ['b', '\u{1f5c4}'.repeat(255)],
     ])
+  })
+})
+
+describe('the labels of a pg-service export', { skip: missing('psql'), timeout: 60_000 }, () => {
+  it('make psql ask for TLS, or not', async (t) => {
+    const { seen, port } = await listenAsPostgres(t)
+    const records = recordsOf(
+      ['require', 'disable'].map((mode) =>
+        draft(mode, { hostname: '127.0.0.1', port, labels: { 'pg.sslmode': mode, 'pg.dbname': 'app' } }),
+      ),
+    )
+    const file = join(await temporaryFolder(t), 'export')
+    await writeFile(file, (await exported('pg-service', records)).text)
+    const env = { PATH: process.env.PATH, PGSERVICEFILE: file, PGGSSENCMODE: 'disable', LC_ALL: 'C.UTF-8' }
+    await assert.rejects(run(psql, ['-w', 'service=require'], { env }), /SSL was required/)
+    assert.equal(seen.length, 0)
+    await assert.rejects(run(psql, ['-w', 'service=disable'], { env }), /refused/)
+    assert.equal(seen[0]?.database, 'app')
   })
 })
 

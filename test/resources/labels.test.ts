@@ -82,6 +82,45 @@ describe('labels over HTTP', async () => {
     assert.deepEqual(recordsIn(await ask('GET', `${collection}guarded`))[0]?.labels, { env: 'test' })
   })
 
+  it('change in an import only as far as its file can say', async () => {
+    const before = { env: 'prod', 'ssh.proxyjump': 'old', 'ssh.identityfile': 'old', 'ssh.other': 'x' }
+    await add('imported', before)
+    const send = async (type: string, body: string) => {
+      const answer = await ask('POST', '/v1/import', { body, headers: { 'Content-Type': type } })
+      assert.equal(answer.status, 200, answer.text)
+      return recordsIn(await ask('GET', `${collection}imported`))[0]?.labels
+    }
+    const csv = (header: string, cell: string) =>
+      send('text/csv', `name,hostname,port,username${header}\nimported,host.example,22,ops${cell}\n`)
+    const json = (more: object) =>
+      send('application/json', JSON.stringify([{ ...draft('imported'), ...more }]))
+    assert.deepEqual(await csv('', ''), before)
+    assert.deepEqual(await json({}), before)
+    const ssh = 'Host imported\n  HostName host.example\n  User ops\n  ProxyJump new\n'
+    const kept = { env: 'prod', 'ssh.proxyjump': 'new', 'ssh.other': 'x' }
+    assert.deepEqual(await send('text/plain', ssh), kept)
+    assert.deepEqual(await csv(',labels', ',a=1'), { a: '1' })
+    assert.deepEqual(await json({ labels: { b: '2' } }), { b: '2' })
+    assert.equal(await csv(',labels', ','), undefined)
+  })
+
+  it('are refused in an import that would make too many, with the name of the record', async () => {
+    await add('full', Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, ''])))
+    const { headers } = await ask('GET', collection)
+    const body = 'Host first full\n  User x\n  ProxyJump a\n'
+    for (const query of ['', '?dry_run=1']) {
+      const refused = await ask('POST', `/v1/import${query}`, {
+        body,
+        headers: { 'Content-Type': 'text/plain' },
+      })
+      assert.deepEqual(
+        [refused.status, JSON.parse(refused.text).errors],
+        [400, [{ field: 'labels', detail: 'must be at most 32; these are 33', name: 'full' }]],
+      )
+    }
+    assert.equal((await ask('GET', collection)).headers.etag, headers.etag)
+  })
+
   it('are in the audit trail, each change by its key', async () => {
     await add('audited', { env: 'prod', group: 'web' })
     await ask('PATCH', `${collection}audited`, {

@@ -55,6 +55,28 @@ export function labelRows({ bearer }: Loot): HostileRow[] {
       entriesFrom(bad, (labels) => upload('application/json', `[${record(labels)}]`), 'imported '),
       400,
     ),
+    ...rows(
+      entriesFrom(
+        ['x', 'a=1;', 'a=\\', 'a=\\x', 'a=1;a=2', '__proto__=x', 'A=1', '=x', ';;;', `a=${'x'.repeat(256)}`],
+        (cell) => upload('text/csv', `name,hostname,port,username,labels\nn,h,1,u,${cell}\n`),
+        'imported from CSV ',
+      ),
+      400,
+    ),
+    ...rows(
+      entriesFrom(
+        [
+          'ProxyJump -oProxyCommand=x',
+          'ProxyJump "a b"',
+          'ProxyJump a;b',
+          'IdentityFile %d/x',
+          'ProxyCommand x',
+        ],
+        (line) => upload('text/plain', `Host n\n  User u\n  ${line}\n`),
+        'imported from ssh ',
+      ),
+      400,
+    ),
     ...rows({ 'null for a label of an add': add('{"env":null}') }, 400),
     ...rows(
       entriesFrom(

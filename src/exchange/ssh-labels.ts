@@ -1,0 +1,32 @@
+/** A label that stands for a keyword of ssh_config(5). */
+interface SshLabel {
+  readonly key: string
+  readonly keyword: string
+  /** Whether ssh wants the value without quotes; then it never needs any. */
+  readonly isBare: boolean
+  /** Why no file may have the value, to complete "a value that …". */
+  fault(value: string): string | undefined
+}
+
+/** Such a hop needs no quotes, which ssh 9.2 would keep, and nothing can follow it. */
+const HOP = /^(?:[A-Za-z0-9_][\w.-]*@)?(?:[A-Za-z0-9_][\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?<port>[1-9]\d{0,4}))?$/
+
+const PORT_MAX = 65_535
+
+export const sshLabels: readonly SshLabel[] = [
+  { key: 'ssh.proxyjump', keyword: 'ProxyJump', isBare: true, fault: faultOfJump },
+  { key: 'ssh.identityfile', keyword: 'IdentityFile', isBare: false, fault: faultOfPath },
+]
+
+function faultOfJump(value: string): string | undefined {
+  const isGood = value.split(',').every((hop) => {
+    const match = HOP.exec(hop)
+    return match !== null && Number(match.groups?.port ?? 1) <= PORT_MAX
+  })
+  return isGood ? undefined : 'is not [USER@]HOST[:PORT], or several with commas between them'
+}
+
+function faultOfPath(value: string): string | undefined {
+  if (value === '') return 'is empty'
+  return /%|\$\{/.test(value) ? 'holds "%" or "${", which ssh may expand' : undefined
+}
