@@ -167,6 +167,11 @@ export const REVOCATIONS_BYTES_MIN = 1024 * 1024
 export const ACCOUNT_NAME_CHARACTERS_MAX = 255
 /** The words of a command in the audit trail. */
 export const COMMAND_CHARACTERS_MAX = 64
+/** Changes of the password that a user may make in each PASSWORD_CHANGES_WINDOW_MS. */
+export const PASSWORD_CHANGES_MAX = 10
+export const PASSWORD_CHANGES_WINDOW_MS = 10 * 60_000
+/** Of a user's password. */
+export const PASSWORD_CHARACTERS_MIN = 8
 /** Of a client's secret that a person chooses. */
 export const CHOSEN_SECRET_CHARACTERS_MIN = 16
 /** A chosen password or secret; a longer one might not fit into a request. */

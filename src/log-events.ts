@@ -92,6 +92,16 @@ export const logEvents = {
     fields: ['kind', 'account', 'address', 'request_id'],
     meaning: 'a `user` ended a session, or a `client` a token',
   },
+  user_password_changed: {
+    level: 'info',
+    fields: ['account', 'address', 'request_id'],
+    meaning: 'a user gave a new password at `/v1/password`; all other sessions of this user have ended',
+  },
+  initial_credentials_not_removed: {
+    level: 'warn',
+    fields: ['file', 'reason'],
+    meaning: 'a user has a new password, but `file` still shows the old one; delete the file',
+  },
   token_issued: {
     level: 'info',
     fields: ['account', 'address', 'request_id'],

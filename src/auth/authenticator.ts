@@ -1,11 +1,12 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { InvalidScopeError, OverloadedError } from '../errors.ts'
 import { formatCookie, readCookie } from '../http/cookie.ts'
-import type { Caller, Principal, Request } from '../http/message.ts'
+import type { Caller, Credential, Request } from '../http/message.ts'
 import { narrower, type Scope } from '../http/scope.ts'
 import { trimBlanks } from '../http/white-space.ts'
 import type { Log } from '../log.ts'
 import { networkOf } from '../network.ts'
+import { senderOf } from '../store/actor.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import { createAttemptLog } from './attempt-log.ts'
 import { createCredentialEnding } from './credential-ending.ts'
@@ -14,7 +15,8 @@ import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
 import { createLoginCounters, type LoginCounters } from './login-metrics.ts'
 import { readOwner } from './owner.ts'
-import { dummyHash, verifyPassword } from './password.ts'
+import { dummyHash, hashPassword, verifyPassword } from './password.ts'
+import { createPasswordChanges } from './password-changes.ts'
 import type { Revocations } from './revocations.ts'
 import { digestSecret, isSameText } from './secret.ts'
 import { type Claims, signToken } from './signed-token.ts'
@@ -24,28 +26,19 @@ import { createTokenVerifier, ISSUER } from './token-verifier.ts'
 /** The `aud` that each carrier requires. */
 const AUDIENCES = { bearer: 'api', cookie: 'session' } as const
 
-/** Events of the log and the audit trail, by the outcome of checking a secret. */
+/** Events of the log and the audit trail, by why a secret was refused. */
 const checkEvents = {
   user: {
-    ok: 'logged_in',
     failed: 'login_failed',
     throttled: 'login_throttled',
     not_checked: 'login_not_checked',
   },
   client: {
-    ok: 'token_issued',
     failed: 'token_refused',
     throttled: 'token_throttled',
     not_checked: 'token_not_checked',
   },
 } as const
-
-/** A valid credential, or what stands for one. */
-export interface Credential {
-  readonly principal: Principal
-  /** `socket` is the owner's, which takes no credential. */
-  readonly carrier: keyof typeof AUDIENCES | 'socket'
-}
 
 /** The answer to a token request (RFC 6749 section 5.1). */
 export interface IssuedToken {
@@ -104,6 +97,28 @@ export interface Authenticator {
     spellings: readonly ClientCredentials[],
     wanted?: Scope,
   ): Promise<IssuedToken | undefined>
+  /**
+   * Checks a client's secret and ends a token of this client; resolves once that is on disk. Any other text, and a token
+   * that has ended, stays as it is.
+   *
+   * @param spellings As for `issueToken`.
+   * @returns Whether client and secret are right.
+   * @throws {TooManyAttemptsError} {OverloadedError} Also what `CredentialEnding.end` throws.
+   */
+  revokeToken(caller: Caller, spellings: readonly ClientCredentials[], token: string): Promise<boolean>
+  /**
+   * Checks the password of the user whose session makes the request, and gives the user another one. Ends all the user's
+   * sessions, and starts a new one for this request; resolves once that is on disk.
+   *
+   * @returns The `Set-Cookie` value of the new session; why not, if nothing has changed.
+   * @throws {Problem} as `PasswordChanges.take` does. {TooManyAttemptsError} {OverloadedError}
+   * @throws {StorageFullError} {StorageUnavailableError} if the accounts cannot be written.
+   */
+  changePassword(
+    request: Request,
+    password: string,
+    newPassword: string,
+  ): Promise<{ readonly cookie: string } | 'wrong_password' | 'session_ended'>
 }
 
 export interface AuthenticatorOptions {
@@ -127,13 +142,16 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const logins = createLoginCounters()
   const tokens = createTokenVerifier(accounts, keys, revocations)
   const ending = createCredentialEnding(accounts, revocations, audit, log)
+  const passwordChanges = createPasswordChanges(clock)
 
   return {
     authenticate(request) {
       if (request.isOwner === true && request.headers.authorization === undefined)
         return { carrier: 'socket', principal: readOwner(request) }
       const found = findClaims(request)
-      return found && { carrier: found.carrier, principal: found.claims.principal }
+      if (found === undefined) return undefined
+      const { principal, exp } = found.claims
+      return { carrier: found.carrier, principal, expiresAt: exp }
     },
 
     get remembering() {
@@ -145,11 +163,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     close: attempts.close,
 
     async logIn(caller, username, password) {
-      const account = await check(caller, 'user', username, async (found) => {
-        const isRight = await verifyPassword(password, found?.secret ?? dummyHash, networkOf(caller.address))
-        return isRight && found !== undefined
-      })
+      const account = await checkUser(caller, username, password)
       if (account === undefined) return undefined
+      await attempts.succeeded('logged_in', caller, { kind: 'user', name: username })
       const token = sign(account, 'session', sessionTtlSeconds, scopeOf(account))
       return sessionCookie(caller, token, sessionTtlSeconds)
     },
@@ -163,20 +179,42 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     },
 
     async issueToken(caller, spellings, wanted) {
-      const known = spellings.find(({ id }) => accounts.find('client', id) !== undefined)
-      const { id } = known ?? spellings[0] ?? { id: '' }
-      const account = await check(caller, 'client', id, async (found) => {
-        for (const spelling of spellings) {
-          if (spelling.id !== id || !(await isClientSecret(found, spelling.secret, caller))) continue
-          if (found !== undefined) await checkScope(found, wanted, caller)
-          return true
-        }
-        return false
-      })
+      const account = await checkClient(caller, spellings, (found) => checkScope(found, wanted, caller))
       if (account === undefined) return undefined
+      await attempts.succeeded('token_issued', caller, { kind: 'client', name: account.name })
       const scope = wanted ?? scopeOf(account)
       const token = sign(account, 'api', tokenTtlSeconds, scope)
       return { access_token: token, token_type: 'Bearer', expires_in: tokenTtlSeconds, scope }
+    },
+
+    async revokeToken(caller, spellings, token) {
+      const account = await checkClient(caller, spellings)
+      if (account === undefined) return false
+      const claims = tokens.verify(token, AUDIENCES.bearer)
+      if (claims?.sub === account.name) {
+        await ending.end(claims, caller)
+        await attempts.succeeded('logged_out', caller, { kind: 'client', name: account.name })
+      } else await revocations.remembering
+      return true
+    },
+
+    async changePassword(request, password, newPassword) {
+      const session = findClaims(request)
+      if (session?.carrier !== 'cookie') return 'session_ended'
+      const { sub: name, gen } = session.claims
+      if ((await checkUser(request, name, password)) === undefined) return 'wrong_password'
+      passwordChanges.take(name)
+      const secret = await hashPassword(newPassword, networkOf(request.address), 'thread')
+      // Another request may have ended it meanwhile.
+      if (findClaims(request) === undefined) return 'session_ended'
+      const account = await accounts.changePassword(name, gen, secret)
+      if (account === undefined) return 'session_ended'
+      revocations.dropGeneration(gen)
+      const { address, requestId } = request
+      log.info('user_password_changed', { account: name, address, request_id: requestId })
+      await audit.record('user_password_changed', senderOf(request), { account: name })
+      const token = sign(account, 'session', sessionTtlSeconds, scopeOf(account))
+      return { cookie: sessionCookie(request, token, sessionTtlSeconds) }
     },
   }
 
@@ -199,7 +237,32 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return signToken({ iss: ISSUER, sub, aud, iat, exp: iat + ttlSeconds, jti, gen, scope }, keys.signing)
   }
 
-  /** Checks a secret under the throttle, and counts and records the outcome. */
+  function checkUser(caller: Caller, name: string, password: string): Promise<Account | undefined> {
+    return check(caller, 'user', name, async (found) => {
+      const isRight = await verifyPassword(password, found?.secret ?? dummyHash, networkOf(caller.address))
+      return isRight && found !== undefined
+    })
+  }
+
+  /** @param admit Called once the secret is right; what it throws is not counted as a failure. */
+  function checkClient(
+    caller: Caller,
+    spellings: readonly ClientCredentials[],
+    admit: (client: Account) => Promise<void> = async () => {},
+  ): Promise<Account | undefined> {
+    const known = spellings.find(({ id }) => accounts.find('client', id) !== undefined)
+    const { id } = known ?? spellings[0] ?? { id: '' }
+    return check(caller, 'client', id, async (found) => {
+      for (const spelling of spellings) {
+        if (spelling.id !== id || !(await isClientSecret(found, spelling.secret, caller))) continue
+        if (found !== undefined) await admit(found)
+        return true
+      }
+      return false
+    })
+  }
+
+  /** Checks a secret under the throttle, counts the outcome, and records a failure. */
   async function check(
     caller: Caller,
     kind: AccountKind,
@@ -233,7 +296,6 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     }
     attempt.succeed()
     logins[kind].ok.increment()
-    await attempts.succeeded(checkEvents[kind].ok, caller, { kind, name })
     return account
   }
 

@@ -8,10 +8,21 @@ import {
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { followDocument } from '../files/followed-document.ts'
 import type { Log } from '../log.ts'
-import { type Account, type AccountKind, type Accounts, findAccount, raiseGeneration } from './accounts.ts'
+import {
+  type Account,
+  type AccountKind,
+  type Accounts,
+  changeSecret,
+  findAccount,
+  raiseGeneration,
+} from './accounts.ts'
 import { accountsDocument } from './accounts-file.ts'
 import { AccountsBusyError, withCredentialsLock } from './credentials-lock.ts'
+import { forgetInitialCredentials } from './initial-credentials.ts'
 import { warnOfMissingAccess } from './missing-accounts.ts'
+
+const END_CREDENTIAL = 'Cannot end the credential'
+const CHANGE_PASSWORD = 'Cannot change the password'
 
 /** The current accounts: changes to the file are taken up. */
 export interface LiveAccounts {
@@ -29,6 +40,16 @@ export interface LiveAccounts {
    * @throws {OverloadedError} while a command changes accounts. {StorageFullError} {StorageUnavailableError}
    */
   endCredentials(kind: AccountKind, name: string, generation: number): Promise<boolean>
+  /**
+   * Changes a user's password, which ends all the user's sessions, and takes it out of the initial credentials. Resolves
+   * once that is durable, and is taken up here.
+   *
+   * @param generation The one whose session asks for it.
+   * @param secret As `hashPassword` makes it.
+   * @returns The account with its new generation; undefined if it has another generation already, or is gone.
+   * @throws as `endCredentials` does.
+   */
+  changePassword(name: string, generation: number, secret: string): Promise<Account | undefined>
   close(): void
 }
 
@@ -59,28 +80,61 @@ export function followAccounts(folder: DataPaths, accounts: Accounts, log: Log):
     },
     onChange: (listener) => listeners.push(listener),
     async endCredentials(kind, name, generation) {
-      const hasRaised = await withCredentialsLock(folder, async () => {
-        // A command may have changed the account since.
-        const found = await document.read()
-        if (found === undefined || findAccount(found, kind, name)?.generation !== generation) return false
-        await document.write(raiseGeneration(found, kind, name))
-        return true
-      }).catch(throwForCaller)
-      await follower.look()
-      if (findAccount(current, kind, name)?.generation !== generation) return hasRaised
-      throw new StorageUnavailableError('Cannot end the credential: the file of accounts cannot be read')
+      const raised = await edit(END_CREDENTIAL, kind, name, generation, (found) =>
+        raiseGeneration(found, kind, name),
+      )
+      return raised !== undefined
+    },
+    changePassword(name, generation, secret) {
+      const change = (found: Accounts) => changeSecret(found, 'user', name, secret)
+      return edit(CHANGE_PASSWORD, 'user', name, generation, change, () => forgetInitial(name))
     },
     close: follower.close,
+  }
+
+  /**
+   * Changes an account if it still has the generation, and takes that up.
+   *
+   * @param afterwards Runs once the change is written, while no other process changes accounts.
+   * @returns The account as it was written; undefined if it was not.
+   */
+  async function edit(
+    what: string,
+    kind: AccountKind,
+    name: string,
+    generation: number,
+    change: (accounts: Accounts) => Accounts,
+    afterwards: () => Promise<void> = async () => {},
+  ): Promise<Account | undefined> {
+    const written = await withCredentialsLock(folder, async () => {
+      // A command may have changed the account since.
+      const found = await document.read()
+      if (found === undefined || findAccount(found, kind, name)?.generation !== generation) return undefined
+      const changed = change(found)
+      await document.write(changed)
+      await afterwards()
+      return findAccount(changed, kind, name)
+    }).catch((error: unknown) => throwForCaller(what, error))
+    await follower.look()
+    if (findAccount(current, kind, name)?.generation !== generation) return written
+    throw new StorageUnavailableError(`${what}: the file of accounts cannot be read`)
+  }
+
+  /** The password there is not good any more, so a failure does no harm but to its reader. */
+  async function forgetInitial(name: string) {
+    await forgetInitialCredentials(folder, 'user', name).catch((error: unknown) => {
+      const file = folder.file(dataFiles.initialCredentials)
+      log.warn('initial_credentials_not_removed', { file, reason: String(error) })
+    })
   }
 }
 
 /** Makes of an error what a caller may know. */
-function throwForCaller(error: unknown): never {
+function throwForCaller(what: string, error: unknown): never {
   if (error instanceof AccountsBusyError)
-    throw new OverloadedError('Cannot end the credential: a command changes accounts; try again in a moment')
+    throw new OverloadedError(`${what}: a command changes accounts; try again in a moment`)
   const code = systemCode(error)
   if (code === undefined) throw error
-  if (isNoRoom(code))
-    throw new StorageFullError('Cannot end the credential: no room is left on the disk', { cause: error })
-  throw new StorageUnavailableError('Cannot end the credential: the disk failed', { cause: error })
+  if (isNoRoom(code)) throw new StorageFullError(`${what}: no room is left on the disk`, { cause: error })
+  throw new StorageUnavailableError(`${what}: the disk failed`, { cause: error })
 }

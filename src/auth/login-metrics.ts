@@ -17,7 +17,7 @@ export function loginMetrics(counters: Readonly<Record<AccountKind, LoginCounter
   return [
     {
       name: 'connbook_logins_total',
-      help: 'Logins of users and token requests of clients, by outcome: ok, failed, throttled (after too many failures) or not_checked (too many were waiting).',
+      help: 'Checks of the password of a user or the secret of a client, for a login, a token, its revocation or a new password, by outcome: ok, failed, throttled (after too many failures) or not_checked (too many were waiting).',
       type: 'counter',
       labels: ['kind', 'outcome'],
       samples: () =>

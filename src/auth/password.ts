@@ -4,11 +4,11 @@ import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../limits.ts'
 import { type Argon2Parameters, createArgon2Worker } from './argon2-worker.ts'
 import { createFairQueue } from './fair-queue.ts'
 
-// For new passwords: a first start and some commands hash one, which is not worth a thread.
+// For new passwords of a first start and of commands, which hash one: not worth a thread.
 // From the default import: tests can replace it, and on an older Node, where it is missing, they can still report the
 // wrong version.
 const computeArgon2 = promisify(crypto.argon2)
-// For checks, of which a server may get thousands.
+// For a server, which may get thousands of checks.
 const worker = createArgon2Worker()
 
 // OWASP's second choice for argon2id: 19 MiB, two passes, one lane.
@@ -39,11 +39,20 @@ const queue = createFairQueue(
  * Hashes a password with argon2id (RFC 9106) into a PHC string.
  *
  * @param network Shares the queue fairly with other networks, as `FairQueue` does.
- * @throws {OverloadedError} if PASSWORD_QUEUE_MAX hashes are waiting, and the network has its share of them.
+ * @param place Where to compute: in libuv's pool, which a server has to spare, or on the thread of the checks.
+ * @throws {OverloadedError} if PASSWORD_QUEUE_MAX hashes are waiting, and the network has its share of them. Also as
+ *   `Argon2Worker.compute` does.
  */
-export async function hashPassword(password: string, network = ''): Promise<string> {
+export async function hashPassword(
+  password: string,
+  network = '',
+  place: 'pool' | 'thread' = 'pool',
+): Promise<string> {
   const shape = { ...cost, salt: randomBytes(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) }
-  const compute = (parameters: Argon2Parameters) => computeArgon2('argon2id', parameters)
+  const compute =
+    place === 'thread'
+      ? worker.compute
+      : (parameters: Argon2Parameters) => computeArgon2('argon2id', parameters)
   return format({ ...shape, tag: await derive(password, shape, network, compute) })
 }
 

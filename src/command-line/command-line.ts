@@ -34,8 +34,19 @@ export function parseCommandLine(
   if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) {
     throw new UsageError('Cannot serve HTTPS with only one of --tls-cert and --tls-key; give both or neither')
   }
+  checkPublicUrl(options)
   if (options.listen !== undefined) checkAlone(options, given, environment)
   return { options, given: new Map(given.values()), words }
+}
+
+/** @throws {UsageError} if clients would be sent to paths that the server does not have. */
+function checkPublicUrl({ publicUrl, basePath }: Options): void {
+  if (publicUrl === undefined) return
+  const path = new URL(publicUrl).pathname.replace(/\/$/, '')
+  if (path === basePath) return
+  throw new UsageError(
+    `Cannot use --public-url "${publicUrl}": its path must be that of --base-path, which is "${basePath || '/'}"`,
+  )
 }
 
 /** @throws {UsageError} for a flag or variable that contradicts --listen. */

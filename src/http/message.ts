@@ -27,6 +27,15 @@ export interface CommandPrincipal {
   readonly scope: Scope
 }
 
+/** A valid credential, or what stands for one. */
+export interface Credential {
+  readonly principal: Principal
+  /** `socket` is the owner's, which takes no credential. */
+  readonly carrier: 'bearer' | 'cookie' | 'socket'
+  /** In seconds since 1970; undefined for `socket`. */
+  readonly expiresAt?: number
+}
+
 export interface Caller {
   /** Sent in the answer and logged. */
   readonly requestId: string
@@ -55,6 +64,8 @@ export interface Request extends Caller {
   readonly isOwner?: boolean | undefined
   /** Aborted when the connection goes, with a problem that nobody gets. Made at the first use: only long work needs it. */
   readonly signal: AbortSignal
+  /** Set with `principal`. */
+  credential?: Credential
   /** The `path` of the matched route, such as `/things/:name`. */
   pattern?: string
   /**

@@ -34,6 +34,10 @@ export const problemTypes = {
     status: 400,
     meaning: 'a token request names another `grant_type`; use `client_credentials`',
   },
+  wrong_password: {
+    status: 400,
+    meaning: 'the current `password` is wrong, and nothing has changed; correct it',
+  },
   malformed_path: { status: 400, meaning: 'the path is not percent-encoded UTF-8; encode it again' },
   malformed_target: {
     status: 400,
@@ -61,6 +65,10 @@ export const problemTypes = {
   insufficient_scope: {
     status: 403,
     meaning: 'the credential may only read; use one with the scope `write`',
+  },
+  session_required: {
+    status: 403,
+    meaning: 'only a session may do this, not a token; log in at `/login`',
   },
   cross_site: {
     status: 403,

@@ -11,6 +11,8 @@ export interface Route {
   readonly path: string
   /** `public` takes no credential, `read` any, `write` one with that scope, for what changes records. */
   readonly access: 'public' | 'read' | 'write'
+  /** Its path is also found before the base path (RFC 8414 section 3.1). */
+  readonly isWellKnown?: boolean
   readonly handle: Handler
   /** Formats errors of this route; `application/problem+json` if not given. */
   readonly problemReply?: ((problem: Problem) => Reply) | undefined
@@ -61,6 +63,7 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
   const root: Place = { byName: new Map() }
   for (const route of routes) {
     addRoute(route, basePath + route.path)
+    if (route.isWellKnown && basePath !== '') addRoute(route, route.path + basePath)
     if (route.path.endsWith('/')) addRoute(route, basePath + route.path.slice(0, -1))
   }
   return {

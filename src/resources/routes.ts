@@ -4,13 +4,16 @@ import type { Handler, Route } from '../http/router.ts'
 import type { Family } from '../metrics/family.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
+import { accountHandlers } from './account.ts'
+import { oauthReply } from './client-request.ts'
 import { configurationHandlers } from './configurations.ts'
 import { exportHandlers } from './export.ts'
 import { healthHandlers } from './health.ts'
 import { importHandlers } from './import.ts'
+import { metadataHandlers } from './metadata.ts'
 import { metricsHandlers } from './metrics.ts'
 import { sessionHandlers } from './session.ts'
-import { oauthReply, tokenHandlers } from './token.ts'
+import { tokenHandlers } from './token.ts'
 
 export interface Parts {
   readonly authenticator: Authenticator
@@ -19,6 +22,8 @@ export interface Parts {
   readonly scheduler: Scheduler
   /** Prefix of the URLs in answers. */
   readonly basePath: string
+  /** As in `metadataHandlers`. */
+  readonly publicUrl: string | undefined
   /** Why the service cannot take changes now; undefined when it can. */
   readonly whyNotReady: () => string | undefined
   readonly metrics: readonly Family[]
@@ -67,6 +72,43 @@ export const routes: readonly RouteDescription[] = [
     answers: '200 `{"access_token":…,"token_type":"Bearer","expires_in":3600,"scope":"read write"}`; 401',
     handler: ({ token }) => token.issue,
     problemReply: oauthReply,
+  },
+  {
+    method: 'POST',
+    path: '/v1/auth/revoke',
+    access: 'public',
+    summary:
+      'ends a token of the client that calls: `{"client_id":…,"client_secret":…,"token":…}`, sent as for a token',
+    answers: '200, no body; 401',
+    handler: ({ token }) => token.revoke,
+    problemReply: oauthReply,
+  },
+  {
+    method: 'GET',
+    path: '/.well-known/oauth-authorization-server',
+    access: 'public',
+    isWellKnown: true,
+    summary: 'tells OAuth clients where to get and revoke tokens',
+    answers: '200',
+    handler: ({ metadata }) => metadata.read,
+  },
+  {
+    method: 'GET',
+    path: '/v1/whoami',
+    access: 'read',
+    summary: 'tells whose credential makes the call, what it may do, and when it expires',
+    answers: '200 `{"account":…,"kind":"user","scope":"read write","expires_at":…}`',
+    handler: ({ account }) => account.whoAmI,
+  },
+  {
+    method: 'POST',
+    path: '/v1/password',
+    // A read-only user may change the password, too; no record changes.
+    access: 'read',
+    summary:
+      'gives the user of the session a new password: `{"password":…,"new_password":…}`; ends the other sessions',
+    answers: '200 `Success` and a new cookie; 400',
+    handler: ({ account }) => account.changePassword,
   },
   {
     method: 'GET',
@@ -177,7 +219,8 @@ export function createRoutes(parts: Parts): RouteSets {
       return { ...route, access: isPublic ? 'public' : route.access, handle: route.handler(some) }
     })
   const configurations = configurationHandlers(parts.store, '', parts.scheduler)
-  return { all: handledBy(resources), owner: handledBy({ ...resources, configurations }) }
+  const metadata = metadataHandlers(parts.publicUrl, '')
+  return { all: handledBy(resources), owner: handledBy({ ...resources, configurations, metadata }) }
 }
 
 /** The routes for the time while the records are being read. */
@@ -188,8 +231,11 @@ export function createStartingRoutes({ whyNotReady }: Pick<Parts, 'whyNotReady'>
   )
 }
 
-function createResources({ authenticator, store, audit, scheduler, basePath, whyNotReady, metrics }: Parts) {
+function createResources(parts: Parts) {
+  const { authenticator, store, audit, scheduler, basePath, publicUrl, whyNotReady, metrics } = parts
   return {
+    account: accountHandlers(authenticator),
+    metadata: metadataHandlers(publicUrl, basePath),
     session: sessionHandlers(authenticator),
     token: tokenHandlers(authenticator),
     configurations: configurationHandlers(store, basePath, scheduler),

@@ -1,137 +1,36 @@
-import type { Authenticator, ClientCredentials } from '../auth/authenticator.ts'
-import { decodeForm, parseForm } from '../http/form.ts'
-import {
-  checkBodyType,
-  decodeUtf8,
-  isJsonType,
-  jsonReply,
-  type Reply,
-  type Request,
-} from '../http/message.ts'
+import type { Authenticator } from '../auth/authenticator.ts'
+import { jsonReply, type Reply, type Request, textReply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { parseScope } from '../http/scope.ts'
-import { trimBlanks } from '../http/white-space.ts'
-import { isObject, parseJson } from '../json.ts'
+import { invalidRequest, readClientRequest } from './client-request.ts'
 
-const FORM_TYPE = 'application/x-www-form-urlencoded'
-
-/** The client credentials grant (RFC 6749 section 4.4), and a plain JSON call. */
 export function tokenHandlers(authenticator: Authenticator) {
-  return { issue }
+  return { issue, revoke }
 
+  /** The client credentials grant (RFC 6749 section 4.4), and a plain JSON call. */
   async function issue(request: Request): Promise<Reply> {
-    const parameters = parseParameters(request, await request.readBody())
-    const basic = parseBasic(request.headers.authorization)
+    const { parameters, spellings, refusal } = await readClientRequest(request, ['grant_type', 'scope'])
     checkGrantType(parameters.get('grant_type'))
-    const spellings = basic === undefined ? [fromBody(parameters)] : spellingsOf(basic, parameters)
+    const readings = spellings()
     const wanted = parameters.get('scope')
     const scope = wanted === undefined || wanted === '' ? undefined : parseScope(wanted)
-    const token = await authenticator.issueToken(request, spellings, scope)
-    if (token !== undefined) return jsonReply(200, token, { Pragma: 'no-cache' })
-    const headers: Record<string, string> =
-      basic === undefined ? {} : { 'WWW-Authenticate': 'Basic realm="connbook"' }
-    throw new Problem('invalid_client', 'The client is unknown or its secret is wrong', { headers })
+    const token = await authenticator.issueToken(request, readings, scope)
+    if (token === undefined) throw refusal()
+    return jsonReply(200, token, { Pragma: 'no-cache' })
   }
-}
 
-/** An error reply as in RFC 6749 section 5.2, limited to the characters that it allows. */
-export function oauthReply(problem: Problem): Reply {
-  const description = problem.message.replaceAll('"', "'").replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?')
-  const body = { error: oauthError(problem), error_description: description }
-  return jsonReply(problem.status, body, { Pragma: 'no-cache', ...problem.headers })
-}
-
-function oauthError({ status, code }: Problem): string {
-  if (['unsupported_grant_type', 'invalid_client', 'invalid_scope'].includes(code)) return code
-  if (status === 429 || status === 503) return 'temporarily_unavailable'
-  return status < 500 ? 'invalid_request' : 'server_error'
-}
-
-function invalidRequest(message: string): Problem {
-  return new Problem('invalid_request', message)
-}
-
-/** Undefined for other schemes. @throws {Problem} 400 for malformed Basic credentials. */
-function parseBasic(authorization: string | undefined): ClientCredentials | undefined {
-  if (authorization === undefined || !/^basic( |$)/i.test(authorization)) return undefined
-  const encoded = trimBlanks(authorization.slice('basic'.length))
-  const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded)
-  const decoded = isBase64 ? decodeUtf8OrFail(Buffer.from(encoded, 'base64')) : ''
-  const colon = decoded.indexOf(':')
-  if (colon === -1) throw invalidRequest('The Authorization header holds no Basic credentials')
-  return { id: decoded.slice(0, colon), secret: decoded.slice(colon + 1) }
-}
-
-function decodeUtf8OrFail(bytes: Buffer): string {
-  try {
-    return decodeUtf8(bytes)
-  } catch {
-    throw invalidRequest('The Basic credentials are not valid UTF-8')
+  /** Ends a token of the client (RFC 7009 section 2.1); says nothing about any other. */
+  async function revoke(request: Request): Promise<Reply> {
+    const { parameters, spellings, refusal } = await readClientRequest(request, ['token', 'token_type_hint'])
+    const readings = spellings()
+    const token = parameters.get('token')
+    if (token === undefined || token === '') throw invalidRequest('token is missing')
+    if (!(await authenticator.revokeToken(request, readings, token))) throw refusal()
+    return textReply(200, '', { Pragma: 'no-cache' })
   }
-}
-
-/** Parameters from a JSON object or a form, told apart by type and first character; none from an empty body. */
-function parseParameters(request: Request, body: Buffer): Map<string, string> {
-  if (body.length === 0) return new Map()
-  const type = checkBodyType(request, [FORM_TYPE, 'text/plain'])
-  const text = decodeUtf8(body)
-  const isForm = type?.essence === FORM_TYPE && !text.trimStart().startsWith('{')
-  return isForm
-    ? parseFormParameters(text)
-    : parseJsonParameters(text, type !== undefined && isJsonType(type))
-}
-
-/** Ignores empty parameters (RFC 6749 section 3.2). */
-function parseFormParameters(text: string): Map<string, string> {
-  const pairs = parseForm(text)
-  if (pairs === undefined) throw invalidRequest('The form is not valid percent-encoded UTF-8')
-  const parameters = new Map<string, string>()
-  for (const [name, value] of pairs) {
-    if (parameters.has(name)) throw invalidRequest(`The parameter ${name} is given twice`)
-    parameters.set(name, value)
-  }
-  for (const [name, value] of parameters) if (value === '') parameters.delete(name)
-  return parameters
-}
-
-function parseJsonParameters(text: string, isJson: boolean): Map<string, string> {
-  const input = parseJson(text)
-  if (input === undefined && !isJson) {
-    throw new Problem('unsupported_type', `Send JSON, or a form with Content-Type ${FORM_TYPE}`)
-  }
-  if (!isObject(input)) throw invalidRequest('The body must be a JSON object')
-  const parameters = new Map<string, string>()
-  for (const name of ['client_id', 'client_secret', 'grant_type', 'scope']) {
-    const value = Object.hasOwn(input, name) ? input[name] : undefined
-    if (value === undefined) continue
-    if (typeof value !== 'string') throw invalidRequest(`${name} must be a string`)
-    parameters.set(name, value)
-  }
-  return parameters
 }
 
 function checkGrantType(grantType: string | undefined) {
   if (grantType === undefined || grantType === 'client_credentials') return
   throw new Problem('unsupported_grant_type', 'grant_type must be client_credentials, or be left out')
-}
-
-function fromBody(parameters: Map<string, string>): ClientCredentials {
-  const id = parameters.get('client_id')
-  const secret = parameters.get('client_secret')
-  if (id === undefined) throw invalidRequest('client_id is missing')
-  if (secret === undefined) throw invalidRequest('client_secret is missing')
-  return { id, secret }
-}
-
-/** Clients may form-encode Basic credentials (RFC 6749 section 2.3.1) or not; returns both readings. */
-function spellingsOf(basic: ClientCredentials, parameters: Map<string, string>): ClientCredentials[] {
-  if (parameters.has('client_secret'))
-    throw invalidRequest('client_secret goes in Authorization or in the body, not in both')
-  const decoded = { id: decodeForm(basic.id) ?? basic.id, secret: decodeForm(basic.secret) ?? basic.secret }
-  const id = parameters.get('client_id')
-  if (id !== undefined && id !== basic.id && id !== decoded.id) {
-    throw invalidRequest('client_id differs between Authorization and body')
-  }
-  const isSame = decoded.id === basic.id && decoded.secret === basic.secret
-  return isSame ? [basic] : [basic, decoded]
 }

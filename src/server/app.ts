@@ -74,6 +74,7 @@ export function createApp(
     if (credential === undefined) return refuse(request)
     if (credential.carrier !== 'bearer') checkSameSite(request)
     request.principal = credential.principal
+    request.credential = credential
     // The body may take half a minute to arrive.
     if (!SAFE_METHODS.has(request.method)) {
       request.checkAgain = () =>

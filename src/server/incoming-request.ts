@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { callerKey, type Principal, type Request } from '../http/message.ts'
+import { type Credential, callerKey, type Principal, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import {
   BODY_AT_ONCE_BYTES_MAX,
@@ -30,6 +30,7 @@ export class IncomingRequest implements Request {
   readonly isSecure: boolean
   readonly isOwner: boolean | undefined
   principal?: Principal
+  credential?: Credential
   pattern?: string
   /** Start of its handling, by `elapsedInTurn`. */
   beganMs = 0

@@ -10,6 +10,7 @@ import {
   scopeOf,
 } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
+import { faultOfChosen } from '../auth/chosen-secret.ts'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { type InitialCredentials, writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
@@ -26,6 +27,9 @@ const variables = {
   clientId: 'CONNBOOK_CLIENT_ID',
   clientSecret: 'CONNBOOK_CLIENT_SECRET',
 } as const
+
+/** Of the first accounts, unless variables name others. */
+const USUAL_NAMES = { user: 'admin', client: 'default' } as const
 
 /** Every variable for a first start. */
 export const firstStartVariables: readonly string[] = Object.values(variables).flatMap((variable) => [
@@ -62,6 +66,8 @@ export async function readFirstStartValues(environment: NodeJS.ProcessEnv): Prom
   const clientSecret = await readVariable(variables.clientSecret, environment)
   if (username !== undefined) checkAccountName('user', username)
   if (clientId !== undefined) checkAccountName('client', clientId)
+  checkChosen('user', variables.password, password, username ?? USUAL_NAMES.user, environment)
+  checkChosen('client', variables.clientSecret, clientSecret, clientId ?? USUAL_NAMES.client, environment)
   const set = {
     user: givenOf(['username', 'password'], environment),
     client: givenOf(['clientId', 'clientSecret'], environment),
@@ -101,8 +107,8 @@ export async function makeFirstAccounts(
   values: FirstStartValues,
   { isPrepared: _, ...existing }: Accounts = noAccounts,
 ): Promise<FirstAccounts> {
-  const { username = defaultName(existing, 'user', 'admin'), password = generateSecret() } = values
-  const { clientId = defaultName(existing, 'client', 'default'), clientSecret = generateSecret() } = values
+  const { username = defaultName(existing, 'user'), password = generateSecret() } = values
+  const { clientId = defaultName(existing, 'client'), clientSecret = generateSecret() } = values
   let accounts: Accounts = existing
   const madeUp: InitialCredentials = {}
   const ignored: string[] = []
@@ -130,9 +136,10 @@ function hasFullScope(accounts: Accounts, kind: AccountKind): boolean {
 }
 
 /** A read-only account may have the usual name; then a number follows it. */
-function defaultName(accounts: Accounts, kind: AccountKind, usual: string): string {
+function defaultName(accounts: Accounts, kind: AccountKind): string {
+  const usual = USUAL_NAMES[kind]
   if (hasFullScope(accounts, kind)) return usual
-  let name = usual
+  let name: string = usual
   for (let number = 2; findAccount(accounts, kind, name) !== undefined; number++) name = `${usual}${number}`
   return name
 }
@@ -188,6 +195,19 @@ async function readVariable(variable: string, environment: NodeJS.ProcessEnv): P
   }
   if (isSet(file)) return readSecretFile(`${variable}_FILE "${file}"`, file)
   return isSet(value) ? checkSecret(variable, value) : undefined
+}
+
+/** @throws {UsageError} for a secret that is easy to guess. */
+function checkChosen(
+  kind: AccountKind,
+  variable: string,
+  secret: string | undefined,
+  name: string,
+  environment: NodeJS.ProcessEnv,
+): void {
+  const fault = secret === undefined ? undefined : faultOfChosen(kind, secret, name)
+  const source = isSet(environment[variable]) ? variable : `${variable}_FILE`
+  if (fault !== undefined) throw new UsageError(`Cannot use ${source}: it ${fault}`)
 }
 
 async function readSecretFile(what: string, file: string): Promise<string> {

@@ -49,6 +49,14 @@ export function parseBasePath(text: string): string {
   return path
 }
 
+/** @returns Without a slash at the end. */
+export function parsePublicUrl(text: string): string {
+  const url = /^https?:\/\/[^/?#@\\\s]+(\/[\w.~-]+)*\/?$/i.test(text) ? URL.parse(text) : null
+  if (url === null)
+    throw new RangeError('the URL that clients use, without a query, such as https://book.example.net')
+  return url.href.replace(/\/$/, '')
+}
+
 export function parseDuration(text: string): number {
   const match = /^(\d{1,9})([smhd])$/.exec(text)
   const unitSeconds = { s: 1, m: 60, h: 3600, d: DAY_SECONDS }[match?.[2] ?? ''] ?? 0

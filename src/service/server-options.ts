@@ -8,6 +8,7 @@ import {
   parseListen,
   parseNetworks,
   parsePort,
+  parsePublicUrl,
   parseSize,
   parseSwitch,
 } from './option-values.ts'
@@ -52,6 +53,14 @@ export const serverOptionSpecs = {
     help: 'path that every URL begins with, behind a proxy that passes it on',
     default: '/',
     parse: parseBasePath,
+  },
+  /** Without a slash at the end. Undefined: as each request says. */
+  publicUrl: {
+    flag: '--public-url',
+    placeholder: 'URL',
+    help: 'URL by which clients reach the server, base path included, for the metadata of OAuth',
+    otherwise: 'by the header Host of each request',
+    parse: parsePublicUrl,
   },
   tlsCert: {
     flag: '--tls-cert',

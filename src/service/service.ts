@@ -96,7 +96,7 @@ async function start(
   cleanUps.push(() => folder.release())
   if (folder.completedRestore !== undefined)
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
-  const { basePath, metricsPublic } = options
+  const { basePath, publicUrl, metricsPublic } = options
   const scheduler = new Scheduler()
   const opening = Promise.withResolvers<Apps | undefined>()
   let apps = createStartingApps(basePath, opening.promise)
@@ -185,7 +185,8 @@ async function start(
     ...eventLoop.metrics,
     ...processMetrics(),
   ]
-  const parts = { authenticator, store, audit, scheduler, basePath, whyNotReady, metrics, metricsPublic }
+  const shown = { basePath, publicUrl, metricsPublic, whyNotReady, metrics }
+  const parts = { authenticator, store, audit, scheduler, ...shown }
   isStarted = true
   if (folder.completedRestore !== undefined)
     await audit.record('restored', undefined, { completed: folder.completedRestore })

@@ -22,14 +22,16 @@ import { eventually } from '../support/eventually.ts'
 
 describe('authenticate', () => {
   it('accepts a user by cookie and a client by bearer', async (t) => {
-    const { authenticator, logIn, getToken } = await setUpAuthenticator(t)
+    const { authenticator, clock, logIn, getToken } = await setUpAuthenticator(t)
     assert.deepEqual(authenticator.authenticate(asCookie(await logIn())), {
       carrier: 'cookie',
       principal: { kind: 'user', name: user.name, scope: 'read write' },
+      expiresAt: clock.wall / 1000 + SESSION_TTL_SECONDS,
     })
     assert.deepEqual(authenticator.authenticate(asBearer(await getToken())), {
       carrier: 'bearer',
       principal: { kind: 'client', name: client.name, scope: 'read write' },
+      expiresAt: clock.wall / 1000 + TOKEN_TTL_SECONDS,
     })
   })
 

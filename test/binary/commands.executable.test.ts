@@ -19,8 +19,8 @@ await writeFile(csv, 'name,hostname,port,username\na,a.example,22,u\n')
 
 /** One valid command line for each command, ordered so that each finds what it needs. */
 const lines: Record<string, readonly [words: string, stdout: RegExp, input?: string]> = {
-  'user add': ['user add eve', /^Added user "eve" in /, 'secret\n'],
-  'user passwd': ['user passwd eve', /^Changed the password of user "eve" in /, 'another\n'],
+  'user add': ['user add eve', /^Added user "eve" in /, 'a secret\n'],
+  'user passwd': ['user passwd eve', /^Changed the password of user "eve" in /, 'another one\n'],
   'user list': ['user list', /^admin\neve\n$/],
   'user set': ['user set eve --read-only', /^User "eve" in .+ may only read from now on\n$/],
   'user remove': ['user remove eve', /^Removed user "eve" from /],

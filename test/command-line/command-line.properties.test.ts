@@ -195,6 +195,17 @@ const rows: { readonly [Name in keyof Options]: Row } = {
       text.startsWith('unix:') && text.length > 5 && !text.includes('\0') ? text.slice(5) : undefined,
   },
   data: { flag: '--data', variable: 'CONNBOOK_DATA', fallback: './data', ...anyPath },
+  publicUrl: {
+    flag: '--public-url',
+    variable: 'CONNBOOK_PUBLIC_URL',
+    fallback: undefined,
+    texts: fc.oneof(
+      fc.domain().map((host) => `https://${host}`),
+      fc.constantFrom('https://a/', 'http://a:81', 'ftp://a', 'https://', 'a', 'https://a?x'),
+    ),
+    meaningOf: (text) =>
+      /^https?:\/\/[^/?]+\/?$/.test(text) ? new URL(text).href.replace(/\/$/, '') : undefined,
+  },
   basePath: {
     flag: '--base-path',
     variable: 'CONNBOOK_BASE_PATH',
@@ -444,6 +455,7 @@ function expectedLine(
     options[name] = meanings.length === 0 ? fallback : name === 'trustProxy' ? meanings.flat() : meanings[0]
   }
   if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) return undefined
+  if (options.publicUrl !== undefined && options.basePath !== '') return undefined
   const isByAddress = (['port', 'host'] as const).some(
     (name) => texts.has(name) || Boolean(environment[rows[name].variable]),
   )

@@ -8,9 +8,9 @@ const shown = (text: string) => JSON.stringify(text.slice(0, 20))
 
 describe('a password on standard input', () => {
   const taken: Record<string, string> = {
-    secret: 'secret',
-    'secret\n': 'secret',
-    'secret\r\n': 'secret',
+    'a secret': 'a secret',
+    'a secret\n': 'a secret',
+    'a secret\r\n': 'a secret',
     ' secret \n': ' secret ',
     'pässwörd 🔑\n': 'pässwörd 🔑',
     [`${'é'.repeat(512)}\r\n`]: 'é'.repeat(512),

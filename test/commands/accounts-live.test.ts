@@ -41,9 +41,9 @@ for (const isRunning of [true, false]) {
   describe(`with the server ${isRunning ? 'running' : 'stopped'}`, { concurrency: 3 }, () => {
     it('user add adds a user who can log in', async (t) => {
       const { folder, run, logsIn } = await startServer(t, isRunning)
-      assert.equal(await run('user add eve', 'secret\n'), `Added user "eve" in ${folder}\n`)
-      assert.equal(await logsIn('eve', 'secret'), true)
-      assert.equal(await logsIn('eve', 'secret\n'), false)
+      assert.equal(await run('user add eve', 'a secret\n'), `Added user "eve" in ${folder}\n`)
+      assert.equal(await logsIn('eve', 'a secret'), true)
+      assert.equal(await logsIn('eve', 'a secret\n'), false)
       assert.equal(await logsIn(admin.username, admin.password), true)
     })
 

@@ -65,7 +65,7 @@ describe('--read-only', () => {
       ['client', 'add', '--read-only=true', '--', '--read-only'],
     ]
     for (const words of spellings) {
-      const { code, stdout, stderr } = await run(words, 'secret')
+      const { code, stdout, stderr } = await run(words, 'a secret')
       assert.deepEqual([code, stderr], [0, ''])
       assert.match(stdout, new RegExp(`^Added read-only ${words[0]} ".+" in ${folder}\n`))
     }
@@ -81,7 +81,7 @@ describe('--read-only', () => {
 
   it('is off when it is not given, whatever the environment says', async (t) => {
     const { folder, run, scopeIn } = await makeFolder(t)
-    const added = await run(['user', 'add', 'eve'], 'secret')
+    const added = await run(['user', 'add', 'eve'], 'a secret')
     assert.deepEqual(added, { code: 0, stdout: `Added user "eve" in ${folder}\n`, stderr: '' })
     assert.equal((await run(['client', 'add', 'ci', '--read-only=false'])).code, 0)
     assert.deepEqual(
@@ -92,8 +92,8 @@ describe('--read-only', () => {
 
   it('shows in the list after a tab, and other lines are unchanged', async (t) => {
     const { run } = await makeFolder(t)
-    await run(['user', 'add', 'night (read-only)'], 'secret')
-    await run(['user', 'add', 'night watch', '--read-only'], 'secret')
+    await run(['user', 'add', 'night (read-only)'], 'a secret')
+    await run(['user', 'add', 'night watch', '--read-only'], 'a secret')
     await run(['client', 'add', 'probe', '--read-only'])
     assert.equal((await run(['user', 'list'])).stdout, 'admin\nnight (read-only)\nnight watch\tread-only\n')
     assert.equal((await run(['client', 'list'])).stdout, 'script\nprobe\tread-only\n')
@@ -107,10 +107,10 @@ describe('--read-only', () => {
       ['user', 'passwd', 'eve'],
       ['client', 'rotate', 'ci'],
     ]
-    for (const words of steps) assert.equal((await run(words, 'secret')).code, 0)
+    for (const words of steps) assert.equal((await run(words, 'a secret')).code, 0)
     assert.deepEqual([await scopeIn('user', 'eve'), await scopeIn('client', 'ci')], ['read', 'read'])
     assert.equal((await run(['user', 'remove', 'eve'])).code, 0)
-    assert.equal((await run(['user', 'add', 'eve'], 'secret')).code, 0)
+    assert.equal((await run(['user', 'add', 'eve'], 'a secret')).code, 0)
     assert.deepEqual([await scopeIn('user', 'eve'), await scopeIn('client', 'ci')], ['read write', 'read'])
   })
 
@@ -137,7 +137,7 @@ describe('--read-only', () => {
     it(`${words}: exits with 2, and changes nothing`, async (t) => {
       const { run, text } = await makeFolder(t)
       const before = await text()
-      const { code, stdout, stderr } = await run(words.split(' '), 'secret')
+      const { code, stdout, stderr } = await run(words.split(' '), 'a secret')
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, message)
       assert.equal(await text(), before)

@@ -57,7 +57,7 @@ describe('user and client', () => {
     const before = [await read(dataFiles.accounts), await read(dataFiles.initialCredentials)]
     for (const words of ['user passwd admin', 'user remove admin', 'client rotate default']) {
       const { code, stderr } = await runExecutable([...words.split(' '), '--data', folder], {
-        input: 'another',
+        input: 'another one',
         // Too little for the accounts, enough for the remaining initial credentials.
         through: ['prlimit', '--fsize=200'],
       })

@@ -50,7 +50,7 @@ describe('user and client', () => {
       [...(await accountsText()).matchAll(/"generation": (\d+)/g)].map(([, g]) => Number(g))
     assert.deepEqual(await generations(), [1, 2])
     await run('user remove admin')
-    await run('user add admin', 'again')
+    await run('user add admin', 'once again')
     assert.deepEqual(await generations(), [3, 2])
   })
 
@@ -107,6 +107,10 @@ describe('user and client', () => {
     'client set script --read-only --read-write': [2, /Write it as: connbook client set ID --read-only, or/],
     'user add eve --secret-stdin': [2, /Unknown flag "--secret-stdin"/],
     'user remove nobody --if-missing': [2, /Unknown flag "--if-missing"/],
+    'user add a-secret': [
+      2,
+      /^connbook: Cannot use the password: it is the name of the user; choose another$/,
+    ],
     'client add ci --secret-stdin': [
       2,
       /^connbook: Cannot use the secret: it is shorter than 16 characters; choose a longer one$/,
@@ -117,7 +121,7 @@ describe('user and client', () => {
     it(`${words}: exits with ${expected}, and changes nothing`, async (t) => {
       const { run, accountsText } = await makeFolder(t)
       const before = await accountsText()
-      const { code, stdout, stderr } = await run(words, 'secret\n')
+      const { code, stdout, stderr } = await run(words, 'a-secret\n')
       assert.deepEqual([code, stdout], [expected, ''])
       assert.match(stderr.trimEnd(), message)
       assert.equal(stderr.split('\n').length, 2)
@@ -135,9 +139,12 @@ describe('user and client', () => {
       'client remove nobody --if-present': `There is no client "nobody" in ${folder}; nothing has changed\n`,
     }
     for (const [words, stdout] of Object.entries(rows))
-      assert.deepEqual(await run(words, 'secret'), { code: 0, stdout, stderr: '' })
+      assert.deepEqual(await run(words, 'a secret'), { code: 0, stdout, stderr: '' })
     assert.equal(await accountsText(), before)
-    assert.equal((await run('user add eve --if-missing', 'secret')).stdout, `Added user "eve" in ${folder}\n`)
+    assert.equal(
+      (await run('user add eve --if-missing', 'a secret')).stdout,
+      `Added user "eve" in ${folder}\n`,
+    )
     assert.equal((await run('user remove eve --if-present')).stdout, `Removed user "eve" from ${folder}\n`)
   })
 
@@ -186,7 +193,7 @@ describe('user and client', () => {
     ] as const) {
       for (const name of names) {
         const { code, stdout, stderr } = await runCommand([...words, '--data', join(parent, name)], {
-          input: 'secret',
+          input: 'a secret',
         })
         assert.deepEqual([code, stdout], [1, ''])
         assert.match(

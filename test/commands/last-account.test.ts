@@ -7,7 +7,7 @@ import { start, usedFolder } from '../support/service.ts'
 
 async function remove(t: TestContext, ...before: readonly string[][]) {
   const folder = await usedFolder(t)
-  const run = (words: readonly string[]) => runCommand([...words, '--data', folder], { input: 'secret' })
+  const run = (words: readonly string[]) => runCommand([...words, '--data', folder], { input: 'a secret' })
   for (const words of before) assert.equal((await run(words)).stderr, '')
   return { folder, ...(await run(['client', 'remove', 'script'])) }
 }

@@ -12,13 +12,13 @@ import { createClient, recordsIn } from '../support/http-client.ts'
 import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const eve = { username: 'eve', password: 'secret' }
+const eve = { username: 'eve', password: 'a secret' }
 
 /** A path where there is no folder yet, and a way to run commands there. */
 async function newPlace(t: TestContext) {
   const parent = await temporaryFolder(t)
   const folder = join(parent, 'data')
-  const run = (words: readonly string[], input = 'secret') =>
+  const run = (words: readonly string[], input = 'a secret') =>
     runCommand([...words, '--data', folder], { input })
   const list = async (kind: string) => (await run([kind, 'list'])).stdout
   return { parent, folder, run, list }
@@ -95,13 +95,13 @@ describe('a data folder that a command prepares before the first start', () => {
       assert.equal((await run(words)).code, 0)
     const environment = {
       CONNBOOK_ADMIN_USERNAME: 'eve',
-      CONNBOOK_ADMIN_PASSWORD: 'another',
+      CONNBOOK_ADMIN_PASSWORD: 'another one',
       CONNBOOK_CLIENT_ID: 'ci',
-      CONNBOOK_CLIENT_SECRET: 'chosen',
+      CONNBOOK_CLIENT_SECRET: 'chosen for a client',
     }
     const { url, log } = await start(t, { folder, environment })
     await logIn(url, eve)
-    await getToken(url, { client_id: 'ci', client_secret: 'chosen' })
+    await getToken(url, { client_id: 'ci', client_secret: 'chosen for a client' })
     assert.deepEqual([await list('user'), await list('client')], ['eve\n', 'deploy\nci\n'])
     const ignored = log.lines.filter((line) => line.includes('first_start_variables_ignored'))
     assert.equal(ignored.length, 1)
@@ -153,7 +153,7 @@ describe('a data folder that a command prepares before the first start', () => {
     assert.match((await run(['import', file, '--dry-run'])).stdout, /^Would add 1, /)
     await writeFile(file, 'name,hostname\n')
     for (const [words, input] of [
-      [['user', 'add', ''], 'secret'],
+      [['user', 'add', ''], 'a secret'],
       [['user', 'add', 'eve'], ''],
       [['import', file], ''],
     ] as const) {
@@ -195,7 +195,7 @@ describe('a data folder that a command prepares before the first start', () => {
     const { code, stderr } = await run(['user', 'add', 'eve'])
     assert.deepEqual([code, /accounts\.json": the file is missing/.test(stderr)], [65, true], stderr)
     await assert.rejects(access(join(folder, dataFiles.accounts)), { code: 'ENOENT' })
-    assert.equal((await runCommand(['user', 'add', 'eve', '--data', parent], { input: 'secret' })).code, 1)
+    assert.equal((await runCommand(['user', 'add', 'eve', '--data', parent], { input: 'a secret' })).code, 1)
   })
 
   it('does not warn that an account is missing, which the first start adds', async (t) => {

@@ -58,7 +58,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
       ['import', hosts],
     ]) {
       const folder = join(parent, words[0] ?? '')
-      const { code, stderr } = await runCommand([...words, '--data', folder], { input: 'secret' })
+      const { code, stderr } = await runCommand([...words, '--data', folder], { input: 'a secret' })
       assert.equal(code, 0, stderr)
       for (const [path, { owner }] of Object.entries(await photograph(folder)))
         assert.equal(owner, plainAccount, path)

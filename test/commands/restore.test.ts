@@ -391,7 +391,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
     ]
     for (const command of commands) {
       const { code, stdout, stderr } = await runCommand([...command, '--data', folder], {
-        input: 'secret',
+        input: 'a secret',
       })
       assert.deepEqual([code, stdout], [1, ''])
       assert.match(stderr, /a restore is not complete.+wait for it, or start connbook, which completes it\n$/)

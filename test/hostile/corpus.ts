@@ -9,6 +9,7 @@ import { jsonRows } from './corpus/json.ts'
 import { labelRows } from './corpus/labels.ts'
 import { loginRows } from './corpus/logins.ts'
 import { mediaTypeRows } from './corpus/media-types.ts'
+import { ownAccountRows } from './corpus/own-account.ts'
 import { pathRows } from './corpus/paths.ts'
 import { queryRows } from './corpus/queries.ts'
 import { requestLineRows } from './corpus/request-line.ts'
@@ -30,6 +31,7 @@ const groups: Readonly<Record<string, (loot: Loot) => HostileRow[]>> = {
   logins: loginRows,
   'token requests': tokenRequestRows,
   tokens: tokenRows,
+  'own account': ownAccountRows,
   cookies: cookieRows,
   'cross-site requests': crossSiteRows,
   conditions: conditionRows,

@@ -111,6 +111,7 @@ describe('hostile input', async () => {
       'logins',
       'token requests',
       'tokens',
+      'own account',
       'cookies',
       'cross-site requests',
       'conditions',

@@ -15,6 +15,9 @@ describe('the routes', () => {
         'public: POST /login',
         'read: POST /logout',
         'public: POST /v1/auth/token',
+        'public: POST /v1/auth/revoke',
+        'public: GET /.well-known/oauth-authorization-server',
+        'read: POST /v1/password',
         'public: GET /healthz',
         'public: GET /readyz',
       ],
@@ -41,7 +44,7 @@ describe('the routes', () => {
   })
 
   it('are public as the chapter "interface" says', () => {
-    const said = /Only ([^.]*?) answer without a credential\. With `--metrics-public`, (.*?) answers/
+    const said = /Only (`\/.*?) answer without a credential\. With `--metrics-public`, (.*?) answers/
     const [, named = '', byOption = ''] = said.exec(readChapterNamed('interface').replace(/\s+/g, ' ')) ?? []
     const paths = (text: string) => Array.from(text.matchAll(/`(\/[^`]*)`/g), ([, path]) => path)
     const those = (is: (route: (typeof routes)[number]) => boolean) =>

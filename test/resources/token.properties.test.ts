@@ -7,7 +7,8 @@ import { createLoginCounters } from '../../src/auth/login-metrics.ts'
 import type { Request } from '../../src/http/message.ts'
 import { Problem, problemOf } from '../../src/http/problem.ts'
 import type { Scope } from '../../src/http/scope.ts'
-import { oauthReply, tokenHandlers } from '../../src/resources/token.ts'
+import { oauthReply } from '../../src/resources/client-request.ts'
+import { tokenHandlers } from '../../src/resources/token.ts'
 import { holdLaterFor } from '../support/properties/hold-property.ts'
 import { anySpellings, encodePercent } from '../support/properties/percent-encoding.ts'
 import { headersOf, requestOf } from '../support/properties/request-of.ts'
@@ -37,6 +38,8 @@ const authenticator: Authenticator = {
     askedScope = wanted
     return { access_token: 'a.b.c', token_type: 'Bearer', expires_in: 60, scope: wanted ?? 'read write' }
   },
+  revokeToken: async () => true,
+  changePassword: async () => 'session_ended',
 }
 const { issue } = tokenHandlers(authenticator)
 

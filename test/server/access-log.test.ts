@@ -54,7 +54,7 @@ describe('the access log', () => {
         { method: 'GET', path: '/%', status: 403, account: undefined, address: '127.0.0.1' },
       ],
     )
-    const secrets = ['hidden', 'battery staple', Authorization.slice('Bearer '.length)]
+    const secrets = ['hidden', 'battery staple lamp', Authorization.slice('Bearer '.length)]
     for (const line of service.log.lines)
       for (const secret of secrets) assert.ok(!line.includes(secret), line)
   })

@@ -29,7 +29,7 @@ describe('the first start', () => {
       ['user passwd admin', { client_id, client_secret }],
       ['client rotate default', undefined],
     ] as const) {
-      await runCommand([...words.split(' '), '--data', folder], { input: 'another' })
+      await runCommand([...words.split(' '), '--data', folder], { input: 'another one' })
       if (left) assert.deepEqual(await initialCredentialsIn(folder), left)
       else await assert.rejects(access(join(folder, dataFiles.initialCredentials)), { code: 'ENOENT' })
     }

@@ -27,7 +27,7 @@ const given = {
   CONNBOOK_ADMIN_USERNAME: 'root',
   CONNBOOK_ADMIN_PASSWORD: 'given password',
   CONNBOOK_CLIENT_ID: 'ci',
-  CONNBOOK_CLIENT_SECRET: 'given secret',
+  CONNBOOK_CLIENT_SECRET: 'given secret of a client',
 }
 
 /** The text of all files in a folder. */
@@ -111,10 +111,10 @@ describe('the variables of the first start', () => {
   }
 
   for (const [content, password] of Object.entries({
-    'a b\n': 'a b',
-    'a b\r\n': 'a b',
-    'a b': 'a b',
-    'a\n\n': 'a\n',
+    'sixteen or more b\n': 'sixteen or more b',
+    'sixteen or more b\r\n': 'sixteen or more b',
+    'sixteen or more b': 'sixteen or more b',
+    'sixteen or more\n\n': 'sixteen or more\n',
   })) {
     it(`may be files: ${JSON.stringify(content)} holds ${JSON.stringify(password)}`, async (t) => {
       const file = join(await temporaryFolder(t), 'secret')
@@ -154,7 +154,23 @@ describe('the variables of the first start', () => {
     ],
     'a secret that no request could show': [
       { CONNBOOK_CLIENT_SECRET: 'é'.repeat(513) },
-      /^Cannot use CONNBOOK_CLIENT_SECRET: it is longer than 1024 bytes$/,
+      /^Cannot use CONNBOOK_CLIENT_SECRET: it is longer than 1024 bytes(; choose a shorter one)?$/,
+    ],
+    'a password that is too short': [
+      { CONNBOOK_ADMIN_PASSWORD: '😀'.repeat(7) },
+      /^Cannot use CONNBOOK_ADMIN_PASSWORD: it is shorter than 8 characters; choose a longer one$/,
+    ],
+    'a secret that is too short, in a file': [
+      { CONNBOOK_CLIENT_SECRET_FILE: '/proc/sys/kernel/ostype' },
+      /^Cannot use CONNBOOK_CLIENT_SECRET_FILE: it is shorter than 16 characters; choose a longer one$/,
+    ],
+    'the name as password': [
+      { CONNBOOK_ADMIN_USERNAME: 'operator', CONNBOOK_ADMIN_PASSWORD: 'operator' },
+      /^Cannot use CONNBOOK_ADMIN_PASSWORD: it is the name of the user; choose another$/,
+    ],
+    'the id as secret': [
+      { CONNBOOK_CLIENT_ID: 'a-client-with-a-long-id', CONNBOOK_CLIENT_SECRET: 'a-client-with-a-long-id' },
+      /^Cannot use CONNBOOK_CLIENT_SECRET: it is the id of the client; choose another$/,
     ],
     'a password that Node did not understand': [
       { CONNBOOK_ADMIN_PASSWORD: 'p\ufffdss' },

@@ -4,6 +4,7 @@ import { openAuditTrail } from '../../src/audit/audit-trail.ts'
 import {
   type Accounts,
   addAccount,
+  changeSecret,
   findAccount,
   noAccounts,
   raiseGeneration,
@@ -96,6 +97,11 @@ export async function setUpAuthenticator(t: Lifetime) {
           current = raiseGeneration(current, kind, name)
           for (const listener of listeners) listener()
           return true
+        },
+        async changePassword(name, _generation, secret) {
+          current = changeSecret(current, 'user', name, secret)
+          for (const listener of listeners) listener()
+          return findAccount(current, 'user', name)
         },
         close: () => {},
       },

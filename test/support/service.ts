@@ -8,7 +8,7 @@ import { startedFolder } from './started-folder.ts'
 import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 
 export const admin = { username: 'admin', password: 'correct horse' }
-export const client = { client_id: 'script', client_secret: 'battery staple' }
+export const client = { client_id: 'script', client_secret: 'battery staple lamp' }
 
 const user = { name: admin.username, secret: admin.password }
 const script = { name: client.client_id, secret: client.client_secret }

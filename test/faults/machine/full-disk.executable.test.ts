@@ -234,7 +234,7 @@ describe('a full disk', { skip: noNamespaces }, () => {
     await filler.fill()
     const accounts = () => readFile(join(disk.outside, dataFiles.accounts), 'utf8')
     const run = (words: string) =>
-      runExecutable([...words.split(' '), '--data', data], { input: 'secret', through: disk.through })
+      runExecutable([...words.split(' '), '--data', data], { input: 'a secret', through: disk.through })
     const before = await accounts()
     for (const words of ['client add ci', 'user add eve', 'user passwd admin', 'client remove script']) {
       const { code, stdout, stderr } = await run(words)

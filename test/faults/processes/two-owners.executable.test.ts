@@ -197,9 +197,9 @@ describe('account commands while a server runs', () => {
     const run = async (words: string, input = '') =>
       (await runExecutable([...words.split(' '), '--data', folder], { input })).code
     const codes = await Promise.all([
-      run('user passwd admin', 'new'),
+      run('user passwd admin', 'brand new'),
       run('client rotate script'),
-      run('user add eve', 'secret'),
+      run('user add eve', 'a secret'),
       run('client add ci'),
     ])
     assert.deepEqual(codes, [0, 0, 0, 0])
@@ -210,8 +210,8 @@ describe('account commands while a server runs', () => {
       return (await createClient(server.url, {}, { localAddress })('POST', path, { body })).status
     }
     for (const [username, password] of [
-      ['eve', 'secret'],
-      ['admin', 'new'],
+      ['eve', 'a secret'],
+      ['admin', 'brand new'],
     ]) {
       await eventually(`the password of ${username} is taken up`, async () => {
         return (await status('/login', { username, password })) === 200

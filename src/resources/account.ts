@@ -1,0 +1,63 @@
+import type { Authenticator } from '../auth/authenticator.ts'
+import { faultOfChosen } from '../auth/chosen-secret.ts'
+import { type Fault, InvalidInputError } from '../errors.ts'
+import { BEARER_CHALLENGE } from '../http/challenge.ts'
+import { jsonReply, type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
+
+/** What callers may see and do about their own account. */
+export function accountHandlers(authenticator: Authenticator) {
+  return { whoAmI, changePassword }
+
+  function whoAmI(request: Request): Reply {
+    const { principal, expiresAt } = credentialOf(request)
+    const { name, kind, scope } = principal
+    const expires = expiresAt === undefined ? {} : { expires_at: new Date(expiresAt * 1000).toISOString() }
+    return jsonReply(200, { account: name, kind, scope, ...expires })
+  }
+
+  async function changePassword(request: Request): Promise<Reply> {
+    const { carrier, principal } = credentialOf(request)
+    if (carrier !== 'cookie') {
+      const message = 'Only a session can change the password of its user; log in at /login'
+      throw new Problem('session_required', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
+    }
+    const { password, newPassword } = parseChange(await readJsonObject(request), principal.name)
+    const outcome = await authenticator.changePassword(request, password, newPassword)
+    if (outcome === 'wrong_password')
+      throw new Problem('wrong_password', 'The current password is wrong; nothing has changed')
+    if (outcome !== 'session_ended') return textReply(200, 'Success', { 'Set-Cookie': outcome.cookie })
+    await request.checkAgain?.()
+    throw new Error('A session that has ended is still good')
+  }
+}
+
+function credentialOf({ credential }: Request) {
+  if (credential === undefined) throw new Error('A protected route was reached without a credential')
+  return credential
+}
+
+/** @param user Whose password it is. */
+function parseChange(input: Record<string, unknown>, user: string) {
+  const { password, new_password: newPassword } = input
+  const faults: Fault[] = []
+  for (const [field, value] of Object.entries({ password, new_password: newPassword })) {
+    if (value === undefined) faults.push({ field, detail: 'is missing' })
+    else if (typeof value !== 'string') faults.push({ field, detail: 'must be a string' })
+    else if (field === 'new_password') {
+      const detail = faultOfNew(value, user)
+      if (detail !== undefined) faults.push({ field, detail })
+    }
+  }
+  if (faults.length > 0 || typeof password !== 'string' || typeof newPassword !== 'string') {
+    throw new InvalidInputError('The change of the password is not valid', faults)
+  }
+  return { password, newPassword }
+}
+
+function faultOfNew(password: string, user: string): string | undefined {
+  if (!password.isWellFormed()) return 'must be valid Unicode'
+  // The commands could not read it.
+  if (/[\r\n]/.test(password)) return 'must be a single line'
+  return faultOfChosen('user', password, user)
+}

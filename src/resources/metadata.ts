@@ -1,0 +1,30 @@
+import { jsonReply, type Reply, type Request } from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
+
+/**
+ * What OAuth clients look up before they ask for a token (RFC 8414).
+ *
+ * @param publicUrl By which clients reach the server, without a slash at the end; if undefined, each request says it.
+ */
+export function metadataHandlers(publicUrl: string | undefined, basePath: string) {
+  return { read }
+
+  function read(request: Request): Reply {
+    const issuer = publicUrl ?? originOf(request) + basePath
+    return jsonReply(200, {
+      issuer,
+      token_endpoint: `${issuer}/v1/auth/token`,
+      revocation_endpoint: `${issuer}/v1/auth/revoke`,
+      grant_types_supported: ['client_credentials'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      scopes_supported: ['read', 'write'],
+      response_types_supported: [],
+    })
+  }
+}
+
+/** @throws {Problem} 400 without a `Host`, which HTTP/1.0 allows. */
+function originOf({ isSecure, headers: { host } }: Request): string {
+  if (host === undefined) throw new Problem('missing_host', 'The header Host is missing')
+  return `${isSecure ? 'https' : 'http'}://${host}`
+}
