@@ -57,6 +57,31 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     assert.deepEqual(names((await openStore(t, folder)).store), shown)
   })
 
+  it('is tried against the state with the pending changes, and other changes meanwhile do no harm', async (t) => {
+    const { store, files } = await openFilled(t)
+    const held = holdUp(files, 'write', dataFiles.journal)
+    const pending = [store.add(someone, draft('new')), store.remove(someone, 'left')]
+    await held.begun
+    pending.push(store.add(someone, draft('unnamed')))
+    const trying = store.planImport(file, 'replace')
+    // Records that the trial has not looked at yet go, and come under another name.
+    const meanwhile = [
+      store.remove(someone, 'same'),
+      store.modify(someone, 'other', { name: 'renamed' }),
+      store.add(someone, draft('late')),
+    ]
+    held.release()
+    const { removed } = await trying
+    const gone = removed.map(({ name }) => name)
+    assert.ok(gone.includes('unnamed'), 'a pending addition counts')
+    assert.ok(!gone.includes('left'), 'a pending removal counts')
+    assert.ok(!gone.includes('late'), 'a later addition does not count')
+    await Promise.all([...pending, ...meanwhile])
+    assert.deepEqual(names(store), ['renamed', 'new', 'unnamed', 'late'])
+    const { added, unchanged } = await store.planImport(file, 'replace')
+    assert.deepEqual([added.length, unchanged], [3, 1])
+  })
+
   it('can be previewed without writing anything', async (t) => {
     const { store, files } = await openFilled(t)
     files.calls.length = 0
