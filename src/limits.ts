@@ -128,6 +128,33 @@ export const LABEL_VALUE_CHARACTERS_MAX = 255
 /** Text of the labels that new records share. */
 export const LABELS_SHARED_CHARACTERS_MAX = 1024 * 1024
 
+/** The last changes, kept for event streams that go on where they broke. */
+export const RECENT_CHANGES_MAX = 10_000
+export const RECENT_CHANGES_BYTES_MAX = 8 * 1024 * 1024
+/** Estimated bytes of a recent change without its texts. */
+export const RECENT_CHANGE_BYTES = 256
+/** Event streams and waiting polls together; each may be open for hours. */
+export const WAITING_CALLS_MAX = 1_000
+/** Share of them for one account. */
+export const ACCOUNT_WAITING_CALLS_SHARE = 1 / 4
+/** Between looks at event streams and waiting polls: whether they go on. */
+export const WAITING_CALLS_LOOK_MS = 500
+/** Longest wait of a poll; common proxies give up after 60 s. */
+export const POLL_WAIT_SECONDS_MAX = 50
+/** Changes within this time go out in one write. */
+export const EVENTS_PAUSE_MS = 20
+/** An event stream without an event for so long gets a comment at the next look: one at least every 15 s. */
+export const EVENTS_COMMENT_MS = 12_000
+/** A client that tries again does so after this time. */
+export const EVENTS_RETRY_MS = 2_000
+/** Events that may wait for the reader of a stream; with more for EVENTS_SLOW_MS, the stream ends. */
+export const EVENTS_WAITING_BYTES_MAX = 1024 * 1024
+export const EVENTS_SLOW_MS = 1_000
+/** Of one write to an event stream, about. */
+export const EVENTS_PIECE_BYTES = 128 * 1024
+/** Changes that are looked at for one write to an event stream. */
+export const EVENTS_LOOKED_AT_MAX = 1_000
+
 /** Changes that wait for the disk; one more is refused with 503. */
 export const WAITING_CHANGES_MAX = 10_000
 /** Updates at once: each change makes one by name and id, and one of each order in use. A larger import is applied in slices. */

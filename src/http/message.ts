@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../json.ts'
 import { networkOf } from '../network.ts'
+import type { LiveBody } from './live-body.ts'
 import { Problem } from './problem.ts'
 import type { ProblemCode } from './problem-types.ts'
 import type { Scope } from './scope.ts'
@@ -69,11 +70,14 @@ export interface Request extends Caller {
   /** The `path` of the matched route, such as `/things/:name`. */
   pattern?: string
   /**
-   * Checks the caller again once the body has come, which may be long after the head.
+   * Checks the caller again long after the head: once the body has come, or before a waiting answer says more. There for
+   * changes, for routes that last, and for those who prefer to wait.
    *
    * @returns A promise that rejects if the credential has ended since; undefined if it has not.
    */
   checkAgain?: () => Promise<never> | undefined
+  /** Set while the answer waits for something to happen: then its connection is not quiet. */
+  isWaiting?: boolean
   /**
    * @throws {Problem} 413 if the body exceeds BODY_BYTES_MAX; at once if Content-Length says so. Also if it comes in more
    *   than BODY_PIECES_MAX pieces; then the connection has ended, and nothing can be answered.
@@ -112,8 +116,10 @@ export interface Reply {
    *
    * If the client goes away, the iterator's `return` is called, and must end a pending `next`. An error cuts the
    * connection.
+   *
+   * A live body is sent as it comes, until the connection closes.
    */
-  readonly body?: string | Iterable<string> | AsyncIterable<string>
+  readonly body?: string | Iterable<string> | AsyncIterable<string> | LiveBody
   /** Bytes of a `body` that is a string, if they are known already. */
   readonly bodyBytes?: number
   /** What a `body` in pieces keeps in memory, even once it is replaced. */

@@ -18,6 +18,7 @@ export const chapters: readonly Chapter[] = [
   { name: 'lists', summary: 'sort, page and count' },
   { name: 'search', summary: 'find records by text, prefix or value' },
   { name: 'conditions', summary: 'ETag: read only what is new, change only what you have seen' },
+  { name: 'follow', summary: 'wait for changes, read them as events' },
   { name: 'exchange', summary: 'export for ssh, Ansible, psql and shells; import many' },
   { name: 'backup', summary: 'back up, restore, check, upgrade' },
   { name: 'https', summary: 'certificates and their renewal' },

@@ -18,15 +18,34 @@ import { createFilteredList } from './filtered-list.ts'
 import { pageLinks, parseListQuery } from './list-query.ts'
 import { CACHE_CONTROL, checkIfMatch, envelope, jsonOf, longBytesOf, streamed } from './list-reply.ts'
 import { PageMemory } from './page-memory.ts'
+import type { WaitingPolls } from './waiting-polls.ts'
 
 const { start: OPEN, end: CLOSE } = listEnvelope
 
-/** @param basePath Prefix of the URLs in answers. */
-export function configurationHandlers(store: ConfigurationStore, basePath: string, scheduler: Scheduler) {
+/**
+ * @param basePath Prefix of the URLs in answers.
+ * @param polls Holds the answers of those who prefer to wait; without it nobody waits.
+ */
+export function configurationHandlers(
+  store: ConfigurationStore,
+  basePath: string,
+  scheduler: Scheduler,
+  polls?: WaitingPolls,
+) {
   const collection = `${basePath}/configurations/`
   const pages = new PageMemory()
   const listFiltered = createFilteredList(store, scheduler, pages, collection)
-  return { list, add, get, put, modify, remove }
+  return { list: listOrWait, add, get: getOrWait, put, modify, remove }
+
+  function listOrWait(request: Request): Reply | Promise<Reply> {
+    if (request.headers.prefer === undefined || polls === undefined) return list(request)
+    return polls.answer(request, undefined, () => list(request))
+  }
+
+  function getOrWait(request: Request, name: string): Reply | Promise<Reply> {
+    if (request.headers.prefer === undefined || polls === undefined) return get(request, name)
+    return polls.answer(request, name, () => get(request, name))
+  }
 
   function list(request: Request): Reply | Promise<Reply> {
     const { query } = request

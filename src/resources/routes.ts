@@ -7,6 +7,7 @@ import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { accountHandlers } from './account.ts'
 import { oauthReply } from './client-request.ts'
 import { configurationHandlers } from './configurations.ts'
+import { eventHandlers } from './events.ts'
 import { exportHandlers } from './export.ts'
 import { healthHandlers } from './health.ts'
 import { importHandlers } from './import.ts'
@@ -14,6 +15,7 @@ import { metadataHandlers } from './metadata.ts'
 import { metricsHandlers } from './metrics.ts'
 import { sessionHandlers } from './session.ts'
 import { tokenHandlers } from './token.ts'
+import type { Waiting } from './waiting.ts'
 
 export interface Parts {
   readonly authenticator: Authenticator
@@ -28,6 +30,7 @@ export interface Parts {
   readonly whyNotReady: () => string | undefined
   readonly metrics: readonly Family[]
   readonly metricsPublic: boolean
+  readonly waiting: Waiting
 }
 
 type Resources = ReturnType<typeof createResources>
@@ -161,6 +164,16 @@ export const routes: readonly RouteDescription[] = [
   },
   {
     method: 'GET',
+    path: '/v1/events',
+    access: 'read',
+    lasts: true,
+    summary:
+      'tells changes as they happen; optional: `since`, `prefix`, `name`, `hostname`, `port`, `username`',
+    answers: '200 `text/event-stream`',
+    handler: ({ events }) => events.follow,
+  },
+  {
+    method: 'GET',
     path: '/v1/export',
     access: 'read',
     summary: 'gets all records in the format of another tool; needs `format`; optional: `skip`',
@@ -218,7 +231,7 @@ export function createRoutes(parts: Parts): RouteSets {
       const isPublic = route.publicBy !== undefined && parts[route.publicBy]
       return { ...route, access: isPublic ? 'public' : route.access, handle: route.handler(some) }
     })
-  const configurations = configurationHandlers(parts.store, '', parts.scheduler)
+  const configurations = configurationHandlers(parts.store, '', parts.scheduler, parts.waiting.polls)
   const metadata = metadataHandlers(parts.publicUrl, '')
   return { all: handledBy(resources), owner: handledBy({ ...resources, configurations, metadata }) }
 }
@@ -232,13 +245,14 @@ export function createStartingRoutes({ whyNotReady }: Pick<Parts, 'whyNotReady'>
 }
 
 function createResources(parts: Parts) {
-  const { authenticator, store, audit, scheduler, basePath, publicUrl, whyNotReady, metrics } = parts
+  const { authenticator, store, audit, scheduler, basePath, publicUrl, whyNotReady, metrics, waiting } = parts
   return {
     account: accountHandlers(authenticator),
     metadata: metadataHandlers(publicUrl, basePath),
     session: sessionHandlers(authenticator),
     token: tokenHandlers(authenticator),
-    configurations: configurationHandlers(store, basePath, scheduler),
+    configurations: configurationHandlers(store, basePath, scheduler, waiting.polls),
+    events: eventHandlers(store, waiting.streams),
     exports: exportHandlers(store, scheduler),
     imports: importHandlers(store, audit),
     health: healthHandlers(whyNotReady),

@@ -45,7 +45,8 @@ export function createAnswering(
   function send(request: IncomingRequest, connection: Connection, reply: Reply) {
     try {
       if (request.isBodyRefused) lingerOnClose(connection.socket, scheduler, callerKey(request))
-      if (request.isBodyRefused || !server.listening) connection.isClosing = true
+      const isLive = typeof reply.body === 'object' && 'begin' in reply.body
+      if (request.isBodyRefused || isLive || !server.listening) connection.isClosing = true
       const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, scheduler, untaken)
       if (streamed === undefined) return metrics.end(request, reply.status)
       const release = reply.keeps && kept.add(request, reply.keeps)

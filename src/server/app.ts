@@ -47,7 +47,7 @@ export function createApp(
     const route = match === 'malformed' ? undefined : match?.route
     if (route?.access === 'public') checkSameSite(request)
     else {
-      const refusal = admit(request)
+      const refusal = admit(request, route)
       if (refusal !== undefined) return refusal
     }
     if (match === 'malformed') {
@@ -69,14 +69,15 @@ export function createApp(
   }
 
   /** Checks the credential and, unless it is a token, that the request is not cross-site. */
-  function admit(request: Request): Promise<never> | undefined {
+  function admit(request: Request, route: Route | undefined): Promise<never> | undefined {
     const credential = authenticator.authenticate(request)
     if (credential === undefined) return refuse(request)
     if (credential.carrier !== 'bearer') checkSameSite(request)
     request.principal = credential.principal
     request.credential = credential
-    // The body may take half a minute to arrive.
-    if (!SAFE_METHODS.has(request.method)) {
+    // The body may take half a minute to arrive, and an answer may wait as long.
+    const mayLast = route?.lasts === true || request.headers.prefer !== undefined
+    if (mayLast || !SAFE_METHODS.has(request.method)) {
       request.checkAgain = () =>
         authenticator.authenticate(request) === undefined ? refuse(request) : undefined
     }

@@ -18,6 +18,11 @@ export class Connection {
   /** Sequence number, over all connections, of its last use. */
   touched = 0
 
+  /** As `touched`; of one that waits for something to happen, it is later than all others. */
+  get quietSince(): number {
+    return this.last?.isWaiting === true ? Number.POSITIVE_INFINITY : this.touched
+  }
+
   /** @param address The peer's. @param isOwner Whether it came through the owner's socket. */
   constructor(socket: Socket, address: string, isOwner = false) {
     this.socket = socket

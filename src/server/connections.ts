@@ -105,21 +105,24 @@ export class Connections {
 class Group {
   readonly members = new Set<Connection>()
   /** Quietest last, as of the last sorting; a connection that is missing has been touched since. */
-  #sorted: { readonly connection: Connection; readonly touched: number }[] = []
+  #sorted: { readonly connection: Connection; readonly quietSince: number }[] = []
 
   /** The caller must remove it from `members`. */
   takeQuietest(): Connection | undefined {
     const quietest = this.#takeSorted()
     if (quietest !== undefined) return quietest
-    this.#sorted = Array.from(this.members, (connection) => ({ connection, touched: connection.touched }))
-    this.#sorted.sort((a, b) => b.touched - a.touched)
+    this.#sorted = Array.from(this.members, (connection) => ({
+      connection,
+      quietSince: connection.quietSince,
+    }))
+    this.#sorted.sort((a, b) => (a.quietSince < b.quietSince ? 1 : -1))
     return this.#takeSorted()
   }
 
   #takeSorted(): Connection | undefined {
     for (let next = this.#sorted.pop(); next !== undefined; next = this.#sorted.pop()) {
-      const { connection, touched } = next
-      if (this.members.has(connection) && connection.touched === touched) return connection
+      const { connection, quietSince } = next
+      if (this.members.has(connection) && connection.quietSince === quietSince) return connection
     }
     return undefined
   }

@@ -35,6 +35,7 @@ export class IncomingRequest implements Request {
   /** Start of its handling, by `elapsedInTurn`. */
   beganMs = 0
   checkAgain?: () => Promise<never> | undefined
+  isWaiting?: boolean
   readonly response: ServerResponse
   readonly #incoming: IncomingMessage
   readonly #scheduler: ShortWorkScheduler

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Reply } from '../http/message.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
 import type { IncomingRequest } from './incoming-request.ts'
+import { sendLive } from './live-answer.ts'
 import { sendPieces } from './streamed-body.ts'
 import { limitTaking } from './taking-time-out.ts'
 import type { UntakenBytes } from './untaken-bytes.ts'
@@ -36,7 +37,10 @@ export function writeReply(
   if (request.method === 'HEAD' || body === undefined) response.end()
   // Latin 1 is faster, and the same bytes for ASCII.
   else if (typeof body === 'string') response.end(body, bytes === body.length ? 'latin1' : 'utf8')
-  else {
+  else if ('begin' in body) {
+    sendLive(body, request, untaken)
+    return undefined
+  } else {
     // The first piece may take long.
     if (Symbol.asyncIterator in body) response.flushHeaders()
     return sendPieces(body, request, scheduler, untaken)

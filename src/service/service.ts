@@ -21,6 +21,7 @@ import type { Log } from '../log.ts'
 import { watchEventLoop } from '../metrics/event-loop.ts'
 import { processMetrics } from '../metrics/process-metrics.ts'
 import { createRoutes, createStartingRoutes } from '../resources/routes.ts'
+import { createWaiting } from '../resources/waiting.ts'
 import { Scheduler } from '../scheduler.ts'
 import { type App, createApp, createStartingApp, STILL_READING } from '../server/app.ts'
 import type { TlsTexts } from '../server/http-server.ts'
@@ -178,14 +179,16 @@ async function start(
   }
   const eventLoop = watchEventLoop()
   cleanUps.push(() => eventLoop.close())
+  const waiting = createWaiting(store, scheduler)
   const metrics = [
     ...listener.metrics,
+    ...waiting.metrics,
     ...storeMetrics(store, isWritable),
     ...loginMetrics(authenticator.logins),
     ...eventLoop.metrics,
     ...processMetrics(),
   ]
-  const shown = { basePath, publicUrl, metricsPublic, whyNotReady, metrics }
+  const shown = { basePath, publicUrl, metricsPublic, waiting, whyNotReady, metrics }
   const parts = { authenticator, store, audit, scheduler, ...shown }
   isStarted = true
   if (folder.completedRestore !== undefined)
@@ -199,7 +202,11 @@ async function start(
     owner: createApp(sets.owner, '', authenticator, log),
   }
   opening.resolve(apps)
-  cleanUps.push(() => listener.drain(options.shutdownTimeoutSeconds * 1000))
+  cleanUps.push(() => {
+    // The requests that wait are answered at once, so that the drain does not wait for them.
+    waiting.close()
+    return listener.drain(options.shutdownTimeoutSeconds * 1000)
+  })
   const { useCertificate } = listener
   return { url, address, socket, folder, records: store.count, madeUp, useCertificate, stop }
 }

@@ -16,6 +16,7 @@ import type { ImportMode } from './import-mode.ts'
 import { type ImportPlan, planImport, planImportInSlices, signedChangesOf } from './import-plan.ts'
 import { type Asker, LargeImportGate } from './large-import-gate.ts'
 import { CHANGES, ORDERS, TRIALS } from './long-works.ts'
+import { RecentChanges } from './recent-changes.ts'
 import type { Stretch } from './record-filter.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
 import { SLICE_STEPS } from './slices.ts'
@@ -66,17 +67,23 @@ export class ConfigurationStore {
   readonly #ordering = new Map<Sort, Promise<void>>()
   #lastId: number
   #listeners: readonly DurableListener[] = []
+  /** The last durable changes. A large import shows in the records first, and then here. */
+  readonly recent: RecentChanges
 
   /**
    * @param index All records that are durable already.
    * @param updatesAtOnceMax An import that makes more updates of the index is planned and applied in slices.
+   * @param recent The last of the changes that made them.
    */
   constructor(
     index: ConfigurationIndex,
     createLog: (owner: ChangeLogOwner) => ChangeLog,
     scheduler: Scheduler,
     updatesAtOnceMax: number,
+    recent = new RecentChanges(index.revision),
   ) {
+    this.recent = recent
+    this.onDurable((change, revision, before) => recent.add(change, revision, before))
     this.#index = index
     this.#scheduler = scheduler
     this.#gate = new LargeImportGate(scheduler)

@@ -23,6 +23,7 @@ const triedBy: Record<string, string> = {
   'troubles json': 'test/manual/troubles.executable.test.ts',
   'troubles yaml': 'test/manual/troubles.executable.test.ts',
   'troubles text': 'test/manual/troubles.executable.test.ts',
+  'follow js': 'test/resources/events-tools.test.ts',
   'backup bash': 'test/deploy/upgrade.executable.test.ts',
   'backup cron': 'test/deploy/cron-backup.executable.test.ts',
   'exchange bash': 'test/manual/exchange-tools.executable.test.ts',

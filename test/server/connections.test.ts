@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import fc from 'fast-check'
 import { Connections } from '../../src/server/connections.ts'
+import { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
 
 const MAX = 3
@@ -30,6 +31,22 @@ describe('open connections', () => {
     assert.deepEqual(gaveWay, [1])
     add(4)
     assert.deepEqual(gaveWay, [1, 2])
+  })
+
+  it('are not idle while an answer waits on purpose; those give way last', () => {
+    const { connections, of, add, gaveWay } = setUp()
+    add(0, 1, 2)
+    const waiting = Object.assign(Object.create(IncomingRequest.prototype), { isWaiting: true })
+    for (const position of [0, 1]) of(position).last = waiting
+    add(3)
+    assert.deepEqual(gaveWay, [2])
+    of(3).last = waiting
+    add(4)
+    assert.equal(gaveWay.length, 2)
+    waiting.isWaiting = false
+    connections.touch(of(4))
+    add(5)
+    assert.ok(!gaveWay.includes(4))
   })
 
   it('are paused and resumed together, except those that were paused before', () => {

@@ -8,6 +8,7 @@ import { Scheduler } from '../../scheduler.ts'
 import { LABELS_CHANGE_VERSION, stateVersionOf } from '../../store/change.ts'
 import type { ConfigurationIndex } from '../../store/configuration-index.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
+import { RecentChanges } from '../../store/recent-changes.ts'
 import type { ChangeTrail } from '../change-trail.ts'
 import type { RecordStorage } from '../record-storage.ts'
 import { createFileChangeLog } from './file-change-log.ts'
@@ -64,7 +65,8 @@ export async function openConfigurationStore(
   const listed = await trail?.listed()
   const opened = await openStoreFiles(folder, 'r+')
   try {
-    const state = await readStoreFiles(opened, folder, mustExist, listed)
+    const recent = new RecentChanges()
+    const state = await readStoreFiles(opened, folder, mustExist, listed, recent)
     const { store = createStoreId(), index, oldJournal, unlisted } = state
     await oldJournal?.file.cut(oldJournal.end, log)
     const journal = state.journal ?? (await createJournal(folder, store, index))
@@ -78,6 +80,8 @@ export async function openConfigurationStore(
       (owner) => createFileChangeLog(recovered, folder, log, snapshotBytesMin, trail, scheduler, owner),
       scheduler,
       updatesAtOnceMax,
+      // Without a change it would not know the revision of the snapshot.
+      recent.last === index.revision ? recent : new RecentChanges(index.revision),
     )
     records.onDurable((change, revision, before) => trail?.list(store, change, revision, before))
     return records

@@ -1,0 +1,290 @@
+import type { LiveBody, LiveSink } from '../http/live-body.ts'
+import type { Request } from '../http/message.ts'
+import {
+  EVENTS_COMMENT_MS,
+  EVENTS_LOOKED_AT_MAX,
+  EVENTS_PAUSE_MS,
+  EVENTS_PIECE_BYTES,
+  EVENTS_SLOW_MS,
+  EVENTS_WAITING_BYTES_MAX,
+  TAKING_TIMEOUT_MS,
+} from '../limits.ts'
+import type { LongWork, Scheduler } from '../scheduler.ts'
+import { changeMatcherOf } from '../store/change-filter.ts'
+import type { ConfigurationStore } from '../store/configuration-store.ts'
+import { listTag } from '../store/list-tag.ts'
+import type { Filter } from '../store/record-filter.ts'
+import { beginningText, COMMENT, commentText, EventBytes, eventIdOf, resetText } from './event-text.ts'
+import { hasEnded, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
+
+/** The caller of the scheduler for what all streams share. */
+const STREAMS = 'event streams'
+/** Streams that are written to in one slice. */
+const WRITES_AT_ONCE = 32
+
+/** What a stream is sent next. */
+interface Piece {
+  readonly bytes: Uint8Array
+  /** Revision of the last change that it has, or that the filter leaves out. */
+  readonly upTo: number
+}
+
+/** What a stream is to tell. */
+export interface Wanted {
+  /** Revision after which it begins; undefined if what follows the caller's is not known any more. */
+  readonly after: number | undefined
+  readonly filter: Filter
+}
+
+/** Tells the durable changes of a store to many readers. */
+export class EventStreams {
+  readonly #store: ConfigurationStore
+  readonly #scheduler: Pick<Scheduler, 'run'>
+  readonly #calls: WaitingCalls
+  readonly #bytes: EventBytes
+  readonly #streams = new Set<EventStream>()
+  #timer: NodeJS.Timeout | undefined
+  #isTelling = false
+  /** Whether something is to be told that the work under way may have passed. */
+  #isBehind = false
+
+  constructor(store: ConfigurationStore, scheduler: Pick<Scheduler, 'run'>, calls: WaitingCalls) {
+    this.#store = store
+    this.#scheduler = scheduler
+    this.#calls = calls
+    this.#bytes = new EventBytes(store.id)
+    store.onDurable(() => this.#tellSoon())
+  }
+
+  get count(): number {
+    return this.#streams.size
+  }
+
+  /** @throws {Problem} 503 if the account, or all accounts, have too many. */
+  open(request: Request, { after, filter }: Wanted): LiveBody {
+    const stream: EventStream = new EventStream(request, filter, {
+      tell: () => this.#tellNow(),
+      tag: () => listTag(this.#store.id, this.#store.revision),
+      idOf: (revision) => eventIdOf(this.#store, revision),
+      revision: () => this.#store.revision,
+      waitingBytes: (revision) => this.#store.recent.bytesAfter(revision),
+      closed: () => {
+        leave()
+        this.#streams.delete(stream)
+      },
+    })
+    const leave = this.#calls.enter(request, stream)
+    stream.startAfter(after)
+    this.#streams.add(stream)
+    return stream
+  }
+
+  /** Changes within EVENTS_PAUSE_MS go out together. */
+  #tellSoon() {
+    if (this.#streams.size === 0) return
+    if (this.#isTelling) this.#isBehind = true
+    else this.#timer ??= setTimeout(() => this.#tellNow(), EVENTS_PAUSE_MS)
+  }
+
+  #tellNow() {
+    this.#isBehind = true
+    if (this.#isTelling) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#isTelling = true
+    this.#isBehind = false
+    void this.#scheduler.run(STREAMS, this.#tellAll()).then((hasMore) => {
+      this.#isTelling = false
+      if (hasMore) this.#tellNow()
+      else if (this.#isBehind) this.#tellSoon()
+    })
+  }
+
+  /** @returns Whether a stream that has room is still behind. */
+  *#tellAll(): LongWork<boolean> {
+    const pieces = new Map<string, Piece>()
+    let hasMore = false
+    let writes = 0
+    for (const stream of this.#streams) {
+      if (stream.canBeTold()) {
+        hasMore = this.#tell(stream, pieces) || hasMore
+        if (++writes % WRITES_AT_ONCE === 0) yield
+      }
+    }
+    return hasMore
+  }
+
+  /** @returns Whether there is more for it. */
+  #tell(stream: EventStream, pieces: Map<string, Piece>): boolean {
+    const { recent } = this.#store
+    if (stream.after < recent.floor) stream.reset()
+    if (stream.after >= recent.last) return false
+    const key = `${stream.after} ${stream.filterKey}`
+    let piece = pieces.get(key)
+    if (piece === undefined) {
+      piece = this.#makePiece(stream.after, stream.filter)
+      pieces.set(key, piece)
+    }
+    stream.send(piece)
+    return piece.upTo < recent.last && stream.hasRoom
+  }
+
+  #makePiece(after: number, filter: Filter): Piece {
+    const { recent } = this.#store
+    const events: Buffer[] = []
+    let bytes = 0
+    let upTo = after
+    const matches = changeMatcherOf(filter)
+    const last = Math.min(recent.last, after + EVENTS_LOOKED_AT_MAX)
+    while (upTo < last && bytes < EVENTS_PIECE_BYTES) {
+      upTo += 1
+      const change = recent.at(upTo)
+      if (change === undefined || !matches(change)) continue
+      const event = this.#bytes.of(change)
+      events.push(event)
+      bytes += event.length
+    }
+    const [only] = events
+    return { bytes: events.length === 1 && only ? only : Buffer.concat(events, bytes), upTo }
+  }
+}
+
+/** What a stream needs of all of them. */
+interface Surroundings {
+  readonly tell: () => void
+  readonly tag: () => string
+  readonly idOf: (revision: number) => string
+  readonly revision: () => number
+  readonly waitingBytes: (revision: number) => number
+  readonly closed: () => void
+}
+
+/** One reader, and how far it has been told. */
+class EventStream implements LiveBody, WaitingCall {
+  readonly filter: Filter
+  readonly filterKey: string
+  readonly #request: Request
+  readonly #all: Surroundings
+  #after = 0
+  #isReset = false
+  #sink: LiveSink | undefined
+  /** Of the last id that was sent. */
+  #idAfter = 0
+  #sentMs = 0
+  /** When the reader was last seen to take something, and how much it had taken by then. */
+  #passedMs = 0
+  #passedBytes = 0
+  /** What may wait for its reader: a part of what was missed when it began, and EVENTS_WAITING_BYTES_MAX. */
+  #waitingMax = 0
+  /** Since when more waits. */
+  #lateSinceMs = Number.POSITIVE_INFINITY
+
+  constructor(request: Request, filter: Filter, all: Surroundings) {
+    this.#request = request
+    this.filter = filter
+    this.filterKey = JSON.stringify(filter)
+    this.#all = all
+  }
+
+  /** Revision up to which it has been told. */
+  get after(): number {
+    return this.#after
+  }
+
+  get hasRoom(): boolean {
+    return this.#sink?.hasRoom === true
+  }
+
+  startAfter(revision: number | undefined) {
+    this.#isReset = revision === undefined
+    this.#after = revision ?? this.#all.revision()
+    this.#idAfter = this.#after
+    this.#waitingMax = this.#all.waitingBytes(this.#after) + EVENTS_WAITING_BYTES_MAX
+  }
+
+  begin(sink: LiveSink): void {
+    this.#sink = sink
+    const beginning = beginningText(this.#all.idOf(this.#after))
+    this.#write(Buffer.from(this.#isReset ? beginning + resetText(this.#all.tag()) : beginning))
+    this.#all.tell()
+  }
+
+  drained(): void {
+    this.#all.tell()
+  }
+
+  closed(): void {
+    this.#sink = undefined
+    this.#all.closed()
+  }
+
+  giveWay(): void {
+    if (this.hasRoom) this.#sink?.end()
+    else this.#sink?.cut()
+    this.#sink = undefined
+    this.#all.closed()
+  }
+
+  /** Whether it may be told something now. Ends it if its credential has ended, or its reader takes too little. */
+  canBeTold(): boolean {
+    if (this.#sink === undefined) return false
+    if (hasEnded(this.#request)) {
+      this.giveWay()
+      return false
+    }
+    if (this.#sink.hasRoom) {
+      this.#lateSinceMs = Number.POSITIVE_INFINITY
+      return true
+    }
+    this.#cutIfSlow(performance.now())
+    return false
+  }
+
+  send({ bytes, upTo }: Piece): void {
+    this.#after = upTo
+    if (bytes.length === 0) return
+    this.#idAfter = upTo
+    this.#write(bytes)
+  }
+
+  /** Tells that changes are missing. */
+  reset(): void {
+    this.#after = this.#all.revision()
+    this.#idAfter = this.#after
+    this.#write(Buffer.from(resetText(this.#all.tag())))
+  }
+
+  look(nowMs: number): void {
+    if (this.#sink === undefined) return
+    if (hasEnded(this.#request)) this.giveWay()
+    else if (!this.#sink.hasRoom) this.#cutIfSlow(nowMs)
+    else if (nowMs - this.#sentMs >= EVENTS_COMMENT_MS) this.#comment()
+  }
+
+  #comment() {
+    // Changes that its filter leaves out must not make it too old to go on.
+    const isFurther = this.#after > this.#idAfter
+    this.#write(isFurther ? Buffer.from(commentText(this.#all.idOf(this.#after))) : COMMENT)
+    this.#idAfter = this.#after
+  }
+
+  #write(bytes: Uint8Array) {
+    this.#sentMs = performance.now()
+    this.#sink?.send(bytes)
+  }
+
+  #cutIfSlow(nowMs: number) {
+    const waiting = this.#all.waitingBytes(this.#after)
+    const passed = this.#sink?.passedBytes ?? 0
+    if (passed !== this.#passedBytes) {
+      this.#passedBytes = passed
+      this.#passedMs = nowMs
+    }
+    // An import can bring more at once than a good reader can take.
+    this.#lateSinceMs =
+      waiting > this.#waitingMax ? Math.min(this.#lateSinceMs, nowMs) : Number.POSITIVE_INFINITY
+    this.#waitingMax = Math.min(this.#waitingMax, waiting + EVENTS_WAITING_BYTES_MAX)
+    const isStalled = nowMs - Math.max(this.#passedMs, this.#sentMs) > TAKING_TIMEOUT_MS
+    if (isStalled || nowMs - this.#lateSinceMs >= EVENTS_SLOW_MS) this.#sink?.cut()
+  }
+}

@@ -1,0 +1,126 @@
+import { callerKey, type Request } from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
+import { ACCOUNT_WAITING_CALLS_SHARE, WAITING_CALLS_LOOK_MS, WAITING_CALLS_MAX } from '../limits.ts'
+import type { LongWork, Scheduler } from '../scheduler.ts'
+
+/** The caller of the scheduler for the looks. */
+const LOOKS = 'looks at waiting calls'
+/** Calls that are looked at in one slice. */
+const LOOKS_AT_ONCE = 100
+
+/** A call that stays open until something happens. */
+export interface WaitingCall {
+  /** Called every WAITING_CALLS_LOOK_MS or so. @param nowMs Of a monotonic clock. */
+  look(nowMs: number): void
+  /** Ends it: another caller gets its place, or the server stops. */
+  giveWay(): void
+}
+
+/**
+ * The event streams and waiting polls. Each account has a share; when all places are taken, the oldest call of the account with
+ * most gives way to an account with fewer. One timer looks at all of them.
+ */
+export class WaitingCalls {
+  readonly #scheduler: Pick<Scheduler, 'run'>
+  readonly #max: number
+  readonly #accountMax: number
+  /** By caller, oldest first. */
+  readonly #byCaller = new Map<string, Set<WaitingCall>>()
+  #count = 0
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(scheduler: Pick<Scheduler, 'run'>, max = WAITING_CALLS_MAX) {
+    this.#scheduler = scheduler
+    this.#max = max
+    this.#accountMax = Math.max(1, Math.floor(max * ACCOUNT_WAITING_CALLS_SHARE))
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /**
+   * Takes a place, until the function returned is called.
+   *
+   * @throws {Problem} 503 if there is none for this caller, or the server stops.
+   */
+  enter(request: Pick<Request, 'principal' | 'address'>, call: WaitingCall): () => void {
+    const caller = callerKey(request)
+    if (this.#isClosed) throw refused('the server is stopping')
+    const own = this.#byCaller.get(caller)?.size ?? 0
+    if (own >= this.#accountMax)
+      throw refused(`this account has ${own} event streams and waiting requests already`)
+    if (this.#count >= this.#max) this.#makeRoom(own)
+    const calls = this.#byCaller.get(caller) ?? new Set()
+    calls.add(call)
+    this.#byCaller.set(caller, calls)
+    this.#count += 1
+    this.#lookLater()
+    return () => this.#leave(caller, call)
+  }
+
+  /** Ends all of them, and refuses others. */
+  close(): void {
+    this.#isClosed = true
+    for (const call of this.#all()) call.giveWay()
+    clearTimeout(this.#timer)
+  }
+
+  /** @throws {Problem} 503 if no account has at least two more. */
+  #makeRoom(own: number) {
+    let most: Set<WaitingCall> = new Set()
+    for (const calls of this.#byCaller.values()) if (calls.size > most.size) most = calls
+    const [oldest] = most
+    // With a difference of one, two accounts would push each other out for ever.
+    if (oldest === undefined || most.size < own + 2)
+      throw refused(`there are ${this.#count} event streams and waiting requests`)
+    oldest.giveWay()
+  }
+
+  #leave(caller: string, call: WaitingCall) {
+    const calls = this.#byCaller.get(caller)
+    if (calls?.delete(call) !== true) return
+    this.#count -= 1
+    if (calls.size === 0) this.#byCaller.delete(caller)
+  }
+
+  #all(): WaitingCall[] {
+    return [...this.#byCaller.values()].flatMap((calls) => [...calls])
+  }
+
+  #lookLater() {
+    if (this.#timer !== undefined) return
+    this.#timer = setTimeout(() => {
+      void this.#scheduler.run(LOOKS, this.#look()).finally(() => {
+        this.#timer = undefined
+        if (this.#count > 0 && !this.#isClosed) this.#lookLater()
+      })
+    }, WAITING_CALLS_LOOK_MS)
+  }
+
+  *#look(): LongWork<void> {
+    let looks = 0
+    for (const call of this.#all()) {
+      call.look(performance.now())
+      if (++looks % LOOKS_AT_ONCE === 0) yield
+    }
+  }
+}
+
+function refused(reason: string): Problem {
+  const message = `Cannot wait for changes: ${reason}; try again later`
+  return new Problem('overloaded', message, { headers: { 'Retry-After': '5' } })
+}
+
+/** Whether the credential of a request that waits has ended. */
+export function hasEnded({ checkAgain }: Request): boolean {
+  try {
+    const refusal = checkAgain?.()
+    refusal?.catch(() => {})
+    return refusal !== undefined
+  } catch (error) {
+    if (error instanceof Problem) return true
+    throw error
+  }
+}

@@ -1,0 +1,30 @@
+import { type Family, gauge } from '../metrics/family.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { ConfigurationStore } from '../store/configuration-store.ts'
+import { EventStreams } from './event-streams.ts'
+import { WaitingCalls } from './waiting-calls.ts'
+import { WaitingPolls } from './waiting-polls.ts'
+
+/** What waits for changes of a store. */
+export interface Waiting {
+  readonly streams: EventStreams
+  readonly polls: WaitingPolls
+  readonly metrics: readonly Family[]
+  /** Ends all that waits, and refuses more. */
+  close(): void
+}
+
+export function createWaiting(store: ConfigurationStore, scheduler: Scheduler): Waiting {
+  const calls = new WaitingCalls(scheduler)
+  const streams = new EventStreams(store, scheduler, calls)
+  const polls = new WaitingPolls(store, scheduler, calls)
+  return {
+    streams,
+    polls,
+    metrics: [
+      gauge('connbook_event_streams', 'Open event streams.', () => streams.count),
+      gauge('connbook_waiting_polls', 'Requests that wait for a change.', () => polls.count),
+    ],
+    close: () => calls.close(),
+  }
+}

@@ -1,0 +1,126 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { LiveSink } from '../../src/http/live-body.ts'
+import type { Request } from '../../src/http/message.ts'
+import { Problem } from '../../src/http/problem.ts'
+import { EVENTS_COMMENT_MS, TAKING_TIMEOUT_MS } from '../../src/limits.ts'
+import { EventStreams } from '../../src/resources/event-streams.ts'
+import { type WaitingCall, WaitingCalls } from '../../src/resources/waiting-calls.ts'
+import { Scheduler } from '../../src/scheduler.ts'
+import { draft, openStore, someone, until } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** Notes the calls, so that the test can look at them when it wants. */
+class NotedCalls extends WaitingCalls {
+  readonly entered: WaitingCall[] = []
+
+  override enter(request: Request, call: WaitingCall): () => void {
+    this.entered.push(call)
+    return super.enter(request, call)
+  }
+}
+
+async function setUp(t: TestContext) {
+  const { store } = await openStore(t, await temporaryFolder(t))
+  const scheduler = new Scheduler()
+  const calls = new NotedCalls(scheduler)
+  t.after(() => calls.close())
+  const streams = new EventStreams(store, scheduler, calls)
+  /** Opens a stream to a sink that the test looks at. */
+  const open = (filter = {}) => {
+    const sink = {
+      pieces: [] as Uint8Array[],
+      hasRoom: true,
+      passedBytes: 0,
+      state: 'open',
+      send: (bytes: Uint8Array) => void sink.pieces.push(bytes),
+      end() {
+        sink.state = 'ended'
+      },
+      cut() {
+        sink.state = 'cut'
+      },
+      text: () => Buffer.concat(sink.pieces).toString(),
+    }
+    const request = { address: '127.0.0.1', headers: {}, isEnded: false } as unknown as Request & {
+      isEnded: boolean
+    }
+    request.checkAgain = () => {
+      if (request.isEnded) throw new Problem('invalid_token', 'It has ended')
+      return undefined
+    }
+    const body = streams.open(request, { after: store.revision, filter })
+    body.begin(sink satisfies LiveSink)
+    const look = (ms: number) => calls.entered.at(-1)?.look(performance.now() + ms)
+    return { sink, body, request, look }
+  }
+  return { store, streams, open }
+}
+
+describe('event streams', () => {
+  it('share the bytes of what they tell', async (t) => {
+    const { store, open } = await setUp(t)
+    const [a, b] = [open(), open()]
+    await store.importAll(someone, [draft('a'), draft('b')], 'merge')
+    await until(() => b.sink.pieces.length === 2)
+    assert.match(a.sink.text(), /event: added\n.*event: added\n/s)
+    assert.equal(a.sink.pieces[1], b.sink.pieces[1])
+  })
+
+  it('send a comment when nothing has happened for long, with the id that a filter has passed', async (t) => {
+    const { store, open } = await setUp(t)
+    const plain = open()
+    plain.look(EVENTS_COMMENT_MS - 1_000)
+    assert.equal(plain.sink.pieces.length, 1)
+    plain.look(EVENTS_COMMENT_MS + 1)
+    assert.equal(String(plain.sink.pieces[1]), ':\n\n')
+    const filtered = open({ name: 'other' })
+    await store.add(someone, draft('a'))
+    await until(() => plain.sink.text().includes('added'))
+    await new Promise((resolve) => setImmediate(resolve))
+    filtered.look(EVENTS_COMMENT_MS + 1)
+    assert.match(String(filtered.sink.pieces[1]), /^:\nid: \w+-1\n\n$/)
+  })
+
+  it('are cut when their reader takes nothing for long, but not for being quiet', async (t) => {
+    const { store, open } = await setUp(t)
+    const { sink, look } = open()
+    look(10 * TAKING_TIMEOUT_MS)
+    assert.equal(sink.state, 'open')
+    sink.hasRoom = false
+    await store.add(someone, draft('a'))
+    look(TAKING_TIMEOUT_MS - 10_000)
+    sink.passedBytes = 10
+    look(TAKING_TIMEOUT_MS + 10_000)
+    look(2 * TAKING_TIMEOUT_MS)
+    assert.equal(sink.state, 'open')
+    look(2 * TAKING_TIMEOUT_MS + 20_000)
+    assert.equal(sink.state, 'cut')
+  })
+
+  it('go on when their reader has room again', async (t) => {
+    const { store, open } = await setUp(t)
+    const { sink, body } = open()
+    sink.hasRoom = false
+    await store.add(someone, draft('a'))
+    const other = open()
+    await store.add(someone, draft('b'))
+    await until(() => other.sink.text().includes('"b"'))
+    assert.equal(sink.pieces.length, 1)
+    sink.hasRoom = true
+    body.drained()
+    await until(() => sink.pieces.length === 2)
+    assert.match(sink.text(), /"a".*"b"/s)
+  })
+
+  it('end with their credential, before the next event', async (t) => {
+    const { store, streams, open } = await setUp(t)
+    const { sink, request } = open()
+    request.isEnded = true
+    await store.add(someone, draft('a'))
+    await until(() => sink.state === 'ended')
+    assert.equal(sink.pieces.length, 1)
+    assert.equal(streams.count, 0)
+  })
+})

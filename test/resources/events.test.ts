@@ -1,0 +1,280 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { eventsIn, readEvents } from '../support/event-reader.ts'
+import { createFailingFiles, failOn } from '../support/failing-files.ts'
+import { holdClock } from '../support/held-clock.ts'
+import { createClient, recordsIn } from '../support/http-client.ts'
+import { start, type TestService } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+async function connect(service: TestService) {
+  const headers = { Authorization: await service.bearer() }
+  const ask = createClient(service.url, headers)
+  const add = (name: string, port = 22) => ask('POST', '/configurations/', { body: draft(name, { port }) })
+  const tag = async () => String((await ask('HEAD', '/configurations/')).headers.etag).slice(1, -1)
+  const importAll = (names: readonly string[], port = 22) =>
+    ask('POST', '/v1/import', { body: names.map((name) => draft(name, { port })) })
+  return { headers, ask, add, tag, importAll }
+}
+
+describe('GET /v1/events', () => {
+  it('tells each change once, in order, with the tag of the list as its id', async (t) => {
+    const service = await start(t)
+    const { headers, ask, add, tag } = await connect(service)
+    const before = await tag()
+    const reader = await readEvents(t, service.url, headers)
+    assert.equal(reader.status, 200)
+    assert.equal(reader.headers['content-type'], 'text/event-stream')
+    assert.equal(reader.headers['cache-control'], 'no-store')
+    assert.equal(reader.headers['x-accel-buffering'], 'no')
+    await reader.until('\n\n')
+    assert.equal(reader.text(), `retry: 2000\nid: ${before}\n\n`)
+
+    await add('a')
+    const tags = [await tag()]
+    await ask('PATCH', '/configurations/a', { body: { name: 'b', port: 23 } })
+    tags.push(await tag())
+    await ask('DELETE', '/configurations/b')
+    tags.push(await tag())
+    const a = { id: 1, ...draft('a') }
+    const b = { id: 1, ...draft('b', { port: 23 }) }
+    assert.deepEqual(await reader.take(3), [
+      { event: 'added', id: tags[0], data: { configuration: a } },
+      { event: 'modified', id: tags[1], data: { configuration: b, before: a } },
+      { event: 'removed', id: tags[2], data: { configuration: b } },
+    ])
+  })
+
+  it('goes on after the event that the reader has seen; Last-Event-ID beats since', async (t) => {
+    const service = await start(t)
+    const { headers, add, tag } = await connect(service)
+    await add('a')
+    const first = await tag()
+    await add('b')
+    const second = await tag()
+    await add('c')
+    const namesAfter = async (path: string, seen?: string) => {
+      const reader = await readEvents(
+        t,
+        service.url,
+        { ...headers, ...(seen && { 'Last-Event-ID': seen }) },
+        path,
+      )
+      await reader.until(`id: ${await tag()}`)
+      return reader.events().map(({ data }) => data.configuration?.name)
+    }
+    assert.deepEqual(await namesAfter('/v1/events', first), ['b', 'c'])
+    assert.deepEqual(await namesAfter(`/v1/events?since=${second}`), ['c'])
+    assert.deepEqual(await namesAfter(`/v1/events?since=${first}`, second), ['c'])
+    assert.deepEqual(await namesAfter(`/v1/events?since=${first}`, ''), ['b', 'c'])
+  })
+
+  it('numbers the changes of an import, which share a tag, and goes on after any of them', async (t) => {
+    const service = await start(t)
+    const { headers, add, tag, importAll } = await connect(service)
+    await add('before')
+    const before = await tag()
+    await importAll(['a', 'b', 'c'])
+    const after = await tag()
+    await add('later')
+    const reader = await readEvents(t, service.url, { ...headers, 'Last-Event-ID': before })
+    const events = await reader.take(4)
+    assert.deepEqual(
+      events.map(({ id }) => id),
+      [`${after}.1`, `${after}.2`, after, await tag()],
+    )
+    for (const [i, { id }] of events.entries()) {
+      const next = await readEvents(t, service.url, { ...headers, 'Last-Event-ID': id })
+      assert.deepEqual(await next.take(events.length - 1 - i), events.slice(i + 1))
+    }
+    for (const unknown of [`${after}.3`, `${before}.1`]) {
+      const lost = await readEvents(t, service.url, { ...headers, 'Last-Event-ID': unknown })
+      assert.equal((await lost.take(1))[0]?.event, 'reset')
+    }
+  })
+
+  it('says reset, with the tag of now, for a tag that it does not know', async (t) => {
+    const service = await start(t)
+    const { headers, add, tag } = await connect(service)
+    await add('a')
+    const now = await tag()
+    const later = now.replace(/\d+$/, '9')
+    for (const unknown of [later, now.replace(/^./, (first) => (first === '0' ? '1' : '0')), `${later}.1`]) {
+      const reader = await readEvents(t, service.url, { ...headers, 'Last-Event-ID': unknown })
+      assert.deepEqual(await reader.take(1), [{ event: 'reset', id: now, data: {} }])
+    }
+  })
+
+  it('says reset to a reader that is 10,001 changes behind, and tells the rest to one that is less', async (t) => {
+    const service = await start(t)
+    const { headers, add, tag, importAll } = await connect(service)
+    await add('first')
+    const before = await tag()
+    await importAll(Array.from({ length: 10_001 }, (_, i) => `r${i}`))
+    const after = await tag()
+    const late = await readEvents(t, service.url, { ...headers, 'Last-Event-ID': before })
+    assert.deepEqual(await late.take(1), [{ event: 'reset', id: after, data: {} }])
+    const inTime = await readEvents(t, service.url, { ...headers, 'Last-Event-ID': `${after}.1` })
+    await inTime.until(`id: ${after}\n`)
+    const names = inTime.events().map(({ data }) => data.configuration?.name)
+    assert.deepEqual(
+      names,
+      Array.from({ length: 10_000 }, (_, i) => `r${i + 1}`),
+    )
+    await add('last')
+    await late.take(2)
+    assert.equal(late.events()[1]?.id, await tag())
+  })
+
+  it('tells what a filter keeps before or after the change', async (t) => {
+    const service = await start(t)
+    const { headers, ask, add, tag } = await connect(service)
+    const since = await tag()
+    await add('db/a', 1)
+    await add('web/a', 1)
+    await ask('PATCH', '/configurations/web%2Fa', { body: { name: 'db/b' } })
+    await ask('PATCH', '/configurations/db%2Fb', { body: { name: 'web/b' } })
+    await ask('PATCH', '/configurations/web%2Fb', { body: { port: 2 } })
+    await ask('DELETE', '/configurations/db%2Fa')
+    await add('end', 3)
+    const told = async (query: string) => {
+      const reader = await readEvents(t, service.url, headers, `/v1/events?since=${since}&${query}`)
+      await reader.until(`id: ${since}\n`)
+      return reader
+    }
+    const cases: [query: string, events: string][] = [
+      ['prefix=db/', 'added db/a, modified db/b, modified web/b, removed db/a'],
+      ['name=web/b', 'modified web/b, modified web/b'],
+      ['port=2', 'modified web/b'],
+      ['port=1&prefix=web', 'added web/a, modified db/b, modified web/b, modified web/b'],
+      ['hostname=host.example&username=ops&name=end', 'added end'],
+      ['username=nobody', ''],
+    ]
+    for (const [query, expected] of cases) {
+      const wanted = expected === '' ? [] : expected.split(', ')
+      const reader = await told(query)
+      const events = await reader.take(wanted.length)
+      assert.deepEqual(
+        events.map(({ event, data }) => `${event} ${data.configuration?.name}`),
+        wanted,
+        query,
+      )
+    }
+  })
+
+  it('refuses what is no tag and no filter, and names it', async (t) => {
+    const service = await start(t)
+    const { ask } = await connect(service)
+    const fieldsOf = async (query: string, seen?: string) => {
+      const answer = await ask(
+        'GET',
+        `/v1/events${query}`,
+        seen === undefined ? {} : { headers: { 'Last-Event-ID': seen } },
+      )
+      assert.equal(answer.status, 400, query)
+      return answer.json<{ errors: { field: string }[] }>().errors.map(({ field }) => field)
+    }
+    for (const seen of ['x', '"abc-1"', 'abc-', 'abc-1.0', 'abc-1.x', '-1', 'abc-1 '.padEnd(9, 'x')]) {
+      assert.deepEqual(await fieldsOf('', seen), ['Last-Event-ID'], seen)
+      assert.deepEqual(await fieldsOf(`?since=${encodeURIComponent(seen)}`), ['since'], seen)
+    }
+    assert.deepEqual(await fieldsOf('?since='), ['since'])
+    assert.deepEqual(await fieldsOf('?prefix=&name=&port=022&hostname=&username='), [
+      ...['prefix', 'name', 'hostname', 'username', 'port'],
+    ])
+    for (const port of ['0', '65536', '-1', '1e3'])
+      assert.deepEqual(await fieldsOf(`?port=${port}`), ['port'])
+    assert.deepEqual(await fieldsOf('?q=x&name=a&name=b'), ['q', 'name'])
+  })
+
+  it('answers HEAD at once, and asks for a credential', async (t) => {
+    const service = await start(t)
+    const { ask } = await connect(service)
+    const head = await ask('HEAD', '/v1/events')
+    assert.equal(head.status, 200)
+    assert.equal(head.headers['content-type'], 'text/event-stream')
+    assert.equal(await gauge(service, 'connbook_event_streams'), 0)
+    assert.equal((await service.call('/v1/events')).status, 403)
+  })
+
+  it('ends when its credential ends: by a logout, with the account, and by expiry', async (t) => {
+    const clock = holdClock()
+    const service = await start(t, { clock })
+    const cookie = await service.cookie()
+    const byCookie = await readEvents(t, service.url, { Cookie: cookie })
+    const { headers, add } = await connect(service)
+    const byBearer = await readEvents(t, service.url, headers)
+    await service.call('/logout', { method: 'POST', headers: { Cookie: cookie } })
+    await add('after the logout')
+    await byBearer.take(1)
+    await byCookie.ended
+    assert.deepEqual(byCookie.events(), [])
+    clock.advance(3_600_000)
+    await byBearer.ended
+    assert.equal(await gauge(service, 'connbook_event_streams'), 0)
+  })
+
+  it('ends at a stop, which does not wait for it', async (t) => {
+    const service = await start(t, { flags: ['--shutdown-timeout', '1h'] })
+    const { headers, add } = await connect(service)
+    const reader = await readEvents(t, service.url, headers)
+    await add('a')
+    await reader.take(1)
+    await Promise.all([service.stop(), reader.ended])
+  })
+
+  it('tells nothing that the disk has refused', async (t) => {
+    const files = createFailingFiles()
+    const service = await start(t, { folder: await temporaryFolder(t), files })
+    const { headers, ask, add } = await connect(service)
+    const reader = await readEvents(t, service.url, headers)
+    failOn(files, 'write', 'journal', 'ENOSPC')
+    assert.equal((await add('refused')).status, 507)
+    assert.equal((await add('kept')).status, 200)
+    failOn(files, 'datasync', 'journal', 'EIO')
+    assert.equal((await add('in doubt')).status, 503)
+    let answer = await add('last')
+    while (answer.status === 503) answer = await add('last')
+    await reader.until('"last"')
+    const told = reader.events().map(({ data }) => data.configuration?.name)
+    assert.deepEqual(
+      told,
+      recordsIn(await ask('GET', '/configurations/')).map(({ name }) => name),
+    )
+    assert.deepEqual(told, ['kept', 'last'])
+  })
+
+  it('ends for a reader that stops reading, and goes on for the others', async (t) => {
+    const service = await start(t)
+    const { headers, importAll } = await connect(service)
+    const stopped = await readEvents(t, service.url, headers)
+    const other = await readEvents(t, service.url, headers)
+    await stopped.until('\n\n')
+    stopped.answer.pause()
+    const names = Array.from({ length: 1_000 }, (_, i) => `${String(i).padStart(4, '0')}${'x'.repeat(251)}`)
+    let port = 1
+    while ((await gauge(service, 'connbook_event_streams')) === 2) {
+      await importAll(names, port)
+      await other.until(`"port":${port},`)
+      port += 1
+    }
+    await importAll(['the end'])
+    await other.until('"the end"')
+    assert.ok(!stopped.text().includes('the end'))
+  })
+})
+
+it('the events in a text leave out comments and blocks without data', () => {
+  assert.deepEqual(eventsIn(':\n\nid: x\n\nevent: reset\nid: y\ndata: {}\n\nevent: added\n'), [
+    { event: 'reset', id: 'y', data: {} },
+  ])
+})
+
+async function gauge(service: TestService, name: string): Promise<number> {
+  const text = await (
+    await service.call('/metrics', { headers: { Authorization: await service.bearer() } })
+  ).text()
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+}

@@ -1,0 +1,65 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Problem } from '../../src/http/problem.ts'
+import { WaitingCalls } from '../../src/resources/waiting-calls.ts'
+import { Scheduler } from '../../src/scheduler.ts'
+
+const MAX = 8
+
+function setUp() {
+  const calls = new WaitingCalls(new Scheduler(), MAX)
+  const open: string[] = []
+  const enter = (account: string, id: string) => {
+    const request = {
+      address: '127.0.0.1',
+      principal: { kind: 'user', name: account, scope: 'read write' },
+    } as const
+    const giveWay = () => {
+      leave()
+      open.splice(open.indexOf(id), 1)
+    }
+    const leave = calls.enter(request, { look: () => {}, giveWay })
+    open.push(id)
+    return giveWay
+  }
+  return { calls, open, enter }
+}
+
+const isRefused = (error: unknown) =>
+  error instanceof Problem && error.status === 503 && error.headers['Retry-After'] !== undefined
+
+describe('calls that wait', () => {
+  it('take a quarter of the places for one account', () => {
+    const { calls, enter } = setUp()
+    const leave = enter('a', 'a1')
+    enter('a', 'a2')
+    assert.throws(() => enter('a', 'a3'), isRefused)
+    leave()
+    enter('a', 'a4')
+    assert.equal(calls.count, 2)
+    calls.close()
+  })
+
+  it('give way, the oldest of the account with most, to an account with at least two fewer', () => {
+    const { calls, open, enter } = setUp()
+    for (const account of ['a', 'b', 'c', 'd']) for (const i of [1, 2]) enter(account, `${account}${i}`)
+    enter('e', 'e1')
+    assert.deepEqual(open, ['a2', 'b1', 'b2', 'c1', 'c2', 'd1', 'd2', 'e1'])
+    assert.throws(() => enter('a', 'a3'), isRefused)
+    for (const account of ['f', 'g', 'h']) enter(account, `${account}1`)
+    assert.throws(() => enter('i', 'i1'), isRefused)
+    assert.equal(calls.count, MAX)
+    calls.close()
+  })
+
+  it('all end at the close, and no more may begin', () => {
+    const { calls, open, enter } = setUp()
+    enter('a', 'a1')
+    enter('b', 'b1')
+    calls.close()
+    assert.deepEqual(open, [])
+    assert.equal(calls.count, 0)
+    assert.throws(() => enter('a', 'a2'), isRefused)
+  })
+})

@@ -1,0 +1,167 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Request } from '../../src/http/message.ts'
+import { WaitingCalls } from '../../src/resources/waiting-calls.ts'
+import { WaitingPolls } from '../../src/resources/waiting-polls.ts'
+import { eventually } from '../support/eventually.ts'
+import { holdClock } from '../support/held-clock.ts'
+import { holdTurns } from '../support/held-turns.ts'
+import { createClient, recordsIn } from '../support/http-client.ts'
+import { start } from '../support/service.ts'
+import { draft, openStore, someone } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const LIST = '/configurations/'
+const RECORD = '/configurations/a'
+
+async function setUp(t: TestContext, { flags = [] as string[] } = {}) {
+  const clock = holdClock()
+  const service = await start(t, { clock, flags })
+  const headers = { Authorization: await service.bearer() }
+  const ask = createClient(service.url, headers)
+  const change = (port: number) => ask('PATCH', RECORD, { body: { port } })
+  const etagOf = async (path: string) => String((await ask('HEAD', path)).headers.etag)
+  /** Asks with the tag of now, and waits until the server has the request. */
+  const poll = async (path: string, prefer = 'wait=50', method = 'GET') => {
+    const before = await waiting()
+    const answer = ask(method, path, { headers: { 'If-None-Match': await etagOf(path), Prefer: prefer } })
+    await eventually('the poll waits', async () => (await waiting()) > before)
+    return answer
+  }
+  const waiting = async () =>
+    Number(/^connbook_waiting_polls (\d+)$/m.exec((await ask('GET', '/metrics')).text)?.[1])
+  await ask('POST', LIST, { body: draft('a') })
+  await ask('POST', LIST, { body: draft('b') })
+  return { service, clock, ask, change, etagOf, poll, waiting }
+}
+
+describe('Prefer: wait', () => {
+  it('answers a list and a record when they change, and nobody whose record stays', async (t) => {
+    const { ask, change, poll, waiting } = await setUp(t)
+    const polls = [poll(LIST), poll(`${LIST}?sort=-name&page=0&per_page=1`), poll(RECORD)]
+    await eventually('all wait', async () => (await waiting()) === 3)
+    const other = poll('/configurations/b')
+    await eventually('all wait', async () => (await waiting()) === 4)
+    await change(23)
+    for (const answer of await Promise.all(polls)) {
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers['preference-applied'], 'wait=50')
+      assert.equal(answer.headers.vary, 'Prefer')
+      assert.ok(answer.headers.etag)
+    }
+    assert.deepEqual(
+      recordsIn((await polls[2]) ?? assert.fail()).map(({ port }) => port),
+      [23],
+    )
+    assert.equal(await waiting(), 1)
+    await ask('DELETE', '/configurations/b')
+    assert.equal((await other).status, 404)
+    assert.equal(await waiting(), 0)
+  })
+
+  it('answers 304 when the wait is over, and counts more than 50 s as 50', async (t) => {
+    const { ask, etagOf, poll, change, waiting } = await setUp(t)
+    const headers = { 'If-None-Match': await etagOf(RECORD), Prefer: 'respond-async, wait=1' }
+    const answer = await ask('GET', RECORD, { headers })
+    assert.equal(answer.status, 304)
+    assert.equal(answer.text, '')
+    assert.equal(answer.headers['preference-applied'], 'wait=1')
+    assert.equal(answer.headers.etag, headers['If-None-Match'])
+    const long = poll(RECORD, 'wait=1000')
+    await eventually('it waits', async () => (await waiting()) === 1)
+    void change(24)
+    assert.equal((await long).headers['preference-applied'], 'wait=50')
+  })
+
+  it('answers at once when there is nothing to wait for', async (t) => {
+    const { ask, etagOf } = await setUp(t)
+    const etag = await etagOf(LIST)
+    const cases: [headers: Record<string, string>, status: number, isApplied: boolean][] = [
+      [{ Prefer: 'wait=50' }, 200, false],
+      [{ Prefer: 'wait=50', 'If-None-Match': '"other"' }, 200, true],
+      [{ Prefer: 'wait=0', 'If-None-Match': etag }, 304, false],
+      [{ Prefer: 'wait=soon', 'If-None-Match': etag }, 304, false],
+      [{ Prefer: 'return=minimal', 'If-None-Match': etag }, 304, false],
+    ]
+    for (const [headers, status, isApplied] of cases) {
+      const answer = await ask('GET', LIST, { headers })
+      assert.equal(answer.status, status, JSON.stringify(headers))
+      assert.equal(answer.headers['preference-applied'], isApplied ? 'wait=50' : undefined)
+    }
+    const missing = await ask('GET', '/configurations/none', {
+      headers: { Prefer: 'wait=50', 'If-None-Match': etag },
+    })
+    assert.equal(missing.status, 404)
+  })
+
+  it('answers 404 when the record is renamed, and 403 when the credential ends', async (t) => {
+    const { ask, clock, poll, service, waiting } = await setUp(t)
+    const renamed = poll(RECORD)
+    await eventually('it waits', async () => (await waiting()) === 1)
+    await ask('PATCH', RECORD, { body: { name: 'c' } })
+    assert.equal((await renamed).status, 404)
+    const expired = poll('/configurations/c')
+    await eventually('it waits', async () => (await waiting()) === 1)
+    clock.advance(3_600_000)
+    const answer = await expired
+    assert.equal(answer.status, 403)
+    assert.match(answer.text, /invalid_token/)
+    assert.equal((await service.call(LIST)).status, 403)
+  })
+
+  it('answers all at once at a stop, which does not wait', async (t) => {
+    const { service, poll, waiting } = await setUp(t, { flags: ['--shutdown-timeout', '1h'] })
+    const polls = [poll(LIST), poll(RECORD)]
+    await eventually('both wait', async () => (await waiting()) === 2)
+    await service.stop()
+    assert.deepEqual(await Promise.all(polls.map(async (answer) => (await answer).status)), [304, 304])
+  })
+
+  it('answers many that one change has woken in slices, not in one turn', async (t) => {
+    const folder = await temporaryFolder(t)
+    const { store } = await openStore(t, folder)
+    const turns = holdTurns()
+    const scheduler = { run: () => new Promise<never>(() => {}), once: turns.scheduler.once }
+    const polls = new WaitingPolls(store, scheduler, new WaitingCalls(scheduler))
+    const request = (i: number) =>
+      ({
+        address: '127.0.0.1',
+        principal: { kind: 'user', name: `u${i % 10}`, scope: 'read' },
+        headers: { prefer: 'wait=50', 'if-none-match': '"x"' },
+        signal: new AbortController().signal,
+      }) as unknown as Request
+    let isChanged = false
+    let answered = 0
+    const answers = Array.from({ length: 1_000 }, (_, i) =>
+      polls.answer(request(i), 'a', () => {
+        if (isChanged) answered += 1
+        return { status: isChanged ? 200 : 304, headers: {} }
+      }),
+    )
+    assert.equal(polls.count, 1_000)
+    await new Promise((resolve) => setImmediate(resolve))
+    isChanged = true
+    await store.add(someone, draft('a'))
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual([answered, turns.waiting()], [0, 1_000])
+    turns.takeTurns()
+    for (const answer of answers) assert.equal((await answer).status, 200)
+    assert.equal(polls.count, 0)
+  })
+
+  it('forgets who has gone', async (t) => {
+    const { service, etagOf, waiting } = await setUp(t)
+    const gone = new AbortController()
+    const headers = {
+      Authorization: await service.bearer(),
+      'If-None-Match': await etagOf(LIST),
+      Prefer: 'wait=50',
+    }
+    const answer = service.call(LIST, { headers, signal: gone.signal })
+    await eventually('it waits', async () => (await waiting()) === 1)
+    gone.abort()
+    await assert.rejects(answer)
+    await eventually('it is forgotten', async () => (await waiting()) === 0)
+  })
+})

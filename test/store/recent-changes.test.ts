@@ -1,0 +1,70 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Configuration } from '../../src/store/configuration.ts'
+import { RecentChanges } from '../../src/store/recent-changes.ts'
+import { draft, openStore, someone } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const record = (id: number) => new Configuration(id, draft(`r${id}`))
+
+describe('the recent changes', () => {
+  it('are found by their revision, the oldest dropped first', () => {
+    const recent = new RecentChanges(10, 20)
+    assert.deepEqual([recent.last, recent.floor, recent.count], [10, 10, 0])
+    for (let revision = 11; revision <= 100; revision++) {
+      recent.add({ add: record(revision) }, revision, undefined)
+      const floor = Math.max(10, revision - 20)
+      assert.deepEqual([recent.last, recent.floor], [revision, floor])
+      assert.equal(recent.at(floor), undefined)
+      assert.equal(recent.at(floor + 1)?.after?.id, floor + 1)
+      assert.equal(recent.at(revision)?.revision, revision)
+      assert.equal(recent.at(revision + 1), undefined)
+      const one = recent.bytesAfter(revision - 1)
+      assert.ok(one > 0)
+      assert.equal(recent.bytesAfter(revision), 0)
+      assert.equal(recent.bytesAfter(0), recent.bytesAfter(floor))
+    }
+  })
+
+  it('take up so many bytes at most', () => {
+    const recent = new RecentChanges(0, 1_000, 10_000)
+    for (let revision = 1; revision <= 500; revision++) recent.add({ add: record(1) }, revision, undefined)
+    assert.ok(recent.bytesAfter(0) <= 10_000)
+    assert.ok(recent.count > 20 && recent.count < 40, String(recent.count))
+  })
+
+  it('begin anew after a gap', () => {
+    const recent = new RecentChanges()
+    recent.add({ add: record(1) }, 1, undefined)
+    recent.add({ add: record(2) }, 8, undefined)
+    assert.deepEqual([recent.floor, recent.last], [7, 8])
+    assert.equal(recent.at(8)?.after?.id, 2)
+    assert.equal(recent.at(1), undefined)
+  })
+
+  it('are those since the snapshot after a start, and know which were made together', async (t) => {
+    const path = await temporaryFolder(t)
+    const first = await openStore(t, path)
+    await first.store.add(someone, draft('a'))
+    await first.store.importAll(someone, [draft('b'), draft('c'), draft('a', { port: 1 })], 'merge')
+    await first.store.remove(someone, 'b')
+    const told = [1, 2, 3, 4, 5].map((revision) => first.store.recent.at(revision))
+    assert.deepEqual(
+      told.map((change) => change && [change.firstTogether, change.lastTogether]),
+      [
+        [1, 1],
+        [2, 4],
+        [2, 4],
+        [2, 4],
+        [5, 5],
+      ],
+    )
+    await first.close()
+    const second = await openStore(t, path)
+    assert.deepEqual(
+      [1, 2, 3, 4, 5].map((revision) => JSON.stringify(second.store.recent.at(revision))),
+      told.map((change) => JSON.stringify(change)),
+    )
+  })
+})

@@ -1,0 +1,98 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import type { Lifetime } from './temporary-folder.ts'
+
+export interface ToldEvent {
+  readonly event: string
+  readonly id: string
+  readonly data: {
+    readonly configuration?: { readonly id: number; readonly name: string; readonly port: number }
+    readonly before?: { readonly name: string; readonly port: number }
+  }
+}
+
+/** An open event stream. */
+export interface EventReader {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly answer: IncomingMessage
+  /** All that has come. */
+  readonly text: () => string
+  /** The events so far. */
+  readonly events: () => ToldEvent[]
+  /** Resolves with the events once there are so many. */
+  take(count: number): Promise<ToldEvent[]>
+  /** Resolves once the text so far has it. */
+  until(part: string): Promise<void>
+  /** Resolves when the stream has ended, however. */
+  readonly ended: Promise<void>
+}
+
+/** Opens an event stream, and reads it until the test ends. @param path Begins with `/v1/events`. */
+export async function readEvents(
+  t: Lifetime,
+  url: string,
+  headers: Record<string, string>,
+  path = '/v1/events',
+): Promise<EventReader> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const outgoing = request(url + path, { headers, agent: false }, resolve)
+    .on('error', reject)
+    .end()
+  t.after(() => void outgoing.destroy())
+  const answer = await promise
+  let text = ''
+  const lookers = new Set<() => void>()
+  const over = Promise.withResolvers<void>()
+  answer.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece
+    for (const look of [...lookers]) look()
+  })
+  answer.on('error', () => {})
+  answer.once('close', () => {
+    over.resolve()
+    for (const look of [...lookers]) look()
+  })
+  const events = () => eventsIn(text)
+  const wait = (what: string, holds: () => boolean) => {
+    const held = Promise.withResolvers<void>()
+    const look = () => {
+      if (!holds() && !answer.closed) return
+      lookers.delete(look)
+      if (holds()) held.resolve()
+      else held.reject(new Error(`the stream ended before ${what}; it had ${JSON.stringify(text)}`))
+    }
+    lookers.add(look)
+    look()
+    return held.promise
+  }
+  return {
+    status: answer.statusCode ?? 0,
+    headers: answer.headers,
+    answer,
+    text: () => text,
+    events,
+    async take(count) {
+      await wait(`${count} events`, () => events().length >= count)
+      return events()
+    },
+    until: (part) => wait(part, () => text.includes(part)),
+    ended: over.promise,
+  }
+}
+
+/** The events of a stream; blocks without data are none. */
+export function eventsIn(text: string): ToldEvent[] {
+  const blocks = text.split('\n\n').slice(0, -1)
+  return blocks.flatMap((block) => {
+    const fields = Object.fromEntries(
+      block.split('\n').map((line) => {
+        const mark = line.indexOf(': ')
+        return [line.slice(0, mark), line.slice(mark + 2)]
+      }),
+    )
+    const { event, id, data } = fields
+    return event === undefined || id === undefined || data === undefined
+      ? []
+      : [{ event, id, data: JSON.parse(data) }]
+  })
+}
