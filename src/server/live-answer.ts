@@ -18,8 +18,13 @@ export function sendLive(body: LiveBody, request: IncomingRequest, untaken: Unta
     forget = undefined
     body.drained()
   })
+  // A client that has sent its last byte could be gone, which only a write would show.
+  const leave = () => void socket.destroy()
+  if (socket.readableEnded) leave()
+  else socket.once('end', leave)
   response.once('close', () => {
     isOver = true
+    socket.off('end', leave)
     forget?.()
     body.closed()
   })

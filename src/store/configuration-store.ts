@@ -1,4 +1,4 @@
-import { StorageUnavailableError } from '../errors.ts'
+import { StorageUnavailableError, TooManyChangesError } from '../errors.ts'
 import type { Family } from '../metrics/family.ts'
 import { type LongWork, runAtOnce, type Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
@@ -381,9 +381,12 @@ export class ConfigurationStore {
       const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, stored))
       const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
       if (this.#isLarge(changes.length)) {
-        await this.#log.appendInSlices(changes)
-        // Not before: nobody else takes ids meanwhile, and those of a refused import stay free.
         this.#lastId = plan.added.at(-1)?.id ?? stored.lastId
+        await this.#log.appendInSlices(changes).catch((error: unknown) => {
+          // Nothing was written, so its ids are still free. A disk that failed may have kept them.
+          if (error instanceof TooManyChangesError) this.#lastId = stored.lastId
+          throw error
+        })
       } else if (changes.length > 0) await this.#stage(changes, this.#log.appendTogether(changes))
       return plan
     } finally {

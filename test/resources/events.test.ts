@@ -1,10 +1,13 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectTo } from 'node:net'
 import { describe, it } from 'node:test'
 import { eventsIn, readEvents } from '../support/event-reader.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createClient, recordsIn } from '../support/http-client.ts'
+import { formatRequest } from '../support/raw-http.ts'
 import { start, type TestService } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -199,7 +202,7 @@ describe('GET /v1/events', () => {
     assert.equal((await service.call('/v1/events')).status, 403)
   })
 
-  it('ends when its credential ends: by a logout, with the account, and by expiry', async (t) => {
+  it('ends when its credential ends: by a logout, and by expiry', async (t) => {
     const clock = holdClock()
     const service = await start(t, { clock })
     const cookie = await service.cookie()
@@ -214,6 +217,18 @@ describe('GET /v1/events', () => {
     clock.advance(3_600_000)
     await byBearer.ended
     assert.equal(await gauge(service, 'connbook_event_streams'), 0)
+  })
+
+  it('ends for a reader that has closed its side, and gives up its place', async (t) => {
+    const service = await start(t)
+    const { headers } = await connect(service)
+    const { hostname: host, port } = new URL(service.url)
+    const socket = connectTo({ host, port: Number(port), allowHalfOpen: true })
+    t.after(() => socket.destroy())
+    socket.write(formatRequest('GET /v1/events', headers))
+    await once(socket, 'data')
+    socket.end()
+    await once(socket, 'close')
   })
 
   it('ends at a stop, which does not wait for it', async (t) => {

@@ -151,13 +151,6 @@ describe('a large import', { timeout: 60_000 }, () => {
     assert.deepEqual(names((await openStore(t, folder)).store), ['a', 'b'])
   })
 
-  it('skips no ids when nothing of it was written', async (t) => {
-    const { store, files } = await openSmall(t, 'a')
-    failOn(files, 'write', dataFiles.journal, 'ENOSPC')
-    await assert.rejects(store.importAll(someone, [draft('b'), draft('c')], 'replace'), StorageFullError)
-    assert.equal((await store.add(someone, draft('b'))).id, 2)
-  })
-
   it('is refused when the disk fails, and while it has failed', async (t) => {
     const { store, files } = await openSmall(t, 'a')
     files.before = (operation) => {
