@@ -116,6 +116,8 @@ export const STREAM_PIECE_CHARACTERS = 64 * 1024
 /** Faults in one answer; a body has room for thousands. */
 export const FAULTS_MAX = 100
 
+export const PORT_MIN = 1
+export const PORT_MAX = 65_535
 export const NAME_CHARACTERS_MAX = 255
 export const HOSTNAME_CHARACTERS_MAX = 253
 export const USERNAME_CHARACTERS_MAX = 255

@@ -330,7 +330,7 @@ export function readBearer(authorization: string): string | undefined {
 }
 
 /** Both prefixes bind a cookie to TLS, and `__Host-` also to the path `/` (RFC 6265bis section 4.1.3). */
-function nameCookie(path: string, isSecure: boolean): string {
+export function nameCookie(path: string, isSecure: boolean): string {
   const name = 'connbook_session'
   if (!isSecure) return name
   return path === '/' ? `__Host-${name}` : `__Secure-${name}`

@@ -9,6 +9,7 @@ import { exportCommand } from './export.ts'
 import { healthcheckCommand } from './healthcheck.ts'
 import { importCommand } from './import.ts'
 import { keysCommands } from './keys.ts'
+import { openApiCommand } from './openapi.ts'
 import { recoverCommand } from './recover.ts'
 import { restoreCommand } from './restore.ts'
 import { serveCommand } from './serve.ts'
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   recoverCommand,
   healthcheckCommand,
   systemdCommand,
+  openApiCommand,
   defineCommand({
     name: 'help',
     operands: '[TOPIC]',

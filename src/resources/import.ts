@@ -94,7 +94,7 @@ function adviseOnOneLine(format: ImportFormatName): string {
   return format === 'json' ? '' : '; the body is one line: with curl, send a file with --data-binary, not -d'
 }
 
-const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
+export const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
   ['text/csv', 'csv'],
   ['application/x-ndjson', 'jsonl'],
   ['application/jsonl', 'jsonl'],

@@ -2,9 +2,12 @@ import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { Handler, Route } from '../http/router.ts'
 import type { Family } from '../metrics/family.ts'
+import { describeApi } from '../openapi/document.ts'
+import type { Answer, Operation } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { accountHandlers } from './account.ts'
+import { exportContent, importBody, json, jsonBody, plainText, revocationBody, tokenBody } from './bodies.ts'
 import { oauthReply } from './client-request.ts'
 import { configurationHandlers } from './configurations.ts'
 import { eventHandlers } from './events.ts'
@@ -13,6 +16,15 @@ import { healthHandlers } from './health.ts'
 import { importHandlers } from './import.ts'
 import { metadataHandlers } from './metadata.ts'
 import { metricsHandlers } from './metrics.ts'
+import { openApiHandlers } from './openapi.ts'
+import {
+  eventParameters,
+  exportParameters,
+  importParameters,
+  listParameters,
+  nameInPath,
+  preferWait,
+} from './parameters.ts'
 import { sessionHandlers } from './session.ts'
 import { tokenHandlers } from './token.ts'
 import type { Waiting } from './waiting.ts'
@@ -42,11 +54,18 @@ export type RouteDescription = Omit<Route, 'handle'> & {
   readonly summary: string
   /** The statuses with a meaning of their own, and what comes with them; one line of Markdown. */
   readonly answers: string
+  /** Its entry in the OpenAPI document. */
+  readonly operation: Operation
 } & (
     | { readonly isThereAtStart?: false; readonly handler: (resources: Resources) => Handler }
     /** Answers already while the records are being read. */
     | { readonly isThereAtStart: true; readonly handler: (resources: Pick<Resources, 'health'>) => Handler }
   )
+
+const nameTaken: Answer = {
+  description: 'Another record has the name, and is in the body.',
+  content: json('OneConfiguration'),
+}
 
 /** The whole HTTP interface. */
 export const routes: readonly RouteDescription[] = [
@@ -56,6 +75,24 @@ export const routes: readonly RouteDescription[] = [
     access: 'public',
     summary: 'starts a session: `{"username":…,"password":…}` (or `name` for `username`)',
     answers: '200 `Authorized` and a cookie; 401 `Unauthorized`',
+    operation: {
+      id: 'logIn',
+      tag: 'credentials',
+      body: jsonBody('Login'),
+      answers: {
+        200: {
+          description: 'The user is logged in.',
+          headers: ['Set-Cookie'],
+          content: plainText('Authorized'),
+        },
+        401: {
+          description: 'User or password is wrong.',
+          headers: ['WWW-Authenticate'],
+          content: plainText('Unauthorized'),
+        },
+      },
+      problems: ['too_many_attempts', 'overloaded'],
+    },
     handler: ({ session }) => session.logIn,
   },
   {
@@ -65,6 +102,19 @@ export const routes: readonly RouteDescription[] = [
     access: 'read',
     summary: 'ends the session or token that makes the call',
     answers: '200 `Success`',
+    operation: {
+      id: 'logOut',
+      tag: 'credentials',
+      notes: 'It stays ended after a restart, and nobody else is logged out.',
+      answers: {
+        200: {
+          description: 'The session or token has ended.',
+          headers: ['Set-Cookie?'],
+          content: plainText('Success'),
+        },
+      },
+      problems: ['overloaded', 'storage_unavailable', 'storage_full'],
+    },
     handler: ({ session }) => session.logOut,
   },
   {
@@ -73,6 +123,21 @@ export const routes: readonly RouteDescription[] = [
     access: 'public',
     summary: 'issues a token: `{"client_id":…,"client_secret":…}`, as JSON, as a form, or by HTTP Basic',
     answers: '200 `{"access_token":…,"token_type":"Bearer","expires_in":3600,"scope":"read write"}`; 401',
+    operation: {
+      id: 'issueToken',
+      tag: 'credentials',
+      notes: 'The client credentials grant of OAuth 2.0 (RFC 6749 section 4.4).',
+      body: tokenBody,
+      answers: { 200: { description: 'A token.', headers: ['Pragma'], content: json('Token') } },
+      problems: [
+        'invalid_request',
+        'invalid_scope',
+        'unsupported_grant_type',
+        'invalid_client',
+        'too_many_attempts',
+        'overloaded',
+      ],
+    },
     handler: ({ token }) => token.issue,
     problemReply: oauthReply,
   },
@@ -83,6 +148,21 @@ export const routes: readonly RouteDescription[] = [
     summary:
       'ends a token of the client that calls: `{"client_id":…,"client_secret":…,"token":…}`, sent as for a token',
     answers: '200, no body; 401',
+    operation: {
+      id: 'revokeToken',
+      tag: 'credentials',
+      notes: 'RFC 7009. A token that is unknown, of another client or ended already is answered alike.',
+      body: revocationBody,
+      answers: { 200: { description: 'The token is not valid any more.', headers: ['Pragma'] } },
+      problems: [
+        'invalid_request',
+        'invalid_client',
+        'too_many_attempts',
+        'overloaded',
+        'storage_unavailable',
+        'storage_full',
+      ],
+    },
     handler: ({ token }) => token.revoke,
     problemReply: oauthReply,
   },
@@ -93,6 +173,12 @@ export const routes: readonly RouteDescription[] = [
     isWellKnown: true,
     summary: 'tells OAuth clients where to get and revoke tokens',
     answers: '200',
+    operation: {
+      id: 'getAuthorizationServer',
+      tag: 'credentials',
+      notes: 'RFC 8414. With a base path, it is also at this path followed by the base path.',
+      answers: { 200: { description: 'The metadata.', content: json('AuthorizationServer') } },
+    },
     handler: ({ metadata }) => metadata.read,
   },
   {
@@ -101,6 +187,11 @@ export const routes: readonly RouteDescription[] = [
     access: 'read',
     summary: 'tells whose credential makes the call, what it may do, and when it expires',
     answers: '200 `{"account":…,"kind":"user","scope":"read write","expires_at":…}`',
+    operation: {
+      id: 'getCaller',
+      tag: 'credentials',
+      answers: { 200: { description: 'The account and its credential.', content: json('Caller') } },
+    },
     handler: ({ account }) => account.whoAmI,
   },
   {
@@ -111,6 +202,26 @@ export const routes: readonly RouteDescription[] = [
     summary:
       'gives the user of the session a new password: `{"password":…,"new_password":…}`; ends the other sessions',
     answers: '200 `Success` and a new cookie; 400',
+    operation: {
+      id: 'changePassword',
+      tag: 'credentials',
+      body: jsonBody('PasswordChange'),
+      answers: {
+        200: {
+          description: 'The password is changed.',
+          headers: ['Set-Cookie'],
+          content: plainText('Success'),
+        },
+      },
+      problems: [
+        'wrong_password',
+        'session_required',
+        'too_many_attempts',
+        'overloaded',
+        'storage_unavailable',
+        'storage_full',
+      ],
+    },
     handler: ({ account }) => account.changePassword,
   },
   {
@@ -120,6 +231,21 @@ export const routes: readonly RouteDescription[] = [
     summary:
       'gets all records, those that filters keep, or one page of them; optional: `q`, `prefix`, `name`, `hostname`, `port`, `username`, `sort`, `page`, `per_page`',
     answers: '200',
+    operation: {
+      id: 'listConfigurations',
+      tag: 'configurations',
+      notes: 'A page beyond the end is empty.',
+      parameters: [...listParameters, preferWait],
+      problems: ['overloaded'],
+      isConditional: true,
+      answers: {
+        200: {
+          description: 'The records.',
+          headers: ['ETag', 'X-Total-Count', 'Link?', 'Preference-Applied?', 'Vary?'],
+          content: json('Configurations'),
+        },
+      },
+    },
     handler: ({ configurations }) => configurations.list,
   },
   {
@@ -128,6 +254,19 @@ export const routes: readonly RouteDescription[] = [
     access: 'write',
     summary: 'adds a record; needs all four fields',
     answers: '200 with `Location`; 409',
+    operation: {
+      id: 'addConfiguration',
+      tag: 'configurations',
+      body: jsonBody('NewConfiguration'),
+      answers: {
+        200: {
+          description: 'The record as it was added.',
+          headers: ['ETag', 'Location'],
+          content: json('OneConfiguration'),
+        },
+        409: nameTaken,
+      },
+    },
     handler: ({ configurations }) => configurations.add,
   },
   {
@@ -136,6 +275,20 @@ export const routes: readonly RouteDescription[] = [
     access: 'read',
     summary: 'gets one record',
     answers: '200; 404',
+    operation: {
+      id: 'getConfiguration',
+      tag: 'configurations',
+      parameters: [nameInPath, preferWait],
+      isConditional: true,
+      answers: {
+        200: {
+          description: 'The record.',
+          headers: ['ETag', 'Preference-Applied?', 'Vary?'],
+          content: json('OneConfiguration'),
+        },
+      },
+      problems: ['unknown_name', 'overloaded'],
+    },
     handler: ({ configurations }) => configurations.get,
   },
   {
@@ -144,6 +297,26 @@ export const routes: readonly RouteDescription[] = [
     access: 'write',
     summary: 'adds a record, or replaces all its fields; `name` may be left out',
     answers: '201 with `Location` if it is new; 200',
+    operation: {
+      id: 'putConfiguration',
+      tag: 'configurations',
+      notes: 'With `If-None-Match: *` it only adds, with `If-Match` it only replaces.',
+      parameters: [nameInPath],
+      isConditional: true,
+      body: jsonBody('ConfigurationReplacement'),
+      answers: {
+        200: {
+          description: 'The record as it is now; its `id` stays.',
+          headers: ['ETag'],
+          content: json('OneConfiguration'),
+        },
+        201: {
+          description: 'The record as it was added.',
+          headers: ['ETag', 'Location'],
+          content: json('OneConfiguration'),
+        },
+      },
+    },
     handler: ({ configurations }) => configurations.put,
   },
   {
@@ -152,6 +325,22 @@ export const routes: readonly RouteDescription[] = [
     access: 'write',
     summary: 'changes the fields that you send',
     answers: '200; 404, 409',
+    operation: {
+      id: 'modifyConfiguration',
+      tag: 'configurations',
+      parameters: [nameInPath],
+      isConditional: true,
+      body: jsonBody('ConfigurationPatch'),
+      answers: {
+        200: {
+          description: 'The record as it is now; its `id` stays.',
+          headers: ['ETag'],
+          content: json('OneConfiguration'),
+        },
+        409: nameTaken,
+      },
+      problems: ['unknown_name'],
+    },
     handler: ({ configurations }) => configurations.modify,
   },
   {
@@ -160,6 +349,14 @@ export const routes: readonly RouteDescription[] = [
     access: 'write',
     summary: 'deletes a record',
     answers: '209, no body; 404',
+    operation: {
+      id: 'removeConfiguration',
+      tag: 'configurations',
+      parameters: [nameInPath],
+      isConditional: true,
+      answers: { 209: { description: 'Deleted.' } },
+      problems: ['unknown_name'],
+    },
     handler: ({ configurations }) => configurations.remove,
   },
   {
@@ -170,6 +367,21 @@ export const routes: readonly RouteDescription[] = [
     summary:
       'tells changes as they happen; optional: `since`, `prefix`, `name`, `hostname`, `port`, `username`',
     answers: '200 `text/event-stream`',
+    operation: {
+      id: 'followChanges',
+      tag: 'configurations',
+      notes:
+        'Events `added`, `modified` and `removed`, each with one line of JSON as its data: `configuration`, and for `modified` also `before`. The `id` is the `ETag` of the list after it, without the quotes. After an event `reset`, read the list again.',
+      parameters: eventParameters,
+      answers: {
+        200: {
+          description: 'The stream, which goes on until the credential ends.',
+          headers: ['X-Accel-Buffering'],
+          content: { 'text/event-stream': { type: 'string' } },
+        },
+      },
+      problems: ['overloaded'],
+    },
     handler: ({ events }) => events.follow,
   },
   {
@@ -178,6 +390,19 @@ export const routes: readonly RouteDescription[] = [
     access: 'read',
     summary: 'gets all records in the format of another tool; needs `format`; optional: `skip`',
     answers: '200; 422',
+    operation: {
+      id: 'exportConfigurations',
+      tag: 'exchange',
+      parameters: exportParameters,
+      answers: {
+        200: {
+          description: 'The records in the format.',
+          headers: ['Content-Disposition', 'X-Total-Count', 'X-Left-Out'],
+          content: exportContent,
+        },
+      },
+      problems: ['not_expressible'],
+    },
     handler: ({ exports }) => exports.exportAll,
   },
   {
@@ -186,6 +411,20 @@ export const routes: readonly RouteDescription[] = [
     access: 'write',
     summary: 'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`',
     answers: '200; 400 with the line of each fault',
+    operation: {
+      id: 'importConfigurations',
+      tag: 'exchange',
+      notes: 'All changes are made together, or none.',
+      parameters: importParameters,
+      body: importBody,
+      answers: {
+        200: {
+          description: 'What has changed, or would change.',
+          content: json('ImportResult', 'ImportTrial'),
+        },
+      },
+      problems: ['too_many_changes'],
+    },
     handler: ({ imports }) => imports.importAll,
   },
   {
@@ -195,6 +434,11 @@ export const routes: readonly RouteDescription[] = [
     isThereAtStart: true,
     summary: 'says that the process is alive',
     answers: '200',
+    operation: {
+      id: 'getHealth',
+      tag: 'operation',
+      answers: { 200: { description: 'It is alive.', content: json('Health') } },
+    },
     handler: ({ health }) => health.healthz,
   },
   {
@@ -204,6 +448,12 @@ export const routes: readonly RouteDescription[] = [
     isThereAtStart: true,
     summary: 'says whether connbook accepts changes',
     answers: '200; 503',
+    operation: {
+      id: 'getReadiness',
+      tag: 'operation',
+      answers: { 200: { description: 'It accepts changes.', content: json('Health') } },
+      problems: ['not_ready'],
+    },
     handler: ({ health }) => health.readyz,
   },
   {
@@ -213,7 +463,32 @@ export const routes: readonly RouteDescription[] = [
     publicBy: 'metricsPublic',
     summary: 'gets the metrics, in the text format of Prometheus',
     answers: '200',
+    operation: {
+      id: 'getMetrics',
+      tag: 'operation',
+      answers: { 200: { description: 'The metrics.', content: plainText() } },
+    },
     handler: ({ metrics }) => metrics.read,
+  },
+  {
+    method: 'GET',
+    path: '/openapi.json',
+    access: 'read',
+    summary: 'describes all calls, as an OpenAPI document',
+    answers: '200',
+    operation: {
+      id: 'describeCalls',
+      tag: 'operation',
+      isConditional: true,
+      answers: {
+        200: {
+          description: 'The document.',
+          headers: ['ETag'],
+          content: { 'application/json': { type: 'object' } },
+        },
+      },
+    },
+    handler: ({ openApi }) => openApi.read,
   },
 ]
 
@@ -227,13 +502,24 @@ export interface RouteSets {
 export function createRoutes(parts: Parts): RouteSets {
   const resources = createResources(parts)
   const handledBy = (some: Resources): Route[] =>
-    routes.map((route) => {
-      const isPublic = route.publicBy !== undefined && parts[route.publicBy]
-      return { ...route, access: isPublic ? 'public' : route.access, handle: route.handler(some) }
-    })
+    withAccess(parts).map((route) => ({ ...route, handle: route.handler(some) }))
   const configurations = configurationHandlers(parts.store, '', parts.scheduler, parts.waiting.polls)
   const metadata = metadataHandlers(parts.publicUrl, '')
-  return { all: handledBy(resources), owner: handledBy({ ...resources, configurations, metadata }) }
+  const openApi = openApiHandlers(() => describeRoutes({ ...parts, basePath: '' }))
+  return { all: handledBy(resources), owner: handledBy({ ...resources, configurations, metadata, openApi }) }
+}
+
+/** The OpenAPI document of a server: a line of JSON. */
+export function describeRoutes({ basePath, ...open }: Pick<Parts, 'basePath' | 'metricsPublic'>): string {
+  return `${JSON.stringify(describeApi(withAccess(open), basePath))}\n`
+}
+
+/** The routes with the access that the options of a server give them. */
+function withAccess(open: Pick<Parts, 'metricsPublic'>): RouteDescription[] {
+  return routes.map((route) => {
+    const isPublic = route.publicBy !== undefined && open[route.publicBy]
+    return isPublic ? { ...route, access: 'public' } : route
+  })
 }
 
 /** The routes for the time while the records are being read. */
@@ -257,5 +543,6 @@ function createResources(parts: Parts) {
     imports: importHandlers(store, audit),
     health: healthHandlers(whyNotReady),
     metrics: metricsHandlers(metrics),
+    openApi: openApiHandlers(() => describeRoutes(parts)),
   }
 }

@@ -1,13 +1,23 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
-import { HOSTNAME_CHARACTERS_MAX, NAME_CHARACTERS_MAX, USERNAME_CHARACTERS_MAX } from '../limits.ts'
+import type { JsonSchema } from '../json-schema.ts'
+import {
+  HOSTNAME_CHARACTERS_MAX,
+  NAME_CHARACTERS_MAX,
+  PORT_MAX,
+  PORT_MIN,
+  USERNAME_CHARACTERS_MAX,
+} from '../limits.ts'
 import { checkText, kindOf } from '../text.ts'
+import { hostnameSchema, nameSchema, portSchema, usernameSchema } from './field-schemas.ts'
 
 /** One field of a record. */
 interface Field {
   readonly name: string
   /** What is wrong with the value of a caller; undefined if nothing is. */
   readonly check: (value: unknown) => string | undefined
+  /** What `check` demands, as far as JSON Schema can state it; never more. */
+  readonly schema: JsonSchema
   /** Whether a stored value has the type. Looser than `check`, which may change: old records stay readable. */
   readonly isStored: (value: unknown) => value is string | number
   /** Whether every record has it. */
@@ -27,10 +37,16 @@ const number = { isStored: (value: unknown) => typeof value === 'number', parse:
  * Whatever treats all fields reads this table. A new field also needs its two lines in `Configuration`.
  */
 export const recordFields = [
-  { name: 'name', ...text, ...kept, check: checkName },
-  { name: 'hostname', ...text, ...kept, check: checkHostname },
-  { name: 'port', ...number, ...kept, check: checkPort },
-  { name: 'username', ...text, ...kept, check: (value) => checkText(value, USERNAME_CHARACTERS_MAX) },
+  { name: 'name', ...text, ...kept, check: checkName, schema: nameSchema },
+  { name: 'hostname', ...text, ...kept, check: checkHostname, schema: hostnameSchema },
+  { name: 'port', ...number, ...kept, check: checkPort, schema: portSchema },
+  {
+    name: 'username',
+    ...text,
+    ...kept,
+    check: (value) => checkText(value, USERNAME_CHARACTERS_MAX),
+    schema: usernameSchema,
+  },
 ] as const satisfies Field[]
 
 type Row = (typeof recordFields)[number]
@@ -55,7 +71,8 @@ function checkPort(value: unknown): string | undefined {
   if (value === '') return 'must not be empty'
   if (typeof value === 'string' && /^0\d+$/.test(value)) return 'must not begin with a zero'
   if (typeof value !== 'number') return `must be an integer, not ${kindOf(value)}`
-  if (!Number.isInteger(value) || value < 1 || value > 65535) return 'must be an integer from 1 to 65535'
+  if (!Number.isInteger(value) || value < PORT_MIN || value > PORT_MAX)
+    return `must be an integer from ${PORT_MIN} to ${PORT_MAX}`
   return undefined
 }
 

@@ -1,5 +1,6 @@
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { isObject } from '../json.ts'
+import type { JsonSchema } from '../json-schema.ts'
 import {
   FAULTS_MAX,
   LABEL_KEY_CHARACTERS_MAX,
@@ -16,6 +17,33 @@ export type Labels = Readonly<Record<string, string>>
 export type LabelsPatch = Readonly<Record<string, string | null>>
 
 const KEY = new RegExp(`^(?=.{1,${LABEL_KEY_CHARACTERS_MAX}}$)[a-z](?:[a-z0-9._/-]*[a-z0-9])?$`)
+const keySchema: JsonSchema = {
+  type: 'string',
+  maxLength: LABEL_KEY_CHARACTERS_MAX,
+  pattern: '^[a-z](?:[a-z0-9._/-]*[a-z0-9])?$',
+}
+const valueSchema: JsonSchema = {
+  type: 'string',
+  maxLength: LABEL_VALUE_CHARACTERS_MAX,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+}
+
+/** What `faultsOfLabels` demands, as far as JSON Schema can state it. */
+export const labelsSchema: JsonSchema = {
+  type: 'object',
+  description: `Texts by key, in the order of the keys. Together at most ${LABELS_BYTES_MAX} bytes as JSON.`,
+  maxProperties: LABELS_MAX,
+  propertyNames: keySchema,
+  additionalProperties: valueSchema,
+}
+
+/** The same of a patch. */
+export const labelsPatchSchema: JsonSchema = {
+  type: 'object',
+  description: 'Labels to set; `null` removes one. The others stay.',
+  propertyNames: keySchema,
+  additionalProperties: { ...valueSchema, type: ['string', 'null'] },
+}
 const NOT_A_KEY = `is not a label: a key is 1 to ${LABEL_KEY_CHARACTERS_MAX} of a-z, 0-9, ".", "_", "/" and "-", the first a letter, the last a letter or digit`
 
 /** The value of a label; undefined without it. Keys such as `constructor` are also names of what every object has. */

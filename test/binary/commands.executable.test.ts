@@ -43,6 +43,7 @@ const lines: Record<string, readonly [words: string, stdout: RegExp, input?: str
 
 /** Commands without --data. */
 const others: Record<string, readonly [words: string, stdout: RegExp]> = {
+  openapi: ['openapi', /^\{"openapi":"3\.1\.1",.*\}\n$/],
   help: ['help user list', /^connbook user list \[FLAGS\]\n/],
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { staleBuild } from './build-age.ts'
 import { refuseToRun } from './refuse-to-run.ts'
 import type { Lifetime } from './temporary-folder.ts'
+import { expectDescribed } from './under-test.ts'
 
 const root = join(import.meta.dirname, '../..')
 refuseToRun(staleBuild(root))
@@ -32,6 +33,7 @@ export interface RunningServer {
  * @param place Flags that say where to listen; on the loopback interface when not given.
  * @param through A command that runs it, `prlimit` for example, with that command's arguments.
  * @param program What is started instead of the executable, with its first arguments.
+ * @param isTimed Whether answers are not compared with the OpenAPI document, because that takes time.
  */
 export async function startExecutable(
   t: Lifetime,
@@ -43,6 +45,7 @@ export async function startExecutable(
     port = 0,
     place = ['--host', '127.0.0.1', '--port', String(port)],
     program = [executable],
+    isTimed = false,
   }: {
     cwd?: string
     environment?: NodeJS.ProcessEnv
@@ -50,6 +53,7 @@ export async function startExecutable(
     port?: number
     place?: readonly string[]
     program?: readonly string[]
+    isTimed?: boolean
   } = {},
 ): Promise<RunningServer> {
   const [command = executable, ...rest] = [...through, ...program, ...place, ...args]
@@ -71,6 +75,7 @@ export async function startExecutable(
     resolve(url)
   })
   const url = await Promise.race([listening, exited.then(([code]) => assert.fail(`exit ${code}: ${stderr}`))])
+  if (!isTimed) child.once('exit', expectDescribed(url))
   return {
     url,
     process: child,

@@ -1,6 +1,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
 import { type RequestOptions, request as requestHttps } from 'node:https'
 import { isObject } from '../../src/json.ts'
+import { checkAnswer } from './under-test.ts'
 
 export type Headers = Record<string, string | readonly string[]>
 
@@ -23,7 +24,8 @@ export interface Parts {
 export type Ask = (method: string, path: string, parts?: Parts) => Promise<Answer>
 
 /**
- * A client that, unlike `fetch`, neither tidies paths nor adds headers, and may use any method.
+ * A client that, unlike `fetch`, neither tidies paths nor adds headers, and may use any method. Of a server under test,
+ * it asserts that each answer is one that the OpenAPI document tells of.
  *
  * @param always Headers that go with each request.
  * @param connection The agent, the local address or the Unix socket; without it, a new connection for each request.
@@ -33,7 +35,7 @@ export function createClient(
   always: Headers = {},
   connection: Pick<RequestOptions, 'agent' | 'localAddress' | 'socketPath'> = {},
 ): Ask {
-  const { protocol, hostname, port, pathname } = new URL(url)
+  const { origin, protocol, hostname, port, pathname } = new URL(url)
   const request = protocol === 'https:' ? requestHttps : requestHttp
   const base = pathname === '/' ? '' : pathname
   return async (method, path, { headers = {}, body } = {}) => {
@@ -64,8 +66,11 @@ export function createClient(
     outgoing.end(bytes)
     const incoming = await promise
     const text = Buffer.concat(await incoming.toArray()).toString()
+    const { statusCode: status = 0 } = incoming
+    const received = { status, headers: incoming.headers, text, sent: body }
+    await checkAnswer(origin, method, base + path, received)
     return {
-      status: incoming.statusCode ?? 0,
+      status,
       reason: incoming.statusMessage ?? '',
       headers: incoming.headers,
       text,

@@ -6,6 +6,7 @@ import type { HeldClock } from './held-clock.ts'
 import { createMemoryLog, type MemoryLog } from './memory-log.ts'
 import { startedFolder } from './started-folder.ts'
 import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
+import { checkAnswer, expectDescribed } from './under-test.ts'
 
 export const admin = { username: 'admin', password: 'correct horse' }
 export const client = { client_id: 'script', client_secret: 'battery staple lamp' }
@@ -76,16 +77,21 @@ export async function start(
     ...(clock ? { makeClock: clock.make } : {}),
   })
   const { url } = service
+  const forget = expectDescribed(url)
   let stopped: Promise<void> | undefined
   // Forgotten once it is stopped: a test may start thousands, and keeps this function until it ends.
   let stopService: (() => Promise<void>) | undefined = service.stop
   const stop = () => {
     stopped ??= stopService?.() ?? Promise.resolve()
     stopService = undefined
+    forget()
     return stopped
   }
   t.after(stop)
-  const call = (path: string, init?: RequestInit) => fetch(url + path, init)
+  const call = async (path: string, init?: RequestInit) => {
+    const response = await fetch(url + path, init)
+    return withDescribedText(response, init?.method ?? 'GET')
+  }
 
   return {
     ...service,
@@ -102,4 +108,18 @@ export async function start(
       return `Bearer ${access_token}`
     },
   }
+}
+
+/** Asserts of an answer that is read as text or as JSON that the OpenAPI document tells of it. */
+function withDescribedText(response: Response, method: string): Response {
+  const read = response.text.bind(response)
+  const text = async () => {
+    const { origin, pathname, search } = new URL(response.url)
+    const body = await read()
+    const { status } = response
+    const headers = Object.fromEntries(response.headers)
+    await checkAnswer(origin, method, pathname + search, { status, headers, text: body })
+    return body
+  }
+  return Object.assign(response, { text, json: async () => JSON.parse(await text()) })
 }

@@ -42,7 +42,7 @@ export async function startAttacked(
   await (await start(t, { folder })).stop()
   await fillFolder(folder, records)
   await writeJournal(folder, records, changes)
-  const server = await startExecutable(t, ['--data', folder], { through })
+  const server = await startExecutable(t, ['--data', folder], { through, isTimed: true })
   const { Authorization: bearer } = await getToken(server.url, client)
   const { hostname: host, port } = new URL(server.url)
   return {

@@ -1,0 +1,91 @@
+import { version } from '../version.ts'
+import { Components, mediaTypes } from './components.ts'
+import type { Body, Parameter } from './operation.ts'
+import type { DescribedRoute } from './problems.ts'
+import { responsesOf } from './responses.ts'
+import { schemas } from './schemas.ts'
+import { securityOf, securitySchemes } from './security.ts'
+import { tags } from './tags.ts'
+
+/** The headers of a conditional request (RFC 9110 section 13.1). */
+const conditions: readonly Parameter[] = [
+  {
+    name: 'If-Match',
+    in: 'header',
+    description: 'Tags, or `*`; 412 unless the tag of what is there is one of them.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'Tags, or `*`; if the tag of what is there is one of them, 304 to a read, 412 to a change.',
+    schema: { type: 'string' },
+  },
+]
+
+/**
+ * Describes routes as an OpenAPI document (https://spec.openapis.org/oas/v3.1.1).
+ *
+ * @param basePath Prefix of every path: empty, or `/like/this`.
+ */
+export function describeApi(routes: readonly DescribedRoute[], basePath: string) {
+  const components = new Components()
+  const paths: Record<string, Record<string, object>> = {}
+  for (const route of routes) {
+    const path = templateOf(route.path)
+    paths[path] ??= {}
+    paths[path][route.method.toLowerCase()] = describeRoute(route, components)
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'connbook',
+      version,
+      summary: 'Named connection configurations',
+      description:
+        'Every path also takes `OPTIONS`, and `HEAD` where it takes `GET`. Without a valid credential every call is answered 403, but for those that need none. With one, an unknown path is answered 404 and an unknown method 405.',
+      contact: { name: 'Whoever runs this server' },
+      license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
+    },
+    servers: [{ url: basePath === '' ? '/' : basePath }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths,
+    components: { schemas, ...components.found, securitySchemes: securitySchemes(basePath) },
+  }
+}
+
+/** The path as the document names it: without a slash at the end, which linters object to and the server does not need. */
+export function templateOf(path: string): string {
+  return path.replace(/(?<=.)\/$/, '').replaceAll(/:(\w+)/g, '{$1}')
+}
+
+function describeRoute(route: DescribedRoute, components: Components) {
+  const { id, tag, notes, parameters = [], isConditional, body } = route.operation
+  const summary = titleOf(route.summary)
+  const taken = [...parameters, ...(isConditional ? conditions : [])]
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: notes === undefined ? `${summary}.` : `${summary}. ${notes}`,
+    security: securityOf(route.access),
+    ...(taken.length === 0 ? {} : { parameters: taken.map((each) => components.parameter(each)) }),
+    ...(body === undefined ? {} : { requestBody: requestBodyOf(body) }),
+    responses: responsesOf(route, components),
+  }
+}
+
+function requestBodyOf({ content, description, bytesMax }: Body) {
+  const limit = `At most ${bytesMax} bytes.`
+  return {
+    description: description === undefined ? limit : `${description} ${limit}`,
+    required: true,
+    content: mediaTypes(content),
+  }
+}
+
+/** The first thought of a line of Markdown, as plain text. */
+function titleOf(summary: string): string {
+  const first = summary.split(/[:;]/)[0]?.replaceAll('`', '') ?? ''
+  return first.charAt(0).toUpperCase() + first.slice(1)
+}

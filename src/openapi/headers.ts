@@ -1,0 +1,60 @@
+import type { JsonSchema } from '../json-schema.ts'
+
+interface Header {
+  readonly description: string
+  readonly schema: JsonSchema
+}
+
+const text: JsonSchema = { type: 'string' }
+const count: JsonSchema = { type: 'integer', minimum: 0 }
+
+/** The headers of answers, but for those that HTTP itself or every server has. */
+export const headers = {
+  'X-Request-Id': {
+    description:
+      'Names the request, in the log too; as sent, if that is 1 to 128 letters, digits and `_.:/+=@-`.',
+    schema: text,
+  },
+  'Cache-Control': {
+    description: '`no-cache, private` for what has an `ETag`; `no-store` for what no cache may keep.',
+    schema: text,
+  },
+  ETag: {
+    description:
+      'A strong tag, for `If-None-Match` and `If-Match`. That of a record changes with the record alone, that of a list with any record.',
+    schema: { type: 'string', pattern: '^"[!#-~]+"$' },
+  },
+  Link: {
+    description:
+      'The pages `first`, `prev`, `next` and `last`, where they exist, as relative references (RFC 8288).',
+    schema: text,
+  },
+  Location: {
+    description: 'The path of the record.',
+    schema: { type: 'string', format: 'uri-reference' },
+  },
+  'X-Total-Count': { description: 'The number of records, on all pages together.', schema: count },
+  'X-Left-Out': {
+    description: 'The number of records that the format cannot express.',
+    schema: count,
+  },
+  'Content-Disposition': { description: 'A name for the file.', schema: text },
+  'Set-Cookie': { description: 'Sets the session cookie, or clears it.', schema: text },
+  Pragma: {
+    description: '`no-cache`, which RFC 6749 requires.',
+    schema: { type: 'string', const: 'no-cache' },
+  },
+  'Preference-Applied': {
+    description: 'For how long the answer could wait; only after `Prefer`.',
+    schema: { type: 'string', pattern: '^wait=[0-9]+$' },
+  },
+  Vary: { description: '`Prefer`, after `Prefer`.', schema: text },
+  'X-Accel-Buffering': { description: '`no`: nginx would keep events back.', schema: text },
+  'Retry-After': { description: 'Seconds until a new attempt makes sense.', schema: count },
+  'WWW-Authenticate': { description: 'The scheme of the credential to send.', schema: text },
+} as const satisfies Record<string, Header>
+
+export type HeaderName = keyof typeof headers
+
+/** Of every answer that a route makes. */
+export const headersOfAll: readonly HeaderName[] = ['X-Request-Id', 'Cache-Control']

@@ -1,0 +1,51 @@
+import type { ProblemCode } from '../http/problem-types.ts'
+import type { JsonSchema } from '../json-schema.ts'
+import type { HeaderName } from './headers.ts'
+import type { TagName } from './tags.ts'
+
+/** What the OpenAPI document says of a route, besides what follows from the route itself. */
+export interface Operation {
+  /** Names the call in clients that are made from the document; unique, such as `listConfigurations`. */
+  readonly id: string
+  readonly tag: TagName
+  /** Sentences of Markdown about what the schemas cannot state. */
+  readonly notes?: string
+  /** Of the query and the path. With one of the query, an invalid query is answered 400. */
+  readonly parameters?: readonly Parameter[]
+  /** Takes `If-Match` and `If-None-Match`: adds both, 412, and for GET 304. */
+  readonly isConditional?: boolean
+  readonly body?: Body
+  /** Answers that are no problems, by status. */
+  readonly answers: Readonly<Record<number, Answer>>
+  /** Besides those that follow from method, path, access and body. */
+  readonly problems?: readonly ProblemCode[]
+}
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly description: string
+  readonly isRequired?: boolean
+  readonly schema: JsonSchema
+}
+
+export interface Body {
+  /** By media type, the usual one first. */
+  readonly content: Content
+  readonly description?: string
+  /** Larger ones are answered 413. */
+  readonly bytesMax: number
+  /** Whether it must be a JSON object, so that other bodies have problems of their own. */
+  readonly isJsonObject?: boolean
+}
+
+export interface Answer {
+  readonly description: string
+  /** Besides those of every answer; with `?`, it may be absent. */
+  readonly headers?: readonly (HeaderName | `${HeaderName}?`)[]
+  /** Undefined: no body. */
+  readonly content?: Content
+}
+
+/** Schemas by media type without parameters. */
+export type Content = Readonly<Record<string, JsonSchema>>

@@ -1,0 +1,228 @@
+import { problemTypes } from '../http/problem-types.ts'
+import type { JsonSchema } from '../json-schema.ts'
+import {
+  FAULTS_MAX,
+  IMPORT_NAMES_LISTED_MAX,
+  PASSWORD_BYTES_MAX,
+  PASSWORD_CHARACTERS_MIN,
+} from '../limits.ts'
+import { recordFields } from '../store/fields.ts'
+import { labelsPatchSchema, labelsSchema } from '../store/labels.ts'
+
+const fieldSchemas = Object.fromEntries(recordFields.map(({ name, schema }) => [name, schema]))
+const requiredFields = recordFields.filter(({ isRequired }) => isRequired).map(({ name }) => name)
+const ignoredId: JsonSchema = { description: 'Ignored, so that a record that was read can be sent back.' }
+const count: JsonSchema = { type: 'integer', minimum: 0 }
+const names: JsonSchema = {
+  type: 'array',
+  maxItems: IMPORT_NAMES_LISTED_MAX,
+  items: { type: 'string' },
+}
+const counts = { added: count, modified: count, removed: count, unchanged: count }
+
+/** The named schemas of the document. */
+export const schemas = {
+  Configuration: object(
+    {
+      id: {
+        type: 'integer',
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Given by connbook; never changes, and is never used again.',
+        examples: [1],
+      },
+      ...fieldSchemas,
+      labels: { ...labelsSchema, minProperties: 1 },
+    },
+    { required: ['id', ...requiredFields], description: 'A record. Its members always stand in this order.' },
+  ),
+  NewConfiguration: object(
+    { id: ignoredId, ...fieldSchemas, labels: labelsSchema },
+    { required: requiredFields, description: 'A record to add.' },
+  ),
+  ConfigurationReplacement: object(
+    { id: ignoredId, ...fieldSchemas, labels: labelsSchema },
+    {
+      required: requiredFields.filter((name) => name !== 'name'),
+      description: 'A whole record; `name`, if given, is that of the path.',
+    },
+  ),
+  ConfigurationPatch: object(
+    { id: ignoredId, ...fieldSchemas, labels: labelsPatchSchema },
+    {
+      required: [],
+      description: 'The fields to change; the others keep their values. `null` is not a value.',
+    },
+  ),
+  Configurations: object({ configurations: { type: 'array', items: named('Configuration') } }),
+  OneConfiguration: object({
+    configurations: { type: 'array', minItems: 1, maxItems: 1, items: named('Configuration') },
+  }),
+  Login: {
+    type: 'object',
+    description: 'The user by `username` or `name`; both, if they are the same. Other members are ignored.',
+    properties: {
+      username: { type: 'string' },
+      name: { type: 'string' },
+      password: { type: 'string', format: 'password' },
+    },
+    required: ['password'],
+    anyOf: [{ required: ['username'] }, { required: ['name'] }],
+  },
+  TokenRequest: {
+    type: 'object',
+    description: 'Id and secret here or by HTTP Basic, not both. Other members are ignored.',
+    properties: {
+      client_id: { type: 'string' },
+      client_secret: { type: 'string', format: 'password' },
+      grant_type: { type: 'string', const: 'client_credentials' },
+      scope: {
+        type: 'string',
+        description:
+          'What the token may do; without it, what the client may do. `write` brings `read` along.',
+        pattern: '^(?:(?:read|write)(?: (?:read|write))*)?$',
+        examples: ['read'],
+      },
+    },
+  },
+  Token: object({
+    access_token: { type: 'string' },
+    token_type: { type: 'string', const: 'Bearer' },
+    expires_in: { type: 'integer', minimum: 1, description: 'Seconds.' },
+    scope: { type: 'string', enum: ['read', 'read write'] },
+  }),
+  RevocationRequest: {
+    type: 'object',
+    description: 'Id and secret here or by HTTP Basic, not both. Other members are ignored.',
+    properties: {
+      client_id: { type: 'string' },
+      client_secret: { type: 'string', format: 'password' },
+      token: { type: 'string', minLength: 1 },
+      token_type_hint: { type: 'string' },
+    },
+    required: ['token'],
+  },
+  AuthorizationServer: object({
+    issuer: { type: 'string', format: 'uri' },
+    token_endpoint: { type: 'string', format: 'uri' },
+    revocation_endpoint: { type: 'string', format: 'uri' },
+    grant_types_supported: words('client_credentials'),
+    token_endpoint_auth_methods_supported: words('client_secret_basic', 'client_secret_post'),
+    scopes_supported: words('read', 'write'),
+    response_types_supported: { type: 'array', maxItems: 0, items: { type: 'string' } },
+  }),
+  Caller: object(
+    {
+      account: { type: 'string' },
+      kind: { type: 'string', enum: ['user', 'client', 'command'] },
+      scope: { type: 'string', enum: ['read', 'read write'] },
+      expires_at: {
+        type: 'string',
+        format: 'date-time',
+        description: 'Absent for a command, which comes through the socket of the owner.',
+      },
+    },
+    { required: ['account', 'kind', 'scope'] },
+  ),
+  PasswordChange: {
+    type: 'object',
+    description: 'Other members are ignored.',
+    properties: {
+      password: { type: 'string', format: 'password', description: 'The current one.' },
+      new_password: {
+        type: 'string',
+        format: 'password',
+        minLength: PASSWORD_CHARACTERS_MIN,
+        description: `One line, at most ${PASSWORD_BYTES_MAX} bytes, other than the name of the user.`,
+      },
+    },
+    required: ['password', 'new_password'],
+  },
+  TokenError: object(
+    {
+      error: {
+        type: 'string',
+        enum: [
+          'invalid_request',
+          'invalid_client',
+          'invalid_scope',
+          'unsupported_grant_type',
+          'temporarily_unavailable',
+          'server_error',
+        ],
+      },
+      error_description: { type: 'string', pattern: '^[ !#-[\\]-~]*$' },
+    },
+    { description: 'RFC 6749 section 5.2.' },
+  ),
+  ImportResult: object(counts, { description: 'Numbers of records.' }),
+  ImportTrial: object(
+    {
+      dry_run: { type: 'boolean', const: true },
+      ...counts,
+      names: object({ added: names, modified: names, removed: names }),
+    },
+    { description: 'What an import would do. `names` has the first names of each kind.' },
+  ),
+  Health: object({ status: { type: 'string', enum: ['ok', 'ready'] } }),
+  Fault: object(
+    {
+      field: { type: 'string', description: 'The member, parameter or column.' },
+      detail: { type: 'string' },
+      line: { type: 'integer', minimum: 1, description: 'Line of an import.' },
+      name: { type: 'string', description: 'Name of the record at fault, if there are many.' },
+    },
+    { required: ['field', 'detail'] },
+  ),
+  Problem: object(
+    {
+      type: {
+        type: 'string',
+        description: 'Tells problems apart; the rest is for people.',
+        enum: Object.keys(problemTypes).map(problemUrn),
+      },
+      title: { type: 'string' },
+      status: { type: 'integer', minimum: 400, maximum: 599 },
+      detail: { type: 'string' },
+      errors: { type: 'array', minItems: 1, maxItems: FAULTS_MAX, items: named('Fault') },
+    },
+    {
+      required: ['type', 'title', 'status', 'detail'],
+      description: 'RFC 9457. `errors` has the first faults of an invalid input.',
+    },
+  ),
+} as const satisfies Record<string, JsonSchema>
+
+export type SchemaName = keyof typeof schemas
+
+export function refTo(name: SchemaName): JsonSchema {
+  return named(name)
+}
+
+/** For use in the table itself, whose names are not known yet. */
+function named(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+export function problemUrn(code: string): string {
+  return `urn:connbook:problem:${code}`
+}
+
+/** An array of some of these words. */
+function words(...known: string[]): JsonSchema {
+  return { type: 'array', items: { type: 'string', enum: known } }
+}
+
+/** An object with these members and no others; all of them are required if nothing else is said. */
+function object(
+  properties: Readonly<Record<string, JsonSchema>>,
+  { required = Object.keys(properties), description }: { required?: string[]; description?: string } = {},
+): JsonSchema {
+  return {
+    type: 'object',
+    ...(description === undefined ? {} : { description }),
+    properties,
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  }
+}

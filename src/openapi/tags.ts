@@ -1,0 +1,9 @@
+/** The groups of calls, in the order of the document. */
+export const tags = {
+  configurations: 'List, read, add, change and delete records.',
+  exchange: 'Many records at once, also in the formats of other tools.',
+  credentials: 'Get a session or a token, and end it.',
+  operation: 'Health, metrics and this description.',
+} as const
+
+export type TagName = keyof typeof tags
