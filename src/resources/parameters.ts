@@ -1,7 +1,7 @@
 import { exportFormatNames } from '../exchange/export-formats.ts'
 import { importFormatNames } from '../exchange/import-formats.ts'
 import type { JsonSchema } from '../json-schema.ts'
-import { FILTER_CHARACTERS_MAX, PAGE_RECORDS_MAX } from '../limits.ts'
+import { FILTER_CHARACTERS_MAX, PAGE_RECORDS_MAX, POLL_WAIT_SECONDS_MAX } from '../limits.ts'
 import type { Parameter } from '../openapi/operation.ts'
 import { sortFields } from '../store/configuration-index.ts'
 import { nameSchema } from '../store/field-schemas.ts'
@@ -57,7 +57,7 @@ export const preferWait: Parameter = {
   name: 'Prefer',
   in: 'header',
   description:
-    '`wait=N`: while the tag of `If-None-Match` fits, the answer waits, for at most N seconds (RFC 7240 section 4.3).',
+    `\`wait=N\`: while the tag of \`If-None-Match\` fits, the answer waits, for at most N seconds (RFC 7240 section 4.3). More than ${POLL_WAIT_SECONDS_MAX} counts as ${POLL_WAIT_SECONDS_MAX}.`,
   schema: { type: 'string', examples: ['wait=30'] },
 }
 
