@@ -56,8 +56,7 @@ export const listParameters: readonly Parameter[] = [
 export const preferWait: Parameter = {
   name: 'Prefer',
   in: 'header',
-  description:
-    `\`wait=N\`: while the tag of \`If-None-Match\` fits, the answer waits, for at most N seconds (RFC 7240 section 4.3). More than ${POLL_WAIT_SECONDS_MAX} counts as ${POLL_WAIT_SECONDS_MAX}.`,
+  description: `\`wait=N\`: while the tag of \`If-None-Match\` fits, the answer waits, for at most N seconds (RFC 7240 section 4.3). More than ${POLL_WAIT_SECONDS_MAX} counts as ${POLL_WAIT_SECONDS_MAX}.`,
   schema: { type: 'string', examples: ['wait=30'] },
 }
 

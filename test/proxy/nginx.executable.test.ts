@@ -75,7 +75,7 @@ describe('connbook behind nginx, set up as the manual says', { skip: noNginx || 
     const unchanged = await ask('GET', '/configurations/a', { headers: { 'If-None-Match': etag } })
     assert.deepEqual([unchanged.status, unchanged.text, unchanged.headers.etag], [304, '', etag])
     const options = await ask('OPTIONS', '/configurations/a')
-    assert.deepEqual([options.status, options.headers.allow], [204, 'GET, HEAD, PATCH, DELETE, OPTIONS'])
+    assert.deepEqual([options.status, options.headers.allow], [204, 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS'])
 
     const problems: [status: number, answer: Promise<Answer>][] = [
       [400, ask('POST', '/configurations/', { body: { ...draft('b'), port: '22' } })],
@@ -83,7 +83,7 @@ describe('connbook behind nginx, set up as the manual says', { skip: noNginx || 
       [400, ask('GET', '/configurations/%FF')],
       [404, ask('GET', '/configurations/none')],
       [404, ask('GET', '/nothing')],
-      [405, ask('PUT', '/configurations/a')],
+      [405, ask('POST', '/configurations/a')],
       [412, ask('PATCH', '/configurations/a', { body: {}, headers: { 'If-Match': '"stale"' } })],
       [413, ask('POST', '/configurations/', { body: ' '.repeat(BODY_BYTES_MAX + 1) })],
       [413, ask('POST', '/configurations/', { body: ' '.repeat(1_000_000) })],
