@@ -350,6 +350,11 @@ function parse(
   }
 }
 
+/** The value of a text for an option; undefined if the text is invalid. U+FFFD stands for bytes that are not UTF-8. */
+function meaningOf(name: keyof Options, text: string): unknown {
+  return text.includes('\ufffd') ? undefined : rows[name].meaningOf(text)
+}
+
 /** Certificate and key are accepted only together. */
 const partner: Partial<Record<keyof Options, [flag: string, file: string]>> = {
   tlsCert: ['--tls-key', 'key.pem'],
@@ -363,10 +368,10 @@ describe('an option', () => {
 
   it('means the same as a flag, as a flag with = and as a variable, or is refused in every form', (t) => {
     holdFor(t, given, ([name, text]) => {
-      const { flag, variable, fallback, isSwitch, isOfCommand, meaningOf } = rows[name]
+      const { flag, variable, fallback, isSwitch, isOfCommand } = rows[name]
       const others = partner[name] ?? []
       const flags = flagsFor(name)
-      const meaning = meaningOf(text)
+      const meaning = meaningOf(name, text)
       const without = (line: CommandLine | undefined) => {
         const added = names.find((each) => rows[each].flag === others[0])
         return line && { ...line.options, ...(added === undefined ? {} : { [added]: undefined }) }
@@ -393,16 +398,16 @@ describe('an option', () => {
 
   it('overrides any environment variable and can be given only once, except for networks, which add up', (t) => {
     holdFor(t, given, ([name, text, other]) => {
-      const { flag, variable, meaningOf } = rows[name]
+      const { flag, variable } = rows[name]
       const others = partner[name] ?? []
-      const meaning = meaningOf(text)
+      const meaning = meaningOf(name, text)
       const flags = flagsFor(name)
       const environment = { [variable]: other, ...(name === 'port' ? { PORT: other } : {}) }
       const line = parse([`${flag}=${text}`, ...others], environment, flags)
       if (meaning === undefined) assert.equal(line, undefined)
       else assert.deepEqual(line?.options[name], meaning)
       const twice = parse([`${flag}=${text}`, ...others, `${flag}=${other}`], {}, flags)
-      const more = meaningOf(other)
+      const more = meaningOf(name, other)
       if (name !== 'trustProxy' || meaning === undefined || more === undefined) assert.equal(twice, undefined)
       else assert.deepEqual(twice?.options[name], [meaning, more].flat())
     })
@@ -445,12 +450,12 @@ function expectedLine(
   }
   const options: Record<string, unknown> = {}
   for (const name of names) {
-    const { variable, fallback, isOfCommand, meaningOf } = rows[name]
+    const { variable, fallback, isOfCommand } = rows[name]
     const inherited = [...(isOfCommand ? [] : [variable]), ...(name === 'port' ? ['PORT'] : [])]
       .map((each) => environment[each])
       .find((each) => each)
     const given = texts.get(name) ?? (inherited === undefined || !known.includes(name) ? [] : [inherited])
-    const meanings = given.map((text) => (text.includes('\ufffd') ? undefined : meaningOf(text)))
+    const meanings = given.map((text) => meaningOf(name, text))
     if (meanings.includes(undefined)) return undefined
     options[name] = meanings.length === 0 ? fallback : name === 'trustProxy' ? meanings.flat() : meanings[0]
   }
