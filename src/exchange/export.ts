@@ -153,7 +153,13 @@ function* findClashes(format: ExportFormat, records: Iterable<Configuration>): L
     const key = format.keyOf?.(record)
     if (key !== undefined && seen.has(key)) clashes.add(key)
     if (key !== undefined) seen.add(key)
-    for (const group of format.groupsOf?.(record) ?? []) clashes.add(group)
+    // A record that is left out makes no groups.
+    if (format.groupsOf !== undefined && format.obstacle?.(record) === undefined) {
+      for (const group of format.groupsOf(record)) {
+        clashes.add(group)
+        sliceBytes += group.length
+      }
+    }
     sliceBytes += LEFT_OUT_CHARACTERS
     if (sliceBytes < STREAM_PIECE_CHARACTERS) continue
     yield

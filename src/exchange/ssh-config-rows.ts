@@ -54,7 +54,7 @@ class SshConfigReader implements RowReader {
   #takeLine(text: string): Row[] {
     this.#line += 1
     if (this.#isOver) return []
-    const bare = (this.#line === 1 ? text.replace(/^\ufeff/, '') : text).replace(/^[ \t]+|[ \t\r\f]+$/g, '')
+    const bare = trimmed(this.#line === 1 ? text.replace(/^\ufeff/, '') : text)
     if (bare === '' || bare.startsWith('#')) return []
     const [, keyword = '', rest = ''] = /^([^ \t=]*)(?:[ \t]*=[ \t]*|[ \t]+)?(.*)$/su.exec(bare) ?? []
     const words = splitWords(rest)
@@ -159,4 +159,11 @@ function splitWords(text: string): string[] | undefined {
   }
   if (quote !== '') return undefined
   return word === undefined ? words : [...words, word]
+}
+
+/** Without blanks at both ends. No expression: it would look at each run of blanks again from each of its places. */
+function trimmed(line: string): string {
+  let end = line.length
+  while (end > 0 && ' \t\r\f'.includes(line.charAt(end - 1))) end -= 1
+  return line.slice(0, end).replace(/^[ \t]+/, '')
 }

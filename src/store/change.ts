@@ -1,5 +1,6 @@
+import { TooManyChangesError } from '../errors.ts'
 import { checkMembers, isObject } from '../json.ts'
-import { FRAME_PIECE_BYTES } from '../limits.ts'
+import { FRAME_PIECE_BYTES, LINE_BYTES_MAX } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import { type Authorship, AuthorshipReader, authorshipMembers, encodeAuthorship } from './authorship.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
@@ -61,11 +62,16 @@ interface EncodedChanges {
   readonly version: number
 }
 
-/** As `encodeChanges`, in slices. */
-export function* encodeChangesInSlices(changes: readonly Change[]): LongWork<EncodedChanges> {
+/**
+ * As `encodeChanges`, in slices.
+ *
+ * @throws {TooManyChangesError} if they are longer than LINE_BYTES_MAX: labels that are kept can make a short import long.
+ */
+export function* encodeChangesInSlices(changes: Iterable<Change>): LongWork<EncodedChanges> {
   const pieces: Buffer[] = []
   let version = CHANGE_VERSION
   let text = ''
+  let bytes = 0
   let before: Authorship | undefined
   let steps = 0
   for (const change of changes) {
@@ -74,7 +80,13 @@ export function* encodeChangesInSlices(changes: readonly Change[]): LongWork<Enc
     version = Math.max(version, changeVersionOf(change))
     if (++steps % SLICE_STEPS === 0) yield
     if (text.length < FRAME_PIECE_BYTES) continue
-    pieces.push(Buffer.from(text))
+    const piece = Buffer.from(text)
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes > LINE_BYTES_MAX)
+      throw new TooManyChangesError(
+        `Cannot store more than ${LINE_BYTES_MAX} bytes of changes at once; make it several`,
+      )
     text = ''
   }
   pieces.push(Buffer.from(`${text}]`))

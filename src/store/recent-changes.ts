@@ -112,5 +112,9 @@ export class RecentChanges {
 }
 
 function charactersOf(record: Configuration | undefined): number {
-  return record === undefined ? 0 : record.name.length + record.hostname.length + record.username.length
+  if (record === undefined) return 0
+  const { name, hostname, username, labels = {} } = record
+  let characters = name.length + hostname.length + username.length
+  for (const [key, value] of Object.entries(labels)) characters += key.length + value.length
+  return characters
 }

@@ -164,6 +164,11 @@ describe('an export', () => {
     assert.deepEqual(names, ['b'])
   })
 
+  it('takes no group of a record that it leaves out for the name of another', async () => {
+    const records = recordsOf([{ ...draft('a'), labels: { group: 'web1,bad name' } }, draft('web1')])
+    assert.deepEqual(Object.keys((await exported('ansible', records)).obstacles), ['a'])
+  })
+
   it('lists the hosts of groups in pieces of about 64 KiB', () => {
     const records = recordsOf(
       Array.from({ length: 6_000 }, (_, i) => draft(`a${i}`, { labels: { group: `g${i % 3}` } })),

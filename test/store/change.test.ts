@@ -1,7 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { NewerFormError } from '../../src/errors.ts'
+import { NewerFormError, TooManyChangesError } from '../../src/errors.ts'
+import { LINE_BYTES_MAX } from '../../src/limits.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
 import {
   ChangeReader,
@@ -54,6 +55,23 @@ describe('the changes of a large frame', () => {
     const { pieces } = runAtOnce(encodeChangesInSlices(changes))
     assert.ok(pieces.length > 2, `${pieces.length} pieces`)
     assert.equal(Buffer.concat(pieces).toString(), encodeChanges(changes))
+  })
+})
+
+describe('changes that are too long for a frame', () => {
+  it('are refused while they are encoded, before all of them are in memory', () => {
+    const labels = { note: 'x'.repeat(4_000) }
+    let encoded = 0
+    const changes = {
+      *[Symbol.iterator]() {
+        for (let id = 1; id <= 100_000; id++) {
+          encoded = id
+          yield { add: new Configuration(id, { ...draft(`a${id}`), labels }) }
+        }
+      },
+    }
+    assert.throws(() => runAtOnce(encodeChangesInSlices(changes)), TooManyChangesError)
+    assert.ok(encoded < LINE_BYTES_MAX / 4_000 + 100, `${encoded} changes`)
   })
 })
 

@@ -34,6 +34,15 @@ describe('the recent changes', () => {
     assert.ok(recent.count > 20 && recent.count < 40, String(recent.count))
   })
 
+  it('count labels, too', () => {
+    const bytesOf = (labels: Record<string, string>) => {
+      const recent = new RecentChanges()
+      recent.add({ add: new Configuration(1, { ...draft('a'), labels }) }, 1, undefined)
+      return recent.bytesAfter(0)
+    }
+    assert.equal(bytesOf({ env: 'x'.repeat(200) }) - bytesOf({}), 203)
+  })
+
   it('begin anew after a gap', () => {
     const recent = new RecentChanges()
     recent.add({ add: record(1) }, 1, undefined)
