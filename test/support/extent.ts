@@ -1,4 +1,4 @@
-const isFull = process.env.CONNBOOK_TEST_EXTENT === 'full'
+import { isFull } from './is-full.ts'
 
 /** How much to try: a quick selection in `npm test`, everything in `npm run test:faults`. */
 export function extent<T>({ quick, full }: { readonly quick: T; readonly full: T }): T {
