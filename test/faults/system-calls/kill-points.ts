@@ -26,13 +26,18 @@ export type Attempt = (throughFor: (data: string) => string[]) => Promise<boolea
 /** As many cores as a small machine has. */
 const LANES = 2
 
-/** Kills a scenario at each point in turn, until it has no more such calls. */
+/**
+ * Kills a scenario at each point in turn, until it has no more such calls, or until an attempt fails.
+ *
+ * It ends when every attempt has ended: one that begins after the test would leave its server behind.
+ */
 export async function killAtEach(
   t: TestContext,
   points: readonly KillPoints[],
   attempt: Attempt,
 ): Promise<void> {
   const counts = new Map<string, number>()
+  let isFailed = false
   const killAt = async (point: KillPoints, when: number): Promise<boolean> => {
     const { call, file } = point
     const what = file === undefined ? call : `${call} ${file}`
@@ -44,6 +49,7 @@ export async function killAtEach(
       if (isKilled) counts.set(what, (counts.get(what) ?? 0) + 1)
       return isKilled
     } catch (error) {
+      isFailed = true
       throw new Error(`killed at ${what} ${when}: ${error instanceof Error ? error.message : error}`, {
         cause: error,
       })
@@ -52,20 +58,22 @@ export async function killAtEach(
   const killAtAll = async (point: KillPoints) => {
     const { every = 1 } = point
     let when = 1
-    while (await killAt(point, when)) when += every
-    assert.ok(when > 1, `${point.call} ${point.file ?? ''} is never called`)
+    while (!isFailed && (await killAt(point, when))) when += every
+    assert.ok(isFailed || when > 1, `${point.call} ${point.file ?? ''} is never called`)
   }
   const killAtSome = async (point: KillPoints) => {
     for (const when of point.quick ?? []) {
+      if (isFailed) return
       assert.ok(await killAt(point, when), `there is no ${point.call} ${point.file ?? ''} number ${when}`)
     }
   }
   const queue = [...points]
   const work = async () => {
-    for (let point = queue.shift(); point !== undefined; point = queue.shift()) {
+    for (let point = queue.shift(); point !== undefined && !isFailed; point = queue.shift()) {
       await extent({ quick: killAtSome, full: killAtAll })(point)
     }
   }
-  await Promise.all(Array.from({ length: LANES }, work))
+  const ends = await Promise.allSettled(Array.from({ length: LANES }, work))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
   t.diagnostic(`killed at ${[...counts].map(([what, count]) => `${what} (${count})`).join(', ')}`)
 }
