@@ -14,6 +14,11 @@ export function isExpected(ifMatch: string | undefined, etag: string): boolean {
   return trimBlanks(ifMatch) === '*' || parseTags(ifMatch).includes(etag)
 }
 
+/** The tags of `If-None-Match`, without `W/` and quotes; none for `*`. */
+export function tagsIn(ifNoneMatch: string): string[] {
+  return parseTags(ifNoneMatch).map((tag) => tag.replace(/^W\//, '').slice(1, -1))
+}
+
 function parseTags(header: string): string[] {
   return header.match(/(?:W\/)?"[^"]*"/g) ?? []
 }

@@ -39,12 +39,13 @@ export function configurationHandlers(
 
   function listOrWait(request: Request): Reply | Promise<Reply> {
     if (request.headers.prefer === undefined || polls === undefined) return list(request)
-    return polls.answer(request, undefined, () => list(request))
+    const { filter } = parseListQuery(request.query)
+    return polls.answer(request, { list: true, filter }, () => list(request))
   }
 
   function getOrWait(request: Request, name: string): Reply | Promise<Reply> {
     if (request.headers.prefer === undefined || polls === undefined) return get(request, name)
-    return polls.answer(request, name, () => get(request, name))
+    return polls.answer(request, { name }, () => get(request, name))
   }
 
   function list(request: Request): Reply | Promise<Reply> {

@@ -19,8 +19,8 @@ import { hasEnded, type WaitingCall, type WaitingCalls } from './waiting-calls.t
 
 /** The caller of the scheduler for what all streams share. */
 const STREAMS = 'event streams'
-/** Streams that are written to in one slice. */
-const WRITES_AT_ONCE = 32
+/** Streams that are looked at, and perhaps written to, in one slice. */
+const STREAMS_AT_ONCE = 32
 
 /** What a stream is sent next. */
 interface Piece {
@@ -104,12 +104,10 @@ export class EventStreams {
   *#tellAll(): LongWork<boolean> {
     const pieces = new Map<string, Piece>()
     let hasMore = false
-    let writes = 0
+    let looks = 0
     for (const stream of this.#streams) {
-      if (stream.canBeTold()) {
-        hasMore = this.#tell(stream, pieces) || hasMore
-        if (++writes % WRITES_AT_ONCE === 0) yield
-      }
+      if (stream.canBeTold()) hasMore = this.#tell(stream, pieces) || hasMore
+      if (++looks % STREAMS_AT_ONCE === 0) yield
     }
     return hasMore
   }
@@ -167,6 +165,7 @@ class EventStream implements LiveBody, WaitingCall {
   readonly #all: Surroundings
   #after = 0
   #isReset = false
+  #isOver = false
   #sink: LiveSink | undefined
   /** Of the last id that was sent. */
   #idAfter = 0
@@ -206,7 +205,8 @@ class EventStream implements LiveBody, WaitingCall {
     this.#sink = sink
     const beginning = beginningText(this.#all.idOf(this.#after))
     this.#write(Buffer.from(this.#isReset ? beginning + resetText(this.#all.tag()) : beginning))
-    this.#all.tell()
+    if (this.#isOver) this.giveWay()
+    else this.#all.tell()
   }
 
   drained(): void {
@@ -219,6 +219,8 @@ class EventStream implements LiveBody, WaitingCall {
   }
 
   giveWay(): void {
+    // It may not have begun.
+    this.#isOver = true
     if (this.hasRoom) this.#sink?.end()
     else this.#sink?.cut()
     this.#sink = undefined

@@ -69,13 +69,16 @@ export class WaitingCalls {
 
   /** @throws {Problem} 503 if no account has at least two more. */
   #makeRoom(own: number) {
+    let caller = ''
     let most: Set<WaitingCall> = new Set()
-    for (const calls of this.#byCaller.values()) if (calls.size > most.size) most = calls
+    for (const [key, calls] of this.#byCaller) if (calls.size > most.size) [caller, most] = [key, calls]
     const [oldest] = most
     // With a difference of one, two accounts would push each other out for ever.
     if (oldest === undefined || most.size < own + 2)
       throw refused(`there are ${this.#count} event streams and waiting requests`)
     oldest.giveWay()
+    // A poll answers some turns later; its place is free now.
+    this.#leave(caller, oldest)
   }
 
   #leave(caller: string, call: WaitingCall) {

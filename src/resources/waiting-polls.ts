@@ -1,26 +1,41 @@
+import { tagsIn } from '../http/conditional.ts'
 import { callerKey, type Reply, type Request } from '../http/message.ts'
 import { parseWait } from '../http/prefer.ts'
 import { POLL_WAIT_SECONDS_MAX, WAITING_CALLS_LOOK_MS } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
+import { parseListTag, storeOfTag } from '../store/list-tag.ts'
+import type { Filter } from '../store/record-filter.ts'
+import { FilteredPolls } from './filtered-polls.ts'
 import { hasEnded, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
 
 /** The answer as it is now. */
 type Answer = () => Reply | Promise<Reply>
 
+/** What a poll reads: a list, perhaps with a filter, or the record of a name. */
+export type Polled = { readonly list: true; readonly filter?: Filter | undefined } | { readonly name: string }
+
+/** Lets a poll be woken. @returns Ends that. */
+type Watch = (poll: WaitingPoll) => () => void
+
 /** Reads that wait until what they read has changed (RFC 7240 section 4.3). */
 export class WaitingPolls {
+  readonly #store: ConfigurationStore
   readonly #scheduler: Pick<Scheduler, 'once'>
   readonly #calls: WaitingCalls
+  readonly #filtered: FilteredPolls
   readonly #ofList = new Set<WaitingPoll>()
   readonly #ofRecord = new Map<string, Set<WaitingPoll>>()
   #count = 0
 
-  constructor(store: ConfigurationStore, scheduler: Pick<Scheduler, 'once'>, calls: WaitingCalls) {
+  constructor(store: ConfigurationStore, scheduler: Pick<Scheduler, 'once' | 'run'>, calls: WaitingCalls) {
+    this.#store = store
     this.#scheduler = scheduler
     this.#calls = calls
+    this.#filtered = new FilteredPolls(store.recent, scheduler)
     store.onDurable((change, _, before) => {
       if (this.#count === 0) return
+      this.#filtered.lookSoon()
       this.#wake(this.#ofList)
       const after = 'remove' in change ? undefined : 'add' in change ? change.add : change.modify
       if (before !== undefined) this.#wake(this.#ofRecord.get(before.name))
@@ -36,58 +51,107 @@ export class WaitingPolls {
    * Answers a read. If its caller has seen the present state, and prefers to wait, the answer comes when that has changed, or
    * when the wait is over.
    *
-   * @param name Of the record that it reads; undefined for a list.
+   * @param polled What it reads. A list with a filter waits for a change that the filter can see.
    * @throws {Problem} 503 if too many wait; 403 if the credential ends meanwhile. What `answer` throws.
    */
-  answer(request: Request, name: string | undefined, answer: Answer): Reply | Promise<Reply> {
-    const { prefer, 'if-none-match': seen } = request.headers
+  answer(request: Request, polled: Polled, answer: Answer): Reply | Promise<Reply> {
+    const { prefer, 'if-none-match': seen, 'if-match': expected } = request.headers
     if (prefer === undefined || seen === undefined) return answer()
     const seconds = Math.min(parseWait(prefer) ?? 0, POLL_WAIT_SECONDS_MAX)
     if (seconds === 0) return answer()
-    return this.#waited(request, name, answer, seconds)
+    const waited = (watch: Watch) => this.#waited(request, watch, answer, seconds)
+    if ('name' in polled) return waited((poll) => this.#watchRecord(poll, polled.name))
+    const { filter } = polled
+    const revision = filter && expected === undefined ? this.#revisionOf(seen) : undefined
+    if (filter === undefined || revision === undefined) return waited((poll) => this.#watchList(poll))
+    return this.#waitedFor(request, filter, revision, answer, seconds)
   }
 
-  async #waited(request: Request, name: string | undefined, answer: Answer, seconds: number) {
-    const { signal } = request
-    const poll = new WaitingPoll(request, performance.now() + seconds * 1000)
-    let leave: (() => void) | undefined
+  /** Waits while the answer is a 304. */
+  async #waited(request: Request, watch: Watch, answer: Answer, seconds: number) {
+    const poll = new WaitingPoll(request, seconds)
     try {
       for (;;) {
         const changed = poll.changed()
         // Before the state is read, so that no change is missed.
-        const forget = this.#remember(poll, name)
+        const forget = watch(poll)
         try {
           const reply = await answer()
           if (reply.status !== 304 || poll.isOver) return applied(reply, seconds)
-          leave ??= this.#calls.enter(request, poll)
-          signal.addEventListener('abort', poll.giveWay, { once: true })
-          request.isWaiting = true
+          poll.enter(this.#calls)
           await changed
         } finally {
           forget()
         }
-        // One change may wake a thousand.
-        await this.#scheduler.once(callerKey(request), () => {})
-        signal.throwIfAborted()
-        await request.checkAgain?.()
+        await this.#takeTurn(request)
       }
     } finally {
-      request.isWaiting = false
-      leave?.()
-      signal.removeEventListener('abort', poll.giveWay)
+      poll.leave()
     }
   }
 
-  #remember(poll: WaitingPoll, name: string | undefined): () => void {
-    const polls = name === undefined ? this.#ofList : (this.#ofRecord.get(name) ?? new Set())
-    if (name !== undefined) this.#ofRecord.set(name, polls)
+  /** Waits while the filter sees no change after a revision. */
+  async #waitedFor(request: Request, filter: Filter, revision: number, answer: Answer, seconds: number) {
+    const poll = new WaitingPoll(request, seconds)
+    let isSeen = false
+    const see = () => {
+      isSeen = true
+      poll.wake()
+    }
+    this.#count += 1
+    const forget = this.#filtered.add({ filter, after: revision, see })
+    try {
+      poll.enter(this.#calls)
+      for (let changed = poll.changed(); !isSeen && !poll.isOver; changed = poll.changed()) {
+        await changed
+        await this.#takeTurn(request)
+      }
+      return applied(await answer(), seconds)
+    } finally {
+      this.#count -= 1
+      forget()
+      poll.leave()
+    }
+  }
+
+  /** One change may wake a thousand. @throws {Problem} if the client or its credential has gone meanwhile. */
+  async #takeTurn(request: Request) {
+    await this.#scheduler.once(callerKey(request), () => {})
+    request.signal.throwIfAborted()
+    await request.checkAgain?.()
+  }
+
+  /** Newest revision that `If-None-Match` names; undefined if none, or if not all changes since then are known. */
+  #revisionOf(seen: string): number | undefined {
+    const { id, revision, recent } = this.#store
+    let newest = -1
+    for (const text of tagsIn(seen)) {
+      const tag = parseListTag(text)
+      if (tag?.store === storeOfTag(id)) newest = Math.max(newest, tag.revision)
+    }
+    return newest >= recent.floor && newest <= revision ? newest : undefined
+  }
+
+  #watchList(poll: WaitingPoll) {
+    return this.#remember(poll, this.#ofList)
+  }
+
+  #watchRecord(poll: WaitingPoll, name: string) {
+    const polls = this.#ofRecord.get(name) ?? new Set()
+    this.#ofRecord.set(name, polls)
+    const forget = this.#remember(poll, polls)
+    return () => {
+      forget()
+      if (polls.size === 0 && this.#ofRecord.get(name) === polls) this.#ofRecord.delete(name)
+    }
+  }
+
+  #remember(poll: WaitingPoll, polls: Set<WaitingPoll>) {
     polls.add(poll)
     this.#count += 1
     return () => {
       this.#count -= 1
       polls.delete(poll)
-      if (name !== undefined && polls.size === 0 && this.#ofRecord.get(name) === polls)
-        this.#ofRecord.delete(name)
     }
   }
 
@@ -101,12 +165,28 @@ class WaitingPoll implements WaitingCall {
   readonly #request: Request
   readonly #untilMs: number
   #wake = () => {}
+  #leave: (() => void) | undefined
   isOver = false
 
-  /** @param untilMs By `performance.now()`. */
-  constructor(request: Request, untilMs: number) {
+  constructor(request: Request, seconds: number) {
     this.#request = request
-    this.#untilMs = untilMs
+    this.#untilMs = performance.now() + seconds * 1000
+  }
+
+  /** Takes a place among the waiting calls, unless it has one. @throws {Problem} 503 if there is none. */
+  enter(calls: WaitingCalls): void {
+    if (this.#leave !== undefined) return
+    const { signal } = this.#request
+    signal.throwIfAborted()
+    this.#leave = calls.enter(this.#request, this)
+    signal.addEventListener('abort', this.giveWay, { once: true })
+    this.#request.isWaiting = true
+  }
+
+  leave(): void {
+    this.#request.isWaiting = false
+    this.#leave?.()
+    if (this.#leave !== undefined) this.#request.signal.removeEventListener('abort', this.giveWay)
   }
 
   /** Resolves when something has changed, or the wait is over. */

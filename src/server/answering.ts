@@ -31,12 +31,14 @@ export function createAnswering(
     if (fault !== undefined) return send(request, connection, problemReply(fault))
     const reply = app(request)
     if (request.principal !== undefined) connections.trust(connection)
-    if (reply instanceof Promise) void reply.then((value) => sendLater(request, connection, value))
-    else send(request, connection, reply)
+    if (reply instanceof Promise) void reply.then((value) => finish(request, connection, value))
+    else finish(request, connection, reply)
   }
 
   /** Delays a reply with `Retry-After`, so that a client that retries at once cannot keep the server busy. */
-  function sendLater(request: IncomingRequest, connection: Connection, reply: Reply) {
+  function finish(request: IncomingRequest, connection: Connection, reply: Reply) {
+    // Not known at once if the request came during the start.
+    if (request.principal !== undefined) connections.trust(connection)
     if (reply.headers['Retry-After'] === undefined) send(request, connection, reply)
     else setTimeout(() => send(request, connection, reply), REFUSAL_PAUSE_MS)
   }

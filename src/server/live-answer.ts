@@ -3,14 +3,15 @@ import { LINGER_MS } from '../limits.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import type { UntakenBytes } from './untaken-bytes.ts'
 
-/**
- * Sends a live body after a head that says `Connection: close`: the end of the connection is the end of the body, so its
- * pieces need no framing of their own.
- */
+/** Sends a live body, on a connection that closes after it. */
 export function sendLive(body: LiveBody, request: IncomingRequest, untaken: UntakenBytes): void {
   const { response } = request
   const { socket } = response.req
-  response.useChunkedEncodingByDefault = false
+  // It may have gone while its answer waited.
+  if (response.destroyed || socket.destroyed) {
+    body.closed()
+    return
+  }
   let forget: (() => void) | undefined
   let isOver = false
   response.on('drain', () => {
@@ -28,10 +29,14 @@ export function sendLive(body: LiveBody, request: IncomingRequest, untaken: Unta
     forget?.()
     body.closed()
   })
+  const countUntaken = () => {
+    if (!isOver && response.writableNeedDrain) forget ??= untaken.add(request, socket.writableLength)
+  }
   body.begin({
     send(bytes) {
       if (isOver || response.write(bytes)) return
-      forget ??= untaken.add(request)
+      // Node holds back what is written until the next tick; then the system has taken what it has room for.
+      process.nextTick(countUntaken)
     },
     get hasRoom() {
       return !isOver && !response.writableNeedDrain

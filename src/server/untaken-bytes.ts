@@ -46,15 +46,20 @@ export class UntakenBytes {
   /**
    * Counts what the socket of a request holds, until the function returned is called. Only the memory of this process
    * counts, not that of the kernel.
+   *
+   * @param bytes Estimated memory; of text, if not given.
    */
-  add(request: Pick<IncomingRequest, 'response' | 'principal' | 'address'>): () => void {
+  add(
+    request: Pick<IncomingRequest, 'response' | 'principal' | 'address'>,
+    bytes = request.response.req.socket.writableLength * UNTAKEN_CHARACTER_BYTES,
+  ): () => void {
     const { socket } = request.response.req
     const connection = this.#connections.of(socket)
     if (connection === undefined || socket.destroyed) return () => {}
     const part: UntakenPart = {
       connection,
       caller: callerKey(request),
-      bytes: socket.writableLength * UNTAKEN_CHARACTER_BYTES,
+      bytes,
       sinceMs: performance.now(),
     }
     this.#parts.add(part)

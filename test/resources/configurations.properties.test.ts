@@ -14,6 +14,8 @@ import { draft, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const sortFields = ['name', 'hostname', 'port', 'username'] as const
+/** They have properties of their own. */
+const filters: readonly string[] = ['q', 'prefix', ...sortFields, 'label']
 const sorts = sortFields.flatMap((field) => [field, `-${field}`])
 
 describe('the query of the list', async () => {
@@ -190,8 +192,9 @@ describe('the query of the list', async () => {
       ...escapes,
     ]
     holdFor(t, joined(pieces, anyText, 10), (query) => {
-      const found = ask(query)
       const pairs = expectedPairs(query)
+      if (pairs?.some(([name]) => filters.includes(name))) return
+      const found = ask(query)
       if (pairs === undefined) {
         assert.deepEqual(found, { faults: [] })
         return

@@ -55,10 +55,22 @@ async function setUp(t: TestContext) {
     const look = (ms: number) => calls.entered.at(-1)?.look(performance.now() + ms)
     return { sink, body, request, look }
   }
-  return { store, streams, open }
+  return { store, streams, calls, open }
 }
 
 describe('event streams', () => {
+  it('end at once if they had to give way before they began', async (t) => {
+    const { store, streams, calls } = await setUp(t)
+    const request = { address: '127.0.0.1', headers: {} } as unknown as Request
+    const body = streams.open(request, { after: store.revision, filter: {} })
+    calls.entered.at(-1)?.giveWay()
+    assert.equal(streams.count, 0)
+    const ended: string[] = []
+    const sink = { send: () => void ended.push('sent'), hasRoom: true, passedBytes: 0 }
+    body.begin({ ...sink, end: () => void ended.push('ended'), cut: () => assert.fail('it has room') })
+    assert.deepEqual(ended, ['sent', 'ended'])
+  })
+
   it('share the bytes of what they tell', async (t) => {
     const { store, open } = await setUp(t)
     const [a, b] = [open(), open()]

@@ -53,6 +53,21 @@ describe('calls that wait', () => {
     calls.close()
   })
 
+  it('make room at once, even if what gives way takes its time to leave', () => {
+    const { calls } = setUp()
+    const request = (name: string) =>
+      ({ address: '127.0.0.1', principal: { kind: 'user', name, scope: 'read write' } }) as const
+    const call = { look: () => {}, giveWay: () => {} }
+    const leaves = ['a', 'b', 'c', 'd'].flatMap((name) =>
+      [1, 2].map(() => calls.enter(request(name), { ...call })),
+    )
+    const leave = calls.enter(request('e'), { ...call })
+    assert.equal(calls.count, MAX)
+    for (const leaveLate of [...leaves, leave]) leaveLate()
+    assert.equal(calls.count, 0)
+    calls.close()
+  })
+
   it('all end at the close, and no more may begin', () => {
     const { calls, open, enter } = setUp()
     enter('a', 'a1')

@@ -2,8 +2,11 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Request } from '../../src/http/message.ts'
+import { RECENT_CHANGES_MAX } from '../../src/limits.ts'
 import { WaitingCalls } from '../../src/resources/waiting-calls.ts'
 import { WaitingPolls } from '../../src/resources/waiting-polls.ts'
+import { Scheduler } from '../../src/scheduler.ts'
+import { listTag } from '../../src/store/list-tag.ts'
 import { eventually } from '../support/eventually.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { holdTurns } from '../support/held-turns.ts'
@@ -58,6 +61,68 @@ describe('Prefer: wait', () => {
     await ask('DELETE', '/configurations/b')
     assert.equal((await other).status, 404)
     assert.equal(await waiting(), 0)
+  })
+
+  it('wakes a list with a filter only for a change that the filter can see, before it or after', async (t) => {
+    const { ask, change, poll, etagOf, waiting } = await setUp(t)
+    const [inA, portB] = [poll(`${LIST}?name=a&port=23`), poll(`${LIST}?prefix=b`)]
+    await eventually('both wait', async () => (await waiting()) === 2)
+    await change(23)
+    const entered = await inA
+    assert.deepEqual([entered.status, recordsIn(entered).length], [200, 1])
+    assert.equal(entered.headers.etag, await etagOf(LIST))
+    const left = poll(`${LIST}?name=a&port=23`)
+    await eventually('both wait', async () => (await waiting()) === 2)
+    await change(24)
+    assert.deepEqual([(await left).status, recordsIn(await left).length], [200, 0])
+    assert.equal(await waiting(), 1)
+    await ask('DELETE', '/configurations/b')
+    assert.equal((await portB).headers.etag, await etagOf(LIST))
+  })
+
+  it('judges a list with a filter by the changes since the tag, and ends with the tag of then', async (t) => {
+    const { ask, change, etagOf, waiting } = await setUp(t)
+    const old = await etagOf(LIST)
+    await change(23)
+    const wait = (query: string, tag: string, prefer = 'wait=50') =>
+      ask('GET', `${LIST}?${query}`, { headers: { 'If-None-Match': tag, Prefer: prefer } })
+    const unseen = wait('name=b', old, 'wait=1')
+    const seen = await wait('name=a', old)
+    assert.deepEqual([seen.status, recordsIn(seen)[0]?.port], [200, 23])
+    await eventually('the other waits', async () => (await waiting()) === 1)
+    const now = await etagOf(LIST)
+    const both = wait('name=b', `W/"other-1", ${old}, W/${now}`, 'wait=1')
+    assert.deepEqual([(await unseen).status, (await unseen).headers.etag], [200, now])
+    assert.equal((await unseen).headers['preference-applied'], 'wait=1')
+    assert.equal((await both).status, 304)
+    const [store = ''] = old.slice(1).split('-')
+    for (const tag of ['"other-1"', `"${store}-999"`, '"x"'])
+      assert.deepEqual([(await wait('name=b', tag)).status, await waiting()], [200, 0], tag)
+  })
+
+  it('answers a list with a filter at once when not all changes since the tag are known', async (t) => {
+    const folder = await temporaryFolder(t)
+    const { store } = await openStore(t, folder)
+    await store.add(someone, draft('a'))
+    const tag = listTag(store.id, store.revision)
+    const scheduler = new Scheduler()
+    const calls = new WaitingCalls(scheduler)
+    t.after(() => calls.close())
+    const polls = new WaitingPolls(store, scheduler, calls)
+    const request = {
+      address: '127.0.0.1',
+      headers: { prefer: 'wait=50', 'if-none-match': `"${tag}"` },
+      signal: new AbortController().signal,
+    } as unknown as Request
+    const drafts = Array.from({ length: RECENT_CHANGES_MAX + 1 }, (_, i) => draft(`b${i}`))
+    await store.importAll(someone, drafts, 'merge')
+    assert.ok(store.recent.floor > 1)
+    const answer = polls.answer(request, { list: true, filter: { name: 'a' } }, () => ({
+      status: 200,
+      headers: {},
+    }))
+    assert.equal((await answer).status, 200)
+    assert.equal(polls.count, 0)
   })
 
   it('answers 304 when the wait is over, and counts more than 50 s as 50', async (t) => {
@@ -134,7 +199,7 @@ describe('Prefer: wait', () => {
     let isChanged = false
     let answered = 0
     const answers = Array.from({ length: 1_000 }, (_, i) =>
-      polls.answer(request(i), 'a', () => {
+      polls.answer(request(i), { name: 'a' }, () => {
         if (isChanged) answered += 1
         return { status: isChanged ? 200 : 304, headers: {} }
       }),

@@ -5,6 +5,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Reply } from '../../src/http/message.ts'
+import { FULL_SCOPE } from '../../src/http/scope.ts'
 import { REFUSAL_PAUSE_MS } from '../../src/limits.ts'
 import { createAnswering } from '../../src/server/answering.ts'
 import { IncomingRequest } from '../../src/server/incoming-request.ts'
@@ -32,7 +33,7 @@ function setUp(t: TestContext, reply: Reply | Promise<Reply>, head: Head = {}) {
   }) as unknown as ServerResponse
   const request = new IncomingRequest(incoming, response, connection.origin, 'r1', parts.scheduler)
   return {
-    ...{ parts, server, connection, response, takeTurns, written, calls: () => calls },
+    ...{ parts, server, connection, request, response, takeTurns, written, calls: () => calls },
     answer: () => answer(incoming, request, connection),
     closes: () => written.headers?.join(': ').endsWith('Connection: close'),
     inFlight: () =>
@@ -66,6 +67,27 @@ describe('createAnswering', () => {
     takeTurns()
     await nextTurn()
     assert.equal(end.mock.callCount(), 1)
+  })
+
+  it('marks a connection as authenticated, also when that is known only with the answer', async (t) => {
+    const later = Promise.withResolvers<Reply>()
+    const { answer, parts, request } = setUp(t, later.promise)
+    const trust = t.mock.method(parts.connections, 'trust')
+    answer()
+    assert.equal(trust.mock.callCount(), 0)
+    request.principal = { kind: 'user', name: 'admin', scope: FULL_SCOPE }
+    later.resolve(ok)
+    await nextTurn()
+    assert.equal(trust.mock.callCount(), 1)
+  })
+
+  it('holds back every reply that says when to try again, also one that is known at once', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { answer, written } = setUp(t, { status: 503, headers: { 'Retry-After': '1' } })
+    answer()
+    assert.equal(written.status, undefined)
+    t.mock.timers.tick(REFUSAL_PAUSE_MS)
+    assert.equal(written.status, 503)
   })
 
   it('refuses bad framing without asking the app, and ends the connection', (t) => {

@@ -1,0 +1,90 @@
+import { EVENTS_PAUSE_MS } from '../limits.ts'
+import type { LongWork, Scheduler } from '../scheduler.ts'
+import { changeMatcherOf } from '../store/change-filter.ts'
+import type { RecentChanges } from '../store/recent-changes.ts'
+import type { Filter } from '../store/record-filter.ts'
+
+/** The caller of the scheduler for what all of them share. */
+const FILTERED_POLLS = 'polls with filters'
+/** Changes, or polls, that are looked at in one slice. */
+const LOOKS_AT_ONCE = 64
+
+/** A poll that waits for a change that its filter can see. */
+export interface FilteredPoll {
+  readonly filter: Filter
+  /** Revision up to which its filter sees no change since the tag of its caller. */
+  after: number
+  /** Called once a later change is one that its filter can see, or may be: when not all of them are known any more. */
+  see(): void
+}
+
+/** What has been found out for one filter. */
+interface Look {
+  readonly isSeen: boolean
+  readonly upTo: number
+}
+
+/** Looks at the changes of a store for all polls with filters together, in slices. */
+export class FilteredPolls {
+  readonly #recent: RecentChanges
+  readonly #scheduler: Pick<Scheduler, 'run'>
+  readonly #polls = new Set<FilteredPoll>()
+  #timer: NodeJS.Timeout | undefined
+  #isLooking = false
+  /** Whether a change or a poll has come since the look under way began. */
+  #isBehind = false
+
+  constructor(recent: RecentChanges, scheduler: Pick<Scheduler, 'run'>) {
+    this.#recent = recent
+    this.#scheduler = scheduler
+  }
+
+  /** Looks at what has changed since `after`, and at each later change. @returns Ends that. */
+  add(poll: FilteredPoll): () => void {
+    this.#polls.add(poll)
+    if (poll.after < this.#recent.last) this.lookSoon()
+    return () => void this.#polls.delete(poll)
+  }
+
+  /** Call it after each change; those within EVENTS_PAUSE_MS are looked at together. */
+  lookSoon(): void {
+    if (this.#polls.size === 0) return
+    if (this.#isLooking) this.#isBehind = true
+    else this.#timer ??= setTimeout(() => this.#lookNow(), EVENTS_PAUSE_MS)
+  }
+
+  #lookNow() {
+    this.#timer = undefined
+    this.#isLooking = true
+    this.#isBehind = false
+    void this.#scheduler.run(FILTERED_POLLS, this.#look()).then(() => {
+      this.#isLooking = false
+      if (this.#isBehind) this.lookSoon()
+    })
+  }
+
+  *#look(): LongWork<void> {
+    const looks = new Map<string, Look>()
+    let polls = 0
+    for (const poll of this.#polls) {
+      if (++polls % LOOKS_AT_ONCE === 0) yield
+      const key = `${poll.after} ${JSON.stringify(poll.filter)}`
+      const look = looks.get(key) ?? (yield* this.#lookFor(poll))
+      looks.set(key, look)
+      if (look.isSeen) poll.see()
+      else poll.after = look.upTo
+    }
+  }
+
+  *#lookFor({ filter, after }: FilteredPoll): LongWork<Look> {
+    const recent = this.#recent
+    const matches = changeMatcherOf(filter)
+    const last = recent.last
+    for (let upTo = after + 1; upTo <= last; upTo += 1) {
+      const change = recent.at(upTo)
+      if (change === undefined || matches(change)) return { isSeen: true, upTo }
+      if (upTo % LOOKS_AT_ONCE === 0) yield
+    }
+    return { isSeen: false, upTo: last }
+  }
+}

@@ -1,0 +1,73 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import type { LiveBody, LiveSink } from '../../src/http/live-body.ts'
+import { Connections } from '../../src/server/connections.ts'
+import type { IncomingRequest } from '../../src/server/incoming-request.ts'
+import { sendLive } from '../../src/server/live-answer.ts'
+import { UntakenBytes } from '../../src/server/untaken-bytes.ts'
+
+/** A request that a client has sent to a server, and that nobody has answered yet. */
+async function setUp(t: TestContext) {
+  const connections = new Connections(10, () => {})
+  const server = createServer().listen(0, '127.0.0.1')
+  t.after(() => void server.close().closeAllConnections())
+  server.on('connection', (socket) => connections.add(socket))
+  await once(server, 'listening')
+  const asked = once(server, 'request') as Promise<[IncomingMessage, ServerResponse]>
+  const client = get({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, agent: false })
+  client.on('error', () => {})
+  const [, response] = await asked
+  const untaken = new UntakenBytes(Number.POSITIVE_INFINITY, connections, () => {})
+  const request = { response, address: '127.0.0.1' } as unknown as IncomingRequest
+  return { client, response, request, untaken }
+}
+
+/** Notes what is done with it. */
+function notedBody() {
+  const notes: string[] = []
+  const begun = Promise.withResolvers<LiveSink>()
+  const body: LiveBody = {
+    begin(sink) {
+      notes.push('begin')
+      begun.resolve(sink)
+    },
+    drained: () => void notes.push('drained'),
+    closed: () => void notes.push('closed'),
+  }
+  return { body, notes, begun: begun.promise }
+}
+
+describe('a live answer', () => {
+  it('is over at once if its client has gone before it began', async (t) => {
+    const { client, response, request, untaken } = await setUp(t)
+    client.destroy()
+    await once(response, 'close')
+    const { body, notes } = notedBody()
+    sendLive(body, request, untaken)
+    assert.deepEqual(notes, ['closed'])
+  })
+
+  it('counts what its reader does not take, once, and not what the system has taken', async (t) => {
+    const { client, response, request, untaken } = await setUp(t)
+    const { body, begun } = notedBody()
+    response.writeHead(200, { Connection: 'close' })
+    sendLive(body, request, untaken)
+    const sink = await begun
+    sink.send(Buffer.alloc(64 * 1024))
+    const [answer] = (await once(client, 'response')) as [IncomingMessage]
+    answer.pause()
+    assert.equal(untaken.bytes, 0)
+    const piece = Buffer.alloc(64 * 1024 * 1024)
+    sink.send(piece)
+    await new Promise((resolve) => process.nextTick(resolve))
+    assert.ok(untaken.bytes > 0 && untaken.bytes < 1.1 * piece.length, String(untaken.bytes))
+    const drained = once(response, 'drain')
+    answer.resume()
+    await drained
+    assert.equal(untaken.bytes, 0)
+  })
+})
