@@ -41,6 +41,10 @@ export const UNTAKEN_CHARACTER_BYTES = 3
 export const UNTAKEN_STALLED_MS = 5_000
 /** Share of the memory for JavaScript for replaced records that answers in pieces still need. */
 export const KEPT_VERSIONS_MEMORY_SHARE = 1 / 16
+/** Notes of an export, such as the hosts of its groups, that are kept when it has been sent. */
+export const SUMMARY_KEPT_BYTES_MAX = 64 * 1024
+/** Estimated memory of a name that an export notes, such as that of a group, beyond its characters. */
+export const NOTED_NAME_BYTES = 64
 /** Estimated memory of a record beyond the bytes of its JSON. */
 export const KEPT_RECORD_BYTES = 100
 /** Open connections, fewer if the limit on open files is low; for one more, the longest quiet one is closed. */
@@ -123,6 +127,8 @@ export const HOSTNAME_CHARACTERS_MAX = 253
 export const USERNAME_CHARACTERS_MAX = 255
 /** Labels of a record. */
 export const LABELS_MAX = 32
+/** Groups of a record in an export for Ansible; a record with more is left out. */
+export const ANSIBLE_GROUPS_MAX = 16
 /** All labels of a record, as JSON in UTF-8. */
 export const LABELS_BYTES_MAX = 4 * 1024
 export const LABEL_KEY_CHARACTERS_MAX = 63
@@ -171,8 +177,11 @@ export const FRAME_CHANGES_MAX = 1_000
 export const LINE_BYTES_MAX = 64 * 1024 * 1024
 /** A smaller journal is not worth a snapshot. */
 export const SNAPSHOT_JOURNAL_BYTES_MIN = 4 * 1024 * 1024
-/** Records that a snapshot serializes before it lets others run. */
+/** Records that a snapshot serializes before it lets others run, if their text is not longer than the next limit. */
 export const SNAPSHOT_SLICE_RECORDS = 500
+export const SNAPSHOT_SLICE_CHARACTERS = 512 * 1024
+/** Changes of a large import that are encoded before others run: some 400 without labels, or 15 with 4 KiB of them. */
+export const ENCODED_SLICE_CHARACTERS = 64 * 1024
 /** Growth of a snapshot between its syncs: a larger sync would delay those of the journal. */
 export const SNAPSHOT_SYNC_BYTES = 8 * 1024 * 1024
 /** Between attempts to become writable after the disk failed: doubled from the first pause to the last. */

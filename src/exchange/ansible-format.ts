@@ -1,5 +1,6 @@
+import { ANSIBLE_GROUPS_MAX } from '../limits.ts'
 import { type Labels, labelOf } from '../store/labels.ts'
-import { beginAnsibleGroups, groupsOf, isGroupName } from './ansible-groups.ts'
+import { AnsibleGroups, groupsOf, isGroupName } from './ansible-groups.ts'
 import { quoteYaml, yamlKey } from './ansible-yaml.ts'
 import { bareHostname, type ExportFormat } from './export-format.ts'
 
@@ -33,7 +34,7 @@ export const ansibleFormat: ExportFormat = {
   labelled: {
     ...plainFormat,
     groupsOf,
-    begin: beginAnsibleGroups,
+    begin: () => new AnsibleGroups(),
     encode(record) {
       let text = plainFormat.encode(record)
       for (const [variable, value] of variablesOf(record.labels))
@@ -42,7 +43,10 @@ export const ansibleFormat: ExportFormat = {
     },
     obstacle(record) {
       const variables = variablesOf(record.labels)
-      const badGroup = groupsOf(record).find((group) => !isGroupName(group))
+      const groups = groupsOf(record)
+      if (groups.length > ANSIBLE_GROUPS_MAX)
+        return `has a label group with more than ${ANSIBLE_GROUPS_MAX} groups, the most that connbook writes for a record`
+      const badGroup = groups.find((group) => !isGroupName(group))
       if (badGroup !== undefined) return 'has a label group that Ansible does not take as the name of a group'
       if (new Set(variables.map(([variable]) => variable)).size < variables.length)
         return 'has labels that would be the same variable to Ansible'

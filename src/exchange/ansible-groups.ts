@@ -1,8 +1,11 @@
-import { STREAM_PIECE_CHARACTERS } from '../limits.ts'
+import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { labelOf } from '../store/labels.ts'
 import { yamlKey } from './ansible-yaml.ts'
 import type { ExportTail } from './export-format.ts'
+
+/** Memory of a name in a list of names; such a list grows by half. */
+const REFERENCE_BYTES = 12
 
 /** The groups of a record, from its label `group`: commas between several. */
 export function groupsOf({ labels }: Configuration): string[] {
@@ -16,28 +19,34 @@ export function isGroupName(name: string): boolean {
 }
 
 /** The groups of an inventory, each with the names of its hosts. */
-export function beginAnsibleGroups(): ExportTail {
-  const groups = new Map<string, string[]>()
-  return {
-    take(record) {
-      for (const group of groupsOf(record)) {
-        const names = groups.get(group)
-        if (names === undefined) groups.set(group, [record.name])
-        else names.push(record.name)
+export class AnsibleGroups implements ExportTail {
+  readonly #groups = new Map<string, string[]>()
+  bytes = 0
+
+  take(record: Configuration): void {
+    for (const group of groupsOf(record)) {
+      const names = this.#groups.get(group)
+      this.bytes += REFERENCE_BYTES
+      if (names !== undefined) {
+        names.push(record.name)
+        continue
       }
-    },
-    *pieces() {
-      let piece = groups.size === 0 ? '' : '  children:\n'
-      for (const [group, names] of groups) {
-        piece += `${yamlKey(group, '    ')}\n      hosts:\n`
-        for (const name of names) {
-          piece += `${yamlKey(name, '        ')} {}\n`
-          if (piece.length < STREAM_PIECE_CHARACTERS) continue
-          yield piece
-          piece = ''
-        }
+      this.#groups.set(group, [record.name])
+      this.bytes += 2 * NOTED_NAME_BYTES + group.length
+    }
+  }
+
+  *pieces(): Iterable<string> {
+    let piece = this.#groups.size === 0 ? '' : '  children:\n'
+    for (const [group, names] of this.#groups) {
+      piece += `${yamlKey(group, '    ')}\n      hosts:\n`
+      for (const name of names) {
+        piece += `${yamlKey(name, '        ')} {}\n`
+        if (piece.length < STREAM_PIECE_CHARACTERS) continue
+        yield piece
+        piece = ''
       }
-      if (piece !== '') yield piece
-    },
+    }
+    if (piece !== '') yield piece
   }
 }

@@ -25,6 +25,8 @@ export interface ExportFormat {
 export interface ExportTail {
   /** Notes a record that is in the export. */
   take(record: Configuration): void
+  /** Estimated memory of the notes. */
+  readonly bytes: number
   /** In pieces of about STREAM_PIECE_CHARACTERS, once all records were taken. */
   pieces(): Iterable<string>
 }

@@ -1,4 +1,4 @@
-import { STREAM_PIECE_CHARACTERS } from '../limits.ts'
+import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { ExportFormat, ExportTail } from './export-format.ts'
@@ -23,6 +23,8 @@ export interface ExportSummary {
   readonly clashes: ReadonlySet<string>
   /** Of a format that has one. */
   readonly tail: ExportTail | undefined
+  /** Estimated memory of the clashes and the tail. */
+  readonly notedBytes: number
 }
 
 /** A record that is left out takes as long as so much text. */
@@ -30,7 +32,13 @@ const LEFT_OUT_CHARACTERS = 64
 
 const IS_GROUP = 'has a name that another record gives to a group'
 
-const noClashes: ReadonlySet<string> = new Set()
+interface Clashes {
+  readonly clashes: ReadonlySet<string>
+  /** Their estimated memory. */
+  readonly clashBytes: number
+}
+
+const noClashes: Clashes = { clashes: new Set(), clashBytes: 0 }
 
 /**
  * Finds the records that the format cannot express, and the size of the export.
@@ -43,7 +51,7 @@ export function* summarizeExport(
   records: Iterable<Configuration>,
   obstaclesMax: number,
 ): LongWork<ExportSummary> {
-  const clashes = yield* findClashes(format, records)
+  const { clashes, clashBytes } = yield* findClashes(format, records)
   const { start = '', between = '', end = '' } = format
   const tail = format.begin?.()
   const obstacles: Obstacle[] = []
@@ -71,7 +79,8 @@ export function* summarizeExport(
     bytes += Buffer.byteLength(piece)
     yield
   }
-  return { bytes, count, leftOut, obstacles, clashes, tail }
+  const notedBytes = clashBytes + (tail?.bytes ?? 0)
+  return { bytes, count, leftOut, obstacles, clashes, tail, notedBytes }
 }
 
 /**
@@ -82,18 +91,23 @@ export function* summarizeExport(
 export function exportPieces(
   format: ExportFormat,
   records: Iterable<Configuration>,
-  { clashes, tail }: Pick<ExportSummary, 'clashes'> & Partial<Pick<ExportSummary, 'tail'>>,
+  summary: Pick<ExportSummary, 'clashes'> & Partial<Pick<ExportSummary, 'tail'>>,
 ): Iterable<string> {
+  const { clashes, tail } = summary
   const { start = '', between = '', end = '' } = format
   const pieces = piecesOf({ start, between, end }, records, (record) =>
     obstacleOf(format, clashes, record) === undefined ? format.encode(record) : undefined,
   )
-  return tail === undefined ? pieces : oneAfterOther(pieces, tail)
+  return tail === undefined ? pieces : withTail(pieces, summary)
 }
 
-function* oneAfterOther(pieces: Iterable<string>, tail: ExportTail): Generator<string> {
+/** It holds the summary to the end, so that another export can find it in memory. */
+function* withTail(
+  pieces: Iterable<string>,
+  summary: Partial<Pick<ExportSummary, 'tail'>>,
+): Generator<string> {
   yield* pieces
-  yield* tail.pieces()
+  yield* summary.tail?.pieces() ?? []
 }
 
 /**
@@ -144,19 +158,25 @@ function obstacleOf(
 }
 
 /** The keys of more than one record, or the names of all groups. */
-function* findClashes(format: ExportFormat, records: Iterable<Configuration>): LongWork<ReadonlySet<string>> {
+function* findClashes(format: ExportFormat, records: Iterable<Configuration>): LongWork<Clashes> {
   if (format.keyOf === undefined && format.groupsOf === undefined) return noClashes
+  let clashBytes = 0
+  const note = (text: string) => {
+    if (clashes.has(text)) return
+    clashes.add(text)
+    clashBytes += NOTED_NAME_BYTES + text.length
+  }
   const clashes = new Set<string>()
   const seen = new Set<string>()
   let sliceBytes = 0
   for (const record of records) {
     const key = format.keyOf?.(record)
-    if (key !== undefined && seen.has(key)) clashes.add(key)
+    if (key !== undefined && seen.has(key)) note(key)
     if (key !== undefined) seen.add(key)
     // A record that is left out makes no groups.
     if (format.groupsOf !== undefined && format.obstacle?.(record) === undefined) {
       for (const group of format.groupsOf(record)) {
-        clashes.add(group)
+        note(group)
         sliceBytes += group.length
       }
     }
@@ -165,5 +185,5 @@ function* findClashes(format: ExportFormat, records: Iterable<Configuration>): L
     yield
     sliceBytes = 0
   }
-  return clashes
+  return { clashes, clashBytes }
 }

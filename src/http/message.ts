@@ -132,6 +132,8 @@ export interface KeptRecords {
   readonly records: number
   /** Of all of them. */
   readonly jsonBytes: number
+  /** Estimated memory of what was noted of these records for answers, and is no part of them; 0 if absent. */
+  readonly notedBytes?: number
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

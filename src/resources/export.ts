@@ -12,6 +12,7 @@ import { FAULTS_MAX } from '../limits.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { counted, eitherOf } from '../text.ts'
+import { ExportSummaries } from './export-summaries.ts'
 import { parseChoices } from './query.ts'
 
 const MUST_BE = `must be ${eitherOf(exportFormatNames)}`
@@ -22,11 +23,7 @@ interface PreparedExport extends ExportSummary {
 }
 
 export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) {
-  /** The last summaries, each of a revision: those who ask again before a change do not wait. */
-  const summaries = new Map<
-    ExportFormatName,
-    { readonly revision: number; readonly summary: ExportSummary }
-  >()
+  const summaries = new ExportSummaries()
   return { exportAll }
 
   async function exportAll(request: Request): Promise<Reply> {
@@ -65,16 +62,17 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
     const { revision, count, jsonBytes, hasLabels } = store
     const format = formatFor(name, hasLabels)
     const records = store.freeze()
-    const known = summaries.get(name)
     const summary =
-      known?.revision === revision ? known.summary : yield* summarizeExport(format, records, FAULTS_MAX)
-    // Many clashes would take much memory, and so would the tail.
-    if (summary.clashes.size <= FAULTS_MAX && summary.tail === undefined)
-      summaries.set(name, { revision, summary })
+      summaries.find(name, revision) ??
+      summaries.keep(name, revision, yield* summarizeExport(format, records, FAULTS_MAX))
     return {
       ...summary,
       pieces: exportPieces(format, records, summary),
-      keeps: { revision, records: count, jsonBytes },
+      keeps: { revision, records: count, jsonBytes, ...notedIn(summary) },
     }
   }
+}
+
+function notedIn({ notedBytes }: ExportSummary): Pick<KeptRecords, 'notedBytes'> {
+  return notedBytes === 0 ? {} : { notedBytes }
 }

@@ -6,6 +6,8 @@ import type { IncomingRequest } from './incoming-request.ts'
 
 /** The records of one revision, and the connections that read them, by caller. */
 interface Version extends KeptRecords {
+  /** The most of its answers. */
+  notedBytes: number
   readonly readers: Map<string, Set<Connection>>
 }
 
@@ -50,8 +52,9 @@ export class KeptVersions {
     const connection = this.#connections.of(request.response.req.socket)
     if (connection === undefined) return () => {}
     const caller = callerKey(request)
-    const version = this.#versions.get(kept.revision) ?? { ...kept, readers: new Map() }
+    const version = this.#versions.get(kept.revision) ?? { ...kept, notedBytes: 0, readers: new Map() }
     const own = version.readers.get(caller) ?? new Set()
+    version.notedBytes = Math.max(version.notedBytes, kept.notedBytes ?? 0)
     this.#versions.set(kept.revision, version)
     version.readers.set(caller, own.add(connection))
     this.#makeRoom()
@@ -87,13 +90,19 @@ export class KeptVersions {
     return greatest
   }
 
-  /** By version, oldest first: what it keeps and the next one does not. Each change may have replaced one record. */
+  /**
+   * By version, oldest first: what it keeps and the next one does not. Each change may have replaced one record. What was
+   * noted belongs to its version alone; the newest one has it only once.
+   */
   #costs(): { readonly version: Version; readonly bytes: number }[] {
     const versions = [...this.#versions.values()].sort((a, b) => a.revision - b.revision)
     return versions.map((version, i) => {
-      const changes = (versions[i + 1]?.revision ?? version.revision) - version.revision
+      const next = versions[i + 1]
+      if (next === undefined) return { version, bytes: 0 }
+      const changes = next.revision - version.revision
       const share = version.records === 0 ? 0 : Math.min(1, changes / version.records)
-      return { version, bytes: share * (version.jsonBytes + version.records * KEPT_RECORD_BYTES) }
+      const replaced = share * (version.jsonBytes + version.records * KEPT_RECORD_BYTES)
+      return { version, bytes: replaced + version.notedBytes }
     })
   }
 

@@ -2,8 +2,13 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
-import { exportFormatNames, exportFormats, formatFor } from '../../src/exchange/export-formats.ts'
-import { STREAM_PIECE_CHARACTERS } from '../../src/limits.ts'
+import {
+  type ExportFormatName,
+  exportFormatNames,
+  exportFormats,
+  formatFor,
+} from '../../src/exchange/export-formats.ts'
+import { ANSIBLE_GROUPS_MAX, STREAM_PIECE_CHARACTERS } from '../../src/limits.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
 import { draft } from '../support/store.ts'
 import { exported, named, recordsOf } from './records.ts'
@@ -12,6 +17,8 @@ const two = recordsOf([
   { name: 'db/main', hostname: '[2001:db8::7]', port: 5432, username: 'it\'s "me"' },
   { name: 'web 1', hostname: 'web.example', port: 22, username: 'ops, night' },
 ])
+
+const groups = (count: number) => Array.from({ length: count }, (_, i) => `g${i}`).join(',')
 
 describe('an export', () => {
   const texts: Record<string, string> = {
@@ -139,6 +146,7 @@ describe('an export', () => {
       [{ env: '{{ x }}' }, /template/],
       [{ group: 'a-b' }, /name of a group/],
       [{ group: 'web,all' }, /name of a group/],
+      [{ group: groups(ANSIBLE_GROUPS_MAX + 1) }, /^has a label group with more than 16 groups/],
       [{ 'a.b': '', 'a-b': '' }, /same variable/],
     ],
     'pg-service': [
@@ -156,6 +164,23 @@ describe('an export', () => {
       for (const [i, [, reason]] of some.entries()) assert.match(obstacles[`n${i}`] ?? '', reason)
     })
   }
+
+  it('writes as many groups of a record as ansible gets', async () => {
+    const records = recordsOf([draft('a', { labels: { group: groups(ANSIBLE_GROUPS_MAX) } })])
+    assert.equal((await exported('ansible', records)).text.match(/"a": \{\}/g)?.length, ANSIBLE_GROUPS_MAX)
+  })
+
+  it('estimates the memory of its notes: the hosts of groups, and keys that clash', () => {
+    const notedBytes = (format: ExportFormatName, count: number) => {
+      const drafts = Array.from({ length: count }, (_, i) => draft(`a${i % 2 ? '-' : '_'}${i >> 1}`))
+      const records = recordsOf(drafts.map((each) => ({ ...each, labels: { group: groups(4) } })))
+      return runAtOnce(summarizeExport(formatFor(format, true), records, 1)).notedBytes
+    }
+    assert.equal(notedBytes('csv', 100), 0)
+    assert.ok(notedBytes('ansible', 100) >= 4 * 100 * 8)
+    assert.ok(notedBytes('ansible', 200) - notedBytes('ansible', 100) >= 4 * 100 * 8)
+    assert.ok(notedBytes('env', 100) >= 50 * 'CONNBOOK_A_1'.length)
+  })
 
   it('names a record that ansible would take for a group', async () => {
     const records = recordsOf([draft('web'), draft('b', { labels: { group: 'web' } })])

@@ -21,14 +21,14 @@ function setUp(t: TestContext, wholesMax: number) {
   const kept = new KeptVersions(wholesMax * WHOLE, connections, ({ socket }) => {
     cut.push(names.get(socket) ?? '')
   })
-  const read = (caller: string, revision: number, records = RECORDS) => {
+  const read = (caller: string, revision: number, records = RECORDS, notedBytes = 0) => {
     const socket = new Socket()
     t.after(() => void socket.destroy())
     connections.add(socket, '192.0.2.1')
     names.set(socket, `${caller} ${revision}`)
     const principal: Principal = { kind: 'user', name: caller, scope: FULL_SCOPE }
     const request = { response: { req: { socket } }, principal, address: '192.0.2.1' }
-    const keeps = { revision, records, jsonBytes: records * 50 }
+    const keeps = { revision, records, jsonBytes: records * 50, notedBytes }
     return kept.add(request as unknown as IncomingRequest, keeps)
   }
   return { kept, cut, read, wholes: () => kept.bytes / WHOLE }
@@ -46,6 +46,17 @@ describe('replaced records that answers keep', () => {
     endSecond()
     assert.equal(wholes(), 1)
     endThird()
+    endFirst()
+    assert.equal(wholes(), 0)
+  })
+
+  it('are counted with what was noted of them, until it is that of the newest revision', (t) => {
+    const { read, wholes } = setUp(t, 100)
+    const [endFirst] = [read('a', 7, RECORDS, 3 * WHOLE), read('b', 7)]
+    assert.equal(wholes(), 0)
+    const endSecond = read('c', 7 + RECORDS, RECORDS, 2 * WHOLE)
+    assert.equal(wholes(), 1 + 3)
+    endSecond()
     endFirst()
     assert.equal(wholes(), 0)
   })
