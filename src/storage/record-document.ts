@@ -3,7 +3,7 @@ import { DamagedFileError, inFile, NewerFormError } from '../errors.ts'
 import type { SequentialFile } from '../files/input.ts'
 import { forEachLine } from '../files/lines.ts'
 import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
-import { SNAPSHOT_SLICE_RECORDS } from '../limits.ts'
+import { SNAPSHOT_SLICE_CHARACTERS, SNAPSHOT_SLICE_RECORDS } from '../limits.ts'
 import { parseStoredRecord } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
@@ -69,15 +69,17 @@ export async function writeRecordDocument(
   const start = JSON.stringify({ format, version, store, revision, lastId, count, ...members })
   await writeCovered(`${start.slice(0, -1)},"records":[\n`)
   let slice = ''
+  let sliceRecords = 0
   let written = 0
   for (const record of records) {
     written += 1
     if (!hasLabels && record.labels !== undefined)
       throw new Error(`record ${record.id} has labels, but the header says that none has`)
     slice += `${JSON.stringify(record)}${written === count ? '\n' : ',\n'}`
-    if (written % SNAPSHOT_SLICE_RECORDS === 0) {
+    if (++sliceRecords >= SNAPSHOT_SLICE_RECORDS || slice.length >= SNAPSHOT_SLICE_CHARACTERS) {
       await writeCovered(slice)
       slice = ''
+      sliceRecords = 0
     }
   }
   if (slice !== '') await writeCovered(slice)

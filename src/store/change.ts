@@ -1,12 +1,11 @@
 import { TooManyChangesError } from '../errors.ts'
 import { checkMembers, isObject } from '../json.ts'
-import { FRAME_PIECE_BYTES, LINE_BYTES_MAX } from '../limits.ts'
+import { ENCODED_SLICE_CHARACTERS, FRAME_PIECE_BYTES, LINE_BYTES_MAX } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import { type Authorship, AuthorshipReader, authorshipMembers, encodeAuthorship } from './authorship.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
 import { fieldNames, recordFields } from './fields.ts'
 import { areStoredLabels } from './labels.ts'
-import { SLICE_STEPS } from './slices.ts'
 
 /** One change of one record, as the journal keeps it. */
 export type Change = Alteration & {
@@ -73,12 +72,19 @@ export function* encodeChangesInSlices(changes: Iterable<Change>): LongWork<Enco
   let text = ''
   let bytes = 0
   let before: Authorship | undefined
-  let steps = 0
+  let sliceCharacters = 0
+  let isFirst = true
   for (const change of changes) {
-    text += `${steps === 0 ? '[' : ','}${encodeChange(change, before)}`
+    const encoded = `${isFirst ? '[' : ','}${encodeChange(change, before)}`
+    isFirst = false
+    text += encoded
     before = change.authorship
     version = Math.max(version, changeVersionOf(change))
-    if (++steps % SLICE_STEPS === 0) yield
+    sliceCharacters += encoded.length
+    if (sliceCharacters >= ENCODED_SLICE_CHARACTERS) {
+      sliceCharacters = 0
+      yield
+    }
     if (text.length < FRAME_PIECE_BYTES) continue
     const piece = Buffer.from(text)
     pieces.push(piece)

@@ -3,8 +3,9 @@ import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import { recordFields, type SortField } from './fields.ts'
+import { stepsOfLabels } from './labels.ts'
 import { RecordOrder } from './record-order.ts'
-import { SLICE_STEPS, sortInSlices } from './slices.ts'
+import { SLICE_STEPS, Slice, sortInSlices } from './slices.ts'
 import { type Frozen, SortedIndex } from './sorted-index.ts'
 
 export const sortFields: readonly SortField[] = recordFields.flatMap(({ name, isSortable }) =>
@@ -167,6 +168,7 @@ export class ConfigurationIndex {
     const gone = new Set<Configuration>()
     const added: Configuration[] = []
     let [jsonBytes, labelled, lastId] = [this.#jsonBytes, this.#labelled, this.#lastId]
+    const slice = new Slice()
     for (const change of changes) {
       const old = 'add' in change ? undefined : this.#get('modify' in change ? change.name : change.remove)
       const record = 'add' in change ? change.add : 'modify' in change ? change.modify : undefined
@@ -178,7 +180,8 @@ export class ConfigurationIndex {
       if (old !== undefined) gone.add(old)
       jsonBytes += (record?.jsonBytes ?? 0) - (old?.jsonBytes ?? 0)
       labelled += labelledOf(record) - labelledOf(old)
-      if (before.push(old) % SLICE_STEPS === 0) yield
+      before.push(old)
+      if (slice.isOverAfter(1 + stepsOfLabels(old?.labels) + stepsOfLabels(record?.labels))) yield
     }
     return { before, difference: { gone, added }, jsonBytes, labelled, lastId }
   }

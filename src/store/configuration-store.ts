@@ -13,9 +13,18 @@ import {
 } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
-import { type ImportPlan, planImport, planImportInSlices, signedChangesOf } from './import-plan.ts'
+import {
+  type ImportPlan,
+  planImport,
+  planImportInSlices,
+  signedChangesOf,
+  stepsOfChanges,
+  stepsOfDraft,
+} from './import-plan.ts'
+import { stepsOfLabels } from './labels.ts'
 import { type Asker, LargeImportGate } from './large-import-gate.ts'
 import { CHANGES, ORDERS, TRIALS } from './long-works.ts'
+import { PreparingChanges } from './preparing-changes.ts'
 import { RecentChanges } from './recent-changes.ts'
 import type { Stretch } from './record-filter.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
@@ -61,6 +70,9 @@ export class ConfigurationStore {
   readonly #staged = new StagedNames()
   /** Every change passes it before it is decided. */
   readonly #gate: LargeImportGate
+  /** Changes that wait for a new file of the storage. */
+  readonly #preparing: PreparingChanges
+  #isClosing = false
   /** Settles when the newest staged change is applied or refused. */
   #lastStaged: Promise<void> = Promise.resolve()
   /** Orders that are being made. */
@@ -87,6 +99,7 @@ export class ConfigurationStore {
     this.#index = index
     this.#scheduler = scheduler
     this.#gate = new LargeImportGate(scheduler)
+    this.#preparing = new PreparingChanges(scheduler)
     this.#updatesAtOnceMax = updatesAtOnceMax
     this.#lastId = index.lastId
     this.#log = createLog({
@@ -289,15 +302,26 @@ export class ConfigurationStore {
     mode: ImportMode,
     asker?: Asker,
   ): Promise<ImportPlan> {
+    this.#checkOpen()
     for (;;) {
       if (this.#gate.isClosed) await this.#gate.pass(asker)
-      if (this.#isLarge(drafts.length + (mode === 'replace' ? this.count : 0)))
-        return this.#importInSlices(actor, drafts, mode)
+      if (this.#isLargeImport(drafts, mode)) return this.#importInSlices(actor, drafts, mode)
       const records = mode === 'replace' ? this.#allLatest() : []
       const find = (name: string) => this.#latest(name)
-      const plan = planImport(drafts, mode, { records, find, lastId: this.#lastId })
+      let plan: ImportPlan
+      try {
+        plan = planImport(drafts, mode, { records, find, lastId: this.#lastId })
+      } catch (refusal) {
+        if (await this.#staged.areDurable(this.#staged.names())) throw refusal
+        continue
+      }
       const changes = runAtOnce(signedChangesOf(plan, actor, mode))
       if (changes.length > 0) {
+        const preparing = this.#log.prepare(changes)
+        if (preparing !== undefined) {
+          await this.#preparing.pass(preparing, asker)
+          continue
+        }
         await this.#stage(changes, this.#log.appendTogether(changes))
         return plan
       }
@@ -319,10 +343,19 @@ export class ConfigurationStore {
     }
   }
 
-  /** Waits for pending changes; refuses further ones. */
+  /** Waits for pending changes; refuses further ones at once, with {StorageUnavailableError}. */
   async close(): Promise<void> {
-    while (this.#gate.isClosed) await this.#gate.idle()
+    this.#isClosing = true
+    while (this.#gate.isClosed || this.#preparing.isInUse) {
+      await this.#gate.idle()
+      await this.#preparing.idle()
+    }
     await this.#log.close()
+  }
+
+  #checkOpen() {
+    if (this.#isClosing)
+      throw new StorageUnavailableError('Cannot store the change: the store is being closed')
   }
 
   /**
@@ -337,6 +370,7 @@ export class ConfigurationStore {
     names: readonly string[],
     decide: () => Decision<Outcome>,
   ): Promise<Outcome> {
+    this.#checkOpen()
     for (;;) {
       if (this.#gate.isClosed) await this.#gate.pass(asker)
       let decision: Decision<Outcome>
@@ -347,6 +381,12 @@ export class ConfigurationStore {
         continue
       }
       if (decision.change !== undefined) {
+        const preparing = this.#log.prepare([decision.change])
+        if (preparing !== undefined) {
+          // Nothing is staged meanwhile, so that a change of an older form can be decided and does not depend on it.
+          await this.#preparing.pass(preparing, asker)
+          continue
+        }
         const change = { ...decision.change, authorship: { actor, time: timestamp() } }
         await this.#stage([change], this.#log.append(change))
         return decision.outcome
@@ -368,6 +408,21 @@ export class ConfigurationStore {
     return changes * this.#index.parts > this.#updatesAtOnceMax
   }
 
+  /** Whether an import takes so many updates, or so much text of labels, that it must be done in slices. */
+  #isLargeImport(drafts: readonly ImportedConfiguration[], mode: ImportMode): boolean {
+    const changes = drafts.length + (mode === 'replace' ? this.count : 0)
+    if (this.#isLarge(changes)) return true
+    // Few enough to look at each.
+    let steps = changes
+    for (const draft of drafts) {
+      steps += stepsOfDraft(draft) - 1
+      if (mode === 'merge' && this.hasLabels) steps += stepsOfLabels(this.#index.find(draft.name)?.labels)
+    }
+    const replaced = mode === 'replace' && this.hasLabels ? this.#index.freeze() : []
+    for (const { labels } of replaced) steps += stepsOfLabels(labels)
+    return this.#isLarge(steps)
+  }
+
   /** As no other change is decided meanwhile, the plan stays right, and needs no staged names. */
   async #importInSlices(actor: Actor, drafts: readonly ImportedConfiguration[], mode: ImportMode) {
     const open = this.#gate.hold()
@@ -380,14 +435,17 @@ export class ConfigurationStore {
       const stored = { records, find: (name: string) => this.#index.find(name), lastId: this.#lastId }
       const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, stored))
       const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
-      if (this.#isLarge(changes.length)) {
+      if (this.#isLarge(stepsOfChanges(changes, this.#updatesAtOnceMax))) {
         this.#lastId = plan.added.at(-1)?.id ?? stored.lastId
         await this.#log.appendInSlices(changes).catch((error: unknown) => {
           // Nothing was written, so its ids are still free. A disk that failed may have kept them.
           if (error instanceof TooManyChangesError) this.#lastId = stored.lastId
           throw error
         })
-      } else if (changes.length > 0) await this.#stage(changes, this.#log.appendTogether(changes))
+      } else if (changes.length > 0) {
+        await this.#log.prepare(changes)
+        await this.#stage(changes, this.#log.appendTogether(changes))
+      }
       return plan
     } finally {
       open()

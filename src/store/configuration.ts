@@ -38,7 +38,8 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
   #json: string | undefined
   #etag: string | undefined
 
-  constructor(id: number, fields: NewConfiguration) {
+  /** @param before The same record before a change, whose labels may stay. */
+  constructor(id: number, fields: NewConfiguration, before?: Configuration) {
     this.id = id
     this.name = fields.name
     this.hostname = fields.hostname
@@ -46,7 +47,8 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
     this.username = fields.username
     const { labels } = fields
     // Only then, so that other records take no memory for it.
-    if (labels !== undefined && Object.keys(labels).length > 0) this.labels = sharedLabels(labels)
+    if (labels !== undefined && labels === before?.labels) this.labels = labels
+    else if (labels !== undefined && Object.keys(labels).length > 0) this.labels = sharedLabels(labels)
   }
 
   /** Compact JSON, cached: `id`, then the fields in the order of their table, then the labels. */
@@ -73,7 +75,7 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
    */
   with(patch: ConfigurationPatch): Configuration {
     const labels = labelsAfter(this.labels, patch)
-    return this.#unlessSame(new Configuration(this.id, { ...this, ...patch, labels }))
+    return this.#unlessSame(new Configuration(this.id, { ...this, ...patch, labels }, this))
   }
 
   /** A record with this id and exactly this content; this record itself if it does not differ. */

@@ -5,7 +5,8 @@ import type { Actor } from './actor.ts'
 import type { Alteration, Change } from './change.ts'
 import { Configuration, type ImportedConfiguration, labelsAfter } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'
-import { SLICE_STEPS } from './slices.ts'
+import { stepsOfLabels } from './labels.ts'
+import { SLICE_STEPS, Slice } from './slices.ts'
 
 /** What an import would do, or did. */
 export interface ImportPlan {
@@ -55,10 +56,11 @@ export function* planImportInSlices(
   const removed: Configuration[] = []
   const kept = new Set<string>()
   let unchanged = 0
-  let steps = 0
+  const slice = new Slice()
   for (const draft of drafts) {
-    if (++steps % SLICE_STEPS === 0) yield
+    if (slice.isOverAfter(stepsOfDraft(draft))) yield
     const before = find(draft.name)
+    if (before?.labels !== undefined && slice.isOverAfter(stepsOfLabels(before.labels))) yield
     const after = recordAfter(before, draft, lastId + added.length + 1)
     if (before === undefined) added.push(after)
     else if (after === before) unchanged += 1
@@ -67,10 +69,15 @@ export function* planImportInSlices(
   }
   if (mode === 'merge') return { added, modified, removed, unchanged }
   for (const record of records) {
-    if (++steps % SLICE_STEPS === 0) yield
+    if (slice.isOverAfter(1)) yield
     if (!kept.has(record.name)) removed.push(record)
   }
   return { added, modified, removed, unchanged }
+}
+
+/** Estimated steps of long work (see SLICE_STEPS) that a draft takes. */
+export function stepsOfDraft({ labels, labelsPatch }: ImportedConfiguration): number {
+  return 1 + stepsOfLabels(labels) + stepsOfLabels(labelsPatch)
 }
 
 /** @param nextId Of a record that is not stored yet. */
@@ -106,4 +113,14 @@ export function* signedChangesOf(plan: ImportPlan, actor: Actor, mode: ImportMod
     if (changes.length % SLICE_STEPS === 0) yield
   }
   return changes
+}
+
+/** Estimated steps of long work that changes take; it stops to count beyond `stepsMax`. */
+export function stepsOfChanges(changes: readonly Alteration[], stepsMax: number): number {
+  let steps = changes.length
+  for (const change of changes) {
+    if (steps > stepsMax) break
+    if (!('remove' in change)) steps += stepsOfLabels(('add' in change ? change.add : change.modify).labels)
+  }
+  return steps
 }

@@ -32,6 +32,7 @@ function sharedValue(value: string): string {
   const known = values.get(value)
   if (known !== undefined) return known
   characters += value.length
+  // V8 gives a key of a Map a text of its own, so a value that was cut from a file does not keep that in memory.
   values.set(value, value)
   return value
 }

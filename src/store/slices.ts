@@ -3,6 +3,19 @@ import type { LongWork } from '../scheduler.ts'
 /** Steps of long work between two yields; a step takes about a microsecond. */
 export const SLICE_STEPS = 500
 
+/** Counts the steps of long work, where some take longer. */
+export class Slice {
+  #steps = 0
+
+  /** Counts some steps. @returns Whether the slice is over: then it is time to yield, and the next one begins. */
+  isOverAfter(steps: number): boolean {
+    this.#steps += steps
+    if (this.#steps < SLICE_STEPS) return false
+    this.#steps = 0
+    return true
+  }
+}
+
 /** Sorts in slices: short runs first, which are then merged in pairs. */
 export function* sortInSlices<Item>(
   items: Iterable<Item>,

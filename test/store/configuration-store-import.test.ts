@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { StorageFullError, TooManyChangesError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
-import { LINE_BYTES_MAX } from '../../src/limits.ts'
+import { LABELS_MAX, LINE_BYTES_MAX } from '../../src/limits.ts'
 import { NameTakenError } from '../../src/store/refusals.ts'
 import { extent } from '../support/extent.ts'
 import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
@@ -185,6 +185,20 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     assert.deepEqual(await readFile(journal), before)
     await store.importAll(someone, file, 'replace')
     assert.equal(store.count, 4)
+  })
+
+  it('is decided again when it would have too many labels by changes that are then refused', async (t) => {
+    const { store, files } = await openFilled(t)
+    await store.modify(someone, 'same', { labelsPatch: { first: 'x' } })
+    const others = Object.fromEntries(Array.from({ length: LABELS_MAX - 1 }, (_, i) => [`k${i}`, 'x']))
+    const held = holdUp(files, 'write', dataFiles.journal)
+    const changing = assert.rejects(store.modify(someone, 'same', { labelsPatch: others }), StorageFullError)
+    await held.begun
+    const importing = store.importAll(someone, [{ ...draft('same'), labelsPatch: { more: 'x' } }], 'merge')
+    held.fail(systemError('ENOSPC'))
+    await changing
+    assert.equal((await importing).modified.length, 1)
+    assert.deepEqual(store.find('same')?.labels, { first: 'x', more: 'x' })
   })
 
   it('is refused, and changes nothing, when it is too large to be read back', async (t) => {

@@ -186,6 +186,26 @@ describe('a large import', { timeout: 60_000 }, () => {
     assert.deepEqual(names((await openStore(t, folder)).store), ['b', 'c', 'd'])
   })
 
+  it('is completed by the close of the store, which refuses changes that come later', async (t) => {
+    const { store, files, folder, close } = await openSmall(t, 'a')
+    const held = holdUp(files, 'write', dataFiles.journal)
+    const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
+    await held.begun
+    const before = store.add(someone, draft('d'))
+    const closed = close()
+    const later = [
+      store.add(someone, draft('e')),
+      store.modify(someone, 'a', { port: 1 }),
+      store.put(someone, draft('e')),
+      store.remove(someone, 'a'),
+      store.importAll(someone, [draft('e'), draft('f')], 'merge'),
+    ]
+    for (const change of later) await assert.rejects(change, StorageUnavailableError)
+    held.release()
+    await Promise.all([importing, before, closed])
+    assert.deepEqual(names((await openStore(t, folder)).store), ['b', 'c', 'd'])
+  })
+
   it('lets no more changes wait than wait for the disk', async (t) => {
     const { store } = await openSmall(t)
     const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
