@@ -125,7 +125,7 @@ export const PORT_MAX = 65_535
 export const NAME_CHARACTERS_MAX = 255
 export const HOSTNAME_CHARACTERS_MAX = 253
 export const USERNAME_CHARACTERS_MAX = 255
-/** Labels of a record. */
+/** Labels of a record, and so of a filter. */
 export const LABELS_MAX = 32
 /** Groups of a record in an export for Ansible; a record with more is left out. */
 export const ANSIBLE_GROUPS_MAX = 16

@@ -32,12 +32,13 @@ export class Components {
   }
 
   /** Those of a query mean something else for each call. */
-  parameter({ name, in: place, description, isRequired, schema }: Parameter): object {
+  parameter({ name, in: place, description, isRequired, isRepeated, schema }: Parameter): object {
     const value = {
       name,
       in: place,
       description,
       ...(isRequired || place === 'path' ? { required: true } : {}),
+      ...(isRepeated ? { style: 'form', explode: true } : {}),
       schema,
     }
     return place === 'query' ? value : this.#refer('parameters', `${place}-${name}`, value)

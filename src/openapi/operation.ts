@@ -26,6 +26,8 @@ export interface Parameter {
   readonly in: 'path' | 'query' | 'header'
   readonly description: string
   readonly isRequired?: boolean
+  /** Whether the schema is of an array with one item for each time that the parameter is given. */
+  readonly isRepeated?: boolean
   readonly schema: JsonSchema
 }
 

@@ -1,9 +1,8 @@
 import { linkHeader, type Page } from '../http/pagination.ts'
-import { FILTER_CHARACTERS_MAX, PAGE_RECORDS_MAX } from '../limits.ts'
+import { PAGE_RECORDS_MAX } from '../limits.ts'
 import { type Sort, sortFields } from '../store/configuration-index.ts'
-import { recordFields } from '../store/fields.ts'
 import type { Filter } from '../store/record-filter.ts'
-import { isLongerThan } from '../text.ts'
+import { filterNames, formatFilter, parseFilter, repeatableFilterNames } from './filter-query.ts'
 import { checkQuery, parseQuery, type Query } from './query.ts'
 
 /** What a list is asked for. */
@@ -15,16 +14,12 @@ export interface ListQuery {
   readonly page: Page | undefined
 }
 
-const equalities = recordFields.filter(({ isSortable }) => isSortable)
-/** The parameters that filter, in the order in which links have them. */
-const filterNames = ['q', 'prefix', ...sortFields] as const
-type FilterName = (typeof filterNames)[number]
-const parameters = [...filterNames, 'sort', 'page', 'per_page'] as const
-type ParsedQuery = Query<(typeof parameters)[number]>
+const parameters = ['q', ...filterNames, 'sort', 'page', 'per_page'] as const
+type ParsedQuery = Query<(typeof parameters)[number], (typeof repeatableFilterNames)[number]>
 
 /** @throws {InvalidInputError} naming every faulty parameter. */
 export function parseListQuery(text: string): ListQuery {
-  const query: ParsedQuery = parseQuery(text, parameters)
+  const query: ParsedQuery = parseQuery(text, parameters, repeatableFilterNames)
   const filter = parseFilter(query)
   const { values, faults } = query
   const { sort } = values
@@ -55,37 +50,11 @@ export function parseListQuery(text: string): ListQuery {
  * @param total Records on all pages.
  */
 export function pageLinks(path: string, { filter, sort }: ListQuery, page: Page, total: number): string {
-  const kept = filterNames.flatMap((name) => {
-    const value = filter?.[name]
-    return value === undefined ? [] : `${name}=${encodeURIComponent(value)}&`
-  })
-  return linkHeader(`${path}?${kept.join('')}${sort === undefined ? '' : `sort=${sort}&`}`, page, total)
-}
-
-/** Undefined if no filter is given. Adds a fault for each one that is not valid. */
-function parseFilter({ values, faults }: ParsedQuery): Filter | undefined {
-  const filter: Partial<Record<FilterName, string | number>> = {}
-  for (const name of filterNames) {
-    const text = values[name]
-    if (text === undefined) continue
-    const field = equalities.find((one) => one.name === name)
-    const value = field === undefined ? text : field.parse(text)
-    const detail = typeof value === 'string' ? checkLength(value) : field?.check(value)
-    if (detail !== undefined) faults.push({ field: name, detail })
-    else if (field?.isStored(value) === false) faults.push({ field: name, detail: NOT_DECIMAL })
-    else filter[name] = value as string | number
-  }
-  return Object.keys(filter).length === 0 ? undefined : (filter as Filter)
-}
-
-const NOT_DECIMAL = 'must be a plain decimal integer'
-
-/** Any other text is looked for: an old record may have what a new one may not. */
-function checkLength(text: string): string | undefined {
-  if (text === '') return 'must not be empty'
-  if (isLongerThan(text, FILTER_CHARACTERS_MAX))
-    return `must not be longer than ${FILTER_CHARACTERS_MAX} characters`
-  return undefined
+  return linkHeader(
+    `${path}?${formatFilter(filter)}${sort === undefined ? '' : `sort=${sort}&`}`,
+    page,
+    total,
+  )
 }
 
 /** A decimal integer without sign or leading zero; undefined when absent, or when faulty, which adds a fault. */

@@ -1,12 +1,13 @@
 import { exportFormatNames } from '../exchange/export-formats.ts'
 import { importFormatNames } from '../exchange/import-formats.ts'
 import type { JsonSchema } from '../json-schema.ts'
-import { FILTER_CHARACTERS_MAX, PAGE_RECORDS_MAX, POLL_WAIT_SECONDS_MAX } from '../limits.ts'
+import { FILTER_CHARACTERS_MAX, LABELS_MAX, PAGE_RECORDS_MAX, POLL_WAIT_SECONDS_MAX } from '../limits.ts'
 import type { Parameter } from '../openapi/operation.ts'
 import { sortFields } from '../store/configuration-index.ts'
 import { nameSchema } from '../store/field-schemas.ts'
 import { recordFields } from '../store/fields.ts'
 import { importModes } from '../store/import-mode.ts'
+import { labelFilterSchema } from '../store/labels.ts'
 
 /** What the OpenAPI document says of the parameters of paths and queries. */
 
@@ -28,6 +29,14 @@ export const filterParameters: readonly Parameter[] = [
       schema.type === 'string' ? filterText : { ...schema, description: 'Digits without a leading zero.' },
     ),
   ),
+  {
+    ...filter(
+      'label',
+      'Keeps records with this label: `KEY` with any value, `KEY=VALUE` with this one, `KEY=` with the empty one. May be repeated.',
+      { type: 'array', minItems: 1, maxItems: LABELS_MAX, items: labelFilterSchema },
+    ),
+    isRepeated: true,
+  },
 ]
 
 export const listParameters: readonly Parameter[] = [

@@ -2,32 +2,51 @@ import { type Fault, InvalidInputError } from '../errors.ts'
 import { parseForm } from '../http/form.ts'
 import { eitherOf } from '../text.ts'
 
-/** Decoded parameters of a query; the last one wins. */
-export interface Query<Name extends string> {
+/** Decoded parameters of a query. */
+export interface Query<Name extends string, Repeatable extends string = never> {
+  /** Of a parameter that is given twice, the last one. */
   readonly values: Partial<Record<Name, string>>
+  /** Each value of the parameters that may be repeated, in their order. */
+  readonly lists: Partial<Record<Repeatable, string[]>>
   /** Callers add what they find, and then call `checkQuery`. */
   readonly faults: Fault[]
 }
 
-/** Unknown and repeated parameters become faults. @throws {InvalidInputError} for malformed encoding or UTF-8. */
-export function parseQuery<Name extends string>(query: string, names: readonly Name[]): Query<Name> {
+/**
+ * Unknown and repeated parameters become faults.
+ *
+ * @param repeatable More parameters, which may be given any number of times.
+ * @throws {InvalidInputError} for malformed encoding or UTF-8.
+ */
+export function parseQuery<Name extends string, Repeatable extends string = never>(
+  query: string,
+  names: readonly Name[],
+  repeatable: readonly Repeatable[] = [],
+): Query<Name, Repeatable> {
   const pairs = parseForm(query)
   if (pairs === undefined) throw new InvalidInputError('The query is not valid percent-encoded UTF-8')
   const faults: Fault[] = []
   const values: Partial<Record<Name, string>> = {}
+  const lists: Partial<Record<Repeatable, string[]>> = {}
   for (const [field, value] of pairs) {
     const name = names.find((known) => known === field)
-    if (name === undefined) faults.push({ field, detail: `is not a parameter here: ${eitherOf(names)}` })
-    else {
+    const listed = repeatable.find((known) => known === field)
+    if (listed !== undefined) {
+      const list = lists[listed]
+      if (list === undefined) lists[listed] = [value]
+      else list.push(value)
+    } else if (name === undefined) {
+      faults.push({ field, detail: `is not a parameter here: ${eitherOf([...names, ...repeatable])}` })
+    } else {
       if (values[name] !== undefined) faults.push({ field, detail: 'is given twice' })
       values[name] = value
     }
   }
-  return { values, faults }
+  return { values, lists, faults }
 }
 
 /** @throws {InvalidInputError} naming every fault, if there is any. */
-export function checkQuery({ faults }: Query<string>): void {
+export function checkQuery({ faults }: Pick<Query<string>, 'faults'>): void {
   if (faults.length > 0) throw new InvalidInputError('The query is not valid', faults)
 }
 

@@ -229,7 +229,7 @@ export const routes: readonly RouteDescription[] = [
     path: '/configurations/',
     access: 'read',
     summary:
-      'gets all records, those that filters keep, or one page of them; optional: `q`, `prefix`, `name`, `hostname`, `port`, `username`, `sort`, `page`, `per_page`',
+      'gets all records, those that filters keep, or one page of them; optional: `q`, `prefix`, `name`, `hostname`, `port`, `username`, `label`, `sort`, `page`, `per_page`',
     answers: '200',
     operation: {
       id: 'listConfigurations',
@@ -365,7 +365,7 @@ export const routes: readonly RouteDescription[] = [
     access: 'read',
     lasts: true,
     summary:
-      'tells changes as they happen; optional: `since`, `prefix`, `name`, `hostname`, `port`, `username`',
+      'tells changes as they happen; optional: `since`, `prefix`, `name`, `hostname`, `port`, `username`, `label`',
     answers: '200 `text/event-stream`',
     operation: {
       id: 'followChanges',

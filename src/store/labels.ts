@@ -44,6 +44,15 @@ export const labelsPatchSchema: JsonSchema = {
   propertyNames: keySchema,
   additionalProperties: { ...valueSchema, type: ['string', 'null'] },
 }
+/** `KEY` or `KEY=VALUE`. */
+export const labelFilterSchema: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: LABEL_KEY_CHARACTERS_MAX + '='.length + LABEL_VALUE_CHARACTERS_MAX,
+  pattern: '^[a-z](?:[a-z0-9._/-]*[a-z0-9])?(?:=[^\\u0000-\\u001f\\u007f-\\u009f]*)?$',
+  examples: ['env', 'env=prod'],
+}
+
 /** A step takes about a microsecond. */
 const CHARACTERS_A_STEP = 128
 
@@ -112,6 +121,16 @@ export function areStoredLabels(value: unknown): value is Labels {
   return count > 0
 }
 
+/** What is wrong with the key of a label, as the end of a sentence about it; undefined if nothing is. */
+export function faultOfKey(key: string): string | undefined {
+  return KEY.test(key) ? undefined : NOT_A_KEY
+}
+
+/** What is wrong with the value of a label; undefined if nothing is. */
+export function faultOfValue(value: unknown): string | undefined {
+  return value === '' ? undefined : checkText(value, LABEL_VALUE_CHARACTERS_MAX)
+}
+
 function faultsOfEach(
   input: Record<string, unknown>,
   check: (value: unknown) => string | undefined,
@@ -119,14 +138,10 @@ function faultsOfEach(
   const faults: Fault[] = []
   for (const [key, value] of Object.entries(input)) {
     if (faults.length >= FAULTS_MAX) break
-    const detail = KEY.test(key) ? check(value) : NOT_A_KEY
+    const detail = faultOfKey(key) ?? check(value)
     if (detail !== undefined) faults.push({ field: `labels.${key}`, detail })
   }
   return faults
-}
-
-function faultOfValue(value: unknown): string | undefined {
-  return value === '' ? undefined : checkText(value, LABEL_VALUE_CHARACTERS_MAX)
 }
 
 function faultsOfSize(labels: Labels): Fault[] {

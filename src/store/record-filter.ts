@@ -1,6 +1,14 @@
 import type { Configuration } from './configuration.ts'
 import { type Sort, sortFields } from './configuration-index.ts'
 import type { FieldValues, SortField } from './fields.ts'
+import { labelOf } from './labels.ts'
+
+/** A label that a record must have. */
+export interface LabelFilter {
+  readonly key: string
+  /** Undefined for any. */
+  readonly value: string | undefined
+}
 
 /** What a list keeps: the records for which everything holds that is given. */
 export type Filter = {
@@ -8,6 +16,8 @@ export type Filter = {
   readonly q?: string
   /** The name begins with it. */
   readonly prefix?: string
+  /** All of them must be there; at least one. */
+  readonly labels?: readonly LabelFilter[]
 } & Partial<Pick<FieldValues, SortField>>
 
 export type Matcher = (record: Configuration) => boolean
@@ -21,7 +31,7 @@ export interface Stretch {
 
 /** Whether the filter keeps a record. */
 export function matcherOf(filter: Filter): Matcher {
-  const { q, prefix } = filter
+  const { q, prefix, labels = [] } = filter
   const matchers: Matcher[] = []
   // The cheapest first.
   for (const field of sortFields) {
@@ -29,6 +39,7 @@ export function matcherOf(filter: Filter): Matcher {
     if (value !== undefined) matchers.push((record) => record[field] === value)
   }
   if (prefix !== undefined) matchers.push(({ name }) => name.startsWith(prefix))
+  for (const label of labels) matchers.push(labelMatcherOf(label))
   if (q !== undefined) matchers.push(occurrenceOf(q))
   const [first, ...others] = matchers
   if (first === undefined) return () => true
@@ -59,6 +70,11 @@ export function stretchOf(filter: Filter, sort: Sort | undefined): Stretch | und
     order: field,
     place: ({ [field]: other }) => (other === value ? 0 : other < value ? -1 : 1),
   }
+}
+
+function labelMatcherOf({ key, value }: LabelFilter): Matcher {
+  if (value === undefined) return ({ labels }) => labelOf(labels, key) !== undefined
+  return ({ labels }) => labelOf(labels, key) === value
 }
 
 function occurrenceOf(q: string): Matcher {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { type ProblemCode, problemTypes } from '../../src/http/problem-types.ts'
-import { IMPORT_ROWS_MAX, PAGE_RECORDS_MAX } from '../../src/limits.ts'
+import { IMPORT_ROWS_MAX, LABELS_MAX, PAGE_RECORDS_MAX } from '../../src/limits.ts'
 import { templateOf } from '../../src/openapi/document.ts'
 import { problemsBefore, problemsOf } from '../../src/openapi/problems.ts'
 import { describeRoutes, routes } from '../../src/resources/routes.ts'
@@ -89,6 +89,11 @@ describe('the OpenAPI document', () => {
     const { parameters } = document.paths['/configurations'].get
     const perPage = parameters.find(({ name }: { name: string }) => name === 'per_page')
     assert.equal(perPage.schema.maximum, PAGE_RECORDS_MAX)
+    for (const path of ['/configurations', '/v1/events']) {
+      const found = document.paths[path].get.parameters
+      const label = found.find(({ name }: { name: string }) => name === 'label')
+      assert.deepEqual([label.style, label.explode, label.schema.maxItems], ['form', true, LABELS_MAX], path)
+    }
     const { content } = document.paths['/v1/import'].post.requestBody
     assert.equal(content['application/json'].schema.anyOf[0].maxItems, IMPORT_ROWS_MAX)
   })

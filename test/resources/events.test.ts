@@ -167,6 +167,48 @@ describe('GET /v1/events', () => {
     }
   })
 
+  it('tells changes of labels, and what a filter by labels keeps before or after the change', async (t) => {
+    const service = await start(t)
+    const { headers, ask, tag } = await connect(service)
+    const since = await tag()
+    const add = (name: string, labels: object) =>
+      ask('POST', '/configurations/', { body: { ...draft(name), labels } })
+    const patch = (name: string, labels: object) =>
+      ask('PATCH', `/configurations/${name}`, { body: { labels } })
+    await add('a', { env: 'prod', constructor: '' })
+    await add('b', {})
+    await patch('b', { env: 'test' })
+    await patch('a', { env: 'test' })
+    await patch('a', { env: null })
+    await patch('b', { env: '' })
+    await ask('DELETE', '/configurations/b')
+    const cases: [query: string, events: string][] = [
+      ['label=env', 'added a, modified b, modified a, modified a, modified b, removed b'],
+      ['label=env=prod', 'added a, modified a'],
+      ['label=env=test', 'modified b, modified a, modified a, modified b'],
+      ['label=env=', 'modified b, removed b'],
+      ['label=env&label=constructor', 'added a, modified a, modified a'],
+      ['label=env=test&name=b', 'modified b, modified b'],
+      ['label=valueof', ''],
+    ]
+    for (const [query, expected] of cases) {
+      const wanted = expected === '' ? [] : expected.split(', ')
+      const reader = await readEvents(t, service.url, headers, `/v1/events?since=${since}&${query}`)
+      await reader.until(`id: ${since}\n`)
+      const events = await reader.take(wanted.length)
+      assert.deepEqual(
+        events.map(({ event, data }) => `${event} ${data.configuration?.name}`),
+        wanted,
+        query,
+      )
+      if (query !== 'label=env=prod') continue
+      assert.deepEqual(events[1]?.data, {
+        configuration: { id: 1, ...draft('a'), labels: { constructor: '', env: 'test' } },
+        before: { id: 1, ...draft('a'), labels: { constructor: '', env: 'prod' } },
+      })
+    }
+  })
+
   it('refuses what is no tag and no filter, and names it', async (t) => {
     const service = await start(t)
     const { ask } = await connect(service)
@@ -185,8 +227,10 @@ describe('GET /v1/events', () => {
     }
     assert.deepEqual(await fieldsOf('?since='), ['since'])
     assert.deepEqual(await fieldsOf('?prefix=&name=&port=022&hostname=&username='), [
-      ...['prefix', 'name', 'hostname', 'username', 'port'],
+      ...['prefix', 'name', 'hostname', 'port', 'username'],
     ])
+    for (const label of ['label=', 'label=Env', 'label=a=%00', `label=a=${'x'.repeat(256)}`])
+      assert.deepEqual(await fieldsOf(`?name=a&${label}`), ['label'], label)
     for (const port of ['0', '65536', '-1', '1e3'])
       assert.deepEqual(await fieldsOf(`?port=${port}`), ['port'])
     assert.deepEqual(await fieldsOf('?q=x&name=a&name=b'), ['q', 'name'])

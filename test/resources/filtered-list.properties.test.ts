@@ -21,6 +21,8 @@ const filters = ['q', 'prefix', ...fields] as const
 const sorts = [undefined, ...fields.flatMap((field) => [field, `-${field}`])]
 
 type Wish = Partial<Record<(typeof filters)[number], string>> & {
+  /** Of `label`. */
+  readonly labels?: readonly string[] | undefined
   readonly sort?: string | undefined
   readonly pages?: readonly [page: number, perPage: number] | undefined
 }
@@ -48,8 +50,15 @@ const texts = [
   '+ ',
   '__proto__',
 ]
+const labelKeys = ['a', 'constructor', 'valueof', 'e/n.v-1'] as const
+const labelValues = ['', '=', 'a', 'b=', '😀'] as const
 const hostile = texts.flatMap((name, i): NewConfiguration[] => [
   draft(name, { hostname: texts[(i * 7) % 5] ?? '', port: 1 + (i % 3), username: texts[(i * 3) % 20] ?? '' }),
+  draft(`l-${name}`, {
+    labels: Object.fromEntries(
+      labelKeys.slice(0, i % 5).map((key, j) => [key, labelValues[(i + j) % labelValues.length] ?? '']),
+    ),
+  }),
   draft(`${name}${texts[(i * 11 + 1) % 20]}`, { hostname: 'A', port: 65_535, username: 'Root' }),
   draft(`x-${i}${name}`, { hostname: `h.${name}`, port: 22, username: 'root' }),
 ])
@@ -84,7 +93,7 @@ describe('a list with filters', () => {
       .oneof(joined(texts, shortName, 3), fc.constantFrom('x-', 'root', 'h.', '22'))
       .filter((one) => one !== '')
     const port = fc.constantFrom('1', '2', '3', '22', '65535', '80')
-    const some = (values: fc.Arbitrary<string>) => fc.option(values, { nil: undefined, freq: 1 })
+    const some = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined, freq: 1 })
     const wishes = fc.record({
       q: some(text),
       prefix: some(text),
@@ -92,6 +101,17 @@ describe('a list with filters', () => {
       hostname: some(text),
       port: some(port),
       username: some(text),
+      labels: some(
+        fc.array(
+          fc
+            .tuple(
+              fc.constantFrom(...labelKeys),
+              fc.option(fc.constantFrom(...labelValues), { nil: undefined }),
+            )
+            .map(([key, value]) => (value === undefined ? key : `${key}=${value}`)),
+          { minLength: 1, maxLength: 3 },
+        ),
+      ),
       sort: fc.constantFrom(...sorts),
       pages: fc.option(fc.tuple(fc.nat({ max: 4 }), fc.integer({ min: 1, max: 100 })), { nil: undefined }),
     })
@@ -109,6 +129,7 @@ describe('a list with filters', () => {
         hostname: `h${i % 97}`,
         port: 1 + (i % 50),
         username: i < 20 ? 'few' : 'many',
+        labels: i % 2 === 0 ? { even: '' } : { odd: String(i) },
       }),
     )
     const askMany = askerOf(many)
@@ -119,6 +140,8 @@ describe('a list with filters', () => {
           { q: 'FEW' },
           { hostname: 'h3' },
           { username: 'many' },
+          { labels: ['even'], q: 'few' },
+          { labels: ['even='] },
           { prefix: '1' },
           { q: '-', username: 'many' },
         ])
@@ -141,15 +164,21 @@ describe('a list with filters', () => {
 function askerOf(drafts: readonly NewConfiguration[]) {
   const scheduler = new Scheduler()
   const { list } = configurationHandlers(loadStore(drafts, scheduler), '/base', scheduler)
-  const records = drafts.map((each, i) => ({ id: i + 1, ...each }))
-  return async ({ sort, pages, ...filter }: Wish) => {
+  const records = drafts.map(({ labels, ...fields }, i) => {
+    const hasLabels = labels !== undefined && Object.keys(labels).length > 0
+    return { id: i + 1, ...fields, ...(hasLabels ? { labels } : {}) }
+  })
+  return async ({ sort, pages, labels = [], ...filter }: Wish) => {
     const parameters: [string, string][] = Object.entries(filter)
+    for (const label of labels) parameters.push(['label', label])
     if (sort !== undefined) parameters.push(['sort', sort])
     const others = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     const query = pages === undefined ? others : [...others, `page=${pages[0]}`, `per_page=${pages[1]}`]
     const reply = await list(requestOf({}, '', query.join('&')))
 
-    const kept = records.filter((record) => isKept(record, filter))
+    const kept = records.filter(
+      (record) => isKept(record, filter) && labels.every((label) => hasLabel(record, label)),
+    )
     const field = fields.find((one) => sort === one || sort === `-${one}`)
     if (field !== undefined) {
       const direction = sort === field ? 1 : -1
@@ -188,6 +217,11 @@ function isKept(record: NewConfiguration, { q, prefix, port, ...equal }: Wish): 
     (equal.hostname ?? hostname) === hostname &&
     (equal.username ?? username) === username
   )
+}
+
+function hasLabel({ labels = {} }: NewConfiguration, label: string): boolean {
+  const has = Object.entries(labels)
+  return has.some(([key, value]) => label === key || label === `${key}=${value}`)
 }
 
 /** The parameters that were refused. */

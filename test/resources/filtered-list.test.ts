@@ -4,6 +4,7 @@ import { after, describe, it } from 'node:test'
 import { SEARCH_RECORDS_MAX, UNSTREAMED_BYTES_MAX } from '../../src/limits.ts'
 import { configurationHandlers } from '../../src/resources/configurations.ts'
 import { type LongWork, Scheduler } from '../../src/scheduler.ts'
+import type { NewConfiguration } from '../../src/store/configuration.ts'
 import { createClient, faultyFields, namesIn, ownHeaders } from '../support/http-client.ts'
 import { loadStore } from '../support/loaded-store.ts'
 import { requestOf } from '../support/properties/request-of.ts'
@@ -16,11 +17,19 @@ const path = '/configurations/'
 describe('a list with filters, over HTTP', async () => {
   const service = await start({ after })
   const ask = createClient(service.url, { Authorization: await service.bearer() })
-  const records = [
+  const records: NewConfiguration[] = [
     { name: 'web1', hostname: 'web1.example.net', port: 22, username: 'deploy' },
     { name: 'Web2', hostname: 'web2.example.net', port: 2222, username: 'deploy' },
     { name: 'db & <more>', hostname: '192.0.2.7', port: 22, username: 'Postgres' },
     { name: '__proto__', hostname: 'h', port: 65_535, username: 'x' },
+    {
+      name: 'l1',
+      hostname: 'l',
+      port: 1,
+      username: 'l',
+      labels: { tier: 'a=b', constructor: '', group: 'l' },
+    },
+    { name: 'l2', hostname: 'l', port: 1, username: 'l', labels: { tier: '', 'a/b': 'ü', group: 'l' } },
   ]
   for (const body of records) assert.equal((await ask('POST', path, { body })).status, 200)
 
@@ -44,6 +53,20 @@ describe('a list with filters, over HTTP', async () => {
     ['port=22&q=web', ['web1']],
     ['username=deploy&prefix=W&port=2222&q=exam&name=Web2&hostname=web2.example.net', ['Web2']],
     [`q=${'x'.repeat(255)}`, []],
+    ['label=tier', ['l1', 'l2']],
+    ['label=tier=', ['l2']],
+    ['label=tier=a=b', ['l1']],
+    ['label=tier%3Da%3Db&label=constructor', ['l1']],
+    ['label=a/b=%C3%BC', ['l2']],
+    ['label=tier=&label=tier=a=b', []],
+    ['label=group&label=group=l&label=group&sort=-name', ['l2', 'l1']],
+    ['label=group&name=l2&prefix=l&q=L&port=1', ['l2']],
+    ['label=group&name=web1', []],
+    ['label=constructor', ['l1']],
+    ['label=hasownproperty', []],
+    ['label=tier=A%3Db', []],
+    [`label=tier=${'x'.repeat(255)}`, []],
+    [Array.from({ length: 32 }, () => 'label=tier').join('&'), ['l1', 'l2']],
     [`q=${encodeURIComponent('😀'.repeat(255))}`, []],
   ]
   for (const [query, names] of found) {
@@ -73,6 +96,21 @@ describe('a list with filters, over HTTP', async () => {
     ['port=2e1', ['port']],
     ['port=ssh', ['port']],
     ['q=a&q=b', ['q']],
+    ['label=', ['label']],
+    ['label', ['label']],
+    ['label==x', ['label']],
+    ['label=Env', ['label']],
+    ['label=__proto__', ['label']],
+    ['label=toString', ['label']],
+    ['label=a.', ['label']],
+    ['label=a%20=b', ['label']],
+    [`label=${'a'.repeat(64)}`, ['label']],
+    [`label=${'%F0%9F%98%80'.repeat(200)}`, ['label']],
+    [`label=a=${'x'.repeat(256)}`, ['label']],
+    ['label=a=%00', ['label']],
+    ['label=a=%C2%85', ['label']],
+    ['label=a&label=B&label=c=%0A', ['label', 'label']],
+    [Array.from({ length: 33 }, () => 'label=A').join('&'), ['label']],
     ['port=22&port=22', ['port']],
     ['Q=a', ['Q']],
     ['id=1', ['id']],
@@ -85,6 +123,30 @@ describe('a list with filters, over HTTP', async () => {
       assert.deepEqual(faultyFields(answer), fields)
     })
   }
+
+  it('says which label is at fault, and shows no more than the start of a long one', async () => {
+    const at = async (query: string) => {
+      const answer = await ask('GET', `${path}?${query}`)
+      return answer.json<{ errors: { detail: string }[] }>().errors.map(({ detail }) => detail)
+    }
+    const [key, value] = await at('label=ok&label=Env=1&label=env=%00')
+    assert.match(key ?? '', /^the key "Env" is not a label: a key is 1 to 63 of /)
+    assert.equal(value, 'the value of "env" must not hold control characters')
+    const [long] = await at(`label=${'Z'.repeat(1000)}`)
+    assert.match(long ?? '', /^the key "Z{64}…" is not a label/)
+    assert.deepEqual(await at(Array.from({ length: 33 }, () => 'label=a').join('&')), [
+      'must not be given more than 32 times',
+    ])
+  })
+
+  it('has links that keep every label, in their order', async () => {
+    const answer = await ask('GET', `${path}?label=group%3Dl&page=0&label=tier=&per_page=1&q=l&label=group`)
+    const kept = 'q=l&label=group%3Dl&label=tier%3D&label=group'
+    const [first] = String(answer.headers.link).split(',')
+    assert.equal(first, `<${path}?${kept}&page=0&per_page=1>; rel="first"`)
+    const followed = await ask('GET', /<([^>]*)>/.exec(first ?? '')?.[1] ?? '')
+    assert.deepEqual(namesIn(followed), ['l2'])
+  })
 
   it('has links that keep every parameter', async () => {
     const answer = await ask(
@@ -110,6 +172,7 @@ describe('a list with filters, over HTTP', async () => {
     'port=22&page=0&per_page=1',
     'name=web1',
     'q=e&sort=port',
+    'label=tier&page=0&per_page=1',
   ]) {
     it(`at ${query} is 304 with the same headers until a record changes, also without a body`, async () => {
       const first = await ask('GET', `${path}?${query}`)

@@ -10,9 +10,24 @@ describe('a query', () => {
   it('gives the parameters, decoded', () => {
     assert.deepEqual(parseQuery('sort=%2Dname&page=a+b', names), {
       values: { sort: '-name', page: 'a b' },
+      lists: {},
       faults: [],
     })
-    assert.deepEqual(parseQuery('', names), { values: {}, faults: [] })
+    assert.deepEqual(parseQuery('', names), { values: {}, lists: {}, faults: [] })
+  })
+
+  it('lists the values of a parameter that may be repeated, in their order', () => {
+    assert.deepEqual(parseQuery('tag=b&page=1&tag=&tag=b', names, ['tag']), {
+      values: { page: '1' },
+      lists: { tag: ['b', '', 'b'] },
+      faults: [],
+    })
+    const { lists, faults } = parseQuery('page=1&page=1&Tag=a', names, ['tag'])
+    assert.deepEqual(lists, {})
+    assert.deepEqual(faults, [
+      { field: 'page', detail: 'is given twice' },
+      { field: 'Tag', detail: 'is not a parameter here: sort, page or tag' },
+    ])
   })
 
   it('has a fault for each parameter that is unknown or repeated, and keeps the last value', () => {
@@ -44,13 +59,13 @@ describe('a query', () => {
   })
 
   it('is refused with all its faults, and only when it has any', () => {
-    checkQuery({ values: {}, faults: [] })
+    checkQuery({ faults: [] })
     const faults = [
       { field: 'a', detail: 'x' },
       { field: 'b', detail: 'y' },
     ]
     assert.throws(
-      () => checkQuery({ values: {}, faults }),
+      () => checkQuery({ faults }),
       (error) => error instanceof InvalidInputError && error.faults.length === 2,
     )
   })
