@@ -48,6 +48,36 @@ describe('PUT of a configuration', async () => {
     assert.equal(await revision(), before)
   })
 
+  it('has exactly the labels that are given, or none', async () => {
+    const labels = { env: 'prod', 'ssh.proxyjump': 'bastion' }
+    const added = await put('labelled', { ...fields, labels: { 'ssh.proxyjump': 'bastion', env: 'prod' } })
+    assert.equal(added.status, 201)
+    assert.ok(added.text.includes(`"labels":${JSON.stringify(labels)}}`), added.text)
+    const before = await revision()
+    for (const same of [labels, { 'ssh.proxyjump': 'bastion', env: 'prod' }]) {
+      const answer = await put('labelled', { ...fields, labels: same })
+      assert.deepEqual([answer.status, answer.text], [200, added.text])
+    }
+    assert.equal(await revision(), before)
+
+    const fewer = await put('labelled', { ...fields, labels: { env: '' } })
+    assert.deepEqual(recordsIn(fewer)[0], {
+      id: idOf(added),
+      name: 'labelled',
+      ...fields,
+      labels: { env: '' },
+    })
+    const without = await put('labelled')
+    assert.deepEqual(
+      [without.status, recordsIn(without)[0]],
+      [200, { id: idOf(added), name: 'labelled', ...fields }],
+    )
+    const none = await revision()
+    const empty = await put('labelled', { ...fields, labels: {} })
+    assert.deepEqual([empty.status, empty.text], [200, without.text])
+    assert.equal(await revision(), none)
+  })
+
   it('takes a record as it was read', async () => {
     const added = await put('a/b %41 ü')
     const [record] = recordsIn(await ask('GET', pathOf('a/b %41 ü')))
@@ -62,6 +92,8 @@ describe('PUT of a configuration', async () => {
     ['no field', 'refused', {}, ['hostname', 'port', 'username']],
     ['an unknown field', 'refused', { ...fields, password: 'x' }, ['password']],
     ['null for a field', 'refused', { ...fields, username: null }, ['username']],
+    ['no labels', 'refused', { ...fields, labels: null }, ['labels']],
+    ['null for a label', 'refused', { ...fields, labels: { env: null } }, ['labels.env']],
     ['several faults', 'refused', { name: 'x', ...fields, port: 0, a: 1 }, ['name', 'port', 'a']],
     ['a name in the path that no record can have', 'a\nb', fields, ['name']],
     ['a name in the path that is too long', 'x'.repeat(256), { name: 'x'.repeat(256), ...fields }, ['name']],

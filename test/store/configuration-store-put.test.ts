@@ -40,6 +40,21 @@ describe('put, of a configuration store', () => {
     assert.equal(store.revision, 1)
   })
 
+  it('of the labels that are there writes nothing, and without labels removes them for good', async (t) => {
+    const { store, files, close, path } = await heldStore(t)
+    const { after } = await store.put(someone, draft('a', { labels: { b: '1', a: '' } }))
+    files.calls.length = 0
+    const same = await store.put(someone, draft('a', { labels: { a: '', b: '1' } }))
+    assert.deepEqual(same, { before: after, after })
+    assert.deepEqual(files.calls, [])
+    const without = await store.put(someone, draft('a'))
+    assert.equal(without.after.labels, undefined)
+    await close()
+    const { store: reopened } = await openStore(t, path, { mustExist: true })
+    assert.deepEqual(reopened.list(0, 10), [without.after])
+    assert.equal(reopened.revision, 2)
+  })
+
   it('sees a record that is not durable yet, and waits for it', async (t) => {
     const { store, holdDisk } = await heldStore(t)
     const disk = holdDisk()
