@@ -44,6 +44,8 @@ export interface Caller {
   readonly address: string
   /** Whether the request came over TLS, here or at a trusted proxy. */
   readonly isSecure: boolean
+  /** The host, and perhaps the port, that the client named, as a trusted proxy says it; unchecked. */
+  readonly forwardedHost?: string | undefined
   /** Set once the caller is authenticated. */
   principal?: Principal
 }

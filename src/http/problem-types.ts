@@ -44,7 +44,10 @@ export const problemTypes = {
     meaning: 'the request target is no path of this server; send a path, or a URL with the host of `Host`',
   },
   malformed_request: { status: 400, meaning: 'the message is not valid HTTP; correct the client' },
-  malformed_host: { status: 400, meaning: 'the header `Host` is not a valid host; correct it' },
+  malformed_host: {
+    status: 400,
+    meaning: 'the header `Host`, or `X-Forwarded-Host` of a trusted proxy, is not a valid host; correct it',
+  },
   missing_host: { status: 400, meaning: 'the header `Host` is missing; send it' },
   doubled_header: { status: 400, meaning: 'a header that must be unique is given twice; send it once' },
   unsupported_version: { status: 400, meaning: 'the HTTP version is unknown; use HTTP/1.1' },

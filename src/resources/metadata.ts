@@ -1,3 +1,4 @@
+import { isAuthority } from '../http/authority.ts'
 import { jsonReply, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 
@@ -23,8 +24,17 @@ export function metadataHandlers(publicUrl: string | undefined, basePath: string
   }
 }
 
-/** @throws {Problem} 400 without a `Host`, which HTTP/1.0 allows. */
-function originOf({ isSecure, headers: { host } }: Request): string {
+/**
+ * Scheme and host as they came; behind a trusted proxy, as it says.
+ *
+ * @throws {Problem} 400 without a host: HTTP/1.0 allows no `Host`, and HTTP/1.1 an empty one. No client could use a URL
+ *   without it.
+ */
+function originOf({ isSecure, forwardedHost, headers }: Request): string {
+  const host = forwardedHost ?? headers.host
   if (host === undefined) throw new Problem('missing_host', 'The header Host is missing')
-  return `${isSecure ? 'https' : 'http'}://${host}`
+  const origin = `${isSecure ? 'https' : 'http'}://${host}`
+  if (isAuthority(host) && URL.canParse(origin)) return origin
+  const header = forwardedHost === undefined ? 'Host' : 'X-Forwarded-Host'
+  throw new Problem('malformed_host', `The header ${header} does not name a host`)
 }

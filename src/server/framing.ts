@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import { isAuthority } from '../http/authority.ts'
 import { Problem } from '../http/problem.ts'
 import { HEADER_BYTES_MAX, HEADER_FIELDS_MAX } from '../limits.ts'
-import { isAuthority, originFormOf } from './request-target.ts'
+import { originFormOf } from './request-target.ts'
 
 /** Fields that make a request ambiguous if they occur twice. */
 const SINGLETONS = new Set([

@@ -28,6 +28,7 @@ export class IncomingRequest implements Request {
   readonly requestId: string
   readonly address: string
   readonly isSecure: boolean
+  readonly forwardedHost: string | undefined
   readonly isOwner: boolean | undefined
   principal?: Principal
   credential?: Credential
@@ -64,6 +65,7 @@ export class IncomingRequest implements Request {
     this.requestId = requestId
     this.address = origin.address
     this.isSecure = origin.isSecure
+    this.forwardedHost = origin.forwardedHost
     this.isOwner = origin.isOwner
     this.response = response
     this.#incoming = incoming

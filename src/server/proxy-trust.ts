@@ -15,7 +15,7 @@ export interface Network {
 /** Whether the peer with this address is a trusted proxy. */
 export type Trust = (address: string) => boolean
 
-export type Origin = Pick<Caller, 'address' | 'isSecure'> & {
+export type Origin = Pick<Caller, 'address' | 'isSecure' | 'forwardedHost'> & {
   /** Whether the connection came through the owner's socket. */
   readonly isOwner?: boolean
 }
@@ -23,17 +23,20 @@ export type Origin = Pick<Caller, 'address' | 'isSecure'> & {
 /**
  * Finds the caller behind proxies.
  *
- * `X-Forwarded-For` and `X-Forwarded-Proto` count only if a trusted proxy sent them. Each proxy appends the address it
- * sees, so the caller is the last address that is not a trusted proxy's; earlier ones may be forged.
+ * `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` count only if a trusted proxy sent them. Each proxy
+ * appends the address it sees, so the caller is the last address that is not a trusted proxy's; earlier ones may be
+ * forged. Of several schemes or hosts the last one is the proxy's own.
  *
  * @param peer The origin as the connection shows it.
  */
 export function findOrigin(peer: Origin, headers: IncomingHttpHeaders, isTrusted: Trust | undefined): Origin {
   if (isTrusted === undefined || !isTrusted(peer.address)) return peer
-  const { 'x-forwarded-for': hops, 'x-forwarded-proto': schemes } = headers
+  const { 'x-forwarded-for': hops, 'x-forwarded-proto': schemes, 'x-forwarded-host': hosts } = headers
+  const forwardedHost = listOf(hosts).at(-1)
   return {
     address: findAddress(peer.address, hops, isTrusted),
     isSecure: schemes === undefined ? peer.isSecure : listOf(schemes).at(-1)?.toLowerCase() === 'https',
+    ...(forwardedHost ? { forwardedHost } : {}),
   }
 }
 

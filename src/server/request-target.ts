@@ -1,13 +1,9 @@
-/** A host and an optional port (RFC 3986 section 3.2.2); may be empty (RFC 9112 section 3.2). */
-const AUTHORITY = /^(?:\[[\da-fA-F:.]{2,}\]|(?:[\w.~!$&'()*+,;=-]|%[\da-fA-F]{2})*)(?::\d*)?$/
+import { isAuthority } from '../http/authority.ts'
+
 const ABSOLUTE_FORM = /^(https?):\/\/([^/?#]+)(.*)$/i
 
 /** The path of `OPTIONS *`, which asks about the server as a whole. */
 export const WHOLE_SERVER = '*'
-
-export function isAuthority(text: string): boolean {
-  return AUTHORITY.test(text)
-}
 
 /**
  * The path and query of a request target (RFC 9112 section 3.2), or WHOLE_SERVER.

@@ -78,7 +78,7 @@ export const serverOptionSpecs = {
   trustProxy: {
     flag: '--trust-proxy',
     placeholder: 'ADDRESS/BITS',
-    help: 'trust X-Forwarded-For and X-Forwarded-Proto from this address, or from callers on a Unix socket (unix); may be repeated',
+    help: 'trust X-Forwarded-For, -Proto and -Host from this address, or from callers on a Unix socket (unix); may be repeated',
     isRepeatable: true,
     parse: parseNetworks,
   },

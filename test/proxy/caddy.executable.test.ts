@@ -16,6 +16,7 @@ import {
   checkCompressed,
   checkConditionsAndBodies,
   checkCrossSite,
+  checkIssuer,
   checkLogin,
   checkOwnHostName,
   checkThrottling,
@@ -53,6 +54,8 @@ describe('connbook behind Caddy, set up as the manual says', { skip: noCaddy || 
   })
 
   it("refuses another site's writes, by the client's host and port", () => checkCrossSite(site))
+
+  it('tells OAuth clients the URL that they use, not one that they invent', () => checkIssuer(site))
 
   it("counts failed logins by the client's real address, not by one it invents", () => checkThrottling(site))
 })

@@ -22,6 +22,7 @@ import {
   checkConditionsAndBodies,
   checkCrossSite,
   checkHttp2,
+  checkIssuer,
   checkLogin,
   checkOwnHostName,
   checkThrottling,
@@ -62,6 +63,8 @@ describe('connbook behind HAProxy, set up as the manual says', { skip: noHaproxy
   })
 
   it("refuses another site's writes, by the client's host and port", () => checkCrossSite(site))
+
+  it('tells OAuth clients the URL that they use, not one that they invent', () => checkIssuer(site))
 
   it("knows the client's host over HTTP/2", async (t) => checkHttp2(t, site))
 

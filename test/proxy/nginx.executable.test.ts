@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { sendDelicateNames } from './delicate-names.ts'
 import { noNginx } from './nginx.ts'
 import { type PublishedSite, startPublishedSite } from './published-site.ts'
-import { checkHttp2 } from './site-checks.ts'
+import { checkHttp2, checkIssuer } from './site-checks.ts'
 
 const PROBLEM_TYPE = 'application/problem+json'
 
@@ -159,6 +159,8 @@ describe('connbook behind nginx, set up as the manual says', { skip: noNginx || 
     for (const [headers, expected] of rows)
       assert.equal(await writeFrom(headers), expected, JSON.stringify(headers))
   })
+
+  it('tells OAuth clients the URL that they use, not one that they invent', () => checkIssuer(site))
 
   it("has one id for a request in its answer, its audit line and nginx's log", async () => {
     const ask = createClient(url, await getToken(url, client))

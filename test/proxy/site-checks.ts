@@ -74,6 +74,13 @@ export async function checkCrossSite({ url, origin }: Site): Promise<void> {
   assert.equal(await writeFrom({ Origin: new URL(url).origin.replace(/:\d+$/, '') }), 403)
 }
 
+/** Tells OAuth clients the URL that they use, not one that they invent. */
+export async function checkIssuer({ url }: Site): Promise<void> {
+  const headers = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http' }
+  const answer = await createClient(url)('GET', '/.well-known/oauth-authorization-server', { headers })
+  assert.equal(answer.json<{ issuer: string }>().issuer, url)
+}
+
 /** Counts failed logins by the client's real address, not by one it invents. */
 export async function checkThrottling({ url, folder }: Site & { readonly folder: string }): Promise<void> {
   const attemptFrom = (localAddress: string, password: string, last: number) =>

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
 import { serverFlags } from '../../src/command-line/options.ts'
 import { UsageError } from '../../src/errors.ts'
-import { createClient } from '../support/http-client.ts'
+import { createClient, type Headers } from '../support/http-client.ts'
 import { parseAnswers, sendRaw } from '../support/raw-http.ts'
 import { start } from '../support/service.ts'
 
@@ -44,18 +44,45 @@ describe('the metadata of the authorization server', async () => {
     }
   })
 
-  it('believes nobody but a trusted proxy about the scheme', async (t) => {
-    const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'evil', Host: 'book' }
-    const issuerAt = async (url: string) =>
+  it('believes nobody but a trusted proxy about scheme and host', async (t) => {
+    const issuerAt = async (url: string, headers: Headers) =>
       (await createClient(url)('GET', path, { headers })).json<{ issuer: string }>().issuer
-    assert.equal(await issuerAt(plain.url), 'http://book')
-    const behindProxy = await start(t, { flags: ['--trust-proxy', '127.0.0.1'] })
-    assert.equal(await issuerAt(behindProxy.url), 'https://book')
+    const forged = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'evil', Host: 'book' }
+    assert.equal(await issuerAt(plain.url, forged), 'http://book')
+    const far = await start(t, { flags: ['--trust-proxy', '192.0.2.1'] })
+    assert.equal(await issuerAt(far.url, forged), 'http://book')
+
+    const { url } = await start(t, { flags: ['--trust-proxy', '127.0.0.1'] })
+    const rows: [headers: Headers, issuer: string][] = [
+      [
+        { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'book.example:8443' },
+        'https://book.example:8443',
+      ],
+      [{ 'X-Forwarded-Proto': 'https' }, 'https://inner'],
+      [{ 'X-Forwarded-Host': '[2001:db8::1]' }, 'http://[2001:db8::1]'],
+      [{ 'X-Forwarded-Host': 'forged, book' }, 'http://book'],
+      [{ 'X-Forwarded-Host': '' }, 'http://inner'],
+      [{ 'X-Forwarded-Host': 'book', Host: '' }, 'http://book'],
+      [{}, 'http://inner'],
+    ]
+    for (const [headers, issuer] of rows)
+      assert.equal(await issuerAt(url, { Host: 'inner', ...headers }), issuer, JSON.stringify(headers))
+    for (const bad of ['a b', 'a/b', 'user@a', 'a?b', ':80', '[::1', 'a\\b', 'a, /']) {
+      const headers = { Host: 'inner', 'X-Forwarded-Host': bad }
+      const answer = await createClient(url)('GET', path, { headers })
+      assert.equal(answer.status, 400, bad)
+      assert.match(answer.text, /problem:malformed_host".*X-Forwarded-Host does not name a host/)
+      assert.equal((await createClient(url)('GET', '/healthz', { headers })).status, 200, bad)
+    }
   })
 
-  it('is 400 without a Host, which HTTP/1.0 allows', async () => {
-    const [answer] = parseAnswers(await sendRaw(plain.url, `GET ${path} HTTP/1.0\r\n\r\n`))
-    assert.equal(answer?.status, 400)
+  it('is 400 without a host, whose header HTTP/1.0 may leave out and HTTP/1.1 leave empty', async (t) => {
+    const statusOf = async (url: string, head: string) =>
+      parseAnswers(await sendRaw(url, `GET ${path} ${head}\r\nConnection: close\r\n\r\n`))[0]?.status
+    for (const head of ['HTTP/1.0', 'HTTP/1.0\r\nHost:', 'HTTP/1.1\r\nHost:', 'HTTP/1.1\r\nHost: :80'])
+      assert.equal(await statusOf(plain.url, head), 400, head)
+    const named = await start(t, { flags: ['--public-url=https://book'] })
+    assert.equal(await statusOf(named.url, 'HTTP/1.1\r\nHost:'), 200)
   })
 
   it('is found below the base path and before it, and nothing else is', async (t) => {

@@ -57,6 +57,15 @@ describe('findOrigin', () => {
     })
   }
 
+  it('takes the last host that a proxy says, and none that is empty', () => {
+    const hostOf = (host: string, address = '10.0.0.1') =>
+      findOrigin({ address, isSecure: false }, { 'x-forwarded-host': host }, trusted).forwardedHost
+    assert.equal(hostOf('forged, book:81'), 'book:81')
+    assert.equal(hostOf(''), undefined)
+    assert.equal(hostOf('book, '), undefined)
+    assert.equal(hostOf('book', '192.0.2.9'), undefined)
+  })
+
   it('trusts a peer on a Unix socket only as "unix"', () => {
     const headers = { 'x-forwarded-for': 'unix, 192.0.2.1' }
     const peer = { address: 'unix', isSecure: false }
