@@ -14,6 +14,7 @@ export const chapters: readonly Chapter[] = [
   { name: 'start', summary: 'install it, start it, first records with curl' },
   { name: 'accounts', summary: 'users and clients, passwords, read-only accounts' },
   { name: 'interface', summary: 'every call: requests, answers, fields, errors' },
+  { name: 'oauth', summary: 'tokens for scripts: scopes, revocation, metadata, libraries' },
   { name: 'labels', summary: 'say more about a record: environment, group' },
   { name: 'lists', summary: 'sort, page and count' },
   { name: 'search', summary: 'find records by text, prefix or value' },

@@ -24,6 +24,7 @@ const triedBy: Record<string, string> = {
   'troubles yaml': 'test/manual/troubles.executable.test.ts',
   'troubles text': 'test/manual/troubles.executable.test.ts',
   'follow js': 'test/resources/events-tools.test.ts',
+  'oauth js': 'test/resources/oauth4webapi.test.ts',
   'backup bash': 'test/deploy/upgrade.executable.test.ts',
   'backup cron': 'test/deploy/cron-backup.executable.test.ts',
   'exchange bash': 'test/manual/exchange-tools.executable.test.ts',

@@ -2,12 +2,37 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as oauth from 'oauth4webapi'
+import { readBlock } from '../manual/published.ts'
 import { client, start } from '../support/service.ts'
 
 /** The service under test speaks plain HTTP. */
 const insecure = { [oauth.allowInsecureRequests]: true }
 
+type Script = (
+  library: typeof oauth,
+  secret: string,
+  console: { log: (shown: unknown) => void },
+) => Promise<void>
+
 describe('oauth4webapi', () => {
+  it('gets a token and reads the list, as the manual shows', async (t) => {
+    const { url } = await start(t)
+    const [, , ...lines] = readBlock('oauth', 'js').split('\n')
+    const text = lines
+      .join('\n')
+      .replace('http://localhost:8080', url)
+      .replace("'default'", `'${client.client_id}'`)
+    const shown: unknown[] = []
+    const run: Script = new Function(
+      'oauth',
+      'secret',
+      'console',
+      `return (async () => {${text}})()`,
+    ) as Script
+    await run(oauth, client.client_secret, { log: (value) => shown.push(value) })
+    assert.deepEqual(shown, [{ configurations: [] }])
+  })
+
   for (const flags of [[], ['--base-path', '/like/this']]) {
     for (const [way, authenticate] of Object.entries({
       client_secret_basic: oauth.ClientSecretBasic,
