@@ -19,7 +19,8 @@ function createAnswerer() {
   const [first = '', second = '', third = ''] = rest
   if (mode === 'answer') return answerAlways(Number(first), second, third)
   if (mode === 'commit') return commitInGroups(first)
-  throw new Error(`Unknown mode "${mode}"; use answer or commit`)
+  if (mode === 'streams') return writeToStreams(answerAlways(Number(first), second, third))
+  throw new Error(`Unknown mode "${mode}"; use answer, commit or streams`)
 }
 
 /**
@@ -37,6 +38,37 @@ function answerAlways(status, fieldsJson, body) {
   return (_request, response) => {
     response.writeHead(status, headers)
     response.end(body)
+  }
+}
+
+/**
+ * Keeps the answers to `GET /v1/events` open, and writes the body of every POST to each of them.
+ *
+ * @param {import('node:http').RequestListener} answerOthers
+ * @returns {import('node:http').RequestListener}
+ */
+function writeToStreams(answerOthers) {
+  /** @type {Set<import('node:http').ServerResponse>} */
+  const streams = new Set()
+  return (request, response) => {
+    if (request.method === 'POST') {
+      /** @type {Buffer[]} */
+      const chunks = []
+      request.on('data', (chunk) => chunks.push(chunk))
+      request.on('end', () => {
+        const piece = Buffer.concat(chunks)
+        for (const stream of streams) stream.write(piece)
+        response.writeHead(204)
+        response.end()
+      })
+    } else if (request.url === '/v1/events') {
+      // As connbook: the end of the connection is the end of the stream, and pieces have no framing.
+      response.useChunkedEncodingByDefault = false
+      response.writeHead(200, { 'Content-Type': 'text/event-stream', Connection: 'close' })
+      response.write('retry: 2000\n\n')
+      streams.add(response)
+      response.on('close', () => streams.delete(response))
+    } else answerOthers(request, response)
   }
 }
 

@@ -15,6 +15,8 @@ const services = [
   { port: 8443, username: 'deploy-agent' },
 ] as const
 
+const environments = ['prod', 'test', 'staging']
+
 /** A path below `workshop` where nothing is yet. */
 export async function newPath(workshop: string): Promise<string> {
   return join(await mkdtemp(join(workshop, 'folder-')), 'data')
@@ -35,12 +37,32 @@ export function fieldsOf(id: number): NewConfiguration {
   return { name: `record-${id}`, hostname: `host-${id}.example`, port, username }
 }
 
-/** Puts records named `record-1` and so on in the place of those in a folder that has had its first start. */
-export async function fillFolder(path: string, count: number): Promise<void> {
-  const records = Array.from({ length: count }, (_, i) => new Configuration(i + 1, fieldsOf(i + 1)))
+/** The same with four labels: three that many records share, and one that no other has. */
+export function labelledFieldsOf(id: number): NewConfiguration {
+  const labels = {
+    env: environments[id % environments.length] ?? '',
+    group: `team-${id % 50}`,
+    'ssh.proxyjump': `bastion-${id % 10}.example`,
+    asset: `asset-${id}`,
+  }
+  return { ...fieldsOf(id), labels }
+}
+
+/**
+ * Puts records named `record-1` and so on in the place of those in a folder that has had its first start.
+ *
+ * @param makeFields What they have, by their id.
+ */
+export async function fillFolder(
+  path: string,
+  count: number,
+  makeFields: (id: number) => NewConfiguration = fieldsOf,
+): Promise<void> {
+  const records = Array.from({ length: count }, (_, i) => new Configuration(i + 1, makeFields(i + 1)))
   const folder = await openDataFolder(path)
   try {
-    const header = { store: STORE, revision: count, lastId: count, count, hasLabels: false }
+    const hasLabels = records.some(({ labels }) => labels !== undefined)
+    const header = { store: STORE, revision: count, lastId: count, count, hasLabels }
     await writeSnapshot(folder.file(dataFiles.snapshot), header, records, realFileSystem)
   } finally {
     folder.release()

@@ -1,6 +1,7 @@
 /** What can be measured, and how it is shown. */
 export const figures = {
   cpuMicroseconds: { label: 'server CPU, µs/request', digits: 1 },
+  cpuCores: { label: 'server CPU, cores', digits: 2 },
   perSecond: { label: 'requests/s', digits: 0 },
   perCpuSecond: { label: 'requests per CPU second', digits: 0 },
   latencyP50: { label: 'latency p50, ms', digits: 2 },

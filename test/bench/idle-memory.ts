@@ -1,9 +1,9 @@
 import { copyFile } from 'node:fs/promises'
 import { executable } from '../support/executable.ts'
-import { copyOf, newPath } from './data-folders.ts'
-import type { Sample } from './figure.ts'
+import { copyOf, labelledFieldsOf, newPath } from './data-folders.ts'
+import type { Sample, Series } from './figure.ts'
 import { type Memory, settledMemory } from './memory.ts'
-import { countText, FEW, MOST } from './prepared-folders.ts'
+import { countText, FEW, MOST, prepareFolder } from './prepared-folders.ts'
 import { LONG_ROUNDS, measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
 import { node, spawnBareAnswer, startConnbook } from './servers.ts'
@@ -49,18 +49,8 @@ export async function measureMemoryPerRecord(
   { few, most }: { readonly few: string; readonly most: string },
   workshop: string,
 ): Promise<Section> {
-  const folders = [await copyOf(few, workshop), await copyOf(most, workshop)] as const
-  const memoryWith = async (folder: string) => {
-    await using server = await startConnbook(folder)
-    return await settledMemory(server)
-  }
-  const measure = async () => {
-    const ofFew = await memoryWith(folders[0])
-    const ofMost = await memoryWith(folders[1])
-    const bytesPerRecord = ((ofMost.resident - ofFew.resident) * MEBIBYTE) / (MOST - FEW)
-    return { ...sampleOf(ofMost), bytesPerRecord }
-  }
-  const [connbook] = await measureInTurn([{ name: 'connbook', measure }], LONG_ROUNDS)
+  const folders = { few: await copyOf(few, workshop), most: await copyOf(most, workshop) }
+  const connbook = await measureDifference(folders, MOST)
   return {
     title: 'Memory with records, some seconds after the start',
     rows: rowsOf(`${countText(MOST)} records`, connbook, undefined, {
@@ -68,6 +58,43 @@ export async function measureMemoryPerRecord(
       residentMebibytes: undefined,
     }),
   }
+}
+
+/**
+ * The same of records with labels.
+ *
+ * @param few A folder with FEW records.
+ * @param records Fewer for a trial.
+ */
+export async function measureMemoryOfLabels(few: string, workshop: string, records = MOST): Promise<Section> {
+  const most = await prepareFolder(workshop, records, labelledFieldsOf)
+  const connbook = await measureDifference({ few: await copyOf(few, workshop), most }, records)
+  return {
+    title: 'Memory with records that have four labels, one of them with a value of its own',
+    rows: rowsOf(`${countText(records)} records with four labels`, connbook, undefined, {
+      bytesPerRecord: valueAtMost(700),
+      residentMebibytes: undefined,
+    }),
+  }
+}
+
+/** @param records Those of the folder `most`; `few` has FEW. */
+async function measureDifference(
+  { few, most }: { readonly few: string; readonly most: string },
+  records: number,
+): Promise<Series> {
+  const memoryWith = async (folder: string) => {
+    await using server = await startConnbook(folder)
+    return await settledMemory(server)
+  }
+  const measure = async () => {
+    const ofFew = await memoryWith(few)
+    const ofMost = await memoryWith(most)
+    const bytesPerRecord = ((ofMost.resident - ofFew.resident) * MEBIBYTE) / (records - FEW)
+    return { ...sampleOf(ofMost), bytesPerRecord }
+  }
+  const [connbook] = await measureInTurn([{ name: 'connbook', measure }], LONG_ROUNDS)
+  return connbook
 }
 
 function sampleOf({ resident, proportional, anonymous }: Memory): Sample {

@@ -1,7 +1,8 @@
 import { compareAdds } from './adds.ts'
 import { compareCompaction } from './compaction.ts'
+import { measureEventStreams } from './event-streams.ts'
 import type { Fixtures } from './fixtures.ts'
-import { measureIdleMemory, measureMemoryPerRecord } from './idle-memory.ts'
+import { measureIdleMemory, measureMemoryOfLabels, measureMemoryPerRecord } from './idle-memory.ts'
 import { measureImports } from './imports.ts'
 import { comparePages } from './pages.ts'
 import { FEW, MANY, MOST } from './prepared-folders.ts'
@@ -11,6 +12,7 @@ import { measureScrapes } from './scrapes.ts'
 import { measureSearches } from './searches.ts'
 import { measureStarts } from './starts.ts'
 import { measureTokens } from './tokens.ts'
+import { measureWaitingPolls } from './waiting-polls.ts'
 import { measureWholeList } from './whole-list.ts'
 import { compareWriteCost } from './write-cost.ts'
 
@@ -23,6 +25,7 @@ export const measurements = {
     measureStarts({ many: await folder(MANY), most: await folder(MOST) }, workshop),
   'memory of records': async ({ folder, workshop }) =>
     measureMemoryPerRecord({ few: await folder(FEW), most: await folder(MOST) }, workshop),
+  'memory of labels': async ({ folder, workshop }) => measureMemoryOfLabels(await folder(FEW), workshop),
   reads: async ({ server, workshop }) => compareReads(await server(FEW), workshop),
   pages: async ({ server, workshop }) =>
     comparePages({ few: await server(FEW), many: await server(MANY), most: await server(MOST) }, workshop),
@@ -31,6 +34,12 @@ export const measurements = {
   tokens: async ({ server }) => measureTokens(await server(FEW)),
   modifications: async ({ server }) => compareWriteCost(await server(FEW), await server(MOST)),
   scrapes: async ({ server }) => measureScrapes(await server(FEW), await server(MOST)),
+  'event streams': withoutServers(async ({ folder, workshop }) =>
+    measureEventStreams(await folder(FEW), workshop),
+  ),
+  'waiting reads': withoutServers(async ({ folder, workshop }) =>
+    measureWaitingPolls(await folder(FEW), workshop),
+  ),
   adds: withoutServers(async ({ folder, workshop }) => compareAdds(await folder(FEW), workshop)),
   imports: withoutServers(async ({ folder, workshop }) => measureImports(await folder(FEW), workshop)),
   snapshots: withoutServers(async ({ folder, workshop }) => compareCompaction(await folder(MOST), workshop)),

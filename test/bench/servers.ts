@@ -82,6 +82,11 @@ export async function startBareAnswer(answer: FullAnswer): Promise<ServerProcess
   return server
 }
 
+/** Starts a bare `node:http` that writes what is posted to all its event streams, and gives this answer to other reads. */
+export function startBareStreams({ status, fields, body }: FullAnswer): Promise<ServerProcess> {
+  return startServer(node, [bareServer, '0', 'streams', String(status), JSON.stringify(fields), body])
+}
+
 /**
  * Starts a bare `node:http` that answers with nothing, and does not wait until it listens.
  *
