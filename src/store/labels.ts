@@ -44,6 +44,7 @@ export const labelsPatchSchema: JsonSchema = {
   propertyNames: keySchema,
   additionalProperties: { ...valueSchema, type: ['string', 'null'] },
 }
+
 /** `KEY` or `KEY=VALUE`. */
 export const labelFilterSchema: JsonSchema = {
   type: 'string',
