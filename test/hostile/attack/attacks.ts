@@ -6,6 +6,7 @@ import { formatRequest } from '../../support/raw-http.ts'
 import { admin, client } from '../../support/service.ts'
 import { budgetAttacks } from './budget-attacks.ts'
 import { replaceAll, useAllOrders } from './large-changes.ts'
+import { waitingAttacks } from './waiting-attacks.ts'
 
 export interface Target {
   readonly host: string
@@ -57,6 +58,7 @@ const searches = [
 
 export const attacks = {
   ...budgetAttacks,
+  ...waitingAttacks,
 
   idle: (target, tally) => hold(target, tally, () => {}),
 

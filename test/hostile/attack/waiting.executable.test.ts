@@ -1,0 +1,74 @@
+import '../../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ACCOUNT_WAITING_CALLS_SHARE, WAITING_CALLS_MAX } from '../../../src/limits.ts'
+import { extent } from '../../support/extent.ts'
+import { measure, startAttacked } from './attacked-server.ts'
+import type { AttackName, Tally } from './attacks.ts'
+import { OtherCaller } from './other-caller.ts'
+
+const RECORDS = extent({ quick: 1_000, full: 20_000 })
+const REQUESTS = extent({ quick: 60, full: 1_000 })
+/** In the quick extent other tests run at the same time, on the same two cores. */
+const P99_MS_MAX = extent({ quick: 250, full: 50 })
+const MEMORY_MIB_MAX = 500
+/** As many as one account may have at once. */
+const ALL = WAITING_CALLS_MAX * ACCOUNT_WAITING_CALLS_SHARE
+
+interface Scenario {
+  readonly attack: AttackName
+  readonly connections: number
+  /** Whether the attack took place. */
+  readonly holds: (tally: Tally) => boolean
+}
+
+const streams = extent({ quick: 50, full: ALL })
+const scenarios: Record<string, Scenario> = {
+  'all its event streams, each with another filter that keeps nothing': {
+    attack: 'filteredStreams',
+    connections: streams,
+    holds: ({ 200: begun = 0, 'change 200': changes = 0 }) => begun >= streams && changes > 0,
+  },
+  'all its event streams, of which nothing is read': {
+    attack: 'unreadStreams',
+    connections: streams,
+    holds: ({ 200: begun = 0, 'change 200': changes = 0 }) => begun >= streams && changes > 0,
+  },
+  'event streams that it leaves as soon as they have begun': {
+    attack: 'abandonedStreams',
+    connections: extent({ quick: 10, full: 50 }),
+    holds: ({ 200: begun = 0 }) => begun > 100,
+  },
+  'all its waiting reads, each with another filter that keeps nothing': {
+    attack: 'filteredPolls',
+    connections: streams,
+    holds: ({ 'change 200': changes = 0 }) => changes > 0,
+  },
+  'all its waiting reads of a record that changes': {
+    attack: 'recordPolls',
+    connections: streams,
+    holds: ({ 200: woken = 0, 'change 200': changes = 0 }) => woken > 100 && changes > 0,
+  },
+}
+
+describe('a caller does not notice another one with', () => {
+  for (const [what, { attack, connections, holds }] of Object.entries(scenarios)) {
+    it(what, async (t) => {
+      const server = await startAttacked(t, { records: RECORDS })
+      const caller = await OtherCaller.logIn(server.url, 'record-1')
+      t.after(() => caller.close())
+      assert.deepEqual((await caller.work(10)).failures, [])
+
+      const running = await server.attack(attack, connections)
+      const { failures, servedP99 } = await measure(t, caller, REQUESTS, P99_MS_MAX)
+      const tally = await running.stop()
+      const memory = server.memory()
+      t.diagnostic(`the attack: ${JSON.stringify(tally)}; ${memory.toFixed()} MiB`)
+
+      assert.deepEqual(failures, [])
+      assert.ok(servedP99 < P99_MS_MAX, `p99 is ${servedP99} ms`)
+      assert.ok(memory < MEMORY_MIB_MAX, `${memory} MiB`)
+      assert.ok(holds(tally), `this was no attack: ${JSON.stringify(tally)}`)
+    })
+  }
+})
