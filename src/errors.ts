@@ -110,6 +110,11 @@ export class TooManyChangesError extends ConnbookError {
   readonly code = 'too_many_changes'
 }
 
+/** The audit trail cannot be read, or lacks lines that cannot be written now. */
+export class TrailUnavailableError extends ConnbookError {
+  readonly code = 'trail_unavailable'
+}
+
 /** More work is waiting than allowed. */
 export class OverloadedError extends ConnbookError {
   readonly code = 'overloaded'

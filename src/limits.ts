@@ -250,6 +250,17 @@ export const UNLISTED_AT_ONCE_MAX = 1_000
 export const AUDIT_RETRY_MS = 1_000
 /** Lines that wait for the audit trail; one more is counted and lost. */
 export const AUDIT_WAITING_LINES_MAX = 20_000
+/** Of the audit trail, looked at in one turn for a history. */
+export const TRAIL_PIECE_BYTES = 256 * 1024
+/** Stretches of listed changes, with gaps between them, of which a history keeps track. */
+export const LISTED_STRETCHES_MAX = 1_000
+/** Changes in the answer to a history. */
+export const HISTORY_ENTRIES_MAX = 100
+export const HISTORY_ENTRIES_DEFAULT = 20
+/** Histories read at once. */
+export const HISTORIES_AT_ONCE_MAX = 4
+/** Histories that wait; one more is refused with 503. */
+export const HISTORIES_WAITING_MAX = 1_000
 /** Lost changes that a recovery lists by name. */
 export const LOST_CHANGES_LISTED_MAX = 20
 /** Failed attempts listed in each ATTEMPTS_WINDOW_MS: per network, and in all. */

@@ -320,6 +320,12 @@ export const logEvents = {
     meaning:
       'the audit trail cannot be written: lines of changes wait, others are lost; make room, or check the disk',
   },
+  audit_not_read: {
+    level: 'error',
+    fields: ['reason'],
+    meaning:
+      'the audit trail cannot be read, so a history was answered 503; check the data folder and the disk',
+  },
   audit_not_rotated: {
     level: 'error',
     fields: ['reason'],

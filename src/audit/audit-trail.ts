@@ -36,6 +36,8 @@ export interface AuditTrail extends ChangeTrail {
    * @returns Whether the line is durable, with its tag.
    */
   begin(tag: string, fields: AuditFields): Promise<boolean>
+  /** Resolves once the operating system has the lines of all changes given to `list`. @throws {Error} if it takes none. */
+  written(): Promise<void>
   /** Writes the waiting lines and closes the file. */
   close(): Promise<void>
 }
@@ -189,6 +191,10 @@ export async function openAuditTrail(
       const isComplete = isSynced && !isUnread
       const line = auditLine(timestamp(), 'started', undefined, { ...fields, ...(isComplete ? { tag } : {}) })
       return add(() => line) && (await hasSucceeded(sync())) && isComplete
+    },
+    async written() {
+      await (waiting.length > 0 ? write() : current)
+      if (obstacle !== undefined) throw obstacle
     },
     async close() {
       await settle()

@@ -130,6 +130,10 @@ export const problemTypes = {
     status: 503,
     meaning: 'the disk failed, and no change is accepted; see the log, and try again later',
   },
+  trail_unavailable: {
+    status: 503,
+    meaning: 'the audit trail cannot be read or written; see the log, and try again later',
+  },
   storage_full: {
     status: 507,
     meaning: 'the disk is full, and nothing has changed; make room, and try again',

@@ -9,6 +9,7 @@ import {
   StorageUnavailableError,
   TooManyAttemptsError,
   TooManyChangesError,
+  TrailUnavailableError,
 } from '../errors.ts'
 import { FAULTS_MAX } from '../limits.ts'
 import { type ProblemCode, problemTypes } from './problem-types.ts'
@@ -62,7 +63,7 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof InvalidScopeError) return new Problem(error.code, message)
   if (error instanceof TooManyChangesError) return new Problem(error.code, message)
   if (error instanceof StorageFullError) return new Problem(error.code, message)
-  if (error instanceof StorageUnavailableError)
+  if (error instanceof StorageUnavailableError || error instanceof TrailUnavailableError)
     return new Problem(error.code, message, retryAfter(RETRY_AFTER_STORAGE))
   if (error instanceof OverloadedError)
     return new Problem(error.code, message, retryAfter(RETRY_AFTER_OVERLOAD))

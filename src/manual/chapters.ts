@@ -20,6 +20,7 @@ export const chapters: readonly Chapter[] = [
   { name: 'search', summary: 'find records by text, prefix or value' },
   { name: 'conditions', summary: 'ETag: read only what is new, change only what you have seen' },
   { name: 'follow', summary: 'wait for changes, read them as events' },
+  { name: 'history', summary: 'what happened to a record, and who did it' },
   { name: 'exchange', summary: 'export for ssh, Ansible, psql and shells; import many' },
   { name: 'openapi', summary: 'a description of every call, from which tools make clients' },
   { name: 'backup', summary: 'back up, restore, check, upgrade' },

@@ -2,6 +2,7 @@ import { problemTypes } from '../http/problem-types.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import {
   FAULTS_MAX,
+  HISTORY_ENTRIES_MAX,
   IMPORT_NAMES_LISTED_MAX,
   PASSWORD_BYTES_MAX,
   PASSWORD_CHARACTERS_MIN,
@@ -163,6 +164,42 @@ export const schemas = {
       names: object({ added: names, modified: names, removed: names }),
     },
     { description: 'What an import would do. `names` has the first names of each kind.' },
+  ),
+  History: object({
+    history: {
+      type: 'array',
+      maxItems: HISTORY_ENTRIES_MAX,
+      items: named('HistoryEntry'),
+      description: 'Newest first.',
+    },
+    since: {
+      type: 'string',
+      format: 'date-time',
+      description: 'All changes of the record after this time are listed; earlier ones may be missing.',
+    },
+  }),
+  HistoryEntry: object(
+    {
+      time: { type: 'string', format: 'date-time' },
+      event: {
+        type: 'string',
+        enum: ['configuration_added', 'configuration_modified', 'configuration_deleted'],
+      },
+      by: { type: 'string', description: 'The name of the account; for a command, the system account.' },
+      kind: { type: 'string', enum: ['user', 'client', 'command'] },
+      command: { type: 'string', description: 'The words of a command.' },
+      changed: {
+        type: 'object',
+        description:
+          'Of a modification: each changed field, and each changed label as `labels.KEY`, where `null` stands for none.',
+        additionalProperties: object({ before: {}, after: {} }),
+      },
+      record: {
+        type: 'object',
+        description: 'The record that was added or deleted, as a `Configuration` of its time.',
+      },
+    },
+    { required: ['time', 'event'] },
   ),
   Health: object({ status: { type: 'string', enum: ['ok', 'ready'] } }),
   Fault: object(

@@ -58,7 +58,12 @@ export function pageLinks(path: string, { filter, sort }: ListQuery, page: Page,
 }
 
 /** A decimal integer without sign or leading zero; undefined when absent, or when faulty, which adds a fault. */
-function parseCount({ values, faults }: ParsedQuery, field: 'page' | 'per_page', min: number, max: number) {
+export function parseCount<Name extends string>(
+  { values, faults }: Query<Name>,
+  field: Name,
+  min: number,
+  max: number,
+): number | undefined {
   const text = values[field]
   if (text === undefined) return undefined
   const value = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN

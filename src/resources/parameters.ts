@@ -1,7 +1,17 @@
 import { exportFormatNames } from '../exchange/export-formats.ts'
 import { importFormatNames } from '../exchange/import-formats.ts'
 import type { JsonSchema } from '../json-schema.ts'
+<<<<<<< HEAD
 import { FILTER_CHARACTERS_MAX, LABELS_MAX, PAGE_RECORDS_MAX, POLL_WAIT_SECONDS_MAX } from '../limits.ts'
+=======
+import {
+  FILTER_CHARACTERS_MAX,
+  HISTORY_ENTRIES_DEFAULT,
+  HISTORY_ENTRIES_MAX,
+  PAGE_RECORDS_MAX,
+  POLL_WAIT_SECONDS_MAX,
+} from '../limits.ts'
+>>>>>>> 154148c (Tell what happened to a record: GET /v1/history/NAME)
 import type { Parameter } from '../openapi/operation.ts'
 import { sortFields } from '../store/configuration-index.ts'
 import { nameSchema } from '../store/field-schemas.ts'
@@ -83,6 +93,16 @@ export const eventParameters: readonly Parameter[] = [
     schema: { type: 'string' },
   },
   ...filterParameters,
+]
+
+export const historyParameters: readonly Parameter[] = [
+  nameInPath,
+  {
+    name: 'limit',
+    in: 'query',
+    description: `How many changes at most; ${HISTORY_ENTRIES_DEFAULT} without it. Digits without a leading zero.`,
+    schema: { type: 'integer', minimum: 1, maximum: HISTORY_ENTRIES_MAX },
+  },
 ]
 
 export const exportParameters: readonly Parameter[] = [

@@ -1,4 +1,5 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { RecordHistories } from '../audit/record-history.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { Handler, Route } from '../http/router.ts'
 import type { Family } from '../metrics/family.ts'
@@ -13,6 +14,7 @@ import { configurationHandlers } from './configurations.ts'
 import { eventHandlers } from './events.ts'
 import { exportHandlers } from './export.ts'
 import { healthHandlers } from './health.ts'
+import { historyHandlers } from './history.ts'
 import { importHandlers } from './import.ts'
 import { metadataHandlers } from './metadata.ts'
 import { metricsHandlers } from './metrics.ts'
@@ -20,6 +22,7 @@ import { openApiHandlers } from './openapi.ts'
 import {
   eventParameters,
   exportParameters,
+  historyParameters,
   importParameters,
   listParameters,
   nameInPath,
@@ -33,6 +36,7 @@ export interface Parts {
   readonly authenticator: Authenticator
   readonly store: ConfigurationStore
   readonly audit: AuditTrail
+  readonly histories: RecordHistories
   readonly scheduler: Scheduler
   /** Prefix of the URLs in answers. */
   readonly basePath: string
@@ -386,6 +390,26 @@ export const routes: readonly RouteDescription[] = [
   },
   {
     method: 'GET',
+    path: '/v1/history/:name',
+    access: 'read',
+    summary: 'tells the changes of one record, newest first, also of one that is gone; optional: `limit`',
+    answers: '200 `{"history":[…],"since":…}`; 404',
+    operation: {
+      id: 'getHistory',
+      tag: 'configurations',
+      notes:
+        'Of the record that has the name, or else of the last one that had it; across renames. Comes from the audit trail.',
+      parameters: historyParameters,
+      isConditional: true,
+      answers: {
+        200: { description: 'The changes.', headers: ['ETag'], content: json('History') },
+      },
+      problems: ['unknown_name', 'overloaded', 'trail_unavailable'],
+    },
+    handler: ({ histories }) => histories.read,
+  },
+  {
+    method: 'GET',
     path: '/v1/export',
     access: 'read',
     summary: 'gets all records in the format of another tool; needs `format`; optional: `skip`',
@@ -539,6 +563,7 @@ function createResources(parts: Parts) {
     token: tokenHandlers(authenticator),
     configurations: configurationHandlers(store, basePath, scheduler, waiting.polls),
     events: eventHandlers(store, waiting.streams),
+    histories: historyHandlers(store, parts.histories, scheduler),
     exports: exportHandlers(store, scheduler),
     imports: importHandlers(store, audit),
     health: healthHandlers(whyNotReady),

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { openAuditTrail } from '../audit/audit-trail.ts'
+import { createRecordHistories } from '../audit/record-history.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
@@ -189,7 +190,8 @@ async function start(
     ...processMetrics(),
   ]
   const shown = { basePath, publicUrl, metricsPublic, waiting, whyNotReady, metrics }
-  const parts = { authenticator, store, audit, scheduler, ...shown }
+  const histories = createRecordHistories(folder, audit, log)
+  const parts = { authenticator, store, audit, histories, scheduler, ...shown }
   isStarted = true
   if (folder.completedRestore !== undefined)
     await audit.record('restored', undefined, { completed: folder.completedRestore })

@@ -1,0 +1,163 @@
+import { ConnbookError, systemCode, TrailUnavailableError } from '../errors.ts'
+import type { DataPaths } from '../files/data-folder.ts'
+import { isObject, printableJson } from '../json.ts'
+import type { Log } from '../log.ts'
+import { storeOfTag } from '../store/list-tag.ts'
+import { timestamp } from '../timestamp.ts'
+import type { AuditTrail } from './audit-trail.ts'
+import type { TrailLine } from './trail-lines.ts'
+import { type Look, scanTrail, type Turn } from './trail-scan.ts'
+
+const UNAVAILABLE =
+  'Cannot tell what happened: the audit trail cannot be read or written now; see the log, and try again later'
+
+/** A change of a record, without what only the operator may know. */
+export interface HistoryEntry {
+  readonly time: string
+  readonly event: ChangeEvent
+  readonly by?: string
+  readonly kind?: string
+  readonly command?: string
+  readonly changed?: Readonly<Record<string, unknown>>
+  readonly record?: Readonly<Record<string, unknown>>
+}
+
+export interface RecordHistory {
+  /** Newest first. */
+  readonly history: readonly HistoryEntry[]
+  /** RFC 3339. All changes of the record after it are in `history`. */
+  readonly since: string
+}
+
+/** The records at the moment of the question. */
+interface Asked {
+  readonly store: string
+  readonly revision: number
+}
+
+export const changeEvents = [
+  'configuration_added',
+  'configuration_modified',
+  'configuration_deleted',
+] as const
+type ChangeEvent = (typeof changeEvents)[number]
+
+interface Found {
+  readonly revision: number
+  readonly entry: HistoryEntry
+}
+
+/** Reads from the audit trail what happened to records. */
+export interface RecordHistories {
+  /** The id of the last record that had a name; undefined if the trail names none. @throws {TrailUnavailableError} */
+  findLastHolder(asked: Asked, name: string, turn: Turn): Promise<number | undefined>
+  /**
+   * The last changes of a record, up to `limit`. Those of an earlier store do not count.
+   *
+   * @throws {TrailUnavailableError}
+   */
+  read(asked: Asked, id: number, limit: number, turn: Turn): Promise<RecordHistory>
+}
+
+export function createRecordHistories(folder: DataPaths, trail: AuditTrail, log: Log): RecordHistories {
+  return { findLastHolder, read }
+
+  async function findLastHolder(asked: Asked, name: string, turn: Turn): Promise<number | undefined> {
+    let last: { readonly revision: number; readonly id: number } | undefined
+    await look(asked, turn, {
+      text: printableJson(name),
+      take(line, revision) {
+        const id = idOf(line)
+        if (id !== undefined && namesOf(line).includes(name) && revision > (last?.revision ?? 0))
+          last = { revision, id }
+      },
+      isDone: (listed) => isListedAfter(listed.find(asked.revision), last),
+    })
+    return last?.id
+  }
+
+  async function read(asked: Asked, id: number, limit: number, turn: Turn): Promise<RecordHistory> {
+    const now = timestamp()
+    /** Falling. */
+    const found: Found[] = []
+    const listed = await look(asked, turn, {
+      text: `"id":${id},`,
+      take(line, revision) {
+        const entry = idOf(line) === id ? entryOf(line) : undefined
+        if (entry !== undefined) insert(found, { revision, entry }, limit)
+      },
+      isDone: (listed) =>
+        (found.length === limit || found.some(isAddition)) &&
+        isListedAfter(listed.find(asked.revision), found.at(-1)),
+    })
+    const stretch = listed.find(asked.revision)
+    const oldest = found.at(-1)
+    const history = found.map(({ entry }) => entry)
+    const since = stretch?.time ?? now
+    if (oldest === undefined) return { history, since }
+    // There is nothing before an addition; before the last of many, there may be more.
+    const isWhole = isAddition(oldest) && isListedAfter(stretch, oldest)
+    const isLater = isWhole || (found.length === limit && oldest.entry.time > since)
+    return { history, since: isLater ? oldest.entry.time : since }
+  }
+
+  async function look({ store, revision }: Asked, turn: Turn, more: Pick<Look, 'text' | 'take' | 'isDone'>) {
+    await trail.written().catch((error: unknown) => {
+      throw new TrailUnavailableError(UNAVAILABLE, { cause: error })
+    })
+    try {
+      return await scanTrail(folder, { store: storeOfTag(store), upTo: revision, ...more }, turn)
+    } catch (error) {
+      if (error instanceof ConnbookError || systemCode(error) === undefined) throw error
+      log.error('audit_not_read', { reason: String(error) })
+      throw new TrailUnavailableError(UNAVAILABLE, { cause: error })
+    }
+  }
+}
+
+function isListedAfter(
+  stretch: { readonly after: number } | undefined,
+  change: { readonly revision: number } | undefined,
+): boolean {
+  return stretch !== undefined && change !== undefined && stretch.after < change.revision
+}
+
+function isAddition({ entry }: Found): boolean {
+  return entry.event === 'configuration_added'
+}
+
+/** Keeps the last ones, each once. */
+function insert(found: Found[], added: Found, limit: number): void {
+  const at = found.findIndex(({ revision }) => revision <= added.revision)
+  if (at === -1) found.push(added)
+  else if (found[at]?.revision !== added.revision) found.splice(at, 0, added)
+  if (found.length > limit) found.pop()
+}
+
+/** The names that a change gives a record, or takes from it. */
+function namesOf({ record, name, changed }: TrailLine): unknown[] {
+  if (isObject(record)) return [record.name]
+  const renaming = isObject(changed) && isObject(changed.name) ? [changed.name.after] : []
+  return [name, ...renaming]
+}
+
+function idOf({ record, id }: TrailLine): number | undefined {
+  const named = isObject(record) ? record.id : id
+  return typeof named === 'number' ? named : undefined
+}
+
+/** Undefined for a line that is none of a change. */
+function entryOf({ time, event, by, kind, command, changed, record }: TrailLine): HistoryEntry | undefined {
+  const known = changeEvents.find((one) => one === event)
+  if (known === undefined || typeof time !== 'string') return undefined
+  const isCommand = typeof command === 'string'
+  return {
+    time,
+    event: known,
+    ...(typeof by === 'string' ? { by } : {}),
+    ...(isCommand ? { kind: 'command', command } : {}),
+    ...(typeof kind === 'string' && !isCommand ? { kind } : {}),
+    ...(isObject(changed) ? { changed } : {}),
+    ...(isObject(record) ? { record } : {}),
+  }
+}

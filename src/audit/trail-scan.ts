@@ -1,0 +1,155 @@
+import { ifPresent } from '../errors.ts'
+import { auditFiles, type DataPaths } from '../files/data-folder.ts'
+import type { OpenFile } from '../files/file-system.ts'
+import { isObject, parseJson } from '../json.ts'
+import { TRAIL_PIECE_BYTES } from '../limits.ts'
+import { parseListTag } from '../store/list-tag.ts'
+import { ListedStretches } from './listed-stretches.ts'
+import type { TrailLine } from './trail-lines.ts'
+
+const NEWLINE = 0x0a
+const QUOTE = 0x22
+const [ZERO, NINE, COMMA] = [0x30, 0x39, 0x2c]
+const DIGITS_MAX = 12
+const TIME_START = '{"time":"'
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const TIME_CHARACTERS = '2000-01-01T00:00:00.000Z'.length
+/** What stands between the tag and the id of a line of a change. */
+const beforeId = ['","id":', '","record":{"id":'].map((text) => Buffer.from(text))
+
+/** A look for lines in the trail. */
+export interface Look {
+  /** As `storeOfTag` gives it; lines of other stores do not count. */
+  readonly store: string
+  /** Later changes do not count. */
+  readonly upTo: number
+  /** Only changes that hold it after their tag are parsed. */
+  readonly text: string
+  /** Gets each of them; a line may come twice. */
+  take(line: TrailLine, revision: number): void
+  /** Asked after each file, newest first, whether the older ones can tell nothing more. */
+  isDone(listed: ListedStretches): boolean
+}
+
+/** Does a piece of the work when it is its turn. */
+export type Turn = <Result>(piece: () => Result) => Promise<Result>
+
+/**
+ * Looks through the files of a trail in pieces of TRAIL_PIECE_BYTES, from the newest file to the oldest. Skips lines that
+ * are torn or damaged: their changes are not among those that it finds listed.
+ *
+ * @returns Which changes the files that were read list.
+ * @throws the system's error.
+ */
+export async function scanTrail(folder: DataPaths, look: Look, turn: Turn): Promise<ListedStretches> {
+  const listed = new ListedStretches()
+  const scan = createLineScan(look, listed)
+  const buffer = Buffer.allocUnsafe(TRAIL_PIECE_BYTES)
+  const seen = new Set<string>()
+  // A rotation meanwhile gives files later names, so that one may come again, but none is missed.
+  for (const name of auditFiles) {
+    const file = await ifPresent(folder.files.open(folder.file(name), 'r'))
+    if (file === undefined) continue
+    try {
+      const { dev, ino, size } = await file.stat()
+      const identity = `${dev} ${ino}`
+      if (seen.has(identity)) continue
+      seen.add(identity)
+      await forEachPiece(file, size, buffer, (piece) => turn(() => scan(piece)))
+    } finally {
+      await file.close()
+    }
+    if (look.isDone(listed)) break
+  }
+  return listed
+}
+
+/** Gives whole lines, as many as fit. A line longer than the buffer is none of a change; its end comes alone. */
+async function forEachPiece(
+  file: OpenFile,
+  size: number,
+  buffer: Buffer,
+  take: (lines: Buffer) => Promise<void>,
+): Promise<void> {
+  let filled = 0
+  for (let position = 0; position < size; ) {
+    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, position)
+    if (bytesRead === 0) return
+    position += bytesRead
+    filled += bytesRead
+    const end = buffer.subarray(0, filled).lastIndexOf(NEWLINE) + 1
+    if (end > 0) await take(buffer.subarray(0, end))
+    else if (filled === buffer.length) filled = 0
+    buffer.copyWithin(0, end, filled)
+    filled = Math.max(0, filled - end)
+  }
+}
+
+/**
+ * Makes a function that takes whole lines. Most are of other records, and are not parsed: revision and id are read where
+ * they stand. No text of a caller can look like a tag, as its quotes are escaped.
+ */
+function createLineScan(look: Look, listed: ListedStretches) {
+  const tagStart = Buffer.from(`"tag":"${look.store}-`)
+  const text = Buffer.from(look.text)
+  return scanLines
+
+  function scanLines(lines: Buffer): void {
+    let wanted = lines.indexOf(text)
+    for (let tag = lines.indexOf(tagStart); tag !== -1; ) {
+      const end = lines.indexOf(NEWLINE, tag)
+      if (wanted !== -1 && wanted < tag) wanted = lines.indexOf(text, tag)
+      const isWanted = wanted !== -1 && wanted < end
+      const revision = isWanted ? undefined : revisionOfOther(lines, tag + tagStart.length)
+      if (revision === undefined) parseLine(lines, tag, end)
+      else if (revision <= look.upTo && !listed.extend(revision)) {
+        const time = timeOf(lines, startOf(lines, tag))
+        if (time !== undefined) listed.add(revision - 1, revision, time)
+      }
+      tag = lines.indexOf(tagStart, end)
+    }
+  }
+
+  function parseLine(lines: Buffer, tag: number, end: number): void {
+    // A power loss may leave NULs before a line.
+    const line = parseJson(lines.toString('utf8', startOf(lines, tag), end).replace(/^\0+/, ''))
+    if (!isObject(line) || typeof line.time !== 'string' || !TIME.test(line.time)) return
+    const parsed = parseListTag(line.tag)
+    if (parsed?.store !== look.store || parsed.revision > look.upTo) return
+    const { revision } = parsed
+    const isChange = typeof line.event === 'string' && line.event.startsWith('configuration_')
+    listed.add(isChange ? revision - 1 : revision, revision, line.time)
+    if (isChange) look.take(line, revision)
+  }
+}
+
+/** The revision of the line of a change, by the place behind its tag's `-`; undefined for any other line. */
+function revisionOfOther(lines: Buffer, start: number): number | undefined {
+  const revisionEnd = endOfDigits(lines, start)
+  if (revisionEnd === start || revisionEnd - start > DIGITS_MAX || lines[revisionEnd] !== QUOTE)
+    return undefined
+  for (const between of beforeId) {
+    const idStart = revisionEnd + between.length
+    if (lines.compare(between, 0, between.length, revisionEnd, idStart) !== 0) continue
+    const idEnd = endOfDigits(lines, idStart)
+    if (idEnd > idStart && lines[idEnd] === COMMA) return Number(lines.toString('latin1', start, revisionEnd))
+  }
+  return undefined
+}
+
+function endOfDigits(lines: Buffer, start: number): number {
+  let end = start
+  for (let byte = lines[end]; byte !== undefined && byte >= ZERO && byte <= NINE; byte = lines[end]) end += 1
+  return end
+}
+
+function startOf(lines: Buffer, place: number): number {
+  return lines.lastIndexOf(NEWLINE, place) + 1
+}
+
+function timeOf(lines: Buffer, lineStart: number): string | undefined {
+  const start = lineStart + TIME_START.length
+  if (lines.toString('latin1', lineStart, start) !== TIME_START) return undefined
+  const time = lines.toString('latin1', start, start + TIME_CHARACTERS)
+  return TIME.test(time) ? time : undefined
+}
