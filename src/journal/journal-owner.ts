@@ -9,8 +9,7 @@ export interface JournalOwner<Change> {
   /** Applies a durable change to the state. Called in the order of revisions. */
   apply(change: Change, revision: number): void
   /**
-   * Called when a new file must begin because the old one has an older form: by `prepare`, or for changes that wait
-   * without it. If it fails, the callers of `prepare` are refused, or all waiting changes.
+   * Called when a new file must begin because the old one has an older form. If it fails, the waiting changes are refused.
    *
    * @param begin Begins it, with a new path for the old file; without that, the old file is replaced.
    */

@@ -67,13 +67,9 @@ export class Journal<Change> {
   readonly #restarts: (() => Promise<void>)[] = []
   #running: Promise<void> | undefined
   #recovery: Promise<void> | undefined
-  /** Begins a file of a newer form. */
-  #renewal: Promise<void> | undefined
   #isFailed = false
   /** Whether the last change was refused; only the first refusal in a row is logged. */
   #isRefusing = false
-  /** The same of `prepare`: changes of older forms may be taken meanwhile. */
-  #isRefusingForm = false
   readonly #closing = new AbortController()
 
   constructor(
@@ -105,34 +101,6 @@ export class Journal<Change> {
   /** False from a failed `fdatasync` until `recover` has succeeded. */
   get isWritable(): boolean {
     return !this.#isFailed && !this.#closing.signal.aborted
-  }
-
-  /**
-   * Makes the file take changes of a form, while others are still appended. Callers share the work.
-   *
-   * @returns Undefined if it takes them now. Then the next `append` of this turn of the event loop needs no new file.
-   *   Otherwise rejects with StorageFullError if there is no room, and with StorageUnavailableError if the disk fails;
-   *   no other change is refused.
-   */
-  prepare(version: number): Promise<void> | undefined {
-    if (!this.isWritable || this.#position.version >= version) return undefined
-    this.#renewal ??= this.#prepare(version).finally(() => {
-      this.#renewal = undefined
-    })
-    return this.#renewal
-  }
-
-  async #prepare(version: number) {
-    try {
-      await this.#owner.renew((keepAs) => this.#restart(() => [], keepAs, version))
-    } catch (error) {
-      if (!this.#isRefusingForm)
-        this.#log.error('changes_refused', { file: this.path, reason: String(error) })
-      this.#isRefusingForm = true
-      throw refusalOf(error)
-    }
-    if (this.#isRefusingForm) this.#log.info('changes_taken_again', { file: this.path })
-    this.#isRefusingForm = false
   }
 
   /**
@@ -195,23 +163,10 @@ export class Journal<Change> {
    * @throws the system's error; then the old file is still in use.
    */
   restart(changes: () => readonly Change[], keepAs?: string): Promise<void> {
-    return this.#restart(changes, keepAs, 0)
-  }
-
-  #restart(changes: () => readonly Change[], keepAs: string | undefined, versionMin: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const restart = () => {
-      const version = Math.max(versionMin, this.#versionNeeded())
-      return this.#startNewFile(changes, keepAs, version).then(resolve, reject)
-    }
-    this.#restarts.push(restart)
+    this.#restarts.push(() => this.#startNewFile(changes, keepAs, this.#owner.version).then(resolve, reject))
     this.#running ??= this.#work()
     return promise
-  }
-
-  /** Form that a file must have for the state and the waiting changes. */
-  #versionNeeded(): number {
-    return this.#waiting.reduce((max, { version }) => Math.max(max, version), this.#owner.version)
   }
 
   /** Finishes the appends and restarts in progress, refuses new appends, and closes the file. */
@@ -314,11 +269,11 @@ export class Journal<Change> {
 
   /** Begins a file of the form that the waiting changes need, or refuses them. */
   async #renew() {
-    const newest = this.#versionNeeded()
+    const newest = this.#waiting.reduce((max, { version }) => Math.max(max, version), this.#owner.version)
     try {
       await this.#owner.renew((keepAs) => this.#startNewFile(() => [], keepAs, newest))
     } catch (error) {
-      this.#refuse([], refusalOf(error))
+      this.#refuse([], isNoRoom(systemCode(error)) ? full(error) : unavailable(error))
     }
   }
 
@@ -381,10 +336,6 @@ function checkSize(jsonBytes: number) {
   throw new TooManyChangesError(
     `Cannot store ${bytes} bytes of changes at once; the limit is ${LINE_BYTES_MAX}; make it several`,
   )
-}
-
-function refusalOf(cause: unknown): Error {
-  return isNoRoom(systemCode(cause)) ? full(cause) : unavailable(cause)
 }
 
 function full(cause: unknown): StorageFullError {

@@ -1,17 +1,14 @@
 import { exportFormatNames } from '../exchange/export-formats.ts'
 import { importFormatNames } from '../exchange/import-formats.ts'
 import type { JsonSchema } from '../json-schema.ts'
-<<<<<<< HEAD
-import { FILTER_CHARACTERS_MAX, LABELS_MAX, PAGE_RECORDS_MAX, POLL_WAIT_SECONDS_MAX } from '../limits.ts'
-=======
 import {
   FILTER_CHARACTERS_MAX,
   HISTORY_ENTRIES_DEFAULT,
   HISTORY_ENTRIES_MAX,
+  LABELS_MAX,
   PAGE_RECORDS_MAX,
   POLL_WAIT_SECONDS_MAX,
 } from '../limits.ts'
->>>>>>> 154148c (Tell what happened to a record: GET /v1/history/NAME)
 import type { Parameter } from '../openapi/operation.ts'
 import { sortFields } from '../store/configuration-index.ts'
 import { nameSchema } from '../store/field-schemas.ts'

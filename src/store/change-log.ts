@@ -1,5 +1,5 @@
 import type { Family } from '../metrics/family.ts'
-import type { Alteration, Change } from './change.ts'
+import type { Change } from './change.ts'
 
 /** Makes the changes of a store durable; the store knows nothing else of its storage. */
 export interface ChangeLog {
@@ -8,14 +8,6 @@ export interface ChangeLog {
   /** False while changes are refused because the storage failed. */
   readonly isWritable: boolean
   readonly metrics: readonly Family[]
-  /**
-   * Called before a decision is appended: the storage may need a new file for the first changes of a newer form. Changes
-   * of older forms go on meanwhile.
-   *
-   * @returns Undefined if the changes can be appended now, in this turn of the event loop. Otherwise resolves when they
-   *   can, and rejects with StorageFullError or StorageUnavailableError.
-   */
-  prepare(changes: readonly Alteration[]): Promise<void> | undefined
   /**
    * Resolves once the change is durable and applied.
    *

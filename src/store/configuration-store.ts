@@ -24,7 +24,6 @@ import {
 import { stepsOfLabels } from './labels.ts'
 import { type Asker, LargeImportGate } from './large-import-gate.ts'
 import { CHANGES, ORDERS, TRIALS } from './long-works.ts'
-import { PreparingChanges } from './preparing-changes.ts'
 import { RecentChanges } from './recent-changes.ts'
 import type { Stretch } from './record-filter.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
@@ -70,8 +69,6 @@ export class ConfigurationStore {
   readonly #staged = new StagedNames()
   /** Every change passes it before it is decided. */
   readonly #gate: LargeImportGate
-  /** Changes that wait for a new file of the storage. */
-  readonly #preparing: PreparingChanges
   #isClosing = false
   /** Settles when the newest staged change is applied or refused. */
   #lastStaged: Promise<void> = Promise.resolve()
@@ -99,7 +96,6 @@ export class ConfigurationStore {
     this.#index = index
     this.#scheduler = scheduler
     this.#gate = new LargeImportGate(scheduler)
-    this.#preparing = new PreparingChanges(scheduler)
     this.#updatesAtOnceMax = updatesAtOnceMax
     this.#lastId = index.lastId
     this.#log = createLog({
@@ -317,11 +313,6 @@ export class ConfigurationStore {
       }
       const changes = runAtOnce(signedChangesOf(plan, actor, mode))
       if (changes.length > 0) {
-        const preparing = this.#log.prepare(changes)
-        if (preparing !== undefined) {
-          await this.#preparing.pass(preparing, asker)
-          continue
-        }
         await this.#stage(changes, this.#log.appendTogether(changes))
         return plan
       }
@@ -346,10 +337,7 @@ export class ConfigurationStore {
   /** Waits for pending changes; refuses further ones at once, with {StorageUnavailableError}. */
   async close(): Promise<void> {
     this.#isClosing = true
-    while (this.#gate.isClosed || this.#preparing.isInUse) {
-      await this.#gate.idle()
-      await this.#preparing.idle()
-    }
+    while (this.#gate.isClosed) await this.#gate.idle()
     await this.#log.close()
   }
 
@@ -381,12 +369,6 @@ export class ConfigurationStore {
         continue
       }
       if (decision.change !== undefined) {
-        const preparing = this.#log.prepare([decision.change])
-        if (preparing !== undefined) {
-          // Nothing is staged meanwhile, so that a change of an older form can be decided and does not depend on it.
-          await this.#preparing.pass(preparing, asker)
-          continue
-        }
         const change = { ...decision.change, authorship: { actor, time: timestamp() } }
         await this.#stage([change], this.#log.append(change))
         return decision.outcome
@@ -442,10 +424,7 @@ export class ConfigurationStore {
           if (error instanceof TooManyChangesError) this.#lastId = stored.lastId
           throw error
         })
-      } else if (changes.length > 0) {
-        await this.#log.prepare(changes)
-        await this.#stage(changes, this.#log.appendTogether(changes))
-      }
+      } else if (changes.length > 0) await this.#stage(changes, this.#log.appendTogether(changes))
       return plan
     } finally {
       open()

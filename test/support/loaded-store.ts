@@ -23,7 +23,6 @@ export function loadStore(drafts: readonly NewConfiguration[], scheduler: Schedu
         store: 'loaded0-0000',
         isWritable: true,
         metrics: [],
-        prepare: () => undefined,
         append,
         appendTogether: async (changes) => {
           for (const change of changes) await append(change)

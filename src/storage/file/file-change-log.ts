@@ -72,11 +72,6 @@ export function createFileChangeLog(
       return journal.isWritable
     },
     metrics: fileMetrics(journal, snapshots),
-    prepare(changes) {
-      let version = 0
-      for (const change of changes) version = Math.max(version, changeVersionOf(change))
-      return journal.prepare(version)
-    },
     append: (change) => journal.append(change),
     appendTogether: (changes) => journal.appendTogether(changes),
     async appendInSlices(changes) {
@@ -85,7 +80,6 @@ export function createFileChangeLog(
         await owner.applyTogether(changes, firstRevision)
         compactIfDue()
       }
-      await journal.prepare(version)
       return journal.appendLarge({ count: changes.length, version, json, apply })
     },
     async close() {
@@ -119,18 +113,7 @@ export function createFileChangeLog(
 
   /** The journal has an older form. It is kept until a snapshot has its changes, as in a compaction. */
   async function renew(begin: (keepAs: string) => Promise<void>) {
-    while (compaction !== undefined) await compaction
-    const renewing = beginNewForm(begin)
-    // Changes are applied meanwhile, and must not begin a compaction.
-    compaction = renewing
-      .catch(() => {})
-      .finally(() => {
-        compaction = undefined
-      })
-    await renewing
-  }
-
-  async function beginNewForm(begin: (keepAs: string) => Promise<void>) {
+    await compaction
     if (hasOldJournal) await compact()
     await begin(folder.file(dataFiles.journalOld))
     hasOldJournal = true

@@ -139,52 +139,6 @@ describe('a folder with labels', { timeout: 30_000 }, () => {
     assert.equal((await reopened(t, folder)).found.length, 2)
   })
 
-  it('takes changes without labels while the first label waits for a snapshot, and refuses the label alone', async (t) => {
-    const files = createFailingFiles()
-    const snapshot = holdUp(files, 'write', 'snapshot.json')
-    const { folder, store, log, add, close } = await openFolder(t, { files, snapshotBytesMin: 1 })
-    await add('a')
-    await snapshot.begun
-    const labelled = assert.rejects(add('b', { labels }), { code: 'storage_full' })
-    const imported = assert.rejects(store.importAll(someone, [draft('e', { labels }), draft('f')], 'merge'), {
-      code: 'storage_full',
-    })
-    await add('c')
-    files.before = (operation, path) => {
-      if (operation === 'write' && path.includes('snapshot')) throw systemError('ENOSPC')
-    }
-    snapshot.fail(systemError('ENOSPC'))
-    const behind = add('d')
-    await Promise.all([labelled, imported, behind])
-    await assert.rejects(add('b', { labels }), { code: 'storage_full' })
-    files.before = () => {}
-    await add('b', { labels })
-    // Once each, although changes without labels were taken in between.
-    const told = log.events.filter((event) => event.startsWith('changes_'))
-    assert.deepEqual(told, ['changes_refused', 'changes_taken_again'])
-    await close()
-    assert.equal((await versionsIn(folder)).journal, 3)
-    const { found } = await reopened(t, folder)
-    assert.deepEqual(
-      found.map((json) => JSON.parse(json).name),
-      ['a', 'c', 'd', 'b'],
-    )
-  })
-
-  it('completes the first label when the store is closed while it waits', async (t) => {
-    const files = createFailingFiles()
-    const snapshot = holdUp(files, 'write', 'snapshot.json')
-    const { folder, add, close } = await openFolder(t, { files, snapshotBytesMin: 1 })
-    await add('a')
-    await snapshot.begun
-    const labelled = add('b', { labels })
-    const closed = close()
-    await assert.rejects(add('c'), { code: 'storage_unavailable' })
-    snapshot.release()
-    await Promise.all([labelled, closed])
-    assert.equal((await reopened(t, folder)).found.length, 2)
-  })
-
   it('recovers with labels after the disk failed', async (t) => {
     const files = createFailingFiles()
     const { folder, store, add, close } = await openFolder(t, { files })
