@@ -13,6 +13,18 @@ export const IMPORT_WAIT_MS = 15_000
 /** While another import waits, the body of the one under way must bring so many bytes for each such time of waiting for it. */
 export const IMPORT_LOOK_BYTES_MIN = 512 * 1024
 export const IMPORT_LOOK_MS = 2_000
+/** Read of an SSH configuration by the command, with all that it includes. */
+export const SSH_CONFIG_BYTES_MAX = 256 * 1024 * 1024
+/** Lines and words of an SSH configuration, which are in memory at once; comments do not count. */
+export const SSH_CONFIG_WORDS_MAX = 4_000_000
+/** Words behind `Include` that are followed, and files that they name. */
+export const SSH_INCLUDES_MAX = 10_000
+/** Files within files, as in ssh. */
+export const SSH_INCLUDE_DEPTH_MAX = 16
+/** Names in folders that the patterns behind one `Include` look at. */
+export const SSH_INCLUDE_ENTRIES_MAX = 100_000
+/** Characters compared to find what applies to the hosts of an SSH configuration: a second or two. */
+export const SSH_MATCH_STEPS_MAX = 100_000_000
 /** In the end all rows of an import are in memory at once. */
 export const IMPORT_ROWS_MAX = 250_000
 /** A longer row of an import is not a record, and ends the reading. */

@@ -58,9 +58,16 @@ const commandOptionSpecs = {
   },
   skip: {
     flag: '--skip',
-    help: 'leave out records that the format cannot express, and name them',
+    help: 'leave out what the format, or a record, cannot express, and name it',
     isOfCommand: true,
     parse: parseSwitch,
+  },
+  user: {
+    flag: '--user',
+    placeholder: 'NAME',
+    help: 'username of the hosts of an SSH configuration that have none',
+    isOfCommand: true,
+    parse: (text) => text,
   },
   mode: {
     flag: '--mode',

@@ -14,6 +14,10 @@ export interface ImportOrder {
   readonly mode: ImportMode
   /** Whether nothing is to change. */
   readonly isTrial: boolean
+  /** For hosts of an SSH configuration without one. */
+  readonly username?: string | undefined
+  /** Whether lines and hosts of an SSH configuration that cannot be kept are left out. */
+  readonly isSkipping?: boolean
 }
 
 /**

@@ -6,30 +6,23 @@ import { UnreachableError } from '../client/call.ts'
 import { type FoundSocket, findOwnerSocket } from '../client/owner-socket.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
-import { createProgress } from '../command-line/progress.ts'
-import { ConnbookError, type Fault, FolderInUseError, InvalidInputError, UsageError } from '../errors.ts'
+import { FolderInUseError, InvalidInputError, UsageError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
-import { createImportReader, type ImportedRecords } from '../exchange/import-reader.ts'
 import { type DataFolder, type DataPaths, openDataFolder } from '../files/data-folder.ts'
 import { commandActor, openCommandTrail } from '../folder/command-audit.ts'
 import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
 import { getUsedFolder } from '../folder/used-folder.ts'
-import { printable } from '../json.ts'
-import { FAULTS_MAX, IMPORT_BYTES_MAX } from '../limits.ts'
+import { IMPORT_BYTES_MAX } from '../limits.ts'
 import { createLog } from '../log.ts'
 import { fileStorage, openConfigurationStore } from '../storage/file/file-storage.ts'
+import type { ImportedConfiguration } from '../store/configuration.ts'
 import type { ImportMode } from '../store/import-mode.ts'
 import { type ImportPlan, planImport } from '../store/import-plan.ts'
-import { counted } from '../text.ts'
 import { importByServer, ServerRefusedError } from './import-by-server.ts'
 import { type ImportOrder, importCall, isGzip } from './import-call.ts'
-import { readInput } from './import-input.ts'
+import { ImportRefusedError, linesOf } from './import-faults.ts'
+import { readRecords } from './import-records.ts'
 import { describeDone, describeTried, type ImportReport, reportOf } from './import-report.ts'
-
-/** The file has faults; nothing has changed. */
-export class ImportRefusedError extends ConnbookError {
-  readonly code = 'import_refused'
-}
 
 const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, which is the most that a running server takes; make it several files, or stop the server`
 
@@ -56,18 +49,23 @@ export const importCommand = defineCommand({
   examples: [
     ['connbook import hosts.csv --dry-run', 'changes nothing'],
     ['connbook import hosts.csv --mode replace', 'removes all others'],
-    ['connbook import - --format ssh-config < ~/.ssh/config', ''],
+    ['connbook import ~/.ssh/config --skip', 'leaves out what cannot be kept'],
   ],
   notes: [
     'While a server runs on the folder, it imports the file. As root, name the folder then.',
     'A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is json, jsonl, csv or ssh-config: the end of the file name decides, or --format.',
+    'An SSH configuration is read as ssh reads it for whoever runs the command, Host * and Include too. Match is a fault, and nothing is executed.',
   ],
-  flags: ['data', 'format', 'mode', 'dryRun'],
+  flags: ['data', 'format', 'mode', 'dryRun', 'user', 'skip'],
   exitCodes: { 65: DAMAGED, 75: IN_USE },
   async run({ options, given, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format)
     const path = resolve(options.data)
-    const order = { source, format, mode: options.mode, isTrial: options.dryRun }
+    checkSshOnly(format, given)
+    const order = {
+      ...{ source, format, mode: options.mode, isTrial: options.dryRun },
+      ...{ username: options.user, isSkipping: options.skip },
+    }
     const isNamed = given.has('--data') || Boolean(context.environment.CONNBOOK_DATA)
     const importing = (await isNewFolder(path))
       ? importToNewFolder(path, order, context)
@@ -86,10 +84,11 @@ export const importCommand = defineCommand({
 /** Makes the folder once the whole file has been read. */
 async function importToNewFolder(
   path: string,
-  { source, format, mode, isTrial }: ImportOrder,
+  order: ImportOrder,
   context: CommandContext,
 ): Promise<ImportReport> {
-  const drafts = await readDrafts(source, format, context)
+  const { mode, isTrial } = order
+  const { drafts } = await readRecords(order, context)
   if (isTrial) return reportOf(planImport(drafts, mode, { records: [], find: () => undefined, lastId: 0 }))
   const folder = await prepareFolder(path, context)
   try {
@@ -118,11 +117,12 @@ async function importToUsedFolder(
 
 async function importAlone(
   folder: DataFolder,
-  { source, format, mode, isTrial }: ImportOrder,
+  order: ImportOrder,
   context: CommandContext,
 ): Promise<ImportReport> {
+  const { mode, isTrial } = order
   try {
-    const drafts = await readDrafts(source, format, context)
+    const { drafts } = await readRecords(order, context)
     const plan = isTrial
       ? await planRecords(folder, drafts, mode)
       : await changeRecords(folder, drafts, mode, context)
@@ -144,11 +144,10 @@ async function importBesideServer(
   order: ImportOrder,
   context: CommandContext,
 ): Promise<ImportReport> {
-  const { source, format } = order
   if (found.path === undefined) throw await inUse(error, folder, order, found.reason)
   const pieces: Buffer[] = []
   let bytes = 0
-  await readDrafts(source, format, context, (piece) => {
+  const read = await readRecords(order, context, (piece) => {
     bytes += piece.length
     if (bytes > IMPORT_BYTES_MAX) throw new InvalidInputError(TOO_LONG)
     pieces.push(Buffer.from(piece))
@@ -158,7 +157,9 @@ async function importBesideServer(
   } catch (cause) {
     if (cause instanceof UnreachableError) throw await inUse(error, folder, order, cause.message)
     if (!(cause instanceof ServerRefusedError) || cause.faults.length === 0) throw cause
-    throw new ImportRefusedError([cause.message, ...linesOf(cause.faults)].join('\n'), { cause })
+    // Lines of a resolved SSH configuration are not those of the file.
+    const faults = cause.faults.map((fault) => ({ ...fault, ...read.placeOf?.(fault.name ?? '') }))
+    throw new ImportRefusedError([cause.message, ...linesOf(faults)].join('\n'), { cause })
   }
 }
 
@@ -170,41 +171,22 @@ function formatOf(source: string, given: string | undefined): ImportFormatName {
   throw new UsageError(`Cannot ${what}; say --format with one of ${importFormatNames.join(', ')}`)
 }
 
+/** @throws {UsageError} */
+function checkSshOnly(format: ImportFormatName, given: ReadonlyMap<string, string>) {
+  const flag = ['--user', '--skip'].find((name) => given.has(name))
+  if (flag !== undefined && format !== 'ssh-config')
+    throw new UsageError(`${flag} is for ssh-config only; this file is ${format}`)
+}
+
 /** Gzip is unpacked, so the ending before `.gz` counts. */
 function unpackedName(source: string): string {
   return source.toLowerCase().replace(/\.gz$/, '')
 }
 
-/** @param take Gets each piece, too, valid only during the call. */
-async function readDrafts(
-  source: string,
-  format: ImportFormatName,
-  context: CommandContext,
-  take: (piece: Buffer) => void = () => {},
-) {
-  const reader = createImportReader(format, FAULTS_MAX)
-  const progress = createProgress(`Reading ${source}`, context.screen)
-  try {
-    await readInput(source, context, (piece, share) => {
-      take(piece)
-      reader.read(piece)
-      progress.show(share)
-    })
-    const read = reader.end()
-    if (read.faultCount > 0) throw refusal(source, read)
-    return read.drafts
-  } catch (error) {
-    if (!(error instanceof InvalidInputError)) throw error
-    throw new ImportRefusedError(`Cannot import ${source}: ${error.message}; nothing has changed`)
-  } finally {
-    progress.end()
-  }
-}
-
 /** Changes nothing in the folder. */
 async function planRecords(
   folder: DataFolder,
-  drafts: ImportedRecords['drafts'],
+  drafts: readonly ImportedConfiguration[],
   mode: ImportMode,
 ): Promise<ImportPlan> {
   const { index } = await fileStorage(folder).read(true, await readListedChanges(folder))
@@ -217,7 +199,7 @@ async function planRecords(
 
 async function changeRecords(
   folder: DataFolder,
-  drafts: ImportedRecords['drafts'],
+  drafts: readonly ImportedConfiguration[],
   mode: ImportMode,
   context: CommandContext,
 ): Promise<ImportPlan> {
@@ -239,27 +221,6 @@ async function changeRecords(
   } finally {
     await trail.close().catch((error: unknown) => log.error('audit_not_written', { reason: String(error) }))
   }
-}
-
-function refusal(source: string, { faults, faultCount }: ImportedRecords): ImportRefusedError {
-  const rest = faultCount - faults.length
-  return new ImportRefusedError(
-    `Cannot import ${source}: ${counted(faultCount, 'fault')}; nothing has changed\n` +
-      linesOf(faults).join('\n') +
-      (rest > 0 ? `\n  and ${rest} more` : ''),
-  )
-}
-
-function linesOf(faults: readonly Fault[]): string[] {
-  return faults.map((fault) => `  ${describeFault(fault)}`)
-}
-
-function describeFault({ line, name, field, detail }: Fault): string {
-  const places = [
-    ...(line === undefined ? [] : [`line ${line}`]),
-    ...(name === undefined ? [] : [JSON.stringify(name)]),
-  ]
-  return printable(`${places.join(', ')}: ${JSON.stringify(field).slice(1, -1)} ${detail}`)
 }
 
 /**

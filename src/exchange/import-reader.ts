@@ -78,7 +78,13 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
   }
 }
 
-function parseRow(
+/**
+ * Checks one row.
+ *
+ * @param place Of the row, for its faults.
+ * @returns Undefined if it has faults.
+ */
+export function parseRow(
   place: Pick<Fault, 'line' | 'name'>,
   fields: Record<string, unknown>,
   labelsPatch: LabelsPatch | undefined,

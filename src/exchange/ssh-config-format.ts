@@ -1,3 +1,4 @@
+import type { NewConfiguration } from '../store/configuration.ts'
 import { labelOf } from '../store/labels.ts'
 import { bareHostname, type ExportFormat } from './export-format.ts'
 import { sshLabels } from './ssh-labels.ts'
@@ -11,17 +12,7 @@ import { sshLabels } from './ssh-labels.ts'
 export const sshConfigFormat: ExportFormat = {
   mediaType: 'text/plain; charset=utf-8',
   fileName: 'ssh_config',
-  encode({ name, hostname, port, username, labels }) {
-    let text =
-      `Host ${quote(name)}\n  HostName ${quote(bareHostname(hostname).replaceAll('%', '%%'))}\n` +
-      `  Port ${port}\n  User ${quote(username)}\n`
-    if (labels === undefined) return text
-    for (const { key, keyword, isBare } of sshLabels) {
-      const value = labelOf(labels, key)
-      if (value !== undefined) text += `  ${keyword} ${isBare ? value : quote(value)}\n`
-    }
-    return text
-  },
+  encode: (record) => sshSection(record, bareHostname(record.hostname)),
   obstacle({ name, username, labels }) {
     if (name.startsWith('-')) return 'has a name that begins with "-", which ssh takes for an option'
     if (/[*?]/.test(name) || name.startsWith('!')) return 'has a name that is a pattern to ssh'
@@ -38,6 +29,22 @@ export const sshConfigFormat: ExportFormat = {
     }
     return undefined
   },
+}
+
+/** The lines that say all that ssh can know of a record. */
+export function sshSection(
+  { name, port, username, labels }: Omit<NewConfiguration, 'hostname'>,
+  hostname: string,
+): string {
+  let text =
+    `Host ${quote(name)}\n  HostName ${quote(hostname.replaceAll('%', '%%'))}\n` +
+    `  Port ${port}\n  User ${quote(username)}\n`
+  if (labels === undefined) return text
+  for (const { key, keyword, isBare } of sshLabels) {
+    const value = labelOf(labels, key)
+    if (value !== undefined) text += `  ${keyword} ${isBare ? value : quote(value)}\n`
+  }
+  return text
 }
 
 /** Quotes a word with white space, quotes, or `#`, which begins a comment. */

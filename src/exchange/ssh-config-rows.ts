@@ -1,13 +1,7 @@
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
-import { parseDigits } from '../store/fields.ts'
-import type { LabelsPatch } from '../store/labels.ts'
 import { faultyRow, type Row, type RowReader, tooLongRow } from './row.ts'
-import { sshLabels } from './ssh-labels.ts'
-
-const DEFAULT_PORT = 22
-const keywords = ['HostName', 'Port', 'User', ...sshLabels.map(({ keyword }) => keyword)]
-const KEPT = `${keywords.slice(0, -1).join(', ')} and ${keywords.at(-1)}`
-const known = new Set(keywords.map((keyword) => keyword.toLowerCase()))
+import { parseSshLine } from './ssh-config-line.ts'
+import { isKept, NOT_KEPT, readSshHost } from './ssh-host.ts'
 
 interface Section {
   readonly line: number
@@ -54,10 +48,9 @@ class SshConfigReader implements RowReader {
   #takeLine(text: string): Row[] {
     this.#line += 1
     if (this.#isOver) return []
-    const bare = trimmed(this.#line === 1 ? text.replace(/^\ufeff/, '') : text)
-    if (bare === '' || bare.startsWith('#')) return []
-    const [, keyword = '', rest = ''] = /^([^ \t=]*)(?:[ \t]*=[ \t]*|[ \t]+)?(.*)$/su.exec(bare) ?? []
-    const words = splitWords(rest)
+    const line = parseSshLine(this.#line === 1 ? text.replace(/^\ufeff/, '') : text)
+    if (line === undefined) return []
+    const { keyword, words } = line
     if (words === undefined) return [faultyRow(this.#line, 'has a quote without an end')]
     return this.#takeKeyword(keyword, words)
   }
@@ -74,7 +67,7 @@ class SshConfigReader implements RowReader {
       this.#isInFault = true
       return [...this.#endSection(), fault]
     }
-    if (!known.has(lower)) return [faultyRow(this.#line, `cannot be kept: only ${KEPT} can`, keyword)]
+    if (!isKept(lower)) return [faultyRow(this.#line, NOT_KEPT, keyword)]
     const [value, ...others] = words
     if (value === undefined || others.length > 0)
       return [faultyRow(this.#line, 'must have one value', keyword)]
@@ -104,66 +97,9 @@ class SshConfigReader implements RowReader {
 }
 
 function rowOf({ line, values }: Section, name: string): Row {
-  const faulty = (detail: string, field: string): Row => ({ line, fault: { name, field, detail } })
-  const hostname = expandHostname(values.get('hostname') ?? name, name)
-  if (hostname === undefined) {
-    const detail = 'holds a token that only ssh can expand; of those, %h and %% are known'
-    return faulty(detail, 'HostName')
-  }
-  const username = values.get('user')
-  if (username === undefined) return faulty('is missing; a configuration has a username', 'User')
-  // Since version 10 OpenSSH expands both, so the meaning depends on the version.
-  if (/%|\$\{/.test(username)) return faulty('holds "%" or "${", which ssh may expand', 'User')
-  const labelsPatch: { [key: string]: LabelsPatch[string] } = {}
-  for (const { key, keyword, fault } of sshLabels) {
-    const value = values.get(keyword.toLowerCase())
-    const detail = value === undefined ? undefined : fault(value)
-    if (detail !== undefined) return faulty(detail, keyword)
-    // Without the line, ssh would not use what the label says.
-    labelsPatch[key] = value ?? null
-  }
-  const port = values.get('port')
-  return {
-    line,
-    fields: { name, hostname, port: port === undefined ? DEFAULT_PORT : parseDigits(port), username },
-    labelsPatch,
-  }
-}
-
-/** Undefined for an unknown token. */
-function expandHostname(text: string, name: string): string | undefined {
-  if (text.replaceAll(/%[%h]/g, '').includes('%')) return undefined
-  return text.replace(/%([%h])/g, (_, token) => (token === 'h' ? name : '%'))
-}
-
-/** Splits arguments as OpenSSH does since 8.7; undefined when a quote has no end. */
-function splitWords(text: string): string[] | undefined {
-  const words: string[] = []
-  let word: string | undefined
-  let quote = ''
-  for (let at = 0; at < text.length; at++) {
-    const character = text.charAt(at)
-    const next = text.charAt(at + 1)
-    if (character === '\\' && (`'"\\`.includes(next || '-') || (quote === '' && next === ' '))) {
-      word = (word ?? '') + next
-      at += 1
-    } else if (quote === '' && (character === ' ' || character === '\t')) {
-      if (word !== undefined) words.push(word)
-      word = undefined
-    } else if (quote === '' && character === '#' && word === undefined) break
-    else if (quote === '' && (character === '"' || character === "'")) {
-      quote = character
-      word ??= ''
-    } else if (character === quote) quote = ''
-    else word = (word ?? '') + character
-  }
-  if (quote !== '') return undefined
-  return word === undefined ? words : [...words, word]
-}
-
-/** Without blanks at both ends. No expression: it would look at each run of blanks again from each of its places. */
-function trimmed(line: string): string {
-  let end = line.length
-  while (end > 0 && ' \t\r\f'.includes(line.charAt(end - 1))) end -= 1
-  return line.slice(0, end).replace(/^[ \t]+/, '')
+  const host = readSshHost(name, (keyword) => values.get(keyword))
+  if (host.fault !== undefined) return { line, fault: { name, ...host.fault } }
+  const [labelFault] = host.labelFaults
+  if (labelFault !== undefined) return { line, fault: { name, ...labelFault } }
+  return { line, fields: host.fields, labelsPatch: host.labelsPatch }
 }

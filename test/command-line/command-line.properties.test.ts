@@ -314,6 +314,14 @@ const rows: { readonly [Name in keyof Options]: Row } = {
     meaningOf: (text) => (text === '' ? undefined : text),
   },
   skip: { flag: '--skip', variable: 'CONNBOOK_SKIP', isOfCommand: true, ...onOrOff },
+  user: {
+    flag: '--user',
+    variable: 'CONNBOOK_USER',
+    isOfCommand: true,
+    fallback: undefined,
+    texts: fc.constantFrom('x', '-', 'a b', '', ...treacherousNames),
+    meaningOf: (text) => (text === '' ? undefined : text),
+  },
   mode: {
     flag: '--mode',
     variable: 'CONNBOOK_MODE',

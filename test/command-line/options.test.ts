@@ -29,6 +29,7 @@ const rows: {
     | 'socket'
     | 'format'
     | 'output'
+    | 'user'
     | 'skip'
     | 'mode'
     | 'dryRun'

@@ -1,0 +1,155 @@
+import { InvalidInputError } from '../errors.ts'
+import { SSH_CONFIG_WORDS_MAX } from '../limits.ts'
+import { Condition, isPattern } from './ssh-condition.ts'
+import { parseSshLine } from './ssh-config-line.ts'
+import { isKept, NOT_KEPT } from './ssh-host.ts'
+
+/** Where a line stands. */
+export interface Place {
+  /** Path of an included file; undefined for the file that was named. */
+  readonly file: string | undefined
+  readonly line: number
+  /** Rises in the order in which ssh reads the lines. */
+  readonly order: number
+}
+
+export interface PlacedFault {
+  readonly place: Place
+  readonly field: string
+  readonly detail: string
+  readonly name?: string
+}
+
+/** A value of a keyword. */
+export interface Value {
+  /** In small letters; `proxyjump` also for a ProxyCommand, since the first of the two counts for ssh. */
+  readonly keyword: string
+  /** Undefined for a value that is not kept. */
+  readonly text: string | undefined
+  readonly place: Place
+}
+
+/** Values under one condition that stand together. */
+interface Run {
+  readonly order: number
+  readonly condition: Condition
+  readonly values: Value[]
+}
+
+/** A literal name of a `Host` line. */
+export interface NamedHost {
+  readonly condition: Condition
+  readonly place: Place
+}
+
+/** An open file of the configuration; see `openFile`. */
+export interface OpenConfiguration {
+  readonly file: string | undefined
+  line: number
+  /** Undefined below a line that is not understood, up to the next `Host`. */
+  condition: Condition | undefined
+  /** Of the file as a whole. */
+  readonly around: Condition
+}
+
+/** An `Include` line that is to be followed. */
+export interface Include {
+  readonly condition: Condition
+  readonly place: Place
+  readonly words: readonly string[]
+}
+
+/** The lines of an SSH configuration and of the files that it includes, kept as far as records can hold them. */
+export class SshConfiguration {
+  readonly runs: Run[] = []
+  /** By name, in the order of the lines. */
+  readonly hosts = new Map<string, NamedHost[]>()
+  /** Conditions that names do not lead to: those with patterns, and that of the lines before any `Host`. */
+  readonly general: Condition[] = []
+  readonly #onFault: (fault: PlacedFault) => void
+  readonly #wordsMax: number
+  #order = 0
+  #words = 0
+
+  /** @param wordsMax Of lines and words together. */
+  constructor(onFault: (fault: PlacedFault) => void, wordsMax = SSH_CONFIG_WORDS_MAX) {
+    this.#onFault = onFault
+    this.#wordsMax = wordsMax
+  }
+
+  /**
+   * Begins a file. Its lines must all be taken before the next line of the file that includes it.
+   *
+   * @param file Its path; undefined for the file that was named.
+   * @param around Of the `Include`.
+   */
+  openFile(file?: string, around?: Condition): OpenConfiguration {
+    const condition = around ?? new Condition()
+    if (around === undefined) this.general.push(condition)
+    return { file, line: 0, condition, around: condition }
+  }
+
+  /**
+   * Takes the next line of a file; returns an `Include`, whose files must be taken before the line behind it.
+   *
+   * @throws {InvalidInputError} if the configuration is too long.
+   */
+  takeLine(open: OpenConfiguration, text: string): Include | undefined {
+    open.line += 1
+    const line = parseSshLine(open.line === 1 ? text.replace(/^\ufeff/, '') : text)
+    if (line === undefined) return undefined
+    this.#order += 1
+    this.#words += 1 + (line.words?.length ?? 0)
+    if (this.#words > this.#wordsMax)
+      throw new InvalidInputError(
+        `With what it includes, it has more than ${this.#wordsMax} lines and words; make it several files`,
+      )
+    const place = { file: open.file, line: open.line, order: this.#order }
+    const lower = line.keyword.toLowerCase()
+    if (lower === 'host') this.#beginHost(open, place, line.words)
+    else if (lower === 'match') {
+      open.condition = undefined
+      this.fault(place, 'cannot be taken, nor the lines up to the next Host: only Host sections can', 'Match')
+    } else if (open.condition !== undefined) {
+      if (line.words === undefined) this.fault(place, 'has a quote without an end')
+      else if (lower === 'include') return { condition: open.condition, place, words: line.words }
+      else this.#takeValue(open.condition, place, line.keyword, line.words)
+    }
+    return undefined
+  }
+
+  /** @param field The faulty part; `row` for the whole line. */
+  fault(place: Place, detail: string, field = 'row'): void {
+    this.#onFault({ place, detail, field })
+  }
+
+  #beginHost(open: OpenConfiguration, place: Place, words: readonly string[] | undefined) {
+    open.condition = undefined
+    if (words === undefined) return this.fault(place, 'has a quote without an end')
+    if (words.length === 0) return this.fault(place, 'names nothing', 'Host')
+    const condition = new Condition(open.around, words)
+    open.condition = condition
+    if (!condition.isPlain) this.general.push(condition)
+    for (const word of words) {
+      if (isPattern(word)) continue
+      const named = this.hosts.get(word)
+      if (named === undefined) this.hosts.set(word, [{ condition, place }])
+      else named.push({ condition, place })
+    }
+  }
+
+  #takeValue(condition: Condition, place: Place, written: string, words: readonly string[]) {
+    const lower = written.toLowerCase()
+    if (lower === 'proxycommand') this.#add(condition, { keyword: 'proxyjump', text: undefined, place })
+    if (!isKept(lower)) return this.fault(place, NOT_KEPT, written)
+    const [text, ...others] = words
+    if (text === undefined || others.length > 0) return this.fault(place, 'must have one value', written)
+    this.#add(condition, { keyword: lower, text, place })
+  }
+
+  #add(condition: Condition, value: Value) {
+    const last = this.runs.at(-1)
+    if (last?.condition === condition) last.values.push(value)
+    else this.runs.push({ order: this.runs.length, condition, values: [value] })
+  }
+}

@@ -1,0 +1,70 @@
+import { parseDigits } from '../store/fields.ts'
+import type { LabelsPatch } from '../store/labels.ts'
+import { sshLabels } from './ssh-labels.ts'
+
+const DEFAULT_PORT = 22
+const keywords = ['HostName', 'Port', 'User', ...sshLabels.map(({ keyword }) => keyword)]
+const KEPT = `${keywords.slice(0, -1).join(', ')} and ${keywords.at(-1)}`
+const kept = new Set(keywords.map((keyword) => keyword.toLowerCase()))
+
+/** Detail of the fault of any keyword for which `isKept` is false. */
+export const NOT_KEPT = `cannot be kept: only ${KEPT} can`
+
+/** What is wrong with the values of a host, with the keyword. */
+export interface SshHostFault {
+  readonly field: string
+  readonly detail: string
+}
+
+/** One host as a record, or why there can be none; fields and labels are still to be checked. */
+export type SshHost = { readonly fault: SshHostFault } | ReadHost
+
+interface ReadHost {
+  readonly fault?: undefined
+  readonly fields: Record<string, unknown>
+  readonly labelsPatch: LabelsPatch
+  /** Of the labels whose values do not fit; they are null in `labelsPatch`. */
+  readonly labelFaults: readonly SshHostFault[]
+}
+
+/** @param lower A keyword in small letters. */
+export function isKept(lower: string): boolean {
+  return kept.has(lower)
+}
+
+/**
+ * What ssh makes of a host, as far as a record can hold it.
+ *
+ * @param textOf Gets a keyword in small letters.
+ */
+export function readSshHost(name: string, textOf: (lower: string) => string | undefined): SshHost {
+  const hostname = expandHostname(textOf('hostname') ?? name, name)
+  if (hostname === undefined) {
+    const detail = 'holds a token that only ssh can expand; of those, %h and %% are known'
+    return { fault: { field: 'HostName', detail } }
+  }
+  const username = textOf('user')
+  if (username === undefined)
+    return { fault: { field: 'User', detail: 'is missing; a configuration has a username' } }
+  // Since version 10 OpenSSH expands both, so the meaning depends on the version.
+  if (/%|\$\{/.test(username))
+    return { fault: { field: 'User', detail: 'holds "%" or "${", which ssh may expand' } }
+  const text = textOf('port')
+  const port = text === undefined ? DEFAULT_PORT : parseDigits(text)
+  const labelFaults: SshHostFault[] = []
+  const labelsPatch: { [key: string]: LabelsPatch[string] } = {}
+  for (const { key, keyword, fault } of sshLabels) {
+    const value = textOf(keyword.toLowerCase())
+    const detail = value === undefined ? undefined : fault(value)
+    if (detail !== undefined) labelFaults.push({ field: keyword, detail })
+    // Without the line, ssh would not use what the label says.
+    labelsPatch[key] = detail === undefined ? (value ?? null) : null
+  }
+  return { fields: { name, hostname, port, username }, labelFaults, labelsPatch }
+}
+
+/** Undefined for an unknown token. */
+function expandHostname(text: string, name: string): string | undefined {
+  if (text.replaceAll(/%[%h]/g, '').includes('%')) return undefined
+  return text.replace(/%([%h])/g, (_, token) => (token === 'h' ? name : '%'))
+}

@@ -1,0 +1,134 @@
+import { InvalidInputError } from '../errors.ts'
+import { IMPORT_ROWS_MAX, SSH_MATCH_STEPS_MAX } from '../limits.ts'
+import type { ImportedConfiguration } from '../store/configuration.ts'
+import { parseRow } from './import-reader.ts'
+import type { Alias } from './ssh-condition.ts'
+import type { NamedHost, Place, PlacedFault, SshConfiguration, Value } from './ssh-configuration.ts'
+import { readSshHost, type SshHostFault } from './ssh-host.ts'
+import { bytesOf } from './ssh-pattern.ts'
+
+export interface ResolvedHost {
+  readonly draft: ImportedConfiguration
+  readonly place: Place
+}
+
+/**
+ * What ssh makes of each literal name of a configuration: of each keyword the first value that applies.
+ *
+ * @param username For hosts without one.
+ * @param onFault Gets each host that cannot be a record, and each value that is left out of one.
+ * @param stepsMax Characters compared to find what applies.
+ * @throws {InvalidInputError} if there are too many hosts, or too many patterns for them.
+ */
+export function resolveHosts(
+  configuration: SshConfiguration,
+  username: string | undefined,
+  onFault: (fault: PlacedFault) => void,
+  stepsMax = SSH_MATCH_STEPS_MAX,
+): ResolvedHost[] {
+  if (configuration.hosts.size > IMPORT_ROWS_MAX)
+    throw new InvalidInputError(`It has more than ${IMPORT_ROWS_MAX} hosts; make it several files`)
+  const notes = new Notes()
+  const resolved: ResolvedHost[] = []
+  const find = createFinder(configuration, stepsMax)
+  for (const [name, named] of configuration.hosts) {
+    const found = find(name, named)
+    const [first] = named
+    if (first === undefined) continue
+    if (found === undefined) {
+      const detail =
+        'never applies to this name: a pattern with "!", or the Host around its Include, is against it'
+      onFault({ place: first.place, name, field: 'Host', detail })
+      continue
+    }
+    const host = readSshHost(name, (keyword) => {
+      const text = found.values.get(keyword)?.text
+      return keyword === 'user' ? (text ?? username) : text
+    })
+    const faulty = ({ field, detail }: SshHostFault) => onFault({ place: found.place, name, field, detail })
+    if (host.fault !== undefined) {
+      const isMissing = host.fault.field === 'User' && !found.values.has('user')
+      faulty(isMissing ? { ...host.fault, detail: `${host.fault.detail}; give --user NAME` } : host.fault)
+      continue
+    }
+    const draft = parseRow({}, host.fields, host.labelsPatch, faulty)
+    if (draft === undefined) continue
+    for (const { field, detail } of host.labelFaults) {
+      const value = found.values.get(field.toLowerCase())
+      notes.add(value?.place ?? found.place, name, { field, detail })
+    }
+    for (const { place } of found.moreIdentities)
+      notes.add(place, name, { field: 'IdentityFile', detail: 'is not the first; a record can keep one' })
+    resolved.push({ draft, place: found.place })
+  }
+  notes.tell(onFault)
+  return resolved
+}
+
+interface Found {
+  /** By keyword. */
+  readonly values: ReadonlyMap<string, Value>
+  readonly moreIdentities: readonly Value[]
+  /** The first `Host` that names it and applies. */
+  readonly place: Place
+}
+
+/** Makes a function that finds what applies to a name; it gives undefined if no `Host` that names it does. */
+function createFinder({ runs, general }: SshConfiguration, stepsMax: number) {
+  const runsOf = Map.groupBy(runs, ({ condition }) => condition)
+  let stepsLeft = stepsMax
+  const spend = (steps: number) => {
+    stepsLeft -= steps
+    if (stepsLeft >= 0) return
+    throw new InvalidInputError(
+      'Its patterns and hosts are too many to compare each with each; make it several files, or use fewer patterns',
+    )
+  }
+  return (name: string, named: readonly NamedHost[]): Found | undefined => {
+    const alias: Alias = { name, bytes: bytesOf(name), spend }
+    const place = named.find(({ condition }) => condition.holdsFor(alias))?.place
+    if (place === undefined) return undefined
+    const plain = new Set(named.map(({ condition }) => condition).filter(({ isPlain }) => isPlain))
+    const applying = [...plain, ...general]
+      .filter((condition) => condition.holdsFor(alias))
+      .flatMap((condition) => runsOf.get(condition) ?? [])
+      .sort((a, b) => a.order - b.order)
+    const values = new Map<string, Value>()
+    const identities = new Map<string | undefined, Value>()
+    for (const run of applying) {
+      spend(run.values.length)
+      for (const value of run.values) {
+        if (!values.has(value.keyword)) values.set(value.keyword, value)
+        if (value.keyword === 'identityfile' && !identities.has(value.text)) identities.set(value.text, value)
+      }
+    }
+    return { values, moreIdentities: [...identities.values()].slice(1), place }
+  }
+}
+
+interface Note extends SshHostFault {
+  readonly name: string
+  readonly place: Place
+  hosts: number
+}
+
+/** Values that are left out of records; one of `Host *` is told once, not for each host. */
+class Notes {
+  readonly #notes = new Map<string, Note>()
+
+  add(place: Place, name: string, { field, detail }: SshHostFault) {
+    const key = `${place.order} ${detail}`
+    const note = this.#notes.get(key)
+    if (note === undefined) this.#notes.set(key, { place, name, field, detail, hosts: 1 })
+    else note.hosts += 1
+  }
+
+  tell(onFault: (fault: PlacedFault) => void) {
+    for (const { place, name, field, detail, hosts } of this.#notes.values())
+      onFault(
+        hosts === 1
+          ? { place, name, field, detail }
+          : { place, field, detail: `${detail}; so for ${hosts} hosts` },
+      )
+  }
+}

@@ -1,0 +1,141 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { InvalidInputError } from '../../src/errors.ts'
+import { type PlacedFault, SshConfiguration } from '../../src/exchange/ssh-configuration.ts'
+import { resolveHosts } from '../../src/exchange/ssh-resolved.ts'
+
+/** Reads a configuration without files that it includes. */
+function resolve(text: string, username?: string, stepsMax?: number) {
+  const faults: PlacedFault[] = []
+  const onFault = (fault: PlacedFault) => void faults.push(fault)
+  const configuration = new SshConfiguration(onFault)
+  const open = configuration.openFile()
+  for (const line of text.split('\n')) configuration.takeLine(open, line)
+  const hosts = resolveHosts(configuration, username, onFault, stepsMax)
+  faults.sort((a, b) => a.place.order - b.place.order)
+  return {
+    hosts: hosts.map(({ draft, place }) => [
+      place.line,
+      draft.name,
+      draft.hostname,
+      draft.port,
+      draft.username,
+    ]),
+    labels: hosts.map(({ draft }) => draft.labelsPatch),
+    faults: faults.map(({ place, name, field, detail }) => `${place.line} ${name ?? '-'} ${field} ${detail}`),
+  }
+}
+
+describe('the hosts of an SSH configuration', () => {
+  it('take each value from the first section that applies', () => {
+    const text = `\ufeffPort 2200
+Host a b
+  HostName %h.example
+  User one
+Host b
+  HostName late.example
+  Port 1
+Host * !a
+  User two
+  User three
+Host c
+`
+    assert.deepEqual(resolve(text), {
+      hosts: [
+        [2, 'a', 'a.example', 2200, 'one'],
+        [2, 'b', 'b.example', 2200, 'one'],
+        [11, 'c', 'c', 2200, 'two'],
+      ],
+      labels: Array(3).fill({ 'ssh.proxyjump': null, 'ssh.identityfile': null }),
+      faults: [],
+    })
+  })
+
+  it('have the given username where no section has one', () => {
+    assert.deepEqual(resolve('Host a\nHost b\n User x', 'ops').hosts, [
+      [1, 'a', 'a', 22, 'ops'],
+      [2, 'b', 'b', 22, 'x'],
+    ])
+    assert.deepEqual(resolve('Host a').faults, [
+      '1 a User is missing; a configuration has a username; give --user NAME',
+    ])
+  })
+
+  it('lose no value without notice, and are not lost for one of a label', () => {
+    const text = `Host a b
+  User x
+  IdentityFile ~/one
+  IdentityFile ~/one
+  IdentityFile ~/two
+  ForwardAgent yes
+Host c
+  User x
+  IdentityFile %d/key
+  ProxyJump ssh://j
+Host d
+  User x
+  ProxyCommand nc %h %p
+Host *
+  ProxyJump last
+  "Port 1
+Match host a
+  User never
+Host "e
+  User never
+Host
+Host f !f
+Host g
+  User %u
+`
+    const { hosts, labels, faults } = resolve(text)
+    assert.deepEqual(
+      hosts.map(([, name]) => name),
+      ['a', 'b', 'c', 'd'],
+    )
+    assert.deepEqual(labels, [
+      { 'ssh.proxyjump': 'last', 'ssh.identityfile': '~/one' },
+      { 'ssh.proxyjump': 'last', 'ssh.identityfile': '~/one' },
+      { 'ssh.proxyjump': null, 'ssh.identityfile': null },
+      // ssh takes the first of ProxyCommand and ProxyJump.
+      { 'ssh.proxyjump': null, 'ssh.identityfile': null },
+    ])
+    const notKept = 'cannot be kept: only HostName, Port, User, ProxyJump and IdentityFile can'
+    assert.deepEqual(faults, [
+      '5 - IdentityFile is not the first; a record can keep one; so for 2 hosts',
+      `6 - ForwardAgent ${notKept}`,
+      '9 c IdentityFile holds "%" or "${", which ssh may expand',
+      '10 c ProxyJump is not [USER@]HOST[:PORT], or several with commas between them',
+      `13 - ProxyCommand ${notKept}`,
+      `16 - "Port ${notKept}`,
+      '17 - Match cannot be taken, nor the lines up to the next Host: only Host sections can',
+      '19 - row has a quote without an end',
+      '21 - Host names nothing',
+      '22 f Host never applies to this name: a pattern with "!", or the Host around its Include, is against it',
+      '23 g User holds "%" or "${", which ssh may expand',
+    ])
+  })
+
+  it('are as many as they like without patterns', () => {
+    const text = Array.from({ length: 2_000 }, (_, i) => `Host h${i}\n  Port ${1 + i}`).join('\n')
+    assert.equal(resolve(`${text}\nHost *\n  User x`, undefined, 100_000).hosts.length, 2_000)
+  })
+
+  it('are refused when lines and names are too many to be held', () => {
+    const configuration = new SshConfiguration(() => {}, 4)
+    const open = configuration.openFile()
+    configuration.takeLine(open, 'Host a b c # d')
+    assert.throws(() => configuration.takeLine(open, 'Port 1'), InvalidInputError)
+  })
+
+  for (const [what, pattern] of [
+    ['many patterns', (i: number) => `*${i}`],
+    ['patterns that go back often', (i: number) => `${'*a'.repeat(100)}${i}`],
+  ] as const) {
+    it(`are refused when there are too many with ${what} to compare each with each`, () => {
+      const sections = Array.from({ length: 1_000 }, (_, i) => `Host ${pattern(i)}\n  Port 1`).join('\n')
+      const hosts = Array.from({ length: 100 }, (_, i) => `Host ${'a'.repeat(200)}${i}`).join('\n')
+      assert.throws(() => resolve(`${sections}\n${hosts}`, 'x', 100_000), InvalidInputError)
+    })
+  }
+})
