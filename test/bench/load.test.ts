@@ -10,7 +10,7 @@ import { runAutocannon } from './autocannon-load.ts'
 import { UNIQUE_DIGITS } from './load.ts'
 import { runWrk } from './wrk-load.ts'
 
-const RUN_MS = 120
+const RUN_MS = 250
 
 const generators = [
   { name: 'wrk', run: runWrk, skip: missing('wrk') },
