@@ -59,7 +59,11 @@ export interface RecordHistories {
   read(asked: Asked, id: number, limit: number, turn: Turn): Promise<RecordHistory>
 }
 
-export function createRecordHistories(folder: DataPaths, trail: AuditTrail, log: Log): RecordHistories {
+export function createRecordHistories(
+  folder: DataPaths,
+  trail: Pick<AuditTrail, 'written'>,
+  log: Log,
+): RecordHistories {
   return { findLastHolder, read }
 
   async function findLastHolder(asked: Asked, name: string, turn: Turn): Promise<number | undefined> {

@@ -39,6 +39,7 @@ export function historyHandlers(
   }
 
   async function find(request: Request, name: string, limit: number) {
+    request.signal.throwIfAborted()
     const turn = async <Result>(piece: () => Result): Promise<Result> => {
       request.signal.throwIfAborted()
       return scheduler.once(callerKey(request), piece)

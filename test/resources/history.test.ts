@@ -4,12 +4,16 @@ import assert from 'node:assert/strict'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { HISTORIES_AT_ONCE_MAX, IMPORT_AUDITED_RECORDS_MAX } from '../../src/limits.ts'
+import type { RecordHistories } from '../../src/audit/record-history.ts'
+import { HISTORIES_AT_ONCE_MAX, HISTORIES_WAITING_MAX, IMPORT_AUDITED_RECORDS_MAX } from '../../src/limits.ts'
+import { historyHandlers } from '../../src/resources/history.ts'
+import { Scheduler } from '../../src/scheduler.ts'
 import { trailIn } from '../audit/trail.ts'
 import { pathOf } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
-import { createFailingFiles, systemError } from '../support/failing-files.ts'
-import { createClient } from '../support/http-client.ts'
+import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
+import { loadStore } from '../support/loaded-store.ts'
+import { requestOf } from '../support/properties/request-of.ts'
 import { start, type TestService, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 
@@ -297,35 +301,57 @@ describe('GET /v1/history/NAME', () => {
     assert.deepEqual(eventsOf(await read('a')), ['added'])
   })
 
-  it('reads a few at once, in turns, and goes on when clients have gone', async (t) => {
+  it('stops when its client goes, and gives its place to the next', async () => {
+    const scheduler = new Scheduler()
+    const gate = Promise.withResolvers<void>()
+    let begun = 0
+    let ended = 0
+    const histories: RecordHistories = {
+      findLastHolder: async () => undefined,
+      async read(_asked, _id, _limit, turn) {
+        begun += 1
+        await gate.promise
+        await turn(() => {})
+        ended += 1
+        return { history: [], since: '2026-01-01T00:00:00.000Z' }
+      },
+    }
+    const { read } = historyHandlers(loadStore([draft('a')], scheduler), histories, scheduler)
+    const controller = new AbortController()
+    const request = { ...requestOf({}), signal: controller.signal }
+    const gone = Array.from({ length: HISTORIES_AT_ONCE_MAX + 3 }, () => read(request, 'a'))
+    const ends = Promise.allSettled(gone)
+    const next = read(requestOf({}), 'a')
+    await scheduler.once('test', () => {})
+    assert.equal(begun, HISTORIES_AT_ONCE_MAX)
+    controller.abort(new Error('gone'))
+    gate.resolve()
+    for (const end of await ends) assert.equal(end.status, 'rejected')
+    assert.equal((await next).status, 200)
+    assert.deepEqual([begun, ended], [HISTORIES_AT_ONCE_MAX + 1, 1])
+  })
+
+  it('answers others while many wait, and refuses one too many', async (t) => {
     const files = createFailingFiles()
     const service = await start(t, { folder: await usedFolder(t), files })
-    const { add, read } = await callerOf(service)
+    const { add, ask, read } = await callerOf(service)
     await add('a')
-    const held = Promise.withResolvers<void>()
-    const full = Promise.withResolvers<void>()
-    let reading = 0
-    files.before = (operation, path) => {
-      if (operation !== 'read' || !path.endsWith('audit.jsonl')) return
-      if (++reading === HISTORIES_AT_ONCE_MAX) full.resolve()
-      return held.promise
-    }
-    const controller = new AbortController()
-    const Authorization = await service.bearer()
-    const gone = Array.from({ length: 10 }, () =>
-      fetch(`${service.url}/v1/history/a`, { headers: { Authorization }, signal: controller.signal }).then(
-        () => 'answered',
-        () => 'gone',
-      ),
-    )
-    await full.promise
-    assert.equal(reading, HISTORIES_AT_ONCE_MAX)
-    const health = await createClient(service.url)('GET', '/healthz')
-    assert.equal(health.status, 200)
-    controller.abort()
-    assert.deepEqual(new Set(await Promise.all(gone)), new Set(['gone']))
-    held.resolve()
-    files.before = () => {}
+    const held = holdUp(files, 'read', 'audit.jsonl')
+    const first = ask('a')
+    await held.begun
+    assert.equal((await service.call('/healthz')).status, 200)
+    held.release()
+    assert.equal((await first).status, 200)
     assert.deepEqual(eventsOf(await read('a')), ['added'])
+
+    const scheduler = new Scheduler()
+    const never: RecordHistories = {
+      findLastHolder: async () => undefined,
+      read: () => new Promise(() => {}),
+    }
+    const handlers = historyHandlers(loadStore([draft('a')], scheduler), never, scheduler)
+    for (let i = 0; i < HISTORIES_AT_ONCE_MAX + HISTORIES_WAITING_MAX; i++)
+      void handlers.read(requestOf({}), 'a')
+    await assert.rejects(handlers.read(requestOf({}), 'a'), { code: 'overloaded' })
   })
 })
