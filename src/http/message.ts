@@ -77,7 +77,7 @@ export interface Request extends Caller {
    *
    * @returns A promise that rejects if the credential has ended since; undefined if it has not.
    */
-  checkAgain?: () => Promise<never> | undefined
+  checkAgain?: (this: Request) => Promise<never> | undefined
   /** Set while the answer waits for something to happen: then its connection is not quiet. */
   isWaiting?: boolean
   /**

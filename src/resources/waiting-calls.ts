@@ -117,9 +117,9 @@ function refused(reason: string): Problem {
 }
 
 /** Whether the credential of a request that waits has ended. */
-export function hasEnded({ checkAgain }: Request): boolean {
+export function hasEnded(request: Request): boolean {
   try {
-    const refusal = checkAgain?.()
+    const refusal = request.checkAgain?.()
     refusal?.catch(() => {})
     return refusal !== undefined
   } catch (error) {

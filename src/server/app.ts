@@ -78,10 +78,14 @@ export function createApp(
     // The body may take half a minute to arrive, and an answer may wait as long.
     const mayLast = route?.lasts === true || request.headers.prefer !== undefined
     if (mayLast || !SAFE_METHODS.has(request.method)) {
-      request.checkAgain = () =>
-        authenticator.authenticate(request) === undefined ? refuse(request) : undefined
+      request.checkAgain = checkAgain
     }
     return undefined
+  }
+
+  /** One for all requests: with a closure in each, requests outlived many collections of the young generation. */
+  function checkAgain(this: Request): Promise<never> | undefined {
+    return authenticator.authenticate(this) === undefined ? refuse(this) : undefined
   }
 
   /** @throws {Problem} 403; while an expiry is being made durable, the promise rejects with it instead. */

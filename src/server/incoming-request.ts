@@ -35,7 +35,7 @@ export class IncomingRequest implements Request {
   pattern?: string
   /** Start of its handling, by `elapsedInTurn`. */
   beganMs = 0
-  checkAgain?: () => Promise<never> | undefined
+  checkAgain?: (this: Request) => Promise<never> | undefined
   isWaiting?: boolean
   readonly response: ServerResponse
   readonly #incoming: IncomingMessage

@@ -167,6 +167,14 @@ describe('createApp', () => {
     await assert.rejects(async () => change.checkAgain?.(), { code: 'not_authenticated' })
   })
 
+  it('makes no function of its own for each change: that kept requests in memory', async () => {
+    const { app } = setUp(credentialOf('bearer', 'read write'))
+    const [one, other] = [requestOf('PATCH', '/things/a'), requestOf('PATCH', '/things/a')]
+    await app(one)
+    await app(other)
+    assert.ok(one.checkAgain !== undefined && one.checkAgain === other.checkAgain)
+  })
+
   it('answers an unexpected error with 500, and shows the reason in the log only', async () => {
     for (const path of ['/thrown', '/rejected']) {
       const { app, log } = setUp()
