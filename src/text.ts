@@ -1,8 +1,11 @@
 const CONTROL_CHARACTER = /\p{Cc}/u
+/** Needs one look where other texts need three; nearly all are such. */
+const PRINTABLE_ASCII = /^[\x20-\x7e]+$/
 
 /** What is wrong with a value that must be a text of 1 to `charactersMax` code points; undefined if nothing is. */
 export function checkText(value: unknown, charactersMax: number): string | undefined {
   if (typeof value !== 'string') return `must be a string, not ${kindOf(value)}`
+  if (value.length <= charactersMax && PRINTABLE_ASCII.test(value)) return undefined
   if (value === '') return 'must not be empty'
   if (!value.isWellFormed()) return 'must not hold a lone surrogate'
   if (CONTROL_CHARACTER.test(value)) return 'must not hold control characters'

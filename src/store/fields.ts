@@ -81,7 +81,12 @@ export function parseDigits(text: string): unknown {
   return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text
 }
 
+/** A usual DNS name: its last label begins with a letter, so it is no IPv4 address, nor does it end in a label of digits. */
+const USUAL_NAME = /^(?:\w(?:[\w-]{0,61}\w)?\.)*[A-Za-z](?:[\w-]{0,61}\w)?$/
+
 function checkHostname(value: unknown): string | undefined {
+  if (typeof value === 'string' && value.length <= HOSTNAME_CHARACTERS_MAX && USUAL_NAME.test(value))
+    return undefined
   const fault = checkText(value, HOSTNAME_CHARACTERS_MAX)
   if (fault !== undefined || typeof value !== 'string') return fault
   const bracketed = /^\[(.*)\]$/.exec(value)?.[1]
