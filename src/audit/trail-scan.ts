@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { ifPresent } from '../errors.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import type { OpenFile } from '../files/file-system.ts'
@@ -15,6 +16,9 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const TIME_CHARACTERS = '2000-01-01T00:00:00.000Z'.length
 /** What stands between the tag and the id of a line of a change. */
 const beforeId = ['","id":', '","record":{"id":'].map((text) => Buffer.from(text))
+
+/** Does not wait for a writer, should a file be a pipe. */
+const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
 
 /** A look for lines in the trail. */
 export interface Look {
@@ -38,7 +42,7 @@ export type Turn = <Result>(piece: () => Result) => Promise<Result>
  * are torn or damaged: their changes are not among those that it finds listed.
  *
  * @returns Which changes the files that were read list.
- * @throws the system's error.
+ * @throws the system's error; EINVAL for a file that is no plain one.
  */
 export async function scanTrail(folder: DataPaths, look: Look, turn: Turn): Promise<ListedStretches> {
   const listed = new ListedStretches()
@@ -47,10 +51,13 @@ export async function scanTrail(folder: DataPaths, look: Look, turn: Turn): Prom
   const seen = new Set<string>()
   // A rotation meanwhile gives files later names, so that one may come again, but none is missed.
   for (const name of auditFiles) {
-    const file = await ifPresent(folder.files.open(folder.file(name), 'r'))
+    const file = await ifPresent(folder.files.open(folder.file(name), READ))
     if (file === undefined) continue
     try {
-      const { dev, ino, size } = await file.stat()
+      const stats = await file.stat()
+      if (!stats.isFile())
+        throw Object.assign(new Error(`EINVAL: "${folder.file(name)}" is no plain file`), { code: 'EINVAL' })
+      const { dev, ino, size } = stats
       const identity = `${dev} ${ino}`
       if (seen.has(identity)) continue
       seen.add(identity)

@@ -15,12 +15,14 @@ export interface FileFault extends Fault {
 
 /** @param faults The first of them. */
 export function refusal(
-  { source, format }: ImportOrder,
+  { source, format, isSkipping = false }: ImportOrder,
   faults: readonly FileFault[],
   faultCount: number,
 ): ImportRefusedError {
   const rest = faultCount - faults.length
-  const advice = '; correct them, or leave these lines and hosts out with --skip'
+  const advice = isSkipping
+    ? '; --skip would leave no host; correct some of them'
+    : '; correct them, or leave these lines and hosts out with --skip'
   return new ImportRefusedError(
     `Cannot import ${source}: ${counted(faultCount, 'fault')}; nothing has changed${format === 'ssh-config' ? advice : ''}\n` +
       linesOf(faults).join('\n') +

@@ -12,7 +12,7 @@ const MAGIC = /[*?[]/
  * Without such characters it is the path itself, whether or not there is a file. Names with a leading dot need one in the pattern.
  *
  * @param look Gets the number of names in each folder that was read; may throw.
- * @throws A system error for a folder that cannot be read; one that does not exist has no files.
+ * @throws A system error, such as EIO; as in glob(3), a folder that does not exist or may not be read has no files.
  */
 export async function globPaths(
   pattern: string,
@@ -20,16 +20,29 @@ export async function globPaths(
   files: FileSystem = realFileSystem,
 ): Promise<string[]> {
   let paths = ['']
+  let isFound = false
   for (const [i, segment] of pattern.split('/').entries()) {
+    const isMagic = MAGIC.test(segment)
     const next: string[] = []
     for (const path of paths) {
       const start = i === 0 ? '' : `${path}/`
-      const names = MAGIC.test(segment) ? await matching(start, segment, look, files) : [unescaped(segment)]
-      for (const name of names) next.push(start + name)
+      const names = isMagic ? await matching(start, segment, look, files) : [unescaped(segment)]
+      for (const name of names)
+        if (isMagic || !isFound || (await isThere(start + name, files))) next.push(start + name)
     }
+    isFound ||= isMagic
     paths = next
   }
   return paths
+}
+
+async function isThere(path: string, files: FileSystem): Promise<boolean> {
+  return (await files.lstat(path).catch(absentOrThrow)) !== undefined
+}
+
+/** As in glob(3), what may not be looked at is not there. */
+function absentOrThrow(error: unknown): undefined {
+  if (!['ENOENT', 'ENOTDIR', 'EACCES'].includes(systemCode(error) ?? '')) throw error
 }
 
 async function matching(
@@ -38,10 +51,7 @@ async function matching(
   look: (names: number) => void,
   files: FileSystem,
 ): Promise<string[]> {
-  const names = await files.readdir(folder === '' ? '.' : folder).catch((error: unknown) => {
-    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return []
-    throw error
-  })
+  const names = (await files.readdir(folder === '' ? '.' : folder).catch(absentOrThrow)) ?? []
   look(names.length)
   const parts = partsOf(segment)
   const hasDot = /^\\?\./.test(segment)

@@ -1,7 +1,9 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { rename, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
 import { createRecordHistories } from '../../src/audit/record-history.ts'
 import type { Turn } from '../../src/audit/trail-scan.ts'
 import { TrailUnavailableError } from '../../src/errors.ts'
@@ -101,6 +103,17 @@ describe('the history in a trail', () => {
       { time: at(2), event: 'configuration_deleted', by: 'root', kind: 'command', command: 'import', record },
       { time: at(1), event: 'configuration_added', by: 'admin', kind: 'user', record },
     ])
+  })
+
+  it('is not told when a file of the trail is no plain file, and no pipe is waited for', async (t) => {
+    const { paths, read } = await trailOf(t, [added(1, 1)])
+    const path = paths.file('audit.jsonl')
+    await rm(path)
+    await promisify(execFile)('mkfifo', [path])
+    await assert.rejects(read(1, 1), TrailUnavailableError)
+    await rm(path)
+    await symlink('/dev/zero', path)
+    await assert.rejects(read(1, 1), TrailUnavailableError)
   })
 
   it('is complete from a start of the server on, if older lines are gone', async (t) => {

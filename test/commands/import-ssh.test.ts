@@ -180,7 +180,7 @@ describe('connbook import of a real SSH configuration', { timeout: 60_000 }, () 
       const args = ['import', config, '--skip', '--mode', 'replace', '--data', join(home, 'data')]
       const { code, stderr } = await runCommand(args, { environment })
       assert.equal(code, 1, text)
-      assert.match(stderr, /; nothing has changed/)
+      assert.match(stderr, /; nothing has changed; --skip would leave no host/)
     }
   })
 

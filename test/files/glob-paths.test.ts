@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { globPaths } from '../../src/files/glob-paths.ts'
-import { createFailingFiles, failOn } from '../support/failing-files.ts'
+import { createFailingFiles, failOn, systemError } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('the paths of a pattern', () => {
@@ -28,6 +28,7 @@ describe('the paths of a pattern', () => {
       'd2/*': ['d2/x', 'd2/y'],
       'a/*': [],
       'none/*': [],
+      'd*/y': ['d2/y'],
       'no\\ne': ['none'],
     }
     for (const [pattern, paths] of Object.entries(wanted)) {
@@ -53,10 +54,29 @@ describe('the paths of a pattern', () => {
     await globPaths(`${folder}/*`, (names) => looks.push(names))
     assert.deepEqual(looks, [1])
     const files = createFailingFiles()
-    failOn(files, 'readdir', folder, 'EACCES')
+    failOn(files, 'readdir', folder, 'EIO')
     await assert.rejects(
       globPaths(`${folder}/*`, () => {}, files),
-      { code: 'EACCES' },
+      { code: 'EIO' },
     )
+  })
+
+  it('are without those that may not be looked at', async (t) => {
+    const folder = await temporaryFolder(t)
+    for (const name of ['a', 'b']) {
+      await mkdir(join(folder, name))
+      await writeFile(join(folder, name, 'x'), '')
+    }
+    const files = createFailingFiles()
+    files.before = (operation, path) => {
+      if (['readdir', 'lstat'].includes(operation) && path.startsWith(join(folder, 'a')))
+        throw systemError('EACCES', path)
+    }
+    for (const pattern of ['*/x', '*/*'])
+      assert.deepEqual(
+        await globPaths(`${folder}/${pattern}`, () => {}, files),
+        [join(folder, 'b/x')],
+        pattern,
+      )
   })
 })
