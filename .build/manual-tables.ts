@@ -114,7 +114,7 @@ async function listFamilies(): Promise<Family[]> {
     await store.close()
     return [
       ...listener.metrics,
-      ...createWaiting(store, new Scheduler()).metrics,
+      ...createWaiting(store, new Scheduler(), log).metrics,
       ...storeMetrics(store, () => true),
       ...loginMetrics(createLoginCounters()),
       ...eventLoop.metrics,

@@ -167,9 +167,9 @@ export const EVENTS_PAUSE_MS = 20
 export const EVENTS_COMMENT_MS = 12_000
 /** A client that tries again does so after this time. */
 export const EVENTS_RETRY_MS = 2_000
-/** Events that may wait for the reader of a stream; with more for EVENTS_SLOW_MS, the stream ends. */
+/** Events that may wait for the reader of a stream; the stream ends at the look after EVENTS_LATE_LOOKS_MAX that find more. */
 export const EVENTS_WAITING_BYTES_MAX = 1024 * 1024
-export const EVENTS_SLOW_MS = 1_000
+export const EVENTS_LATE_LOOKS_MAX = 2
 /** Of one write to an event stream, about. */
 export const EVENTS_PIECE_BYTES = 128 * 1024
 /** Changes that are looked at for one write to an event stream. */

@@ -81,6 +81,11 @@ export const logEvents = {
     fields: ['request_id', 'reason'],
     meaning: 'a bug in connbook; the caller got no whole answer; report it with its `reason`',
   },
+  waiting_failed: {
+    level: 'error',
+    fields: ['reason'],
+    meaning: 'a bug in connbook; an event stream or a waiting read ended early; report it with its `reason`',
+  },
   request_not_understood: {
     level: 'debug',
     fields: ['address', 'reason'],

@@ -2,10 +2,10 @@ import type { LiveBody, LiveSink } from '../http/live-body.ts'
 import type { Request } from '../http/message.ts'
 import {
   EVENTS_COMMENT_MS,
+  EVENTS_LATE_LOOKS_MAX,
   EVENTS_LOOKED_AT_MAX,
   EVENTS_PAUSE_MS,
   EVENTS_PIECE_BYTES,
-  EVENTS_SLOW_MS,
   EVENTS_WAITING_BYTES_MAX,
   TAKING_TIMEOUT_MS,
 } from '../limits.ts'
@@ -106,7 +106,12 @@ export class EventStreams {
     let hasMore = false
     let looks = 0
     for (const stream of this.#streams) {
-      if (stream.canBeTold()) hasMore = this.#tell(stream, pieces) || hasMore
+      try {
+        if (stream.canBeTold()) hasMore = this.#tell(stream, pieces) || hasMore
+      } catch (error) {
+        this.#calls.report(error)
+        stream.giveWay()
+      }
       if (++looks % STREAMS_AT_ONCE === 0) yield
     }
     return hasMore
@@ -175,8 +180,11 @@ class EventStream implements LiveBody, WaitingCall {
   #passedBytes = 0
   /** What may wait for its reader: a part of what was missed when it began, and EVENTS_WAITING_BYTES_MAX. */
   #waitingMax = 0
-  /** Since when more waits. */
-  #lateSinceMs = Number.POSITIVE_INFINITY
+  /**
+   * How many looks in a row have found that more waits. An import brings more at once than a good reader can take, and time
+   * alone would also count against it what this process has not run.
+   */
+  #lateLooks = 0
 
   constructor(request: Request, filter: Filter, all: Surroundings) {
     this.#request = request
@@ -227,19 +235,16 @@ class EventStream implements LiveBody, WaitingCall {
     this.#all.closed()
   }
 
-  /** Whether it may be told something now. Ends it if its credential has ended, or its reader takes too little. */
+  /** Whether it may be told something now. Ends it if its credential has ended. */
   canBeTold(): boolean {
     if (this.#sink === undefined) return false
     if (hasEnded(this.#request)) {
       this.giveWay()
       return false
     }
-    if (this.#sink.hasRoom) {
-      this.#lateSinceMs = Number.POSITIVE_INFINITY
-      return true
-    }
-    this.#cutIfSlow(performance.now())
-    return false
+    if (!this.#sink.hasRoom) return false
+    this.#lateLooks = 0
+    return true
   }
 
   send({ bytes, upTo }: Piece): void {
@@ -259,8 +264,9 @@ class EventStream implements LiveBody, WaitingCall {
   look(nowMs: number): void {
     if (this.#sink === undefined) return
     if (hasEnded(this.#request)) this.giveWay()
-    else if (!this.#sink.hasRoom) this.#cutIfSlow(nowMs)
-    else if (nowMs - this.#sentMs >= EVENTS_COMMENT_MS) this.#comment()
+    else if (!this.#sink.hasRoom) {
+      if (this.#isSlow(nowMs)) this.#sink.cut()
+    } else if (nowMs - this.#sentMs >= EVENTS_COMMENT_MS) this.#comment()
   }
 
   #comment() {
@@ -275,18 +281,17 @@ class EventStream implements LiveBody, WaitingCall {
     this.#sink?.send(bytes)
   }
 
-  #cutIfSlow(nowMs: number) {
+  /** Call it at each look. */
+  #isSlow(nowMs: number): boolean {
     const waiting = this.#all.waitingBytes(this.#after)
     const passed = this.#sink?.passedBytes ?? 0
     if (passed !== this.#passedBytes) {
       this.#passedBytes = passed
       this.#passedMs = nowMs
     }
-    // An import can bring more at once than a good reader can take.
-    this.#lateSinceMs =
-      waiting > this.#waitingMax ? Math.min(this.#lateSinceMs, nowMs) : Number.POSITIVE_INFINITY
+    this.#lateLooks = waiting > this.#waitingMax ? this.#lateLooks + 1 : 0
     this.#waitingMax = Math.min(this.#waitingMax, waiting + EVENTS_WAITING_BYTES_MAX)
     const isStalled = nowMs - Math.max(this.#passedMs, this.#sentMs) > TAKING_TIMEOUT_MS
-    if (isStalled || nowMs - this.#lateSinceMs >= EVENTS_SLOW_MS) this.#sink?.cut()
+    return isStalled || this.#lateLooks > EVENTS_LATE_LOOKS_MAX
   }
 }

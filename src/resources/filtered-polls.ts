@@ -3,6 +3,7 @@ import type { LongWork, Scheduler } from '../scheduler.ts'
 import { changeMatcherOf } from '../store/change-filter.ts'
 import type { RecentChanges } from '../store/recent-changes.ts'
 import type { Filter } from '../store/record-filter.ts'
+import type { WaitingCalls } from './waiting-calls.ts'
 
 /** The caller of the scheduler for what all of them share. */
 const FILTERED_POLLS = 'polls with filters'
@@ -28,15 +29,17 @@ interface Look {
 export class FilteredPolls {
   readonly #recent: RecentChanges
   readonly #scheduler: Pick<Scheduler, 'run'>
+  readonly #calls: Pick<WaitingCalls, 'report'>
   readonly #polls = new Set<FilteredPoll>()
   #timer: NodeJS.Timeout | undefined
   #isLooking = false
   /** Whether a change or a poll has come since the look under way began. */
   #isBehind = false
 
-  constructor(recent: RecentChanges, scheduler: Pick<Scheduler, 'run'>) {
+  constructor(recent: RecentChanges, scheduler: Pick<Scheduler, 'run'>, calls: Pick<WaitingCalls, 'report'>) {
     this.#recent = recent
     this.#scheduler = scheduler
+    this.#calls = calls
   }
 
   /** Looks at what has changed since `after`, and at each later change. @returns Ends that. */
@@ -68,11 +71,16 @@ export class FilteredPolls {
     let polls = 0
     for (const poll of this.#polls) {
       if (++polls % LOOKS_AT_ONCE === 0) yield
-      const key = `${poll.after} ${JSON.stringify(poll.filter)}`
-      const look = looks.get(key) ?? (yield* this.#lookFor(poll))
-      looks.set(key, look)
-      if (look.isSeen) poll.see()
-      else poll.after = look.upTo
+      try {
+        const key = `${poll.after} ${JSON.stringify(poll.filter)}`
+        const look = looks.get(key) ?? (yield* this.#lookFor(poll))
+        looks.set(key, look)
+        if (look.isSeen) poll.see()
+        else poll.after = look.upTo
+      } catch (error) {
+        this.#calls.report(error)
+        poll.see()
+      }
     }
   }
 

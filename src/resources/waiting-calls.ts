@@ -1,6 +1,7 @@
 import { callerKey, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { ACCOUNT_WAITING_CALLS_SHARE, WAITING_CALLS_LOOK_MS, WAITING_CALLS_MAX } from '../limits.ts'
+import type { Log } from '../log.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 
 /** The caller of the scheduler for the looks. */
@@ -22,6 +23,7 @@ export interface WaitingCall {
  */
 export class WaitingCalls {
   readonly #scheduler: Pick<Scheduler, 'run'>
+  readonly #log: Pick<Log, 'error'>
   readonly #max: number
   readonly #accountMax: number
   /** By caller, oldest first. */
@@ -30,8 +32,9 @@ export class WaitingCalls {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(scheduler: Pick<Scheduler, 'run'>, max = WAITING_CALLS_MAX) {
+  constructor(scheduler: Pick<Scheduler, 'run'>, log: Pick<Log, 'error'>, max = WAITING_CALLS_MAX) {
     this.#scheduler = scheduler
+    this.#log = log
     this.#max = max
     this.#accountMax = Math.max(1, Math.floor(max * ACCOUNT_WAITING_CALLS_SHARE))
   }
@@ -58,6 +61,11 @@ export class WaitingCalls {
     this.#count += 1
     this.#lookLater()
     return () => this.#leave(caller, call)
+  }
+
+  /** Says in the log what a bug has thrown in work for a call; the caller of this must end that call. */
+  report(error: unknown): void {
+    this.#log.error('waiting_failed', { reason: error instanceof Error ? error.stack : String(error) })
   }
 
   /** Ends all of them, and refuses others. */
@@ -105,7 +113,12 @@ export class WaitingCalls {
   *#look(): LongWork<void> {
     let looks = 0
     for (const call of this.#all()) {
-      call.look(performance.now())
+      try {
+        call.look(performance.now())
+      } catch (error) {
+        this.report(error)
+        call.giveWay()
+      }
       if (++looks % LOOKS_AT_ONCE === 0) yield
     }
   }

@@ -32,7 +32,7 @@ export class WaitingPolls {
     this.#store = store
     this.#scheduler = scheduler
     this.#calls = calls
-    this.#filtered = new FilteredPolls(store.recent, scheduler)
+    this.#filtered = new FilteredPolls(store.recent, scheduler, calls)
     store.onDurable((change, _, before) => {
       if (this.#count === 0) return
       this.#filtered.lookSoon()

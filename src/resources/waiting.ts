@@ -1,3 +1,4 @@
+import type { Log } from '../log.ts'
 import { type Family, gauge } from '../metrics/family.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
@@ -14,8 +15,8 @@ export interface Waiting {
   close(): void
 }
 
-export function createWaiting(store: ConfigurationStore, scheduler: Scheduler): Waiting {
-  const calls = new WaitingCalls(scheduler)
+export function createWaiting(store: ConfigurationStore, scheduler: Scheduler, log: Log): Waiting {
+  const calls = new WaitingCalls(scheduler, log)
   const streams = new EventStreams(store, scheduler, calls)
   const polls = new WaitingPolls(store, scheduler, calls)
   return {

@@ -180,7 +180,7 @@ async function start(
   }
   const eventLoop = watchEventLoop()
   cleanUps.push(() => eventLoop.close())
-  const waiting = createWaiting(store, scheduler)
+  const waiting = createWaiting(store, scheduler, log)
   const metrics = [
     ...listener.metrics,
     ...waiting.metrics,

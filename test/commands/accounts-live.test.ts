@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { getToken, logIn } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
+import { readEvents } from '../support/event-reader.ts'
 import { eventually } from '../support/eventually.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
 import { admin, client, start, usedFolder } from '../support/service.ts'
@@ -78,3 +79,25 @@ for (const isRunning of [true, false]) {
     }
   })
 }
+
+it('client remove ends the event streams of that client, answers its waiting reads with 403, and leaves others', async (t) => {
+  const { ask, run, url } = await startServer(t, true)
+  const [session, token] = [await logIn(url(), admin), await getToken(url(), client)]
+  const [own, other] = [await readEvents(t, url(), token), await readEvents(t, url(), session)]
+  await Promise.all([own, other].map((reader) => reader.until('\n\n')))
+  const list = '/configurations/'
+  const etag = String((await ask('HEAD', list, { headers: token })).headers.etag)
+  const poll = ask('GET', list, { headers: { ...token, Prefer: 'wait=50', 'If-None-Match': etag } })
+  await eventually('the read waits', async () =>
+    (await ask('GET', '/metrics', { headers: session })).text.includes('connbook_waiting_polls 1\n'),
+  )
+  await run('client remove script')
+  const refused = await poll
+  assert.equal(refused.status, 403)
+  assert.match(refused.text, /invalid_token/)
+  await own.ended
+  const body = { name: 'a', hostname: 'h', port: 1, username: 'u' }
+  await ask('POST', list, { headers: session, body })
+  assert.equal((await other.take(1))[0]?.event, 'added')
+  assert.deepEqual(own.events(), [])
+})

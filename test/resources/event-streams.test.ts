@@ -4,10 +4,17 @@ import { describe, it, type TestContext } from 'node:test'
 import type { LiveSink } from '../../src/http/live-body.ts'
 import type { Request } from '../../src/http/message.ts'
 import { Problem } from '../../src/http/problem.ts'
-import { EVENTS_COMMENT_MS, TAKING_TIMEOUT_MS } from '../../src/limits.ts'
+import {
+  EVENTS_COMMENT_MS,
+  EVENTS_WAITING_BYTES_MAX,
+  RECENT_CHANGES_MAX,
+  TAKING_TIMEOUT_MS,
+} from '../../src/limits.ts'
 import { EventStreams } from '../../src/resources/event-streams.ts'
 import { type WaitingCall, WaitingCalls } from '../../src/resources/waiting-calls.ts'
-import { Scheduler } from '../../src/scheduler.ts'
+import { type LongWork, Scheduler } from '../../src/scheduler.ts'
+import { listTag } from '../../src/store/list-tag.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
 import { draft, openStore, someone, until } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -24,7 +31,8 @@ class NotedCalls extends WaitingCalls {
 async function setUp(t: TestContext) {
   const { store } = await openStore(t, await temporaryFolder(t))
   const scheduler = new Scheduler()
-  const calls = new NotedCalls(scheduler)
+  const log = createMemoryLog()
+  const calls = new NotedCalls(scheduler, log)
   t.after(() => calls.close())
   const streams = new EventStreams(store, scheduler, calls)
   /** Opens a stream to a sink that the test looks at. */
@@ -55,7 +63,7 @@ async function setUp(t: TestContext) {
     const look = (ms: number) => calls.entered.at(-1)?.look(performance.now() + ms)
     return { sink, body, request, look }
   }
-  return { store, streams, calls, open }
+  return { store, scheduler, log, streams, calls, open }
 }
 
 describe('event streams', () => {
@@ -109,6 +117,80 @@ describe('event streams', () => {
     assert.equal(sink.state, 'open')
     look(2 * TAKING_TIMEOUT_MS + 20_000)
     assert.equal(sink.state, 'cut')
+  })
+
+  it('are cut at the third look that finds more than 1 MiB waiting, however long a look takes to come', async (t) => {
+    const { store, open } = await setUp(t)
+    const { sink, body, look } = open()
+    const names = Array.from({ length: 2_100 }, (_, i) => draft(String(i).padEnd(255, 'x')))
+    sink.hasRoom = false
+    await store.importAll(someone, names, 'merge')
+    assert.ok(store.recent.bytesAfter(0) > EVENTS_WAITING_BYTES_MAX)
+    look(0)
+    look(60_000)
+    sink.hasRoom = true
+    body.drained()
+    await until(() => sink.pieces.length > 1)
+    assert.equal(sink.state, 'open')
+    await until(() => sink.text().includes(`${names.length - 1}x`))
+    sink.hasRoom = false
+    await store.importAll(
+      someone,
+      names.map((name) => ({ ...name, port: 1 })),
+      'merge',
+    )
+    for (const state of ['open', 'open', 'cut']) {
+      look(0)
+      assert.equal(sink.state, state)
+    }
+  })
+
+  it('are reset when they could not be told a change that is not known any more, and told what follows', async (t) => {
+    const { store, open } = await setUp(t)
+    const { sink, body } = open()
+    sink.hasRoom = false
+    const drafts = Array.from({ length: RECENT_CHANGES_MAX + 1 }, (_, i) => draft(`r${i}`))
+    await store.importAll(someone, drafts, 'merge')
+    const tag = listTag(store.id, store.revision)
+    sink.hasRoom = true
+    body.drained()
+    await until(() => sink.pieces.length === 2)
+    assert.equal(String(sink.pieces[1]), `event: reset\nid: ${tag}\ndata: {}\n\n`)
+    await store.add(someone, draft('a'))
+    await until(() => sink.pieces.length === 3)
+    assert.match(String(sink.pieces[2]), /^event: added\n.*"name":"a"/s)
+  })
+
+  it('are told in slices, also when most of them have no room', async (t) => {
+    const { store, scheduler, open } = await setUp(t)
+    const readers = Array.from({ length: 100 }, () => open())
+    await until(() => readers.every(({ sink }) => sink.pieces.length === 1))
+    for (const { sink } of readers) sink.hasRoom = false
+    let slices = 0
+    t.mock.method(scheduler, 'run', async (_: string, work: LongWork<boolean>) => {
+      for (let next = work.next(); ; next = work.next()) {
+        slices += 1
+        if (next.done) return next.value
+      }
+    })
+    await store.add(someone, draft('a'))
+    await until(() => slices > 0)
+    assert.equal(slices, 4)
+  })
+
+  it('end alone when telling them fails, which the log tells', async (t) => {
+    const { store, streams, log, open } = await setUp(t)
+    const [failing, other] = [open(), open()]
+    failing.sink.send = () => {
+      throw new Error('a bug')
+    }
+    await store.add(someone, draft('a'))
+    await until(() => other.sink.text().includes('"a"'))
+    assert.equal(failing.sink.state, 'ended')
+    await store.add(someone, draft('b'))
+    await until(() => other.sink.text().includes('"b"'))
+    assert.equal(streams.count, 1)
+    assert.deepEqual(log.events, ['waiting_failed'])
   })
 
   it('go on when their reader has room again', async (t) => {

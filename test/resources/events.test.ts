@@ -131,6 +131,24 @@ describe('GET /v1/events', () => {
     assert.equal(late.events()[1]?.id, await tag())
   })
 
+  it('tells each change of an import of 10,000 to a reader that listens', async (t) => {
+    const service = await start(t)
+    const { headers, tag, importAll } = await connect(service)
+    const names = Array.from({ length: 10_000 }, (_, i) => `r${i}`)
+    const reader = await readEvents(t, service.url, headers)
+    await reader.until('\n\n')
+    await importAll(names)
+    const last = await tag()
+    await reader.until(`id: ${last}\n`)
+    const events = reader.events()
+    assert.equal(events.length, names.length)
+    // Comparing all at once would take minutes to say what differs.
+    for (const [i, { id, data }] of events.entries()) {
+      const expected = i === names.length - 1 ? last : `${last}.${i + 1}`
+      assert.deepEqual([id, data.configuration?.name], [expected, names[i]])
+    }
+  })
+
   it('tells what a filter keeps before or after the change', async (t) => {
     const service = await start(t)
     const { headers, ask, add, tag } = await connect(service)

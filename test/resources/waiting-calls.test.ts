@@ -2,13 +2,15 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Problem } from '../../src/http/problem.ts'
+import { WAITING_CALLS_LOOK_MS } from '../../src/limits.ts'
 import { WaitingCalls } from '../../src/resources/waiting-calls.ts'
-import { Scheduler } from '../../src/scheduler.ts'
+import { type LongWork, runAtOnce, Scheduler } from '../../src/scheduler.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
 
 const MAX = 8
 
 function setUp() {
-  const calls = new WaitingCalls(new Scheduler(), MAX)
+  const calls = new WaitingCalls(new Scheduler(), createMemoryLog(), MAX)
   const open: string[] = []
   const enter = (account: string, id: string) => {
     const request = {
@@ -65,6 +67,31 @@ describe('calls that wait', () => {
     assert.equal(calls.count, MAX)
     for (const leaveLate of [...leaves, leave]) leaveLate()
     assert.equal(calls.count, 0)
+    calls.close()
+  })
+
+  it('end alone when a look at them fails, which the log tells', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const scheduler = { run: async (_: string, work: LongWork<never>) => runAtOnce(work) }
+    const log = createMemoryLog()
+    const calls = new WaitingCalls(scheduler, log, MAX)
+    const done: string[] = []
+    const fail = () => {
+      throw new Error('a bug')
+    }
+    for (const [name, look] of [
+      ['a', fail],
+      ['b', () => done.push('b is looked at')],
+    ] as const) {
+      const request = {
+        address: '127.0.0.1',
+        principal: { kind: 'user', name, scope: 'read write' },
+      } as const
+      calls.enter(request, { look, giveWay: () => done.push(`${name} ends`) })
+    }
+    t.mock.timers.tick(WAITING_CALLS_LOOK_MS)
+    assert.deepEqual(done, ['a ends', 'b is looked at'])
+    assert.deepEqual(log.events, ['waiting_failed'])
     calls.close()
   })
 

@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { holdTurns } from '../support/held-turns.ts'
 import { createClient, recordsIn } from '../support/http-client.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
 import { start } from '../support/service.ts'
 import { draft, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -106,7 +107,7 @@ describe('Prefer: wait', () => {
     await store.add(someone, draft('a'))
     const tag = listTag(store.id, store.revision)
     const scheduler = new Scheduler()
-    const calls = new WaitingCalls(scheduler)
+    const calls = new WaitingCalls(scheduler, createMemoryLog())
     t.after(() => calls.close())
     const polls = new WaitingPolls(store, scheduler, calls)
     const request = {
@@ -188,7 +189,7 @@ describe('Prefer: wait', () => {
     const { store } = await openStore(t, folder)
     const turns = holdTurns()
     const scheduler = { run: () => new Promise<never>(() => {}), once: turns.scheduler.once }
-    const polls = new WaitingPolls(store, scheduler, new WaitingCalls(scheduler))
+    const polls = new WaitingPolls(store, scheduler, new WaitingCalls(scheduler, createMemoryLog()))
     const request = (i: number) =>
       ({
         address: '127.0.0.1',
@@ -213,6 +214,48 @@ describe('Prefer: wait', () => {
     turns.takeTurns()
     for (const answer of answers) assert.equal((await answer).status, 200)
     assert.equal(polls.count, 0)
+  })
+
+  it('takes no place for a client that has gone while its answer was made', async (t) => {
+    const { store } = await openStore(t, await temporaryFolder(t))
+    const scheduler = new Scheduler()
+    const calls = new WaitingCalls(scheduler, createMemoryLog())
+    t.after(() => calls.close())
+    const polls = new WaitingPolls(store, scheduler, calls)
+    const gone = new AbortController()
+    const request = {
+      address: '127.0.0.1',
+      headers: { prefer: 'wait=50', 'if-none-match': '"x"' },
+      signal: gone.signal,
+    } as unknown as Request
+    const answer = polls.answer(request, { list: true }, async () => {
+      gone.abort(new Error('gone'))
+      return { status: 304, headers: {} }
+    })
+    await assert.rejects(async () => answer, { message: 'gone' })
+    assert.deepEqual([polls.count, calls.count], [0, 0])
+  })
+
+  it('answers a list with a filter when looking at the changes fails, which the log tells', async (t) => {
+    const { store } = await openStore(t, await temporaryFolder(t))
+    const scheduler = new Scheduler()
+    const log = createMemoryLog()
+    const calls = new WaitingCalls(scheduler, log)
+    t.after(() => calls.close())
+    const polls = new WaitingPolls(store, scheduler, calls)
+    const request = {
+      address: '127.0.0.1',
+      headers: { prefer: 'wait=50', 'if-none-match': `"${listTag(store.id, 0)}"` },
+      signal: new AbortController().signal,
+    } as unknown as Request
+    const filter = { name: 'other' }
+    const answer = polls.answer(request, { list: true, filter }, () => ({ status: 200, headers: {} }))
+    t.mock.method(store.recent, 'at', () => {
+      throw new Error('a bug')
+    })
+    await store.add(someone, draft('a'))
+    assert.equal((await answer).status, 200)
+    assert.deepEqual(log.events, ['waiting_failed'])
   })
 
   it('forgets who has gone', async (t) => {
