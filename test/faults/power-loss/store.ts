@@ -211,12 +211,12 @@ function observeStore(
     assert.ok(first !== undefined)
     const noticed = {
       ...first,
-      // Read when a plan is made, which is repeated only if there was nothing to do.
-      get name() {
+      // Read when a plan is made, which is repeated only if there was nothing to do; the name is read before that.
+      get hostname() {
         note(() => {
           if (typeof pending.decision !== 'object') decideImport(pending, drafts, mode)
         })
-        return first.name
+        return HOSTNAME
       },
     }
     return store.importAll(someone, [noticed, ...rest], mode)
