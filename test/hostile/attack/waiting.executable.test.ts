@@ -18,6 +18,7 @@ const ALL = WAITING_CALLS_MAX * ACCOUNT_WAITING_CALLS_SHARE
 interface Scenario {
   readonly attack: AttackName
   readonly connections: number
+  readonly p99Max?: number
   /** Whether the attack took place. */
   readonly holds: (tally: Tally) => boolean
 }
@@ -47,12 +48,14 @@ const scenarios: Record<string, Scenario> = {
   'all its waiting reads of a record that changes': {
     attack: 'recordPolls',
     connections: streams,
+    // Each change has all of them answered and asked again: as fast as one account may ask, that never ends.
+    p99Max: extent({ quick: 250, full: 100 }),
     holds: ({ 200: woken = 0, 'change 200': changes = 0 }) => woken > 100 && changes > 0,
   },
 }
 
 describe('a caller does not notice another one with', () => {
-  for (const [what, { attack, connections, holds }] of Object.entries(scenarios)) {
+  for (const [what, { attack, connections, holds, p99Max = P99_MS_MAX }] of Object.entries(scenarios)) {
     it(what, async (t) => {
       const server = await startAttacked(t, { records: RECORDS })
       const caller = await OtherCaller.logIn(server.url, 'record-1')
@@ -60,13 +63,13 @@ describe('a caller does not notice another one with', () => {
       assert.deepEqual((await caller.work(10)).failures, [])
 
       const running = await server.attack(attack, connections)
-      const { failures, servedP99 } = await measure(t, caller, REQUESTS, P99_MS_MAX)
+      const { failures, servedP99 } = await measure(t, caller, REQUESTS, p99Max)
       const tally = await running.stop()
       const memory = server.memory()
       t.diagnostic(`the attack: ${JSON.stringify(tally)}; ${memory.toFixed()} MiB`)
 
       assert.deepEqual(failures, [])
-      assert.ok(servedP99 < P99_MS_MAX, `p99 is ${servedP99} ms`)
+      assert.ok(servedP99 < p99Max, `p99 is ${servedP99} ms`)
       assert.ok(memory < MEMORY_MIB_MAX, `${memory} MiB`)
       assert.ok(holds(tally), `this was no attack: ${JSON.stringify(tally)}`)
     })
