@@ -93,7 +93,7 @@ async function forEachPiece(
 
 /**
  * Makes a function that takes whole lines. Most are of other records, and are not parsed: revision and id are read where
- * they stand. No text of a caller can look like a tag, as its quotes are escaped.
+ * they stand. Only the first tag of a line counts: a label behind it may look like one, and would cost a look each.
  */
 function createLineScan(look: Look, listed: ListedStretches) {
   // It begins where it is found fastest: the `g` is rarer than the quotes.
@@ -104,16 +104,15 @@ function createLineScan(look: Look, listed: ListedStretches) {
   function scanLines(lines: Buffer): void {
     let wanted = placeOf(text, lines, 0)
     for (let tag = placeOf(tagStart, lines, 0); tag < lines.length; ) {
-      const next = placeOf(tagStart, lines, tag + tagStart.length)
+      const end = lines.indexOf(NEWLINE, tag)
       if (wanted < tag) wanted = placeOf(text, lines, tag)
-      const isWanted = wanted < next && wanted < lines.indexOf(NEWLINE, tag)
-      const revision = isWanted ? undefined : revisionOfOther(lines, tag + tagStart.length)
+      const revision = wanted < end ? undefined : revisionOfOther(lines, tag + tagStart.length)
       if (revision === undefined) parseLine(lines, tag)
       else if (revision <= look.upTo && !listed.extend(revision)) {
         const time = timeOf(lines, startOf(lines, tag))
         if (time !== undefined) listed.add(revision - 1, revision, time)
       }
-      tag = next
+      tag = placeOf(tagStart, lines, end)
     }
   }
 

@@ -93,6 +93,7 @@ export class FilteredPolls {
       if (change === undefined || matches(change)) return { isSeen: true, upTo }
       if (upTo % LOOKS_AT_ONCE === 0) yield
     }
-    return { isSeen: false, upTo: last }
+    // While a large import is told, a poll may know more than has been told.
+    return { isSeen: false, upTo: Math.max(after, last) }
   }
 }

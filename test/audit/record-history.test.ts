@@ -78,6 +78,17 @@ describe('the history in a trail', () => {
     assert.deepEqual(await read(9, 3), { times: [], since: at(3) })
   })
 
+  it('looks once at a line, however many labels look like tags', async (t) => {
+    const labels = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}g`, `${STORE}-1`]))
+    const { read } = await trailOf(t, [
+      started(0),
+      line(1, 'configuration_added', { record: { id: 1, name: 'a', labels } }),
+    ])
+    const parse = t.mock.method(JSON, 'parse')
+    assert.deepEqual(await read(1, 1), { times: [at(1)], since: at(1) })
+    assert.equal(parse.mock.callCount(), 2)
+  })
+
   it('takes lines after NULs, and goes on after a line longer than a piece', async (t) => {
     const { read } = await trailOf(t, [
       started(0),
