@@ -1,9 +1,10 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { extent } from '../../support/extent.ts'
 import { measure, startAttacked } from './attacked-server.ts'
 import type { AttackName, Tally } from './attacks.ts'
+import { OtherCaller } from './other-caller.ts'
 
 const REQUESTS = extent({ quick: 30, full: 1_000 })
 /** What the client's own event loop adds on a quiet machine; it is not counted, so the bounds are lower by as much. */
@@ -18,7 +19,8 @@ interface Scenario {
   readonly connections: number
   readonly records?: number
   readonly inQuick?: boolean
-  readonly p99Max?: number
+  /** What another account that only reads may wait, in ms: it needs no disk, so its bound can be lower. */
+  readonly readP99Max?: number
   /** Whether the attack took place. */
   readonly holds: (tally: Tally) => boolean
 }
@@ -41,7 +43,7 @@ const scenarios: Record<string, Scenario> = {
     attack: 'lists',
     connections: 1,
     records: 100_000,
-    p99Max: extent({ quick: P99_MS_MAX, full: 20 - OWN_DELAY_MS }),
+    readP99Max: extent({ quick: P99_MS_MAX, full: 20 - OWN_DELAY_MS }),
     holds: (tally) => statuses(tally, 200),
   },
   'a long list read again and again by 16 clients': {
@@ -94,9 +96,17 @@ const scenarios: Record<string, Scenario> = {
   },
 }
 
+async function assertReadsServed(t: TestContext, url: string, p99Max: number): Promise<void> {
+  const reader = await OtherCaller.logIn(url, 'record-1')
+  t.after(() => reader.close())
+  const { servedP99, failures } = await measure(t, reader, REQUESTS, p99Max)
+  assert.deepEqual(failures, [])
+  assert.ok(servedP99 < p99Max, `p99 of reads is ${servedP99} ms`)
+}
+
 describe('other clients do not notice', () => {
   for (const [what, scenario] of Object.entries(scenarios)) {
-    const { attack, connections, records = 1_000, inQuick = false, p99Max = P99_MS_MAX, holds } = scenario
+    const { attack, connections, records = 1_000, inQuick = false, readP99Max, holds } = scenario
     it(what, { skip: extent({ quick: !inQuick, full: false }) }, async (t) => {
       const server = await startAttacked(t, { records })
       const client = server.client('good')
@@ -104,13 +114,14 @@ describe('other clients do not notice', () => {
       assert.deepEqual(before, [])
 
       const running = await server.attack(attack, connections)
-      const { servedP99, failures } = await measure(t, client, REQUESTS, p99Max)
+      const { servedP99, failures } = await measure(t, client, REQUESTS, P99_MS_MAX)
+      if (readP99Max !== undefined) await assertReadsServed(t, server.url, readP99Max)
       const memory = server.memory()
       const tally = await running.stop()
       t.diagnostic(`the attack: ${JSON.stringify(tally)}; ${memory.toFixed()} MiB`)
 
       assert.deepEqual(failures, [])
-      assert.ok(servedP99 < p99Max, `p99 is ${servedP99} ms`)
+      assert.ok(servedP99 < P99_MS_MAX, `p99 is ${servedP99} ms`)
       assert.equal(client.keptConnections, 1, 'the connection of the well-behaved client was closed')
       assert.ok(holds(tally), `this was no attack: ${JSON.stringify(tally)}`)
       assert.ok(memory < MEMORY_MIB_MAX, `${memory} MiB`)
