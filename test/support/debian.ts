@@ -17,6 +17,7 @@ export const tools = {
   'ansible-inventory': { package: 'ansible-core', version: '2.14' },
   'ansible-playbook': { package: 'ansible-core', version: '2.14' },
   caddy: { package: 'caddy', version: '2.6' },
+  chromium: { package: 'chromium', version: '156' },
   curl: { package: 'curl', version: '7.88' },
   'dpkg-query': { package: 'dpkg', version: '1.21' },
   eatmydata: { package: 'eatmydata', version: '130' },

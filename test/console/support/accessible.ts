@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright-core'
+
+/** WCAG 2.2, levels A and AA, and what axe holds to be good practice. */
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice']
+
+/**
+ * Asserts that axe has no finding in what the page shows now, its dialogs included. Call it in each view and theme.
+ *
+ * @param exceptRules Ids of axe's rules that do not fit the view; each needs a reason at the call.
+ */
+export async function assertAccessible(
+  page: Page,
+  { exceptRules = [] }: { exceptRules?: string[] } = {},
+): Promise<void> {
+  assert.deepEqual(await accessibilityFindings(page, exceptRules), [])
+}
+
+/** One line for each element at fault: the rule, where the element is, and what to do about it. */
+export async function accessibilityFindings(page: Page, exceptRules: string[] = []): Promise<string[]> {
+  const axe = new AxeBuilder({ page }).withTags(TAGS).disableRules(exceptRules)
+  // The other mode puts results together in a page of its own, which takes twice the time and is for frames only.
+  const { violations } = await axe.setLegacyMode().analyze()
+  return violations.flatMap(({ id, help, helpUrl, nodes }) =>
+    nodes.map(({ target, html, failureSummary = '' }) => {
+      const what = failureSummary.replace(/\s+/g, ' ')
+      return `${id} at ${target.join(' ')}: ${help}. ${what} ${html} ${helpUrl}`
+    }),
+  )
+}
