@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
+import { checkConsoleSize, makeConsole } from './.build/console.mjs'
 import { stripSymbols } from './.build/strip-symbols.mjs'
 
 const BUNDLE = 'connbook.cjs'
@@ -82,9 +83,9 @@ async function build(name, title) {
     const node = await readFile(join(await findPackage(machine, workshop), machine.binary))
     await writeFile(base, machine.platform === 'linux' ? stripSymbols(node) : node, { mode: 0o755 })
     await bundleInto(join(workshop, BUNDLE))
-    const chapters = await findChapters()
-    await inject(workshop, executable, base, machine, chapters)
-    await checkInside(executable, [join(workshop, BUNDLE), ...Object.values(chapters)])
+    const assets = { ...(await findChapters()), ...(await writeConsole(workshop)) }
+    await inject(workshop, executable, base, machine, assets)
+    await checkInside(executable, [join(workshop, BUNDLE), ...Object.values(assets)])
     if (name === HOST) await checkVersion(executable, version)
     const digest = createHash('sha256')
       .update(await readFile(executable))
@@ -200,6 +201,35 @@ async function findChapters() {
   const folder = join(root, 'src/manual')
   const names = (await readdir(folder)).filter((name) => name.endsWith('.md')).sort()
   return Object.fromEntries(names.map((name) => [name, join(folder, name)]))
+}
+
+/**
+ * The console and the list of its files: paths by the names that the program asks for.
+ *
+ * @param {string} workshop
+ */
+async function writeConsole(workshop) {
+  // Imported late: an older Node, which is refused with a reason, cannot read TypeScript.
+  const { consoleAssets } = await import('./src/resources/console-files.ts')
+  const files = await makeConsole()
+  checkConsoleSize(files)
+  const list = files.map(({ bytes, gzip, ...described }) => described)
+  /** @type {[asset: string, bytes: Uint8Array][]} */
+  const contents = [
+    [consoleAssets.list, Buffer.from(JSON.stringify(list))],
+    ...files.flatMap(({ name, bytes, gzip }) => [
+      /** @type {[string, Uint8Array]} */ ([consoleAssets.bytes(name), bytes]),
+      /** @type {[string, Uint8Array]} */ ([consoleAssets.gzip(name), gzip]),
+    ]),
+  ]
+  /** @type {Record<string, string>} */
+  const paths = {}
+  for (const [asset, bytes] of contents) {
+    const path = join(workshop, encodeURIComponent(asset))
+    await writeFile(path, bytes)
+    paths[asset] = path
+  }
+  return paths
 }
 
 /**

@@ -58,8 +58,11 @@ interface Source {
   imports: string[]
 }
 
-async function readSources(): Promise<Source[]> {
-  const paths = new Set(await bundledFiles())
+/** The page for browsers: a program of its own. */
+const CONSOLE = 'src/console/'
+
+async function readSources(entry: string): Promise<Source[]> {
+  const paths = new Set(await bundledFiles(entry))
   const sources: Source[] = []
   for (const path of paths) {
     const text = await readFile(join(root, path), 'utf8')
@@ -72,10 +75,10 @@ async function readSources(): Promise<Source[]> {
   return sources
 }
 
-async function bundledFiles(): Promise<string[]> {
+async function bundledFiles(entry: string): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ['src/main.ts'],
+    entryPoints: [entry],
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -121,7 +124,8 @@ function floorOf(path: string): number {
 }
 
 describe('the source tree', async () => {
-  const sources = await readSources()
+  const sources = await readSources('src/main.ts')
+  const console = await readSources(`${CONSOLE}main.ts`)
   const modules = sources.filter(({ path }) => path.endsWith('.ts'))
 
   /** Asserts that `of` finds nothing in any file. */
@@ -135,7 +139,18 @@ describe('the source tree', async () => {
   it('has no file that is never imported', async () => {
     const files = await readdir(join(root, 'src'), { recursive: true })
     const written = files.filter((name) => name.endsWith('.ts')).map((name) => join('src', name))
-    assert.deepEqual(modules.map(({ path }) => path).sort(), written.sort())
+    const imported = [...modules, ...console.filter(({ path }) => path.endsWith('.ts'))]
+    assert.deepEqual(imported.map(({ path }) => path).sort(), written.sort())
+  })
+
+  it('keeps the console apart: it imports nothing from outside, and nothing imports it', () => {
+    assertNone(({ imports }) => imports.filter((imported) => imported.startsWith(CONSOLE)))
+    const outside = console.flatMap(({ path, specifiers }) =>
+      specifiers
+        .filter((specifier) => !isRelative(specifier) || !join(dirname(path), specifier).startsWith(CONSOLE))
+        .map((specifier) => `${path}: ${specifier}`),
+    )
+    assert.deepEqual(outside, [])
   })
 
   it('has every file in a layer', () => {

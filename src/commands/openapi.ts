@@ -9,7 +9,7 @@ export const openApiCommand = defineCommand({
     ['connbook openapi > openapi.json', 'the same as GET /openapi.json'],
     ['connbook openapi --base-path /conf', 'of a server with this option'],
   ],
-  flags: ['basePath', 'metricsPublic'],
+  flags: ['basePath', 'metricsPublic', 'noConsole'],
   async run({ options }, { print }) {
     await shown(print(describeRoutes(options)), 'show the document')
   },

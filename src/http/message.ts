@@ -121,7 +121,7 @@ export interface Reply {
    *
    * A live body is sent as it comes, until the connection closes.
    */
-  readonly body?: string | Iterable<string> | AsyncIterable<string> | LiveBody
+  readonly body?: string | Uint8Array | Iterable<string> | AsyncIterable<string> | LiveBody
   /** Bytes of a `body` that is a string, if they are known already. */
   readonly bodyBytes?: number
   /** What a `body` in pieces keeps in memory, even once it is replaced. */

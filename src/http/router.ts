@@ -4,6 +4,9 @@ import type { Problem } from './problem.ts'
 
 export type Handler = (request: Request, parameter: string) => Reply | Promise<Reply>
 
+/** Answers a request for which there is no route; undefined where it has nothing to say. */
+export type Redirect = (request: Request) => Reply | undefined
+
 /** One method of one resource. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -16,7 +16,8 @@ export const headers = {
     schema: text,
   },
   'Cache-Control': {
-    description: '`no-cache, private` for what has an `ETag`; `no-store` for what no cache may keep.',
+    description:
+      '`no-cache, private` for what has an `ETag`; `no-store` for what no cache may keep. The console has its own.',
     schema: text,
   },
   ETag: {
@@ -30,7 +31,7 @@ export const headers = {
     schema: text,
   },
   Location: {
-    description: 'The path of the record.',
+    description: 'The path of the record, or of the console.',
     schema: { type: 'string', format: 'uri-reference' },
   },
   'X-Total-Count': { description: 'The number of records, on all pages together.', schema: count },
@@ -48,7 +49,15 @@ export const headers = {
     description: 'For how long the answer could wait; only after `Prefer`.',
     schema: { type: 'string', pattern: '^wait=[0-9]+$' },
   },
-  Vary: { description: '`Prefer`, after `Prefer`.', schema: text },
+  Vary: { description: '`Prefer`, after `Prefer`; `Accept-Encoding` for the console.', schema: text },
+  'Content-Encoding': {
+    description: '`gzip`, if `Accept-Encoding` takes it.',
+    schema: { type: 'string', const: 'gzip' },
+  },
+  'Cross-Origin-Opener-Policy': {
+    description: '`same-origin`: no page of another site has a hold of this one.',
+    schema: { type: 'string', const: 'same-origin' },
+  },
   'X-Accel-Buffering': { description: '`no`: nginx would keep events back.', schema: text },
   'Retry-After': { description: 'Seconds until a new attempt makes sense.', schema: count },
   'WWW-Authenticate': { description: 'The scheme of the credential to send.', schema: text },

@@ -27,6 +27,13 @@ export const nameInPath: Parameter = {
   schema: nameSchema,
 }
 
+export const fileInPath: Parameter = {
+  name: 'file',
+  in: 'path',
+  description: 'As the page names it; another name after each change of the file.',
+  schema: { type: 'string', minLength: 1 },
+}
+
 export const filterParameters: readonly Parameter[] = [
   filter('prefix', 'Keeps records whose name begins so.'),
   ...recordFields.map(({ name, schema }) =>

@@ -1,7 +1,7 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { RecordHistories } from '../audit/record-history.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
-import type { Handler, Route } from '../http/router.ts'
+import type { Handler, Redirect, Route } from '../http/router.ts'
 import type { Family } from '../metrics/family.ts'
 import { describeApi } from '../openapi/document.ts'
 import type { Answer, Operation } from '../openapi/operation.ts'
@@ -11,6 +11,7 @@ import { accountHandlers } from './account.ts'
 import { exportContent, importBody, json, jsonBody, plainText, revocationBody, tokenBody } from './bodies.ts'
 import { oauthReply } from './client-request.ts'
 import { configurationHandlers } from './configurations.ts'
+import { consoleHandlers, consoleRedirect } from './console.ts'
 import { eventHandlers } from './events.ts'
 import { exportHandlers } from './export.ts'
 import { healthHandlers } from './health.ts'
@@ -22,6 +23,7 @@ import { openApiHandlers } from './openapi.ts'
 import {
   eventParameters,
   exportParameters,
+  fileInPath,
   historyParameters,
   importParameters,
   listParameters,
@@ -46,6 +48,8 @@ export interface Parts {
   readonly whyNotReady: () => string | undefined
   readonly metrics: readonly Family[]
   readonly metricsPublic: boolean
+  /** Whether the console is not there; it is if absent. */
+  readonly noConsole?: boolean
   readonly waiting: Waiting
 }
 
@@ -54,6 +58,7 @@ type Resources = ReturnType<typeof createResources>
 /** A route; the manual's table of calls is made from these. */
 export type RouteDescription = Omit<Route, 'handle'> & {
   readonly publicBy?: 'metricsPublic'
+  readonly absentBy?: 'noConsole'
   /** One line of Markdown. */
   readonly summary: string
   /** The statuses with a meaning of their own, and what comes with them; one line of Markdown. */
@@ -63,7 +68,10 @@ export type RouteDescription = Omit<Route, 'handle'> & {
 } & (
     | { readonly isThereAtStart?: false; readonly handler: (resources: Resources) => Handler }
     /** Answers already while the records are being read. */
-    | { readonly isThereAtStart: true; readonly handler: (resources: Pick<Resources, 'health'>) => Handler }
+    | {
+        readonly isThereAtStart: true
+        readonly handler: (resources: Pick<Resources, 'health' | 'console'>) => Handler
+      }
   )
 
 const nameTaken: Answer = {
@@ -71,7 +79,9 @@ const nameTaken: Answer = {
   content: json('OneConfiguration'),
 }
 
-/** The whole HTTP interface. */
+const consoleHeaders = ['ETag', 'Vary', 'Content-Encoding?', 'Cross-Origin-Opener-Policy'] as const
+
+/** The whole HTTP interface, but for the way of browsers from the root to the console. */
 export const routes: readonly RouteDescription[] = [
   {
     method: 'POST',
@@ -514,44 +524,111 @@ export const routes: readonly RouteDescription[] = [
     },
     handler: ({ openApi }) => openApi.read,
   },
+  {
+    method: 'GET',
+    path: '/console/',
+    access: 'public',
+    absentBy: 'noConsole',
+    isThereAtStart: true,
+    summary: 'gets the console, a page for browsers',
+    answers: '200 `text/html`; 308 without the slash',
+    operation: {
+      id: 'getConsole',
+      tag: 'operation',
+      notes: 'Absent with `--no-console`. The page holds no records: it is one more client of these calls.',
+      isConditional: true,
+      answers: {
+        200: {
+          description: 'The page.',
+          headers: consoleHeaders,
+          content: { 'text/html': { type: 'string' } },
+        },
+        308: { description: 'The path needs a slash at its end.', headers: ['Location'] },
+      },
+    },
+    handler: ({ console }) => console.readPage,
+  },
+  {
+    method: 'GET',
+    path: '/console/:file',
+    access: 'public',
+    absentBy: 'noConsole',
+    isThereAtStart: true,
+    summary: 'gets the script or the style of the console, by the name that the page has for it',
+    answers: '200; 404',
+    operation: {
+      id: 'getConsoleFile',
+      tag: 'operation',
+      parameters: [fileInPath],
+      isConditional: true,
+      answers: {
+        200: {
+          description: 'The file.',
+          headers: consoleHeaders,
+          content: { 'text/javascript': { type: 'string' }, 'text/css': { type: 'string' } },
+        },
+      },
+      problems: ['unknown_path'],
+    },
+    handler: ({ console }) => console.readFile,
+  },
 ]
 
 export interface RouteSets {
   /** Under the base path. */
   readonly all: readonly Route[]
-  /** Of the owner's socket, where URLs have no base path; all else is shared. */
+  /** Of the owner's socket, where URLs have no base path, and nobody needs a console; all else is shared. */
   readonly owner: readonly Route[]
+  /** Answers some requests for which `all` has no route. */
+  readonly redirect: Redirect | undefined
 }
+
+/** The options of a server that say which routes there are, and for whom. */
+type Opening = Pick<Parts, 'metricsPublic' | 'noConsole'>
 
 export function createRoutes(parts: Parts): RouteSets {
   const resources = createResources(parts)
-  const handledBy = (some: Resources): Route[] =>
-    withAccess(parts).map((route) => ({ ...route, handle: route.handler(some) }))
+  const handledBy = (some: Resources, opening: Opening): Route[] =>
+    routesOf(opening).map((route) => ({ ...route, handle: route.handler(some) }))
+  const ofOwner = { ...parts, basePath: '', noConsole: true }
   const configurations = configurationHandlers(parts.store, '', parts.scheduler, parts.waiting.polls)
   const metadata = metadataHandlers(parts.publicUrl, '')
-  const openApi = openApiHandlers(() => describeRoutes({ ...parts, basePath: '' }))
-  return { all: handledBy(resources), owner: handledBy({ ...resources, configurations, metadata, openApi }) }
+  const openApi = openApiHandlers(() => describeRoutes(ofOwner))
+  return {
+    all: handledBy(resources, parts),
+    owner: handledBy({ ...resources, configurations, metadata, openApi }, ofOwner),
+    redirect: redirectOf(parts),
+  }
 }
 
 /** The OpenAPI document of a server: a line of JSON. */
-export function describeRoutes({ basePath, ...open }: Pick<Parts, 'basePath' | 'metricsPublic'>): string {
-  return `${JSON.stringify(describeApi(withAccess(open), basePath))}\n`
+export function describeRoutes({ basePath, ...opening }: Opening & Pick<Parts, 'basePath'>): string {
+  return `${JSON.stringify(describeApi(routesOf(opening), basePath))}\n`
 }
 
-/** The routes with the access that the options of a server give them. */
-function withAccess(open: Pick<Parts, 'metricsPublic'>): RouteDescription[] {
-  return routes.map((route) => {
-    const isPublic = route.publicBy !== undefined && open[route.publicBy]
-    return isPublic ? { ...route, access: 'public' } : route
+/** The routes of a server with these options, with the access that they give. */
+function routesOf(opening: Opening): RouteDescription[] {
+  return routes.flatMap((route) => {
+    if (route.absentBy !== undefined && opening[route.absentBy]) return []
+    const isPublic = route.publicBy !== undefined && opening[route.publicBy]
+    return [isPublic ? { ...route, access: 'public' } : route]
   })
 }
 
+function redirectOf({ basePath, noConsole }: Pick<Parts, 'basePath' | 'noConsole'>): Redirect | undefined {
+  return noConsole ? undefined : consoleRedirect(basePath)
+}
+
 /** The routes for the time while the records are being read. */
-export function createStartingRoutes({ whyNotReady }: Pick<Parts, 'whyNotReady'>): Route[] {
-  const resources = { health: healthHandlers(whyNotReady) }
-  return routes.flatMap((route) =>
-    route.isThereAtStart ? [{ ...route, handle: route.handler(resources) }] : [],
-  )
+export function createStartingRoutes(
+  parts: Pick<Parts, 'whyNotReady' | 'basePath' | 'noConsole'>,
+): RouteSets {
+  const resources = { health: healthHandlers(parts.whyNotReady), console: consoleHandlers(parts.basePath) }
+  const thereAtStart = (noConsole: boolean | undefined): Route[] =>
+    routesOf({ metricsPublic: false, noConsole: noConsole === true }).flatMap((route) =>
+      route.isThereAtStart ? [{ ...route, handle: route.handler(resources) }] : [],
+    )
+  return { all: thereAtStart(parts.noConsole), owner: thereAtStart(true), redirect: redirectOf(parts) }
 }
 
 function createResources(parts: Parts) {
@@ -569,5 +646,6 @@ function createResources(parts: Parts) {
     health: healthHandlers(whyNotReady),
     metrics: metricsHandlers(metrics),
     openApi: openApiHandlers(() => describeRoutes(parts)),
+    console: consoleHandlers(basePath),
   }
 }

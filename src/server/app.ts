@@ -4,7 +4,7 @@ import { isCrossSite } from '../http/cross-site.ts'
 import { jsonReply, type Reply, type Request } from '../http/message.ts'
 import { adviseOnPath } from '../http/path-advice.ts'
 import { PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
-import { createRouter, type Match, type Route, type Router } from '../http/router.ts'
+import { createRouter, type Match, type Redirect, type Route, type Router } from '../http/router.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
 import type { Log } from '../log.ts'
 import { WHOLE_SERVER } from './request-target.ts'
@@ -22,12 +22,14 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
  *
  * @param routes Every route of every resource.
  * @param basePath Prefix of every path: empty, or `/like/this`.
+ * @param redirect Is asked before the caller is authenticated.
  */
 export function createApp(
   routes: readonly Route[],
   basePath: string,
   authenticator: Authenticator,
   log: Log,
+  redirect?: Redirect,
 ): App {
   const router = createRouter(routes, basePath)
 
@@ -44,6 +46,8 @@ export function createApp(
   }
 
   function dispatch(request: Request, match: ReturnType<typeof router.match>): Reply | Promise<Reply> {
+    const redirected = match === undefined ? redirect?.(request) : undefined
+    if (redirected !== undefined) return redirected
     const route = match === 'malformed' ? undefined : match?.route
     if (route?.access === 'public') checkSameSite(request)
     else {
@@ -121,18 +125,31 @@ export function createStartingApp(
   routes: readonly Route[],
   basePath: string,
   next: Promise<App | undefined>,
+  redirect?: Redirect,
 ): App {
   const router = createRouter(routes, basePath)
 
   return (request) => {
     const match = matchOf(router, request)
-    const route = match === 'malformed' ? undefined : match?.route
     try {
-      if (route !== undefined) return route.handle(request, '')
+      const reply = match === undefined ? redirect?.(request) : handle(request, match)
+      if (reply === undefined) return answerLater(request)
+      return reply instanceof Promise ? reply.catch((error) => replyTo(error, request)) : reply
     } catch (error) {
-      if (error instanceof Problem) return problemReply(error)
-      throw error
+      return replyTo(error, request)
     }
+  }
+
+  function handle(request: Request, match: Match | 'malformed') {
+    return match === 'malformed' ? undefined : match.route?.handle(request, match.parameter)
+  }
+
+  /** What is no problem fails again later, when it can be logged. */
+  function replyTo(error: unknown, request: Request): Reply | Promise<Reply> {
+    return error instanceof Problem ? problemReply(error) : answerLater(request)
+  }
+
+  function answerLater(request: Request): Promise<Reply> {
     return next.then((app) => (app === undefined ? stillStarting() : app(request)))
   }
 }

@@ -30,13 +30,19 @@ export function writeReply(
     if (fixed === -1) headers.push(name, ownHeaders[name] ?? '')
     else headers[fixed + 3] = ownHeaders[name] ?? ''
   }
-  const bytes = typeof body === 'string' ? (bodyBytes ?? Buffer.byteLength(body)) : undefined
+  const bytes =
+    typeof body === 'string'
+      ? (bodyBytes ?? Buffer.byteLength(body))
+      : body instanceof Uint8Array
+        ? body.byteLength
+        : undefined
   if (bytes !== undefined) headers.push('Content-Length', String(bytes))
   if (isLast) headers.push('Connection', 'close')
   response.writeHead(status, reason ?? STATUS_CODES[status], headers)
   if (request.method === 'HEAD' || body === undefined) response.end()
   // Latin 1 is faster, and the same bytes for ASCII.
   else if (typeof body === 'string') response.end(body, bytes === body.length ? 'latin1' : 'utf8')
+  else if (body instanceof Uint8Array) response.end(body)
   else if ('begin' in body) {
     sendLive(body, request, untaken)
     return undefined

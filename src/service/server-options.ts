@@ -128,6 +128,12 @@ export const serverOptionSpecs = {
     otherwise: 'off',
     parse: parseSwitch,
   },
+  noConsole: {
+    flag: '--no-console',
+    help: 'leave out the page for browsers, /console/',
+    otherwise: 'off',
+    parse: parseSwitch,
+  },
   shutdownTimeoutSeconds: {
     flag: '--shutdown-timeout',
     placeholder: 'TIME',

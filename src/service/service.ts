@@ -98,10 +98,10 @@ async function start(
   cleanUps.push(() => folder.release())
   if (folder.completedRestore !== undefined)
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
-  const { basePath, publicUrl, metricsPublic } = options
+  const { basePath, publicUrl, metricsPublic, noConsole } = options
   const scheduler = new Scheduler()
   const opening = Promise.withResolvers<Apps | undefined>()
-  let apps = createStartingApps(basePath, opening.promise)
+  let apps = createStartingApps(options, opening.promise)
   const listener = createListener({
     app: (request) => apps.all(request),
     ownerApp: (request) => apps.owner(request),
@@ -189,7 +189,7 @@ async function start(
     ...eventLoop.metrics,
     ...processMetrics(),
   ]
-  const shown = { basePath, publicUrl, metricsPublic, waiting, whyNotReady, metrics }
+  const shown = { basePath, publicUrl, metricsPublic, noConsole, waiting, whyNotReady, metrics }
   const histories = createRecordHistories(folder, audit, log)
   const parts = { authenticator, store, audit, histories, scheduler, ...shown }
   isStarted = true
@@ -200,7 +200,7 @@ async function start(
   clearTimeout(notice)
   const sets = createRoutes(parts)
   apps = {
-    all: createApp(sets.all, basePath, authenticator, log),
+    all: createApp(sets.all, basePath, authenticator, log, sets.redirect),
     owner: createApp(sets.owner, '', authenticator, log),
   }
   opening.resolve(apps)
@@ -219,16 +219,21 @@ interface Apps {
   readonly owner: App
 }
 
-function createStartingApps(basePath: string, next: Promise<Apps | undefined>): Apps {
-  const routes = createStartingRoutes({ whyNotReady: () => STILL_READING })
+function createStartingApps({ basePath, noConsole }: ServerOptions, next: Promise<Apps | undefined>): Apps {
+  const { all, owner, redirect } = createStartingRoutes({
+    basePath,
+    noConsole,
+    whyNotReady: () => STILL_READING,
+  })
   return {
     all: createStartingApp(
-      routes,
+      all,
       basePath,
       next.then((apps) => apps?.all),
+      redirect,
     ),
     owner: createStartingApp(
-      routes,
+      owner,
       '',
       next.then((apps) => apps?.owner),
     ),

@@ -287,6 +287,7 @@ const rows: { readonly [Name in keyof Options]: Row } = {
   },
   accessLog: { flag: '--access-log', variable: 'CONNBOOK_ACCESS_LOG', ...onOrOff },
   metricsPublic: { flag: '--metrics-public', variable: 'CONNBOOK_METRICS_PUBLIC', ...onOrOff },
+  noConsole: { flag: '--no-console', variable: 'CONNBOOK_NO_CONSOLE', ...onOrOff },
   shutdownTimeoutSeconds: {
     flag: '--shutdown-timeout',
     variable: 'CONNBOOK_SHUTDOWN_TIMEOUT',

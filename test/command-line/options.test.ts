@@ -218,6 +218,13 @@ const rows: {
     values: switches,
     badValues: ['TRUE', 'y', '2', ''],
   },
+  noConsole: {
+    flag: '--no-console',
+    variable: 'CONNBOOK_NO_CONSOLE',
+    fallback: false,
+    values: switches,
+    badValues: ['TRUE', 'y', '2', ''],
+  },
   shutdownTimeoutSeconds: {
     flag: '--shutdown-timeout',
     variable: 'CONNBOOK_SHUTDOWN_TIMEOUT',

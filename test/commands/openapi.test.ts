@@ -11,6 +11,10 @@ describe('connbook openapi', () => {
     assert.equal(plain.stdout, describeRoutes({ basePath: '', metricsPublic: false }))
     const other = await runCommand(['openapi', '--base-path', '/x', '--metrics-public'])
     assert.equal(other.stdout, describeRoutes({ basePath: '/x', metricsPublic: true }))
+    const without = await runCommand(['openapi', '--no-console'])
+    const options = { basePath: '', metricsPublic: false, noConsole: true }
+    assert.equal(without.stdout, describeRoutes(options))
+    assert.ok(plain.stdout.includes('"/console"') && !without.stdout.includes('/console'))
   })
 
   it('fails when it cannot print all of it', async () => {

@@ -1,5 +1,6 @@
 import { byteRows } from './corpus/bytes.ts'
 import { conditionRows } from './corpus/conditions.ts'
+import { consoleRows } from './corpus/console.ts'
 import { cookieRows } from './corpus/cookies.ts'
 import { crossSiteRows } from './corpus/cross-site.ts'
 import { fieldRows } from './corpus/fields.ts'
@@ -35,6 +36,7 @@ const groups: Readonly<Record<string, (loot: Loot) => HostileRow[]>> = {
   cookies: cookieRows,
   'cross-site requests': crossSiteRows,
   conditions: conditionRows,
+  console: consoleRows,
 }
 
 export interface Group {

@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os'
 /** Stack frames, file names, error codes and names of the server's components. */
 const INNER =
   /\n? {4}at |node_modules|node:|llhttp|undici|[Oo]pen[Ss][Ss][Ll]|\bHPE_|\bERR_|\bE[A-Z]{4,}\b|file:|\.[tj]s\b|\/snapshot|\/src\/|Error:|\[object|\bundefined\b/g
+const CONSOLE_FILE = /^HTTP\/1\.1 200 [\s\S]*^cross-origin-opener-policy:/im
 /** Header fields that name software, or let pages of other sites read answers. */
 const HEADERS = /^(?:server|x-powered-by|x-aspnet-[\w-]+|via|access-control-[\w-]+):/im
 
@@ -19,7 +20,8 @@ export function findInnerDetail(
 ): string | undefined {
   const header = HEADERS.exec(head)?.[0]
   if (header !== undefined) return header
-  const answer = `${head}\n${body}`
+  // The files of the console are the same for everybody.
+  const answer = CONSOLE_FILE.test(head) ? head : `${head}\n${body}`
   for (const [found] of answer.matchAll(INNER)) if (!request.includes(found)) return found
   const places = [tmpdir(), homedir(), process.versions.node].filter((text) => !request.includes(text))
   return [...places, ...secrets].find((text) => answer.includes(text))

@@ -10,12 +10,7 @@ import { problemsBefore, problemsOf } from '../../src/openapi/problems.ts'
 import { describeRoutes, routes } from '../../src/resources/routes.ts'
 
 /** There is no route then, or nobody to answer. */
-const ofNoRoute: readonly ProblemCode[] = [
-  'unknown_path',
-  'method_not_allowed',
-  'client_gone',
-  'incomplete_body',
-]
+const ofNoRoute: readonly ProblemCode[] = ['method_not_allowed', 'client_gone', 'incomplete_body']
 
 describe('the OpenAPI document', () => {
   const text = describeRoutes({ basePath: '', metricsPublic: false })

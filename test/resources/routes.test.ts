@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createRouter } from '../../src/http/router.ts'
+import { createRouter, type Route } from '../../src/http/router.ts'
 import { createStartingRoutes, routes } from '../../src/resources/routes.ts'
 import { readChapterNamed } from '../manual/published.ts'
 
@@ -20,6 +20,8 @@ describe('the routes', () => {
         'read: POST /v1/password',
         'public: GET /healthz',
         'public: GET /readyz',
+        'public: GET /console/',
+        'public: GET /console/:file',
       ],
     )
     const byOption = routes.filter(({ publicBy }) => publicBy !== undefined)
@@ -35,20 +37,29 @@ describe('the routes', () => {
   })
 
   it('answer only public requests during the start', () => {
-    const starting = createStartingRoutes({ whyNotReady: () => undefined })
+    const options = { basePath: '/base', whyNotReady: () => undefined }
+    const { all, owner, redirect } = createStartingRoutes(options)
+    const shown = (some: readonly Route[]) => some.map(({ access, path }) => `${access} ${path}`)
+    const health = ['public /healthz', 'public /readyz']
+    assert.deepEqual(shown(all), [...health, 'public /console/', 'public /console/:file'])
+    assert.deepEqual(shown(owner), health)
+    assert.notEqual(redirect, undefined)
+    const without = createStartingRoutes({ ...options, noConsole: true })
     assert.deepEqual(
-      starting.map(({ access, path }) => `${access} ${path}`),
-      ['public /healthz', 'public /readyz'],
+      [shown(without.all), shown(without.owner), without.redirect],
+      [health, health, undefined],
     )
-    assert.notEqual(createRouter(starting, '/base').match('HEAD', '/base/healthz'), undefined)
+    assert.notEqual(createRouter(all, '/base').match('HEAD', '/base/healthz'), undefined)
   })
 
   it('are public as the chapter "interface" says', () => {
-    const said = /Only (`\/.*?) answer without a credential\. With `--metrics-public`, (.*?) answers/
+    const said =
+      /Only (`\/.*?) with its files answer without a credential\. With `--metrics-public`, (.*?) answers/
     const [, named = '', byOption = ''] = said.exec(readChapterNamed('interface').replace(/\s+/g, ' ')) ?? []
     const paths = (text: string) => Array.from(text.matchAll(/`(\/[^`]*)`/g), ([, path]) => path)
-    const those = (is: (route: (typeof routes)[number]) => boolean) =>
-      routes.filter(is).map(({ path }) => path)
+    const those = (is: (route: (typeof routes)[number]) => boolean) => [
+      ...new Set(routes.filter(is).map(({ path }) => path.replace(/:\w+$/, ''))),
+    ]
     assert.deepEqual(
       paths(named),
       those(({ access }) => access === 'public'),

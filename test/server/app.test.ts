@@ -231,6 +231,42 @@ describe('createStartingApp', () => {
     assert.deepEqual(await Promise.all(waiting), [209, 209, 209])
   })
 
+  it('passes on the parameter, and the problem of a promise', async () => {
+    const late: Route = {
+      method: 'GET',
+      path: '/file/:name',
+      access: 'public',
+      handle: async (_, name) => {
+        if (name === 'none') throw new Problem('unknown_path', 'not there')
+        return textReply(200, name)
+      },
+    }
+    const app = createStartingApp([late], '', new Promise(() => {}))
+    assert.equal((await answerOf(app, requestOf('GET', '/file/a%2Fb'))).body, 'a/b')
+    assert.equal(await outcome(app, 'GET', '/file/none'), '404 unknown_path')
+  })
+
+  it('leaves to the next app what fails with no problem', async () => {
+    const fail = () => {
+      throw new TypeError('made by the test')
+    }
+    const failing: Route[] = [
+      { method: 'GET', path: '/now', access: 'public', handle: fail },
+      { method: 'GET', path: '/later', access: 'public', handle: async () => fail() },
+    ]
+    const next = Promise.resolve(async (): Promise<Reply> => ({ status: 500, headers: {} }))
+    const app = createStartingApp(failing, '', next)
+    assert.equal(await outcome(app, 'GET', '/now'), 500)
+    assert.equal(await outcome(app, 'GET', '/later'), 500)
+  })
+
+  it('redirects at once, and only where there is no route', async () => {
+    const redirect = (): Reply => ({ status: 303, headers: {} })
+    const app = createStartingApp(routes, '', new Promise(() => {}), redirect)
+    assert.equal(await outcome(app, 'GET', '/'), 303)
+    assert.equal(await outcome(app, 'GET', '/health'), 200)
+  })
+
   it('answers 503 with Retry-After when that takes long', async () => {
     const app = createStartingApp(routes, '', Promise.resolve(undefined))
     const { status, code, headers } = await answerOf(app, requestOf('GET', '/other'))

@@ -256,6 +256,22 @@ describe('a body in pieces, when the server stops,', () => {
   })
 })
 
+describe('a body of bytes', () => {
+  const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
+
+  it('is sent unchanged with its length, and without it to HEAD', async (t) => {
+    const { url } = await listen(t, () => ok(bytes))
+    const requests = `${get}${formatRequest('HEAD /')}${formatRequest('GET /', { Connection: 'close' })}`
+    const received = await sendRaw(url, requests)
+    const heads = received.match(/HTTP\/1\.1 200 OK\r\n[\s\S]*?\r\n\r\n/g) ?? []
+    assert.equal(heads.length, 3)
+    for (const head of heads) assert.match(head, /\r\nContent-Length: 256\r\n/)
+    const text = Buffer.from(bytes).toString('latin1')
+    const [first = '', second = '', third = ''] = heads
+    assert.equal(received, first + text + second + third + text)
+  })
+})
+
 describe('a header of a reply', () => {
   const own = { 'content-security-policy': "default-src 'self'", 'REFERRER-POLICY': 'origin', ETag: '"a"' }
   for (const [what, body] of [

@@ -49,6 +49,14 @@ describe('a start that takes long', () => {
       assert.ok(Number(answer.headers['retry-after']) > 0)
     }
 
+    const browser = await ask('GET', '/', { headers: { Accept: 'text/html' } })
+    assert.deepEqual([browser.status, browser.headers.location], [303, '/console/'])
+    const page = await ask('GET', '/console/')
+    assert.equal(page.status, 200)
+    const script = /src="([^"]+)"/.exec(page.text)?.[1]
+    assert.equal((await ask('GET', `/console/${script}`)).status, 200)
+    assert.equal((await ask('GET', '/console/nothing')).status, 404)
+
     reading.release()
     const service = await starting
     t.after(() => service.stop())

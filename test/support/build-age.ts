@@ -2,7 +2,13 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** What the executable is made from, besides `src`. */
-const sources = ['build.mjs', '.build/strip-symbols.mjs', 'package.json', 'tsconfig.json']
+const sources = [
+  'build.mjs',
+  '.build/console.mjs',
+  '.build/strip-symbols.mjs',
+  'package.json',
+  'tsconfig.json',
+]
 
 /** What is wrong with the executable of a checkout, and what to do; undefined if it is newer than everything it is made from. */
 export function staleBuild(root: string): string | undefined {

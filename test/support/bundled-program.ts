@@ -21,7 +21,8 @@ export async function bundleProgram(folder: string, preloaded: string): Promise<
     format: 'cjs',
     platform: 'node',
     target: 'node26',
-    define: { 'import.meta.dirname': 'undefined' },
+    // Any folder of the source: some files are found from there.
+    define: { 'import.meta.dirname': JSON.stringify(join(root, 'src/resources')) },
   })
   return [process.execPath, '--disable-sigusr1', '--require', preloaded, outfile]
 }

@@ -1,0 +1,81 @@
+import { isExpected, isUnchanged } from '../http/conditional.ts'
+import { type Reply, type Request, textReply } from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
+import { qualityOf } from '../http/quality.ts'
+import { type ConsoleFile, readConsole } from './console-files.ts'
+
+const PAGE = ''
+
+/** In place of the policy of other answers: the page may run its own script, and call this server alone. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+/**
+ * @param basePath Prefix of the URLs in answers.
+ * @param readFiles Called at the first request, so that a server that nobody looks at spends nothing on them.
+ */
+export function consoleHandlers(basePath: string, readFiles = readConsole) {
+  let files: ReadonlyMap<string, ConsoleFile> | undefined
+  let reading: Promise<unknown> | undefined
+  return { readPage, readFile }
+
+  function readPage(request: Request): Reply | Promise<Reply> {
+    // The references of the page are relative to the folder.
+    return request.path.endsWith('/') ? readFile(request, PAGE) : redirectToFolder(request)
+  }
+
+  function redirectToFolder({ query }: Request): Reply {
+    return textReply(308, '', { Location: `${basePath}/console/${query && `?${query}`}` })
+  }
+
+  function readFile(request: Request, name: string): Reply | Promise<Reply> {
+    if (files !== undefined) return sendFile(request, files.get(name))
+    reading ??= readFiles()
+      .then((read) => {
+        files = new Map(read.map((file) => [file.name, file]))
+      })
+      .finally(() => {
+        reading = undefined
+      })
+    return reading.then(() => sendFile(request, files?.get(name)))
+  }
+}
+
+/**
+ * Sends browsers from the root of the server to the console.
+ *
+ * @returns Undefined for all other requests: for them, there is nothing at the root.
+ */
+export function consoleRedirect(basePath: string): (request: Request) => Reply | undefined {
+  return ({ method, path, headers }) => {
+    const isRoot = path === `${basePath}/` || path === basePath
+    if (!isRoot || (method !== 'GET' && method !== 'HEAD')) return undefined
+    // Only browsers name it: curl and libraries take anything.
+    if (!qualityOf(headers.accept, 'text/html')) return undefined
+    return textReply(303, '', { Location: `${basePath}/console/`, Vary: 'Accept' })
+  }
+}
+
+function sendFile({ headers }: Request, file: ConsoleFile | undefined): Reply {
+  if (file === undefined)
+    throw new Problem('unknown_path', 'The console has no such file; after an upgrade, load the page again')
+  const isGzip = takesGzip(headers['accept-encoding'])
+  const [etag, body] = isGzip ? [file.gzipEtag, file.gzip] : [file.etag, file.bytes]
+  if (!isExpected(headers['if-match'], etag))
+    throw new Problem('stale_record', 'This is not what If-Match names; read it without that')
+  // Also with 304: browsers replace what they have kept by these headers.
+  const kept = {
+    'Cache-Control': file.name === PAGE ? 'no-cache' : 'public, max-age=31536000, immutable',
+    'Content-Security-Policy': POLICY,
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    ETag: etag,
+    Vary: 'Accept-Encoding',
+  }
+  if (isUnchanged(headers['if-none-match'], etag)) return { status: 304, headers: kept }
+  const form: Record<string, string> = isGzip ? { 'Content-Encoding': 'gzip' } : {}
+  return { status: 200, headers: { 'Content-Type': file.type, ...form, ...kept }, body }
+}
+
+function takesGzip(acceptEncoding: string | undefined): boolean {
+  return (qualityOf(acceptEncoding, 'gzip') ?? qualityOf(acceptEncoding, '*') ?? 0) > 0
+}
