@@ -1,1 +1,103 @@
-document.title = `connbook at ${location.host}`
+import { type Address, formatAddress, parseAddress, type View } from './address.ts'
+import { Api } from './api.ts'
+import type { App, ViewPart } from './app.ts'
+import { element } from './element.ts'
+import { type KeyCommand, listenForKeys } from './keys.ts'
+import { openKeysDialog } from './keys-dialog.ts'
+import { createMenu } from './menu.ts'
+import { Notices } from './notices.ts'
+import { openNewRecord, openRecord } from './record-dialog.ts'
+import { RecordList } from './record-list.ts'
+import { Session } from './session.ts'
+
+const main = element('main', { id: 'main' })
+const notices = new Notices()
+const offline = element('p', { class: 'offline', role: 'alert', hidden: true }, 'Cannot reach the server.')
+const session: Session = new Session(() => {
+  menu.update()
+  for (const part of Object.values(parts)) part.takeSession?.()
+})
+const api: Api = new Api(new URL('../', document.baseURI), {
+  logIn: () => session.logIn(api),
+  reached: (isReached) => {
+    offline.hidden = isReached
+  },
+})
+const app: App = {
+  api,
+  session,
+  notices,
+  get address() {
+    return parseAddress(location.search)
+  },
+  linkTo: (change) => formatAddress({ ...app.address, ...change }),
+  go(change, how = 'push') {
+    const url = app.linkTo(change)
+    if (how === 'push') history.pushState(null, '', url)
+    else history.replaceState(null, '', url)
+    showAddress()
+  },
+  refresh: () => shown?.refresh?.(),
+}
+const list = new RecordList(app, {
+  add: () => openNewRecord(app),
+  open: (configuration) => openRecord(app, configuration),
+})
+const menu = createMenu(app, () => openKeysDialog(keys))
+const parts: Partial<Record<View, ViewPart>> = { records: list }
+let shown: ViewPart | undefined
+
+document.body.append(menu.dom, offline, main, notices.dom)
+document.addEventListener('click', followLink)
+addEventListener('popstate', showAddress)
+const keys: readonly KeyCommand[] = [
+  { keys: ['/'], help: 'search', run: focusSearch },
+  { keys: ['n'], help: 'add a record', run: addRecord },
+  { keys: ['j', 'ArrowDown'], help: 'next record', run: () => shown === list && list.moveFocus(1) },
+  { keys: ['k', 'ArrowUp'], help: 'previous record', run: () => shown === list && list.moveFocus(-1) },
+  { keys: ['?'], help: 'show the keys', run: showKeys },
+]
+listenForKeys(keys)
+void session.begin(api).then(showAddress)
+
+function showAddress(): void {
+  const { address } = app
+  const part = parts[address.view] ?? list
+  if (part !== shown) {
+    shown?.hide?.()
+    shown = part
+    main.replaceChildren(part.dom)
+  }
+  menu.update()
+  part.show(address)
+}
+
+/** Links to other addresses of the page need no new page. */
+function followLink(event: MouseEvent): void {
+  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+  const link = event.target instanceof Element ? event.target.closest('a') : null
+  if (link === null || link.target !== '' || link.hasAttribute('download') || !link.hasAttribute('href'))
+    return
+  const { origin, pathname, search } = new URL(link.href)
+  if (origin !== location.origin || pathname !== location.pathname) return
+  event.preventDefault()
+  app.go(parseAddress(search) satisfies Address)
+}
+
+function focusSearch(): boolean {
+  if (shown !== list) return false
+  list.search.input.select()
+  list.search.input.focus()
+  return true
+}
+
+function showKeys(): boolean {
+  openKeysDialog(keys)
+  return true
+}
+
+function addRecord(): boolean {
+  if (shown !== list || !session.mayWrite) return false
+  openNewRecord(app)
+  return true
+}

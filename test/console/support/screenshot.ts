@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 const folder = join(import.meta.dirname, '../screenshots')
 
 /**
- * Writes the whole page as `NAME-THEME-WIDTH.png` below `test/console/screenshots`, which git ignores.
+ * Writes what the window shows as `NAME-THEME-WIDTH.png` below `test/console/screenshots`, which git ignores.
  *
  * @param name Kebab-case: the view and its state.
  */
@@ -14,5 +14,5 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   const width = await page.evaluate<number>('innerWidth')
   await mkdir(folder, { recursive: true })
   const path = join(folder, `${name}-${isDark ? 'dark' : 'light'}-${width}.png`)
-  await page.screenshot({ path, fullPage: true })
+  await page.screenshot({ path })
 }

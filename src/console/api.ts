@@ -1,0 +1,147 @@
+/** An answer, read whole. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** What is wrong with one field or line. */
+export interface Fault {
+  readonly field?: string
+  readonly line?: number
+  readonly detail: string
+}
+
+export interface Call {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Sent as JSON. */
+  readonly json?: unknown
+  /** Sent as it is. */
+  readonly body?: Blob | string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Other statuses than 2xx that are answers, too. */
+  readonly expects?: readonly number[]
+  readonly signal?: AbortSignal
+}
+
+/** An answer that refuses the call. */
+export class Refusal extends Error {
+  readonly status: number
+  /** The last part of the problem's type, such as `stale_record`; empty if the body is no problem. */
+  readonly code: string
+  readonly faults: readonly Fault[]
+  /** Undefined without `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined
+  readonly body: string
+
+  constructor({ status, headers, text }: Answer) {
+    const problem = problemIn(headers, text)
+    super(problem?.detail ?? (text.trim() || `The server answered ${status}`))
+    this.status = status
+    this.code = problem?.type.split(':').at(-1) ?? ''
+    this.faults = problem?.errors ?? []
+    this.retryAfterSeconds = Number(headers.get('Retry-After')) || undefined
+    this.body = text
+  }
+}
+
+/** No answer came. */
+export class Unreachable extends Error {}
+
+export interface ApiEvents {
+  /** Resolves once somebody has logged in again; rejects if the call shall not be repeated. */
+  logIn(): Promise<void>
+  /** After each call: whether an answer came. */
+  reached(isReached: boolean): void
+}
+
+/** Calls the server from which the page came. */
+export class Api {
+  /** Ends in a slash. */
+  readonly base: URL
+  readonly #events: ApiEvents
+
+  constructor(base: URL, events: ApiEvents) {
+    this.base = base
+    this.#events = events
+  }
+
+  /** @param path Without a slash at the beginning, with its query. */
+  url(path: string): string {
+    return new URL(path, this.base).href
+  }
+
+  /**
+   * Makes a call, and makes it again after a new login if the session has ended.
+   *
+   * @throws {Refusal} for other statuses than 2xx and those in `expects`.
+   * @throws {Unreachable} if no answer comes.
+   * @throws {DOMException} `AbortError` if `signal` is aborted.
+   */
+  async call(path: string, call: Call = {}): Promise<Answer> {
+    const answer = await this.once(path, call)
+    if (isGood(answer, call)) return answer
+    const refusal = new Refusal(answer)
+    if (!isSessionEnded(refusal)) throw refusal
+    await this.#events.logIn()
+    return this.call(path, call)
+  }
+
+  /** The same, but for what comes of it: no login, no `Refusal`. */
+  async once(path: string, { method = 'GET', json, body, headers = {}, signal }: Call = {}): Promise<Answer> {
+    const type: Record<string, string> = json === undefined ? {} : { 'Content-Type': 'application/json' }
+    try {
+      const response = await fetch(this.url(path), {
+        method,
+        headers: { ...type, ...headers },
+        body: json === undefined ? (body ?? null) : JSON.stringify(json),
+        signal: signal ?? null,
+        // Conditional requests are made by the page, which keeps what it has shown.
+        cache: 'no-store',
+      })
+      const text = await response.text()
+      this.#events.reached(true)
+      return { status: response.status, headers: response.headers, text }
+    } catch (error) {
+      if (signal?.aborted) throw error
+      this.#events.reached(false)
+      throw new Unreachable('Cannot reach the server', { cause: error })
+    }
+  }
+}
+
+export function isAborted(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError'
+}
+
+/** What to tell of a call that failed: what, why, and what to do next. */
+export function explain(error: unknown): string {
+  if (error instanceof Unreachable)
+    return 'Cannot reach the server. Nothing that you typed is lost; try again when it is back.'
+  if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error)
+  const { message, retryAfterSeconds } = error
+  return retryAfterSeconds === undefined ? `${message}.` : `${message}. Try again in ${retryAfterSeconds} s.`
+}
+
+function isGood({ status }: Answer, { expects = [] }: Call): boolean {
+  return (status >= 200 && status < 300) || expects.includes(status)
+}
+
+function isSessionEnded({ status, code }: Refusal): boolean {
+  return status === 403 && (code === 'not_authenticated' || code === 'invalid_token')
+}
+
+interface ProblemBody {
+  readonly type: string
+  readonly detail: string
+  readonly errors?: readonly Fault[]
+}
+
+function problemIn(headers: Headers, text: string): ProblemBody | undefined {
+  if (headers.get('Content-Type') !== 'application/problem+json') return undefined
+  try {
+    return JSON.parse(text) as ProblemBody
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,41 @@
+import type { Answer, Api } from './api.ts'
+
+export type Labels = Readonly<Record<string, string>>
+
+/** A record, as the API shows it. */
+export interface Configuration {
+  readonly id: number
+  readonly name: string
+  readonly hostname: string
+  readonly port: number
+  readonly username: string
+  readonly labels?: Labels
+}
+
+export const fieldNames = ['name', 'hostname', 'port', 'username'] as const
+export type FieldName = (typeof fieldNames)[number]
+
+/** A record and the tag that its changes are sent with. */
+export interface Tagged {
+  readonly configuration: Configuration
+  readonly tag: string
+}
+
+export function configurationPath(name: string): string {
+  return `configurations/${encodeURIComponent(name)}`
+}
+
+/** @throws As `Api.call`. */
+export async function readConfiguration(api: Api, name: string, signal?: AbortSignal): Promise<Tagged> {
+  return taggedIn(await api.call(configurationPath(name), signal ? { signal } : {}))
+}
+
+export function taggedIn(answer: Answer): Tagged {
+  const [configuration] = configurationsIn(answer.text)
+  if (configuration === undefined) throw new TypeError('The answer has no configuration')
+  return { configuration, tag: answer.headers.get('ETag') ?? '' }
+}
+
+export function configurationsIn(text: string): readonly Configuration[] {
+  return (JSON.parse(text) as { configurations: readonly Configuration[] }).configurations
+}

@@ -1,0 +1,85 @@
+import { explain } from './api.ts'
+import type { App } from './app.ts'
+import type { Configuration } from './configuration.ts'
+import { openDialog } from './dialog.ts'
+import { button, element } from './element.ts'
+import { changesBetween, type FieldChange, type HistoryEntry, verbOf } from './history-entry.ts'
+import { shown } from './shown-text.ts'
+
+/** As many as the API gives at most. */
+const ENTRIES_MAX = 100
+
+interface History {
+  readonly history: readonly HistoryEntry[]
+  readonly since?: string
+}
+
+/** Shows who did what to a record, newest first. */
+export function openHistory(app: App, { name }: Pick<Configuration, 'name'>): void {
+  const body = element(
+    'div',
+    { class: 'body', 'aria-live': 'polite' },
+    element('p', {}, 'Reading the history…'),
+  )
+  openDialog('Who did what', [body], { className: 'history' })
+  void read()
+
+  async function read() {
+    try {
+      const answer = await app.api.call(`v1/history/${encodeURIComponent(name)}?limit=${ENTRIES_MAX}`)
+      const { history, since } = JSON.parse(answer.text) as History
+      body.replaceChildren(
+        element('p', {}, 'Record: ', element('b', {}, shown(name))),
+        element('ol', {}, ...history.map(entryOf)),
+        element('p', { class: 'faint' }, rangeOf(history.length, since)),
+      )
+    } catch (error) {
+      body.replaceChildren(
+        element('p', { class: 'fault', role: 'alert' }, explain(error)),
+        element(
+          'p',
+          {},
+          button('Try again', () => void read()),
+        ),
+      )
+    }
+  }
+}
+
+function entryOf(entry: HistoryEntry): HTMLElement {
+  return element(
+    'li',
+    {},
+    element('time', { datetime: entry.time }, formatTime(entry.time)),
+    ' ',
+    ...actorOf(entry),
+    element('b', {}, verbOf(entry)),
+    element('ul', {}, ...changesBetween(entry).map(changeOf)),
+  )
+}
+
+function actorOf({ by, kind, command }: HistoryEntry): (Node | string)[] {
+  if (by === undefined) return []
+  if (command !== undefined) return [shown(by), ' (by the command ', shown(command), ') ']
+  return [shown(by), kind === 'client' ? ' (a client) ' : ' ']
+}
+
+function changeOf({ field, before, after }: FieldChange): HTMLElement {
+  return element(
+    'li',
+    {},
+    `${field}: `,
+    before !== undefined && element('del', {}, shown(before)),
+    before !== undefined && after !== undefined && ' → ',
+    after !== undefined && element('ins', {}, shown(after)),
+  )
+}
+
+function rangeOf(entries: number, since: string | undefined): string {
+  if (entries === ENTRIES_MAX) return `The ${ENTRIES_MAX} newest changes are shown.`
+  return since === undefined ? '' : `Complete since ${formatTime(since)}.`
+}
+
+function formatTime(time: string): string {
+  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(time))
+}

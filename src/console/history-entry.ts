@@ -1,0 +1,60 @@
+/** One change of a record, as the API tells it. */
+export interface HistoryEntry {
+  readonly time: string
+  readonly event: string
+  readonly by?: string
+  /** `user`, `client` or `command`. */
+  readonly kind?: string
+  /** Of a command: its words. */
+  readonly command?: string
+  readonly changed?: Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>
+  /** The record that was added or deleted. */
+  readonly record?: Readonly<Record<string, unknown>>
+}
+
+/** What a change did to one field or label; what was not there is undefined. */
+export interface FieldChange {
+  readonly field: string
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  configuration_added: 'added it',
+  configuration_modified: 'changed it',
+  configuration_deleted: 'deleted it',
+}
+
+/** What somebody did, in words; an event that is not known keeps its name. */
+export function verbOf({ event }: HistoryEntry): string {
+  return verbs[event] ?? event
+}
+
+/** The fields that a change gave, took or replaced. */
+export function changesBetween({ event, changed, record }: HistoryEntry): readonly FieldChange[] {
+  if (changed !== undefined)
+    return Object.entries(changed).map(([field, { before, after }]) => ({
+      field,
+      before: textOf(before),
+      after: textOf(after),
+    }))
+  const isGone = event === 'configuration_deleted'
+  return fieldsOf(record ?? {}).map(([field, value]) => ({
+    field,
+    before: isGone ? textOf(value) : undefined,
+    after: isGone ? undefined : textOf(value),
+  }))
+}
+
+/** The fields but the id, and each label as `labels.KEY`. */
+function fieldsOf({ id: _, labels, ...fields }: Readonly<Record<string, unknown>>): [string, unknown][] {
+  const ofLabels = Object.entries(labels ?? {}).map(([key, value]): [string, unknown] => [
+    `labels.${key}`,
+    value,
+  ])
+  return [...Object.entries(fields), ...ofLabels]
+}
+
+function textOf(value: unknown): string | undefined {
+  return value === undefined || value === null ? undefined : String(value)
+}

@@ -1,0 +1,41 @@
+import { openDialog } from './dialog.ts'
+import { element } from './element.ts'
+import { areKeysOn, type KeyCommand, turnKeys } from './keys.ts'
+
+/** Lists every single key, and turns them on or off. */
+export function openKeysDialog(commands: readonly KeyCommand[]): void {
+  const isOn = element('input', { type: 'checkbox', id: 'keys-on', change: () => turnKeys(isOn.checked) })
+  isOn.checked = areKeysOn()
+  openDialog('Keys', [
+    element(
+      'div',
+      { class: 'body' },
+      element(
+        'dl',
+        { class: 'keys' },
+        ...commands.map(({ keys, help }) =>
+          element('div', {}, element('dt', {}, ...keys.flatMap(keyCap)), element('dd', {}, help)),
+        ),
+        element(
+          'div',
+          {},
+          element('dt', {}, element('kbd', {}, 'Enter')),
+          element('dd', {}, 'open the record'),
+        ),
+        element(
+          'div',
+          {},
+          element('dt', {}, element('kbd', {}, 'Esc')),
+          element('dd', {}, 'close a dialogue'),
+        ),
+      ),
+      element('p', {}, isOn, ' ', element('label', { for: 'keys-on' }, 'Single keys do this')),
+    ),
+  ])
+}
+
+const names: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑' }
+
+function keyCap(key: string, place: number): (Node | string)[] {
+  return [place === 0 ? '' : ' or ', element('kbd', {}, names[key] ?? key)]
+}

@@ -1,0 +1,32 @@
+/** A single key, and what it does. */
+export interface KeyCommand {
+  readonly keys: readonly string[]
+  readonly help: string
+  /** @returns Whether it did something; otherwise the browser's own meaning holds. */
+  run(): boolean
+}
+
+const SETTING = 'connbook-single-keys'
+
+/** Whether single keys do something; a person can turn them off (WCAG 2.2, 2.1.4). */
+export function areKeysOn(): boolean {
+  return localStorage.getItem(SETTING) !== 'off'
+}
+
+export function turnKeys(isOn: boolean): void {
+  localStorage.setItem(SETTING, isOn ? 'on' : 'off')
+}
+
+/** Runs the commands of single keys, except where one types, or while a dialogue is open. */
+export function listenForKeys(commands: readonly KeyCommand[]): void {
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || !areKeysOn()) return
+    if (isTypedIn(event.target) || document.querySelector('dialog[open]') !== null) return
+    const command = commands.find(({ keys }) => keys.includes(event.key))
+    if (command?.run()) event.preventDefault()
+  })
+}
+
+function isTypedIn(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
+}

@@ -1,0 +1,152 @@
+import type { Fault } from './api.ts'
+import { type Configuration, type FieldName, fieldNames, type Labels } from './configuration.ts'
+import { button, element } from './element.ts'
+import { headings } from './record-row.ts'
+
+/** What a form says of a record. */
+export type Draft = Omit<Configuration, 'id'>
+
+interface Field {
+  readonly dom: HTMLElement
+  readonly input: HTMLInputElement
+  readonly fault: HTMLElement
+}
+
+interface LabelRow {
+  readonly dom: HTMLElement
+  readonly key: HTMLInputElement
+  readonly value: HTMLInputElement
+}
+
+/** The fields of one record, with what the server says of each. */
+export class RecordForm {
+  readonly dom: HTMLElement
+  readonly #fields: Record<FieldName, Field>
+  readonly #labelRows: LabelRow[] = []
+  readonly #labels = element('div', { class: 'label-rows' })
+  readonly #labelFault = element('p', { class: 'fault', id: 'fault-labels' })
+  readonly #isReadOnly: boolean
+
+  constructor(draft: Partial<Draft>, { isReadOnly }: { isReadOnly: boolean }) {
+    this.#isReadOnly = isReadOnly
+    this.#fields = {
+      name: this.#field('name', { placeholder: 'web1', autofocus: !isReadOnly }),
+      hostname: this.#field('hostname', { placeholder: 'web1.example.net', inputmode: 'url' }),
+      port: this.#field('port', { placeholder: '22', inputmode: 'numeric' }),
+      username: this.#field('username', { placeholder: 'deploy' }),
+    }
+    const more = button('Add a label', () => this.#addLabel('', '').key.focus(), { class: 'quiet' })
+    this.dom = element(
+      'div',
+      { class: 'fields' },
+      ...fieldNames.map((field) => this.#fields[field].dom),
+      element(
+        'fieldset',
+        { 'aria-describedby': 'fault-labels' },
+        element('legend', {}, 'Labels'),
+        this.#labels,
+        this.#labelFault,
+        !isReadOnly && more,
+      ),
+    )
+    this.fill(draft)
+  }
+
+  fill({ labels = {}, ...fields }: Partial<Draft>): void {
+    for (const field of fieldNames) this.#fields[field].input.value = String(fields[field] ?? '')
+    for (const { dom } of this.#labelRows.splice(0)) dom.remove()
+    for (const [key, value] of Object.entries(labels)) this.#addLabel(key, value)
+  }
+
+  /** As it was typed: a port that is no number stays text, of which the server says what is wrong. */
+  read(): Record<string, unknown> & { readonly labels: Labels } {
+    const values = fieldNames.map((field) => [field, this.#fields[field].input.value] as const)
+    const labels = this.#labelRows.map(({ key, value }) => [key.value.trim(), value.value] as const)
+    const port = this.#fields.port.input.value.trim()
+    return {
+      ...Object.fromEntries(values),
+      port: /^(0|[1-9]\d{0,8})$/.test(port) ? Number(port) : port,
+      labels: Object.fromEntries(labels.filter(([key, value]) => key !== '' || value !== '')),
+    }
+  }
+
+  /** Shows each fault at its field, and moves the focus to the first; none clears them. */
+  showFaults(faults: readonly Fault[]): void {
+    const texts = new Map(faults.map(({ field = '', detail }) => [field, detail]))
+    for (const field of fieldNames) {
+      const { input, fault } = this.#fields[field]
+      const text = texts.get(field)
+      fault.textContent = text === undefined ? '' : `${headings[field]} ${text}.`
+      input.setAttribute('aria-invalid', String(text !== undefined))
+    }
+    const ofLabels = faults.filter(({ field = '' }) => field === 'labels' || field.startsWith('labels.'))
+    this.#labelFault.textContent = ofLabels
+      .map(({ field = '', detail }) => `${field.replace(/^labels\.?/, '') || 'The labels'} ${detail}.`)
+      .join(' ')
+    for (const { key } of this.#labelRows)
+      key.setAttribute('aria-invalid', String(texts.has(`labels.${key.value.trim()}`)))
+    this.dom.querySelector<HTMLInputElement>('[aria-invalid="true"]')?.focus()
+  }
+
+  #field(name: FieldName, attributes: Record<string, string | boolean>): Field {
+    const id = `field-${name}`
+    const fault = element('p', { class: 'fault', id: `fault-${name}` })
+    const input = element('input', {
+      id,
+      name,
+      autocomplete: 'off',
+      autocapitalize: 'none',
+      spellcheck: 'false',
+      readonly: this.#isReadOnly,
+      'aria-describedby': fault.id,
+      ...attributes,
+    })
+    return {
+      dom: element(
+        'div',
+        { class: `field ${name}` },
+        element('label', { for: id }, headings[name]),
+        input,
+        fault,
+      ),
+      input,
+      fault,
+    }
+  }
+
+  #addLabel(key: string, value: string): LabelRow {
+    const input = (label: string, text: string) => {
+      const made = element('input', {
+        'aria-label': label,
+        placeholder: label,
+        autocomplete: 'off',
+        autocapitalize: 'none',
+        spellcheck: 'false',
+        readonly: this.#isReadOnly,
+      })
+      made.value = text
+      return made
+    }
+    const [keyInput, valueInput] = [input('Key', key), input('Value', value)]
+    const remove = () => {
+      this.#labelRows.splice(this.#labelRows.indexOf(row), 1)
+      const next = row.dom.nextElementSibling ?? row.dom.previousElementSibling
+      row.dom.remove()
+      next?.querySelector('input')?.focus()
+    }
+    const row: LabelRow = {
+      key: keyInput,
+      value: valueInput,
+      dom: element(
+        'div',
+        { class: 'label-row' },
+        keyInput,
+        valueInput,
+        !this.#isReadOnly && button('×', remove, { class: 'quiet', 'aria-label': 'Remove this label' }),
+      ),
+    }
+    this.#labelRows.push(row)
+    this.#labels.append(row.dom)
+    return row
+  }
+}

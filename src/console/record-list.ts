@@ -1,0 +1,293 @@
+import { type Address, listPath, nextSort, PAGE_RECORDS } from './address.ts'
+import { explain, isAborted, Refusal, Unreachable } from './api.ts'
+import type { App, ViewPart } from './app.ts'
+import { type Configuration, configurationsIn, type FieldName, fieldNames } from './configuration.ts'
+import { button, element } from './element.ts'
+import { headings, RecordRow } from './record-row.ts'
+import { SearchBox } from './search-box.ts'
+import { shown } from './shown-text.ts'
+
+/** How long nothing is said of a list that is on its way. */
+const QUIET_MS = 300
+/** How long to wait for a server that cannot be reached. */
+const RETRY_SECONDS = 2
+
+/** What a person can do with the list. */
+export interface RecordActions {
+  add(): void
+  open(configuration: Configuration): void
+}
+
+/** One page of the records, its order and its search. */
+export class RecordList implements ViewPart {
+  readonly dom: HTMLElement
+  readonly search: SearchBox
+  readonly #app: App
+  readonly #actions: RecordActions
+  readonly #rows = new Map<number, RecordRow>()
+  readonly #body = element('tbody')
+  readonly #headings: Record<FieldName, HTMLTableCellElement>
+  readonly #table: HTMLTableElement
+  readonly #count = element('p', { class: 'count', 'aria-live': 'polite' })
+  readonly #filters = element('ul', { class: 'filters', 'aria-label': 'Filters' })
+  readonly #state = element('div', { class: 'state' })
+  readonly #pages = element('nav', { class: 'pages', 'aria-label': 'Pages' })
+  readonly #add: HTMLButtonElement
+  #address: Address | undefined
+  #reading: AbortController | undefined
+  #tag: string | undefined
+  #total = 0
+  #retry = 0
+
+  constructor(app: App, actions: RecordActions) {
+    this.#app = app
+    this.#actions = actions
+    this.search = new SearchBox((q, isTyping) => app.go({ q, page: 0 }, isTyping ? 'replace' : 'push'))
+    this.#add = button('Add', actions.add, {
+      class: 'primary',
+      title: 'Add a record (n)',
+      hidden: true,
+    })
+    const heading = (field: FieldName) =>
+      element('th', { scope: 'col', class: field }, element('a', { href: '' }, headings[field]))
+    this.#headings = {
+      name: heading('name'),
+      hostname: heading('hostname'),
+      port: heading('port'),
+      username: heading('username'),
+    }
+    this.#table = element(
+      'table',
+      { class: 'records' },
+      element('caption', { class: 'unseen' }, 'Records'),
+      element(
+        'thead',
+        {},
+        element(
+          'tr',
+          {},
+          ...fieldNames.map((field) => this.#headings[field]),
+          element('th', { scope: 'col', class: 'labels' }, 'Labels'),
+          element('th', { scope: 'col', class: 'actions' }, element('span', { class: 'unseen' }, 'Copy')),
+        ),
+      ),
+      this.#body,
+    )
+    this.dom = element(
+      'section',
+      { 'aria-label': 'Records' },
+      element('div', { class: 'bar' }, this.search.dom, this.#count, this.#add),
+      this.#filters,
+      this.#table,
+      this.#state,
+      this.#pages,
+    )
+  }
+
+  /** The records that are shown, in their order. */
+  get shownRecords(): readonly Configuration[] {
+    return [...this.#rows.values()].map(({ configuration }) => configuration)
+  }
+
+  /** The tag of the list that is shown; undefined before the first. */
+  get tag(): string | undefined {
+    return this.#tag
+  }
+
+  show(address: Address): void {
+    const before = this.#address
+    this.#address = address
+    this.search.update(address.q)
+    this.#showOrder(address)
+    this.#showFilters(address)
+    for (const row of this.#rows.values()) row.updateLinks()
+    if (before === undefined || listPath(before) !== listPath(address)) this.#tag = undefined
+    void this.#read(address, this.#tag)
+  }
+
+  takeSession(): void {
+    this.#add.hidden = !this.#app.session.mayWrite
+    if (this.#address !== undefined && this.#tag !== undefined) this.#showState(this.#address)
+  }
+
+  refresh(): void {
+    if (this.#address !== undefined) void this.#read(this.#address, this.#tag)
+  }
+
+  /** Moves the focus by rows; begins at the first. */
+  moveFocus(by: 1 | -1): boolean {
+    const openers = [...this.#rows.values()].map(({ opener }) => opener)
+    const present = openers.findIndex((opener) => opener.closest('tr')?.contains(document.activeElement))
+    const next = openers[present === -1 ? 0 : Math.min(Math.max(present + by, 0), openers.length - 1)]
+    next?.focus()
+    return next !== undefined
+  }
+
+  /** An answer that comes after the next question is dropped. */
+  async #read(address: Address, tag: string | undefined): Promise<void> {
+    this.#reading?.abort()
+    clearTimeout(this.#retry)
+    const reading = new AbortController()
+    this.#reading = reading
+    const late = setTimeout(() => this.#dim(true), QUIET_MS)
+    try {
+      const { status, headers, text } = await this.#app.api.call(listPath(address), {
+        signal: reading.signal,
+        expects: [304],
+        headers: tag === undefined ? {} : { 'If-None-Match': tag },
+      })
+      if (status === 304) return this.#state.replaceChildren(...this.#stateNodes(address))
+      const isSamePage = this.#tag !== undefined
+      this.#tag = headers.get('ETag') ?? undefined
+      this.#total = Number(headers.get('X-Total-Count'))
+      this.#fill(configurationsIn(text), isSamePage)
+      this.#showState(address)
+    } catch (error) {
+      if (!isAborted(error)) this.#showFault(error)
+    } finally {
+      clearTimeout(late)
+      if (this.#reading === reading) this.#dim(false)
+    }
+  }
+
+  /** Rows keep their place in the page, so that a focus and what is read stay where they are. */
+  #fill(configurations: readonly Configuration[], isSamePage: boolean) {
+    const gone = new Map(this.#rows)
+    this.#rows.clear()
+    for (const configuration of configurations) {
+      const known = gone.get(configuration.id)
+      const row = known ?? new RecordRow(this.#app, configuration, this.#actions.open)
+      if (known === undefined && isSamePage) row.mark('added')
+      known?.update(configuration)
+      gone.delete(configuration.id)
+      this.#rows.set(configuration.id, row)
+    }
+    const lostFocus = [...gone.values()].some(({ dom }) => dom.contains(document.activeElement))
+    for (const { dom } of gone.values()) dom.remove()
+    let previous: Element | null = null
+    for (const { dom } of this.#rows.values()) {
+      const place: Element | null =
+        previous === null ? this.#body.firstElementChild : previous.nextElementSibling
+      if (place !== dom) this.#body.insertBefore(dom, place)
+      previous = dom
+    }
+    if (lostFocus && document.activeElement === document.body) this.moveFocus(1)
+  }
+
+  #showOrder({ sort }: Address) {
+    for (const field of fieldNames) {
+      const heading = this.#headings[field]
+      const direction = sort === field ? 'ascending' : sort === `-${field}` ? 'descending' : undefined
+      if (direction === undefined) heading.removeAttribute('aria-sort')
+      else heading.setAttribute('aria-sort', direction)
+      heading
+        .querySelector('a')
+        ?.setAttribute('href', this.#app.linkTo({ sort: nextSort(sort, field), page: 0 }))
+    }
+  }
+
+  #showFilters({ filters }: Address) {
+    this.#filters.hidden = filters.length === 0
+    this.#filters.replaceChildren(
+      ...filters.map(([name, value], place) => {
+        const others = filters.filter((_, other) => other !== place)
+        const link = this.#app.linkTo({ filters: others, page: 0 })
+        return element(
+          'li',
+          {},
+          `${name}: `,
+          shown(value),
+          element('a', { href: link, 'aria-label': `Remove the filter ${name}: ${value}` }, '×'),
+        )
+      }),
+    )
+  }
+
+  #showState(address: Address) {
+    const { page, q, filters } = address
+    const total = this.#total
+    const first = page * PAGE_RECORDS + 1
+    const last = Math.min(total, first + PAGE_RECORDS - 1)
+    const isFiltered = q !== '' || filters.length > 0
+    this.#count.textContent =
+      total === 0
+        ? isFiltered
+          ? 'Nothing found'
+          : ''
+        : `${number(first)}–${number(Math.max(last, first))} of ${number(total)}${isFiltered ? ' found' : ''}`
+    this.#table.hidden = this.#rows.size === 0
+    this.#state.replaceChildren(...this.#stateNodes(address))
+    this.#pages.hidden = total <= PAGE_RECORDS && page === 0
+    const lastPage = Math.max(0, Math.ceil(total / PAGE_RECORDS) - 1)
+    this.#pages.replaceChildren(
+      this.#pageLink('First', 0, page > 0),
+      this.#pageLink('Previous', Math.min(page - 1, lastPage), page > 0),
+      element('span', {}, `Page ${number(page + 1)} of ${number(lastPage + 1)}`),
+      this.#pageLink('Next', page + 1, page < lastPage),
+      this.#pageLink('Last', lastPage, page < lastPage),
+    )
+  }
+
+  /** What stands in place of rows. */
+  #stateNodes({ q, filters }: Address): Node[] {
+    if (this.#rows.size > 0) return []
+    const isFiltered = q !== '' || filters.length > 0
+    if (this.#total > 0)
+      return [
+        element('p', {}, 'There are no records on this page.'),
+        this.#link('Go to the first page', { page: 0 }),
+      ]
+    if (isFiltered)
+      return [
+        element('p', {}, 'No record has what you search for.'),
+        this.#link('Show all records', { q: '', filters: [], page: 0 }),
+      ]
+    const { mayWrite } = this.#app.session
+    return [
+      element('h2', {}, 'No records yet'),
+      element(
+        'p',
+        {},
+        mayWrite ? 'Add the first one, or bring in a file.' : 'Somebody who may write can add them.',
+      ),
+      ...(mayWrite
+        ? [
+            button('Add a record', this.#actions.add, { class: 'primary' }),
+            this.#link('Bring in a file', { view: 'exchange' }),
+          ]
+        : []),
+    ]
+  }
+
+  /** Tries again by itself while nobody does. */
+  #showFault(error: unknown) {
+    const seconds = error instanceof Unreachable ? RETRY_SECONDS : retryAfter(error)
+    if (seconds !== undefined) this.#retry = setTimeout(() => this.refresh(), seconds * 1_000)
+    this.#state.replaceChildren(
+      element('p', { class: 'fault', role: 'alert' }, explain(error)),
+      button('Try again', () => this.refresh()),
+    )
+  }
+
+  #link(label: string, change: Partial<Address>): HTMLAnchorElement {
+    return element('a', { href: this.#app.linkTo(change) }, label)
+  }
+
+  #pageLink(label: string, page: number, isThere: boolean): HTMLAnchorElement {
+    if (isThere) return this.#link(label, { page })
+    return element('a', { role: 'link', 'aria-disabled': 'true' }, label)
+  }
+
+  #dim(isLate: boolean) {
+    this.dom.toggleAttribute('data-late', isLate)
+    this.#table.setAttribute('aria-busy', String(isLate))
+  }
+}
+
+function retryAfter(error: unknown): number | undefined {
+  return error instanceof Refusal ? error.retryAfterSeconds : undefined
+}
+
+function number(value: number): string {
+  return new Intl.NumberFormat('en').format(value)
+}

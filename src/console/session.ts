@@ -1,0 +1,101 @@
+import { type Api, Refusal } from './api.ts'
+import { showLogin } from './login.ts'
+
+/** Whose session it is; the answer of `/v1/whoami`. */
+export interface Caller {
+  readonly account: string
+  readonly scope: string
+}
+
+/** Set while the browser should have a session: without one, no call is made that would be refused. */
+const SETTING = 'connbook-session'
+/** How long to wait for a server that cannot say whose session it is. */
+const RETRY_MS = 2_000
+
+/** The session that the browser's cookie carries. */
+export class Session {
+  #caller: Caller | undefined
+  #login: Promise<void> | undefined
+  readonly #changed: () => void
+
+  /** @param changed Called when it is known, or has changed, whose session it is. */
+  constructor(changed: () => void) {
+    this.#changed = changed
+  }
+
+  get caller(): Caller | undefined {
+    return this.#caller
+  }
+
+  get mayWrite(): boolean {
+    return this.#caller?.scope.split(' ').includes('write') ?? false
+  }
+
+  /** Finds out whose session it is; resolves at once if there should be one, and otherwise after a login. */
+  async begin(api: Api): Promise<void> {
+    // Another window has logged in.
+    addEventListener('storage', ({ key, newValue }) => {
+      if (key === SETTING && newValue !== null) void this.#find(api)
+    })
+    if (localStorage.getItem(SETTING) === null) await this.logIn(api)
+    else void this.#find(api)
+  }
+
+  /** Shows the login, once for all calls that need it. */
+  logIn(api: Api): Promise<void> {
+    this.#login ??= this.#logIn(api).finally(() => {
+      this.#login = undefined
+    })
+    return this.#login
+  }
+
+  /**
+   * Ends the session, and begins anew.
+   *
+   * @throws {Refusal} {Unreachable} if it has not ended.
+   */
+  async logOut(api: Api): Promise<void> {
+    const answer = await api.once('logout', { method: 'POST' })
+    if (answer.status !== 200 && answer.status !== 403) throw new Refusal(answer)
+    localStorage.removeItem(SETTING)
+    location.reload()
+  }
+
+  async #find(api: Api): Promise<void> {
+    const caller = await whoAmI(api)
+    if (caller === undefined) await this.logIn(api)
+    else this.#take(caller)
+  }
+
+  async #logIn(api: Api): Promise<void> {
+    const before = this.#caller
+    const notice = before === undefined ? '' : 'The session has ended. Log in to go on where you were.'
+    let caller: Caller | undefined
+    while (caller === undefined) {
+      await showLogin(api, notice)
+      caller = await whoAmI(api)
+    }
+    if (before !== undefined && before.account !== caller.account) {
+      // What the other user had open is not this one's to send.
+      location.reload()
+      await new Promise(() => {})
+    }
+    this.#take(caller)
+  }
+
+  #take(caller: Caller) {
+    localStorage.setItem(SETTING, caller.account)
+    this.#caller = caller
+    this.#changed()
+  }
+}
+
+/** Asks until the server says; undefined if there is no session. */
+async function whoAmI(api: Api): Promise<Caller | undefined> {
+  for (;;) {
+    const answer = await api.once('v1/whoami').catch(() => undefined)
+    if (answer?.status === 200) return JSON.parse(answer.text) as Caller
+    if (answer?.status === 403) return undefined
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+  }
+}

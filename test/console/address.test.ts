@@ -1,0 +1,56 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  type Address,
+  formatAddress,
+  home,
+  listPath,
+  nextSort,
+  parseAddress,
+} from '../../src/console/address.ts'
+
+const there: Address = {
+  view: 'records',
+  q: 'a&b=ü ',
+  sort: '-port',
+  page: 3,
+  filters: [
+    ['prefix', 'web'],
+    ['label', 'env=prod'],
+    ['label', 'a=b=c'],
+  ],
+}
+
+describe('the address of the console', () => {
+  it('is read as it was written', () => {
+    for (const address of [home, there, { ...home, view: 'operation' as const }])
+      assert.deepEqual(parseAddress(formatAddress(address)), address)
+  })
+
+  it('is empty for the first view', () => {
+    assert.equal(formatAddress(home), '?')
+    assert.deepEqual(parseAddress(''), home)
+  })
+
+  it('leaves out what makes no sense', () => {
+    const typed = '?view=x&sort=id&page=-1&port=&color=red&q=%'
+    assert.deepEqual(parseAddress(typed), { ...home, q: '%' })
+    for (const page of ['0', '1.5', 'x', '1e99']) assert.equal(parseAddress(`?page=${page}`).page, 0)
+  })
+
+  it('asks the API for one page', () => {
+    assert.equal(
+      listPath(there),
+      'configurations/?prefix=web&label=env%3Dprod&label=a%3Db%3Dc&q=a%26b%3D%C3%BC+&sort=-port&page=3&per_page=50',
+    )
+    assert.equal(listPath(home), 'configurations/?sort=name&page=0&per_page=50')
+  })
+
+  it('turns the order of a field around', () => {
+    assert.deepEqual(
+      [nextSort('name', 'port'), nextSort('port', 'port'), nextSort('-port', 'port')],
+      ['port', '-port', 'port'],
+    )
+  })
+})

@@ -1,0 +1,62 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { describe, it } from 'node:test'
+import { copyLines, sshLine } from '../../src/console/copy-lines.ts'
+
+const record = { id: 1, name: 'web1', hostname: 'web1.example.net', port: 2222, username: 'deploy' }
+const api = { url: (path: string) => `https://connbook.example.net/base/${path}` }
+
+/** The words that a shell gives the commands. */
+function wordsOf(line: string): string[] {
+  const script = `ssh() { printf '%s\\0' "$@"; }; curl() { printf '%s\\0' "$@"; }; TOKEN=t; ${line}`
+  return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1)
+}
+
+describe('the lines that the console copies', () => {
+  it('are short for a usual record', () => {
+    assert.deepEqual(
+      copyLines(record, api).map(({ text }) => text),
+      [
+        'ssh -p 2222 -- deploy@web1.example.net',
+        'deploy@web1.example.net:2222',
+        'curl -H "Authorization: Bearer $TOKEN" https://connbook.example.net/base/configurations/web1',
+      ],
+    )
+    assert.equal(sshLine({ ...record, port: 22 }), 'ssh -- deploy@web1.example.net')
+  })
+
+  it('give a shell one word, and no option, whatever the record holds', () => {
+    for (const username of [
+      '-oProxyCommand=x',
+      "a'b",
+      '$(touch x)',
+      '`x`',
+      'a b',
+      'ü',
+      '"',
+      '\\',
+      '*',
+      '~',
+      '#x',
+      'a;b',
+    ]) {
+      const words = wordsOf(sshLine({ ...record, username }))
+      assert.deepEqual(words, ['-p', '2222', '--', `${username}@web1.example.net`])
+    }
+    const [, , curl] = copyLines({ ...record, name: "'$(x)/ü" }, api)
+    assert.deepEqual(wordsOf(curl?.text ?? ''), [
+      '-H',
+      'Authorization: Bearer t',
+      `${api.url('configurations/')}${encodeURIComponent("'$(x)/ü")}`,
+    ])
+  })
+
+  it('write an IPv6 address as ssh and as others take it', () => {
+    for (const hostname of ['2001:db8::1', '[2001:db8::1]']) {
+      const [ssh, address] = copyLines({ ...record, hostname }, api)
+      assert.equal(ssh?.text, 'ssh -p 2222 -- deploy@2001:db8::1')
+      assert.equal(address?.text, 'deploy@[2001:db8::1]:2222')
+    }
+  })
+})

@@ -1,0 +1,91 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { recordsIn } from '../support/http-client.ts'
+import { admin } from '../support/service.ts'
+import { assertAccessible } from './support/accessible.ts'
+import { openConsole } from './support/browser.ts'
+import { noChromium } from './support/chromium.ts'
+import { reader, startConsoleServer } from './support/console-server.ts'
+import { logIn, sendLogIn } from './support/log-in.ts'
+
+describe('a login in the console', { skip: noChromium }, () => {
+  it('says why it is refused, and password managers know its fields', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, expected: { statuses: [401, 429] } })
+    await assertAccessible(page)
+    assert.equal(await page.getByLabel('User').getAttribute('autocomplete'), 'username')
+    assert.equal(await page.getByLabel('Password').getAttribute('autocomplete'), 'current-password')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await sendLogIn(page, admin.username, 'wrong')
+    await page.getByText('User or password is wrong.').waitFor()
+    for (let tries = 0; tries < 20; tries += 1) {
+      const answer = page.waitForResponse('**/login')
+      await sendLogIn(page, admin.username, 'wrong')
+      if ((await answer).status() === 429) break
+    }
+    await page.getByText(/^Too many attempts: try again in \d+ s\.$/).waitFor()
+  })
+
+  it('leads to the place that was asked for, and ends by a logout', async (t) => {
+    const server = await startConsoleServer(t, { records: 3 })
+    const page = await openConsole(t, { server, path: '/console/?q=2&sort=-name' })
+    await logIn(page, reader.username, reader.password)
+    await page.getByText('1–1 of 1 found').waitFor()
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByLabel('Password').waitFor()
+    assert.equal(new URL(page.url()).search, '?q=2&sort=-name')
+    assert.equal(await page.getByRole('table').count(), 0)
+  })
+
+  it('that ends elsewhere is asked for again, and the change goes on', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, expected: { statuses: [403] } })
+    await logIn(page, admin.username, admin.password)
+    await page.getByRole('button', { name: 'record-1', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Username' }).fill('typed')
+    await page.context().clearCookies()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The session has ended. Log in to go on where you were.').waitFor()
+    await assertAccessible(page)
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('Changed record-1').waitFor()
+    const answer = await server.api('GET', '/configurations/record-1')
+    assert.equal(recordsIn(answer)[0]?.username, 'typed')
+  })
+
+  it('changes the own password', async (t) => {
+    const server = await startConsoleServer(t)
+    const page = await openConsole(t, { server, expected: { statuses: [400] } })
+    await logIn(page, reader.username, reader.password)
+    await page.getByRole('button', { name: 'Password…' }).click()
+    await assertAccessible(page)
+    const [present, next, again] = [
+      page.getByLabel('Present password'),
+      page.getByLabel('New password, at least 8 characters'),
+      page.getByLabel('New password again'),
+    ]
+    const change = page.getByRole('button', { name: 'Change the password' })
+    await present.fill('wrong')
+    await next.fill('a new password')
+    await again.fill('another')
+    await change.click()
+    await page.getByText('The two new passwords differ; type them again.').waitFor()
+    await again.fill('a new password')
+    await change.click()
+    await page.getByText('The present password is wrong.').waitFor()
+    await present.fill(reader.password)
+    await next.fill('short')
+    await again.fill('short')
+    await change.click()
+    await page.getByText(/^The new password is shorter than 8 characters/).waitFor()
+    await next.fill('a new password')
+    await again.fill('a new password')
+    await change.click()
+    await page.getByText('The password is changed').waitFor()
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await logIn(page, reader.username, 'a new password')
+    await page.getByText('No records yet').waitFor()
+  })
+})

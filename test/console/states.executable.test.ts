@@ -1,0 +1,117 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { recordsIn } from '../support/http-client.ts'
+import { admin } from '../support/service.ts'
+import { assertAccessible } from './support/accessible.ts'
+import { openConsole } from './support/browser.ts'
+import { noChromium } from './support/chromium.ts'
+import { startConsoleServer } from './support/console-server.ts'
+import { logIn } from './support/log-in.ts'
+
+const problem = (status: number, code: string, detail: string, headers: Record<string, string> = {}) => ({
+  status,
+  headers: { 'Content-Type': 'application/problem+json', ...headers } as Record<string, string>,
+  body: JSON.stringify({ type: `urn:connbook:problem:${code}`, title: 'x', status, detail }),
+})
+
+describe('the console by keyboard alone', { skip: noChromium }, () => {
+  it('searches, adds, walks, opens and closes; the focus returns to where it was', async (t) => {
+    const server = await startConsoleServer(t, { records: 3 })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('1–3 of 3').waitFor()
+    const focused = () => page.evaluate<string>('document.activeElement.textContent')
+    await page.keyboard.press('j')
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await focused(), 'record-2')
+    await page.keyboard.press('k')
+    assert.equal(await focused(), 'record-1')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal(await focused(), 'record-1')
+
+    await page.keyboard.press('/')
+    await page.keyboard.type('njk')
+    await page.getByText('No record has what you search for.').waitFor()
+    assert.equal(await page.getByRole('searchbox').inputValue(), 'njk')
+    await page.getByRole('searchbox').fill('')
+    await page.getByText('1–3 of 3').waitFor()
+    await page.evaluate('document.activeElement.blur()')
+
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await assertAccessible(page)
+    await page.getByLabel('Single keys do this').uncheck()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('n')
+    await page.getByRole('button', { name: 'Keys' }).click()
+    await page.getByLabel('Single keys do this').check()
+    await page.keyboard.press('Escape')
+    await page.evaluate('document.activeElement.blur()')
+    await page.keyboard.press('n')
+    await page.getByRole('dialog', { name: 'Add a record' }).waitFor()
+  })
+})
+
+describe('a server in trouble', { skip: noChromium }, () => {
+  it('is told of in words where one looks, and nothing typed is lost', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, {
+      server,
+      expected: { statuses: [413, 429, 503, 507], hasLostConnections: true },
+    })
+    await logIn(page, admin.username, admin.password)
+    await page.getByRole('button', { name: 'record-1', exact: true }).click()
+    const username = page.getByRole('textbox', { name: 'Username', exact: true })
+    await username.fill('typed')
+    const troubles = [
+      problem(507, 'storage_full', 'The disk is full; the change was not made'),
+      problem(503, 'storage_unavailable', 'The disk failed, and changes are refused', { 'Retry-After': '5' }),
+      problem(429, 'too_many_attempts', 'Too many attempts', { 'Retry-After': '7' }),
+      problem(413, 'body_too_large', 'The body is too long'),
+    ]
+    for (const trouble of troubles) {
+      await page.route('**/configurations/record-1', (route) =>
+        route.request().method() === 'PATCH' ? route.fulfill(trouble) : route.fallback(),
+      )
+      await page.getByRole('button', { name: 'Save' }).click()
+      const { detail } = JSON.parse(trouble.body) as { detail: string }
+      const wait = trouble.headers['Retry-After']
+      await page
+        .getByText(`${detail}.${wait === undefined ? '' : ` Try again in ${wait} s.`}`, { exact: true })
+        .waitFor()
+      assert.equal(await username.inputValue(), 'typed')
+      await page.unrouteAll()
+    }
+    await assertAccessible(page)
+    await server.stop()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page
+      .getByText('Cannot reach the server. Nothing that you typed is lost; try again when it is back.')
+      .waitFor()
+    await server.startAgain()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Changed record-1').waitFor()
+    const answer = await server.api('GET', '/configurations/record-1')
+    assert.equal(recordsIn(answer)[0]?.username, 'typed')
+  })
+
+  it('is asked again by itself while it cannot answer', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, expected: { statuses: [503], hasLostConnections: true } })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('1–1 of 1').waitFor()
+    await page.route('**/configurations/?*', (route) =>
+      route.fulfill(problem(503, 'starting', 'The records are still being read', { 'Retry-After': '1' })),
+    )
+    await page.getByRole('searchbox').fill('rec')
+    await page.getByText('The records are still being read. Try again in 1 s.').waitFor()
+    await assertAccessible(page)
+    await page.unrouteAll()
+    await page.getByText('1–1 of 1 found').waitFor()
+    assert.equal(await page.getByText('The records are still being read').count(), 0)
+  })
+})
