@@ -50,7 +50,7 @@ function entryOf(entry: HistoryEntry): HTMLElement {
   return element(
     'li',
     {},
-    element('time', { datetime: entry.time }, formatTime(entry.time)),
+    element('time', { datetime: entry.time, title: entry.time }, formatTime(entry.time)),
     ' ',
     ...actorOf(entry),
     element('b', {}, verbOf(entry)),

@@ -129,9 +129,11 @@ function openForm(
   async function save(event: Event) {
     event.preventDefault()
     if (send === undefined) return
-    submit.disabled = true
     message.replaceChildren()
-    form.showFaults([])
+    const doubled = form.findDoubledLabels()
+    form.showFaults(doubled)
+    if (doubled.length > 0) return
+    submit.disabled = true
     try {
       const done = await send(form.read())
       dialog.close()

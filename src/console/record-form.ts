@@ -25,6 +25,7 @@ export class RecordForm {
   readonly #labelRows: LabelRow[] = []
   readonly #labels = element('div', { class: 'label-rows' })
   readonly #labelFault = element('p', { class: 'fault', id: 'fault-labels' })
+  readonly #more: HTMLButtonElement
   readonly #isReadOnly: boolean
 
   constructor(draft: Partial<Draft>, { isReadOnly }: { isReadOnly: boolean }) {
@@ -35,7 +36,7 @@ export class RecordForm {
       port: this.#field('port', { placeholder: '22', inputmode: 'numeric' }),
       username: this.#field('username', { placeholder: 'deploy' }),
     }
-    const more = button('Add a label', () => this.#addLabel('', '').key.focus(), { class: 'quiet' })
+    this.#more = button('Add a label', () => this.#addLabel('', '').key.focus(), { class: 'quiet' })
     this.dom = element(
       'div',
       { class: 'fields' },
@@ -46,7 +47,7 @@ export class RecordForm {
         element('legend', {}, 'Labels'),
         this.#labels,
         this.#labelFault,
-        !isReadOnly && more,
+        !isReadOnly && this.#more,
       ),
     )
     this.fill(draft)
@@ -68,6 +69,13 @@ export class RecordForm {
       port: /^(0|[1-9]\d{0,8})$/.test(port) ? Number(port) : port,
       labels: Object.fromEntries(labels.filter(([key, value]) => key !== '' || value !== '')),
     }
+  }
+
+  /** What the server could not see: of two labels with one key it would get the second alone. */
+  findDoubledLabels(): Fault[] {
+    const keys = this.#labelRows.map(({ key }) => key.value.trim())
+    const doubled = new Set(keys.filter((key, place) => key !== '' && keys.indexOf(key) !== place))
+    return [...doubled].map((key) => ({ field: `labels.${key}`, detail: 'is there twice; remove one' }))
   }
 
   /** Shows each fault at its field, and moves the focus to the first; none clears them. */
@@ -93,7 +101,7 @@ export class RecordForm {
     const fault = element('p', { class: 'fault', id: `fault-${name}` })
     const input = element('input', {
       id,
-      name,
+      // Without a name: password managers would take the record's user for this page's.
       autocomplete: 'off',
       autocapitalize: 'none',
       spellcheck: 'false',
@@ -132,7 +140,8 @@ export class RecordForm {
       this.#labelRows.splice(this.#labelRows.indexOf(row), 1)
       const next = row.dom.nextElementSibling ?? row.dom.previousElementSibling
       row.dom.remove()
-      next?.querySelector('input')?.focus()
+      const place = next?.querySelector('input') ?? this.#more
+      place.focus()
     }
     const row: LabelRow = {
       key: keyInput,

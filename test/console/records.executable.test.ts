@@ -132,7 +132,7 @@ describe('a record in the console', { skip: noChromium }, () => {
       /^Env is not a label/,
     ])
       await page.getByText(fault).waitFor()
-    assert.equal(await page.evaluate('document.activeElement.name'), 'hostname')
+    assert.equal(await page.evaluate('document.activeElement.id'), 'field-hostname')
     await assertAccessible(page)
 
     await field('Hostname').fill('new.example.net')
@@ -140,6 +140,12 @@ describe('a record in the console', { skip: noChromium }, () => {
     await field('Username').fill('deploy')
     await field('Key').fill('env')
     await field('Value').fill('prod')
+    await page.getByRole('button', { name: 'Add a label' }).click()
+    await field('Key').last().fill('env')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('env is there twice; remove one.').waitFor()
+    await page.getByRole('button', { name: 'Remove this label' }).last().click()
+    assert.equal(await page.evaluate('document.activeElement.value'), 'env')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Another record has the name: taken (deploy@taken.example.net:1).').waitFor()
     await field('Name').fill('new')
