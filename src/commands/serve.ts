@@ -47,7 +47,7 @@ async function serve(options: Options, { environment, screen }: CommandContext):
     if (tls !== undefined) warnOfDates(tls.certificate, log)
     else if (service.address !== undefined) warnOfPlainHttp(service.address, log)
     warnOfShortMemory(memoryBytes(), log)
-    await announceFirstStart(service, log, screen)
+    await announceFirstStart(service, !options.noConsole, log, screen)
     signals.onReload(() => {
       if (tlsPaths === undefined) log.info('nothing_to_reload', { signal: 'SIGHUP', reason: 'no --tls-cert' })
       else reloadTls(tlsPaths, service, log)
@@ -61,12 +61,17 @@ async function serve(options: Options, { environment, screen }: CommandContext):
 }
 
 /** Shows secrets only at a terminal, never in a log. */
-async function announceFirstStart({ madeUp, folder, url, socket }: Service, log: ServerLog, screen: Screen) {
+async function announceFirstStart(
+  { madeUp, folder, url, socket }: Service,
+  hasConsole: boolean,
+  log: ServerLog,
+  screen: Screen,
+) {
   if (madeUp === undefined) return
   const isAllGiven = Object.keys(madeUp).length === 0
   if (!isAllGiven && screen.isTTY) {
     await log.flush()
-    screen.write(welcome(madeUp, folder, url, socket))
+    screen.write(welcome(madeUp, folder, { url, socket, hasConsole }))
   } else {
     const credentials = isAllGiven ? 'as given' : folder.file(dataFiles.initialCredentials)
     log.info('first_start', { credentials })

@@ -147,13 +147,12 @@ function defaultName(accounts: Accounts, kind: AccountKind): string {
 /**
  * What a terminal shows at the first start, with lines to paste.
  *
- * @param socket The path of the Unix socket that serves the URL; undefined for TCP.
+ * @param place Of the server; `socket` is the path of the Unix socket that serves the URL, undefined for TCP.
  */
 export function welcome(
   madeUp: InitialCredentials,
   folder: DataFolder,
-  url: string,
-  socket: string | undefined,
+  { url, socket, hasConsole }: { url: string; socket: string | undefined; hasConsole: boolean },
 ): string {
   const { username, password, client_id, client_secret } = madeUp
   const insecure = url.startsWith('https:') ? ' -k' : ''
@@ -166,9 +165,10 @@ export function welcome(
   ]
   const json = (value: unknown) => quoteForShell(JSON.stringify(value))
   if (username !== undefined) {
+    lines.push(`  user    ${username}    password       ${password}`, '')
+    // No browser opens a Unix socket.
+    if (hasConsole && socket === undefined) lines.push(`  In a browser: ${url}/console/`, '')
     lines.push(
-      `  user    ${username}    password       ${password}`,
-      '',
       `  curl${way} -c cookies.txt -d ${json({ username, password })} ${url}/login`,
       `  curl${way} -b cookies.txt -d ${json({ name: 'web1', hostname: '192.0.2.10', port: 22, username: 'deploy' })} ${url}/configurations/`,
       `  curl${way} -b cookies.txt ${url}/configurations/`,

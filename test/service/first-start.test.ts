@@ -53,12 +53,12 @@ describe('the first start', () => {
 describe('welcome', () => {
   it('has lines to paste that work for any names', async (t) => {
     const names = { username: "o'neil", client_id: '$(id) `id` "' }
-    const text = welcome(
-      { ...names, password: 'p', client_secret: 's' },
-      await openedFolder(t),
-      'http://host',
-      undefined,
-    )
+    const text = welcome({ ...names, password: 'p', client_secret: 's' }, await openedFolder(t), {
+      url: 'http://host',
+      socket: undefined,
+      hasConsole: true,
+    })
+    assert.match(text, /^ {2}In a browser: http:\/\/host\/console\/$/m)
     // In place of curl, a script that shows its arguments.
     const sent = [...text.matchAll(/^ +curl.* -d (.+) http:\/\/host\/(?:login|v1\/auth\/token)$/gm)].map(
       ([, quoted]) => JSON.parse(execFileSync('sh', ['-c', `printf %s ${quoted}`], { encoding: 'utf8' })),
@@ -69,11 +69,18 @@ describe('welcome', () => {
     ])
   })
 
+  it('leads to no console where there is none', async (t) => {
+    const madeUp = { username: 'admin', password: 'p', client_id: 'c', client_secret: 's' }
+    const place = { url: 'http://localhost', socket: undefined, hasConsole: false }
+    assert.doesNotMatch(welcome(madeUp, await openedFolder(t), place), /browser/)
+  })
+
   it('uses the Unix socket, whatever its path', async (t) => {
     const madeUp = { username: 'admin', password: 'p', client_id: 'c', client_secret: 's' }
-    const lines = welcome(madeUp, await openedFolder(t), 'http://localhost', "/run/o'neil").match(
-      /^ +curl.*/gm,
-    )
+    const place = { url: 'http://localhost', socket: "/run/o'neil", hasConsole: true }
+    const text = welcome(madeUp, await openedFolder(t), place)
+    assert.doesNotMatch(text, /browser/)
+    const lines = text.match(/^ +curl.*/gm)
     assert.equal(lines?.length, 5)
     for (const line of lines ?? []) assert.ok(line.includes(`curl --unix-socket '/run/o'\\''neil' `), line)
   })
