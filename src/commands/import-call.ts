@@ -48,6 +48,26 @@ export function importCall(
   ].join(' ')
 }
 
+/**
+ * Lines for a shell that send a real SSH configuration to a server, which itself takes neither patterns nor `Include`:
+ * its records are made in a new folder first.
+ *
+ * @param server As in `importCall`.
+ */
+export function importSshCalls(order: ImportOrder, server: LastStart | undefined): readonly string[] {
+  const { source, username, isSkipping = false } = order
+  const options = [
+    ...(username === undefined ? [] : [`--user ${wordForShell(username)}`]),
+    ...(isSkipping ? ['--skip'] : []),
+  ]
+  const records = 'records.json'
+  return [
+    ['connbook import --format ssh-config', ...options, '--data new-folder', wordForShell(source)].join(' '),
+    `connbook export --format json --data new-folder --output ${records}`,
+    importCall({ ...order, source: records, format: 'json' }, server, false),
+  ]
+}
+
 /** Whether a plain file begins like gzip, whatever its name. False for anything else, and if it cannot be read. */
 export async function isGzip(source: string): Promise<boolean> {
   try {

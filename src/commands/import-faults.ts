@@ -13,16 +13,20 @@ export interface FileFault extends Fault {
   readonly file?: string | undefined
 }
 
-/** @param faults The first of them. */
+/**
+ * @param faults The first of them.
+ * @param isAnyHostLeft Of an SSH configuration: whether `--skip` would import something.
+ */
 export function refusal(
-  { source, format, isSkipping = false }: ImportOrder,
+  { source, format }: ImportOrder,
   faults: readonly FileFault[],
   faultCount: number,
+  isAnyHostLeft = false,
 ): ImportRefusedError {
   const rest = faultCount - faults.length
-  const advice = isSkipping
-    ? '; --skip would leave no host; correct some of them'
-    : '; correct them, or leave these lines and hosts out with --skip'
+  const advice = isAnyHostLeft
+    ? '; correct them, or leave these lines and hosts out with --skip'
+    : '; without what they name no host is left; correct some of them'
   return new ImportRefusedError(
     `Cannot import ${source}: ${counted(faultCount, 'fault')}; nothing has changed${format === 'ssh-config' ? advice : ''}\n` +
       linesOf(faults).join('\n') +

@@ -47,10 +47,11 @@ export async function readSshHosts(
   faults.sort((a, b) => a.place.order - b.place.order)
   const found = faults.map(fileFault)
   // With --mode replace, an import of no records would remove every record.
-  if (!isSkipping || hosts.length === 0) throw refusal(order, found.slice(0, FAULTS_MAX), faults.length)
+  if (!isSkipping || hosts.length === 0)
+    throw refusal(order, found.slice(0, FAULTS_MAX), faults.length, hosts.length > 0)
   const count = counted(faults.length, 'fault')
   const lines = linesOf(found).join('\n')
-  context.screen.write(`connbook: Went past ${count} of ${source}; what each names is left out\n${lines}\n`)
+  context.screen.write(`connbook: Left out of ${source}, for ${count}:\n${lines}\n`)
   return hosts
 }
 

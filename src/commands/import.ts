@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { findLastStart } from '../audit/last-start.ts'
+import { findLastStart, type LastStart } from '../audit/last-start.ts'
 import { readListedChanges } from '../audit/listed-changes.ts'
 import { recordIfUnchanged } from '../audit/unchanged-import.ts'
 import { UnreachableError } from '../client/call.ts'
@@ -19,7 +19,7 @@ import type { ImportedConfiguration } from '../store/configuration.ts'
 import type { ImportMode } from '../store/import-mode.ts'
 import { type ImportPlan, planImport } from '../store/import-plan.ts'
 import { importByServer, ServerRefusedError } from './import-by-server.ts'
-import { type ImportOrder, importCall, isGzip } from './import-call.ts'
+import { type ImportOrder, importCall, importSshCalls, isGzip } from './import-call.ts'
 import { ImportRefusedError, linesOf } from './import-faults.ts'
 import { readRecords } from './import-records.ts'
 import { describeDone, describeTried, type ImportReport, reportOf } from './import-report.ts'
@@ -234,8 +234,14 @@ async function inUse(
   order: ImportOrder,
   reason: string | undefined,
 ) {
-  const line = importCall(order, await findLastStart(folder), await isGzip(order.source))
-  const advice = `If a server has the folder, send it the file: ${line}`
+  const advice = await adviceToSend(order, await findLastStart(folder))
   const lines = [error.message, ...(reason === undefined ? [] : [reason]), advice]
   return new FolderInUseError(lines.join('\n'), { cause: error })
+}
+
+async function adviceToSend(order: ImportOrder, server: LastStart | undefined): Promise<string> {
+  if (order.format !== 'ssh-config')
+    return `If a server has the folder, send it the file: ${importCall(order, server, await isGzip(order.source))}`
+  const lines = importSshCalls(order, server)
+  return `If a server has the folder, make the records in a new one, and send it those:\n${lines.map((line) => `  ${line}`).join('\n')}`
 }

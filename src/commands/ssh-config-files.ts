@@ -116,6 +116,11 @@ class FileTaker {
   /** As in ssh; undefined for a path that ssh would refuse. */
   #pathOf(word: string, place: Place): string | undefined {
     const { home, folder } = this.#owner
+    if (/%|\$\{/.test(word)) {
+      const reason = 'has "%" or "${", which some versions of ssh replace; write the path in full'
+      this.#fault(place, `${JSON.stringify(word)} ${reason}`)
+      return undefined
+    }
     if (word.startsWith('/')) return word
     if (word !== '' && !word.startsWith('~')) return `${escaped(folder)}/${word}`
     if (home !== undefined && /^~(?:\/|$)/.test(word)) return escaped(home) + word.slice(1)

@@ -1,6 +1,7 @@
 import type { NewConfiguration } from '../store/configuration.ts'
 import { labelOf } from '../store/labels.ts'
 import { bareHostname, type ExportFormat } from './export-format.ts'
+import { isPattern } from './ssh-condition.ts'
 import { sshLabels } from './ssh-labels.ts'
 
 /**
@@ -15,7 +16,7 @@ export const sshConfigFormat: ExportFormat = {
   encode: (record) => sshSection(record, bareHostname(record.hostname)),
   obstacle({ name, username, labels }) {
     if (name.startsWith('-')) return 'has a name that begins with "-", which ssh takes for an option'
-    if (/[*?]/.test(name) || name.startsWith('!')) return 'has a name that is a pattern to ssh'
+    if (isPattern(name)) return 'has a name that is a pattern to ssh'
     if (name.includes('@')) return 'has a name with "@", before which ssh looks for a user'
     if (/^ssh:\/\//i.test(name)) return 'has a name that ssh takes for a URI'
     if (/[ ,'"`$\\;&<>|(){}]/.test(name))

@@ -1,5 +1,6 @@
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 import { faultyRow, type Row, type RowReader, tooLongRow } from './row.ts'
+import { isPattern } from './ssh-condition.ts'
 import { parseSshLine } from './ssh-config-line.ts'
 import { isKept, NOT_KEPT, readSshHost } from './ssh-host.ts'
 
@@ -80,7 +81,7 @@ class SshConfigReader implements RowReader {
   }
 
   #beginSection(names: readonly string[]): Row[] {
-    const patterns = names.filter((name) => /[*?]|^!/.test(name))
+    const patterns = names.filter(isPattern)
     this.#isInFault = patterns.length > 0 || names.length === 0
     if (names.length === 0) return [faultyRow(this.#line, 'names nothing', 'Host')]
     if (!this.#isInFault) this.#section = { line: this.#line, names, values: new Map() }

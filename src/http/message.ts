@@ -134,8 +134,14 @@ export interface KeptRecords {
   readonly records: number
   /** Of all of them. */
   readonly jsonBytes: number
-  /** Estimated memory of what was noted of these records for answers, and is no part of them; 0 if absent. */
-  readonly notedBytes?: number
+  /** What was noted of these records for answers, and is no part of them; answers may share it. */
+  readonly noted?: Noted
+}
+
+/** Something that is made once of the records of a revision. */
+export interface Noted {
+  /** Its estimated memory. */
+  readonly notedBytes: number
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

@@ -68,11 +68,7 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
     return {
       ...summary,
       pieces: exportPieces(format, records, summary),
-      keeps: { revision, records: count, jsonBytes, ...notedIn(summary) },
+      keeps: { revision, records: count, jsonBytes, ...(summary.notedBytes > 0 ? { noted: summary } : {}) },
     }
   }
-}
-
-function notedIn({ notedBytes }: ExportSummary): Pick<KeptRecords, 'notedBytes'> {
-  return notedBytes === 0 ? {} : { notedBytes }
 }

@@ -45,12 +45,25 @@ export function historyHandlers(
       return scheduler.once(callerKey(request), piece)
     }
     // A large import shows in the records before the trail has heard of all its changes.
-    while (store.recent.last < store.revision) await turn(() => {})
+    while (store.recent.last < store.revision) {
+      await nextTold(store)
+      request.signal.throwIfAborted()
+    }
     const asked = { store: store.id, revision: store.revision }
     const id = store.find(name)?.id ?? (await histories.findLastHolder(asked, name, turn))
     if (id !== undefined) return histories.read(asked, id, limit, turn)
     throw new Problem('unknown_name', `No configuration is named "${name}", and none is known to have been`)
   }
+}
+
+/** Resolves when the store tells a change. */
+function nextTold(store: Pick<ConfigurationStore, 'onDurable'>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const leave = store.onDurable(() => {
+    leave()
+    resolve()
+  })
+  return promise
 }
 
 function parseLimit(text: string): number {

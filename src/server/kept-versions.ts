@@ -1,4 +1,4 @@
-import { callerKey, type KeptRecords } from '../http/message.ts'
+import { callerKey, type KeptRecords, type Noted } from '../http/message.ts'
 import { KEPT_RECORD_BYTES } from '../limits.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
@@ -6,8 +6,8 @@ import type { IncomingRequest } from './incoming-request.ts'
 
 /** The records of one revision, and the connections that read them, by caller. */
 interface Version extends KeptRecords {
-  /** The most of its answers. */
-  notedBytes: number
+  /** Of all its answers. */
+  readonly notes: Set<Noted>
   readonly readers: Map<string, Set<Connection>>
 }
 
@@ -52,9 +52,13 @@ export class KeptVersions {
     const connection = this.#connections.of(request.response.req.socket)
     if (connection === undefined) return () => {}
     const caller = callerKey(request)
-    const version = this.#versions.get(kept.revision) ?? { ...kept, notedBytes: 0, readers: new Map() }
+    const version = this.#versions.get(kept.revision) ?? {
+      ...kept,
+      notes: new Set<Noted>(),
+      readers: new Map(),
+    }
     const own = version.readers.get(caller) ?? new Set()
-    version.notedBytes = Math.max(version.notedBytes, kept.notedBytes ?? 0)
+    if (kept.noted !== undefined) version.notes.add(kept.noted)
     this.#versions.set(kept.revision, version)
     version.readers.set(caller, own.add(connection))
     this.#makeRoom()
@@ -92,7 +96,7 @@ export class KeptVersions {
 
   /**
    * By version, oldest first: what it keeps and the next one does not. Each change may have replaced one record. What was
-   * noted belongs to its version alone; the newest one has it only once.
+   * noted belongs to one version. The newest version costs nothing: the store needs its records anyway.
    */
   #costs(): { readonly version: Version; readonly bytes: number }[] {
     const versions = [...this.#versions.values()].sort((a, b) => a.revision - b.revision)
@@ -102,7 +106,7 @@ export class KeptVersions {
       const changes = next.revision - version.revision
       const share = version.records === 0 ? 0 : Math.min(1, changes / version.records)
       const replaced = share * (version.jsonBytes + version.records * KEPT_RECORD_BYTES)
-      return { version, bytes: replaced + version.notedBytes }
+      return { version, bytes: replaced + notedBytesOf(version) }
     })
   }
 
@@ -111,4 +115,8 @@ export class KeptVersions {
     if (version.readers.size === 0 && this.#versions.get(version.revision) === version)
       this.#versions.delete(version.revision)
   }
+}
+
+function notedBytesOf({ notes }: Version): number {
+  return [...notes].reduce((sum, { notedBytes }) => sum + notedBytes, 0)
 }

@@ -70,10 +70,11 @@ function checkName(value: unknown): string | undefined {
 function checkPort(value: unknown): string | undefined {
   if (value === '') return 'must not be empty'
   if (typeof value === 'string' && /^0\d+$/.test(value)) return 'must not begin with a zero'
+  const range = `must be an integer from ${PORT_MIN} to ${PORT_MAX}`
+  // Text of a file that is no number is text here, too.
+  if (typeof value === 'string' && typeof parseDigits(value) !== 'number') return range
   if (typeof value !== 'number') return `must be an integer, not ${kindOf(value)}`
-  if (!Number.isInteger(value) || value < PORT_MIN || value > PORT_MAX)
-    return `must be an integer from ${PORT_MIN} to ${PORT_MAX}`
-  return undefined
+  return Number.isInteger(value) && value >= PORT_MIN && value <= PORT_MAX ? undefined : range
 }
 
 /** Converts 1 to 9 digits without a leading zero; any other text stays text, which `checkPort` refuses. */

@@ -4,11 +4,28 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { importCall, isGzip } from '../../src/commands/import-call.ts'
+import { importCall, importSshCalls, isGzip } from '../../src/commands/import-call.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const order = { source: 'hosts.csv', format: 'csv', mode: 'replace', isTrial: false } as const
 const HEADERS = "-H 'Authorization: Bearer TOKEN' -H 'Content-Type:'"
+
+describe('the lines that send a real SSH configuration to a server', () => {
+  it('make its records in a new folder first, with the options that a server does not take', () => {
+    const real = {
+      ...order,
+      source: 'my config',
+      format: 'ssh-config',
+      username: "o'neil",
+      isSkipping: true,
+    } as const
+    assert.deepEqual(importSshCalls(real, { url: 'http://localhost:8321', socket: undefined }), [
+      `connbook import --format ssh-config --user 'o'\\''neil' --skip --data new-folder 'my config'`,
+      'connbook export --format json --data new-folder --output records.json',
+      `curl -sS ${HEADERS} --data-binary '@records.json' 'http://localhost:8321/v1/import?format=json&mode=replace'`,
+    ])
+  })
+})
 
 describe('the line that sends an import to a server', () => {
   it('has the file, the mode and the real address', () => {

@@ -96,7 +96,7 @@ describe('connbook import of a real SSH configuration', { timeout: 60_000 }, () 
       const done = await runCommand([...args, '--skip', '--mode', 'replace'], { environment })
       assert.deepEqual(
         [done.code, done.stderr.trimEnd().split('\n')],
-        [0, [`connbook: Went past 4 faults of ${config}; what each names is left out`, ...notKept]],
+        [0, [`connbook: Left out of ${config}, for 4 faults:`, ...notKept]],
       )
       const { stdout } = await runCommand(['export', '--format', 'ssh-config', '--data', folder])
       const exported = join(home, 'exported')
@@ -131,8 +131,7 @@ describe('connbook import of a real SSH configuration', { timeout: 60_000 }, () 
     const faults = await faultsOf(
       t,
       {
-        config:
-          'Include d\nInclude fifo\nInclude /dev/zero\nInclude config\nInclude loop\nInclude deep0\nInclude ~x/y\nInclude latin\nInclude ""\nInclude\nHost a\n  User x\n',
+        config: `Include d\nInclude fifo\nInclude /dev/zero\nInclude config\nInclude loop\nInclude deep0\nInclude ~x/y\nInclude latin\nInclude ""\nInclude\nInclude %d/x\nInclude "\${HOME}/x"\nHost a\n  User x\n`,
         'd/x': '',
         loop: 'Host *\n Include loop2\n',
         loop2: 'Include loop\n',
@@ -154,6 +153,8 @@ describe('connbook import of a real SSH configuration', { timeout: 60_000 }, () 
       '  line 8: Include "~/.ssh/latin" was not read to its end: Line 2 is longer than 16384 characters',
       '  line 9: Include "" names an empty path',
       '  line 10: Include names nothing',
+      '  line 11: Include "%d/x" has "%" or "${", which some versions of ssh replace; write the path in full',
+      `  line 12: Include "\${HOME}/x" has "%" or "\${", which some versions of ssh replace; write the path in full`,
     ])
   })
 
@@ -177,10 +178,15 @@ describe('connbook import of a real SSH configuration', { timeout: 60_000 }, () 
   it('changes nothing when --skip would leave nothing', async (t) => {
     for (const text of ['', 'Host *\n  User x\n', 'Host a\n', 'Match all\n  User x\n']) {
       const { home, config, environment } = await homeWith(t, { config: text })
-      const args = ['import', config, '--skip', '--mode', 'replace', '--data', join(home, 'data')]
-      const { code, stderr } = await runCommand(args, { environment })
-      assert.equal(code, 1, text)
-      assert.match(stderr, /; nothing has changed; --skip would leave no host/)
+      const args = ['import', config, '--mode', 'replace', '--data', join(home, 'data')]
+      for (const skip of [[], ['--skip']]) {
+        const { code, stderr } = await runCommand([...args, ...skip], { environment })
+        assert.equal(code, 1, text)
+        assert.match(
+          stderr,
+          /; nothing has changed; without what they name no host is left; correct some of them\n/,
+        )
+      }
     }
   })
 

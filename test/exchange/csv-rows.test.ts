@@ -27,7 +27,7 @@ describe('a CSV import', () => {
       '5 name must not hold control characters',
       '7 row has a quote inside a field without quotes',
       '8 row has something behind a quoted field',
-      '9 port must be an integer, not a string',
+      '9 port must be an integer from 1 to 65535',
       '11 name is the same as on line 10',
       '12 row has a quote without an end',
     ])

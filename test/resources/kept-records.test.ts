@@ -39,7 +39,7 @@ describe('a long answer', () => {
     const ask = () => exportAll(requestOf({}, '', 'format=ansible'))
     const first = await ask()
     const [second, third] = await Promise.all([ask(), ask()])
-    for (const { keeps } of [first, second, third]) assert.ok((keeps?.notedBytes ?? 0) >= 8 * count)
+    for (const { keeps } of [first, second, third]) assert.ok((keeps?.noted?.notedBytes ?? 0) >= 8 * count)
     for (const { body } of [first, second, third])
       assert.equal([...(body as Iterable<string>)].join('').match(/ \{\}\n/g)?.length, count)
     const tails = new Set(begin.mock.calls.map((call) => call.this))

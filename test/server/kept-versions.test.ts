@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import type { Principal } from '../../src/http/message.ts'
+import type { Noted, Principal } from '../../src/http/message.ts'
 import { FULL_SCOPE } from '../../src/http/scope.ts'
 import { KEPT_RECORD_BYTES } from '../../src/limits.ts'
 import { Connections } from '../../src/server/connections.ts'
@@ -28,11 +28,20 @@ function setUp(t: TestContext, wholesMax: number) {
     names.set(socket, `${caller} ${revision}`)
     const principal: Principal = { kind: 'user', name: caller, scope: FULL_SCOPE }
     const request = { response: { req: { socket } }, principal, address: '192.0.2.1' }
-    const keeps = { revision, records, jsonBytes: records * 50, notedBytes }
+    const keeps = { revision, records, jsonBytes: records * 50, noted: notesOf(notedBytes) }
     return kept.add(request as unknown as IncomingRequest, keeps)
   }
   return { kept, cut, read, wholes: () => kept.bytes / WHOLE }
 }
+
+/** One of each size, as answers in one format share it. */
+function notesOf(notedBytes: number): Noted {
+  const known = notes.get(notedBytes) ?? { notedBytes }
+  notes.set(notedBytes, known)
+  return known
+}
+
+const notes = new Map<number, Noted>()
 
 describe('replaced records that answers keep', () => {
   it('are counted from revision to revision, as many as may have changed between', (t) => {
@@ -52,10 +61,11 @@ describe('replaced records that answers keep', () => {
 
   it('are counted with what was noted of them, until it is that of the newest revision', (t) => {
     const { read, wholes } = setUp(t, 100)
-    const [endFirst] = [read('a', 7, RECORDS, 3 * WHOLE), read('b', 7)]
+    const [endFirst] = [read('a', 7, RECORDS, 3 * WHOLE), read('b', 7), read('b', 7, RECORDS, 3 * WHOLE)]
+    read('d', 7, RECORDS, WHOLE)
     assert.equal(wholes(), 0)
     const endSecond = read('c', 7 + RECORDS, RECORDS, 2 * WHOLE)
-    assert.equal(wholes(), 1 + 3)
+    assert.equal(wholes(), 1 + 3 + 1)
     endSecond()
     endFirst()
     assert.equal(wholes(), 0)
