@@ -1,5 +1,6 @@
 import type { Address } from './address.ts'
 import type { Api } from './api.ts'
+import type { Change } from './change-filter.ts'
 import type { Notices } from './notices.ts'
 import type { Session } from './session.ts'
 
@@ -8,6 +9,7 @@ export interface App {
   readonly api: Api
   readonly session: Session
   readonly notices: Notices
+  readonly live: ChangeSource
   readonly address: Address
   /** The link to an address that differs from the present one. */
   linkTo(change: Partial<Address>): string
@@ -15,6 +17,12 @@ export interface App {
   go(change: Partial<Address>, how?: 'push' | 'replace'): void
   /** Reads again what is shown, because something has changed. */
   refresh(): void
+}
+
+/** Tells others' changes, and one's own. */
+export interface ChangeSource {
+  /** @returns Stops the calls. */
+  listen(listener: (change: Change) => void): () => void
 }
 
 /** One view of the page; made once. */

@@ -1,8 +1,8 @@
-import { type Configuration, fieldNames, type Labels } from './configuration.ts'
+import { type Configuration, type FieldName, fieldNames, type Labels } from './configuration.ts'
 
 /** What has to be sent so that the record gets the values (RFC 7396 for its labels). */
 export function changesIn(
-  { labels, ...values }: Record<string, unknown> & { readonly labels: Labels },
+  { labels, ...values }: Readonly<Record<string, unknown>> & { readonly labels: Labels },
   before: Configuration,
 ): Record<string, unknown> {
   const fields = fieldNames
@@ -15,4 +15,26 @@ export function changesIn(
     .map((key) => [key, null])
   const patch = [...set, ...removed]
   return { ...Object.fromEntries(fields), ...(patch.length > 0 ? { labels: Object.fromEntries(patch) } : {}) }
+}
+
+/** One field or label in two versions; what a version does not have is undefined. */
+export interface FieldPair {
+  readonly field: string
+  readonly mine: string | undefined
+  readonly theirs: string | undefined
+}
+
+type Version = { readonly [Field in FieldName]?: unknown } & { readonly labels?: Labels }
+
+/** Every field and label that one of two versions has, in the order of the form. */
+export function compareVersions(mine: Version, theirs: Version): readonly FieldPair[] {
+  const [a, b] = [textsOf(mine), textsOf(theirs)]
+  const fields = [...new Set([...a.keys(), ...b.keys()])]
+  return fields.map((field) => ({ field, mine: a.get(field), theirs: b.get(field) }))
+}
+
+function textsOf(version: Version): Map<string, string> {
+  const fields = fieldNames.map((field): [string, string] => [field, String(version[field] ?? '')])
+  const labels = Object.entries(version.labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
+  return new Map([...fields, ...labels.map(([key, value]): [string, string] => [`labels.${key}`, value])])
 }

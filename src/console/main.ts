@@ -4,6 +4,7 @@ import type { App, ViewPart } from './app.ts'
 import { element } from './element.ts'
 import { type KeyCommand, listenForKeys } from './keys.ts'
 import { openKeysDialog } from './keys-dialog.ts'
+import { Live } from './live.ts'
 import { createMenu } from './menu.ts'
 import { Notices } from './notices.ts'
 import { openNewRecord, openRecord } from './record-dialog.ts'
@@ -12,6 +13,11 @@ import { Session } from './session.ts'
 
 const main = element('main', { id: 'main' })
 const notices = new Notices()
+const broken = element(
+  'p',
+  { class: 'broken', role: 'status', hidden: true },
+  'Changes of others do not show at the moment. This comes back by itself.',
+)
 const offline = element('p', { class: 'offline', role: 'alert', hidden: true }, 'Cannot reach the server.')
 const session: Session = new Session(() => {
   menu.update()
@@ -23,10 +29,18 @@ const api: Api = new Api(new URL('../', document.baseURI), {
     offline.hidden = isReached
   },
 })
+const live = new Live(api, {
+  reset: () => list.refreshSoon(),
+  connected: (isConnected) => {
+    broken.hidden = isConnected
+    if (isConnected) list.refreshSoon()
+  },
+})
 const app: App = {
   api,
   session,
   notices,
+  live,
   get address() {
     return parseAddress(location.search)
   },
@@ -40,6 +54,7 @@ const app: App = {
   refresh: () => shown?.refresh?.(),
 }
 const list = new RecordList(app, {
+  begin: (tag) => live.begin(tag),
   add: () => openNewRecord(app),
   open: (configuration) => openRecord(app, configuration),
 })
@@ -47,7 +62,7 @@ const menu = createMenu(app, () => openKeysDialog(keys))
 const parts: Partial<Record<View, ViewPart>> = { records: list }
 let shown: ViewPart | undefined
 
-document.body.append(menu.dom, offline, main, notices.dom)
+document.body.append(menu.dom, offline, broken, main, notices.dom)
 document.addEventListener('click', followLink)
 addEventListener('popstate', showAddress)
 const keys: readonly KeyCommand[] = [

@@ -1,61 +1,102 @@
-import { type Answer, explain, Refusal } from './api.ts'
+import { explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
 import { changesIn } from './changes.ts'
 import {
   type Configuration,
   configurationPath,
-  configurationsIn,
   readConfiguration,
   type Tagged,
   taggedIn,
 } from './configuration.ts'
 import { copyButton } from './copy-button.ts'
 import { copyLines } from './copy-lines.ts'
-import { ask, openDialog } from './dialog.ts'
+import { ask } from './dialog.ts'
 import { button, element } from './element.ts'
+import { inShort, openFormDialog } from './form-dialog.ts'
 import { openHistory } from './history-dialog.ts'
-import { type Draft, RecordForm } from './record-form.ts'
+import { type Draft, type FormValues, RecordForm } from './record-form.ts'
 import { shown } from './shown-text.ts'
+import { chooseVersion } from './versions-dialog.ts'
 
 /** Asks for the fields of a new record, until the server has it or it is given up. */
 export function openNewRecord(app: App, draft: Partial<Draft> = {}): void {
   const form = new RecordForm(draft, { isReadOnly: false })
-  openForm(app, 'Add a record', form, [], async (values) => {
-    const answer = await app.api.call('configurations/', { method: 'POST', json: values })
-    return `Added ${taggedIn(answer).configuration.name}`
+  openFormDialog(app, 'Add a record', form, [], {
+    send: (values) => add(app, values),
+    showHolder: (holder) => openRecord(app, holder),
   })
+}
+
+async function add(app: App, values: FormValues): Promise<string> {
+  const answer = await app.api.call('configurations/', { method: 'POST', json: values })
+  return `Added ${taggedIn(answer).configuration.name}`
 }
 
 /** Shows a record; who may write can change and delete it. */
 export function openRecord(app: App, configuration: Configuration): void {
   const isReadOnly = !app.session.mayWrite
   const form = new RecordForm(configuration, { isReadOnly })
-  let base = readConfiguration(app.api, configuration.name)
-  // Whoever changes it first meets the fault; a reader need not know.
-  base.then(showPresent, () => {})
+  /** What the form began with, or what a person has seen since: only that may be replaced. */
+  let seen: Configuration = configuration
+  /** Others may rename it. */
+  let name = configuration.name
+  let present: Promise<Tagged> | undefined = readConfiguration(app.api, name)
+  present.then(showPresent, () => {})
   const lines = element('dl', { class: 'lines' }, ...copyRows(app, configuration))
-  const history = button('History', () => openHistory(app, configuration), { class: 'quiet' })
+  const history = button('History', () => openHistory(app, { name }), { class: 'quiet' })
   const remove = button('Delete…', () => void removeRecord(), { class: 'danger' })
-  const dialog = openForm(
-    app,
-    isReadOnly ? 'Record' : 'Change a record',
-    form,
-    [lines, !isReadOnly && remove, history],
-    isReadOnly ? undefined : change,
-  )
+  const title = isReadOnly ? 'Record' : 'Change a record'
+  const { dom, tell } = openFormDialog(app, title, form, [lines, !isReadOnly && remove, history], {
+    send: isReadOnly ? undefined : change,
+    showHolder: (holder) => openRecord(app, holder),
+  })
+  const leave = app.live.listen((told) => {
+    if (told.configuration.id !== configuration.id) return
+    present = undefined
+    if (told.kind === 'removed') return tell('Somebody has deleted this record.')
+    name = told.configuration.name
+    if (isSame(seen, told.configuration)) return
+    if (isSame(form.read(), seen)) showPresent({ configuration: told.configuration })
+    else tell('Somebody has changed this record. Save shows both versions.')
+  })
+  dom.addEventListener('close', leave)
 
-  function showPresent({ configuration: present }: Tagged) {
-    if (JSON.stringify(present) === JSON.stringify(configuration)) return
-    if (isSame(form.read(), configuration)) form.fill(present)
+  /** Nothing that was typed is replaced. */
+  function showPresent({ configuration: now }: Pick<Tagged, 'configuration'>) {
+    if (isSame(seen, now) || !isSame(form.read(), seen)) return
+    form.fill(now)
+    seen = now
   }
 
-  async function change(values: ReturnType<RecordForm['read']>): Promise<string> {
-    const { configuration: before, tag } = await base.catch(
-      () => (base = readConfiguration(app.api, configuration.name)),
-    )
-    const patch = changesIn(values, before)
+  function readPresent(): Promise<Tagged> {
+    const reading = present ?? readConfiguration(app.api, name)
+    present = reading
+    reading.catch(() => {
+      if (present === reading) present = undefined
+    })
+    return reading
+  }
+
+  async function change(values: FormValues): Promise<string | undefined> {
+    try {
+      const now = await readPresent()
+      if (!isSame(seen, now.configuration)) return await decide(values, now)
+      return await send(values, now)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      if (error.status === 412) {
+        present = undefined
+        return decide(values, await readPresent())
+      }
+      if (error.status === 404) return addAgain(values)
+      throw error
+    }
+  }
+
+  async function send(values: FormValues, { configuration: now, tag }: Tagged): Promise<string> {
+    const patch = changesIn(values, now)
     if (Object.keys(patch).length === 0) return 'Nothing has changed'
-    const answer: Answer = await app.api.call(configurationPath(before.name), {
+    const answer = await app.api.call(configurationPath(now.name), {
       method: 'PATCH',
       json: patch,
       headers: { 'If-Match': tag },
@@ -63,107 +104,45 @@ export function openRecord(app: App, configuration: Configuration): void {
     return `Changed ${taggedIn(answer).configuration.name}`
   }
 
-  async function removeRecord() {
-    const { name, hostname, port, username } = configuration
+  /** Somebody else was faster. */
+  async function decide(values: FormValues, now: Tagged): Promise<string | undefined> {
+    const choice = await chooseVersion(values, now.configuration)
+    seen = now.configuration
+    if (choice === 'theirs') form.fill(now.configuration)
+    return choice === 'mine' ? change(values) : undefined
+  }
+
+  async function addAgain(values: FormValues): Promise<string | undefined> {
     const what = element(
       'p',
       {},
-      'This deletes ',
+      'Somebody has deleted ',
       element('b', {}, shown(name)),
-      ' (',
-      shown(`${username}@${hostname}:${port}`),
-      ').',
+      ', or given it another name.',
     )
-    if (!(await ask('Delete a record', [what, element('p', {}, 'It cannot be undone.')], 'Delete'))) return
+    const isWanted = await ask('The record is gone', [what], 'Add it again')
+    return isWanted ? add(app, values) : undefined
+  }
+
+  async function removeRecord() {
     try {
-      const { tag } = await base
-      await app.api.call(configurationPath(name), { method: 'DELETE', headers: { 'If-Match': tag } })
-      dialog.close()
-      app.notices.say(`Deleted ${name}`)
+      const now = await readPresent()
+      const what = element('p', {}, 'This deletes ', ...inShort(now.configuration), '.')
+      if (!(await ask('Delete a record', [what, element('p', {}, 'It cannot be undone.')], 'Delete'))) return
+      const { name: present } = now.configuration
+      await app.api.call(configurationPath(present), { method: 'DELETE', headers: { 'If-Match': now.tag } })
+      dom.close()
+      app.notices.say(`Deleted ${present}`)
       app.refresh()
     } catch (error) {
-      app.notices.say(explain(error))
+      if (!(error instanceof Refusal)) return tell(explain(error))
+      if (error.status === 404) return tell('Somebody has deleted this record, or given it another name.')
+      if (error.status !== 412) return tell(explain(error))
+      // What it is now is shown before it is deleted.
+      present = undefined
+      tell('Somebody has changed this record meanwhile.')
+      await removeRecord()
     }
-  }
-}
-
-/** @param send Resolves to what has been done; without it nothing can be sent. */
-function openForm(
-  app: App,
-  title: string,
-  form: RecordForm,
-  extra: readonly (Node | false)[],
-  send: ((values: ReturnType<RecordForm['read']>) => Promise<string>) | undefined,
-): HTMLDialogElement {
-  const before = JSON.stringify(form.read())
-  const message = element('div', { class: 'fault', role: 'alert' })
-  const submit = element('button', { class: 'primary' }, 'Save')
-  const dom = element(
-    'form',
-    { novalidate: true, submit: (event) => void save(event) },
-    form.dom,
-    message,
-    element(
-      'footer',
-      {},
-      ...extra,
-      button('Close', () => void tryToClose(), { class: 'quiet' }),
-      send !== undefined && submit,
-    ),
-  )
-  const dialog = openDialog(title, [dom], {
-    className: 'record',
-    canClose: () => {
-      void tryToClose()
-      return false
-    },
-  })
-  return dialog
-
-  async function tryToClose() {
-    const isTouched = send !== undefined && JSON.stringify(form.read()) !== before
-    if (!isTouched || (await ask('Leave', [element('p', {}, 'What you typed is not saved.')], 'Drop it')))
-      dialog.close()
-  }
-
-  async function save(event: Event) {
-    event.preventDefault()
-    if (send === undefined) return
-    message.replaceChildren()
-    const doubled = form.findDoubledLabels()
-    form.showFaults(doubled)
-    if (doubled.length > 0) return
-    submit.disabled = true
-    try {
-      const done = await send(form.read())
-      dialog.close()
-      app.notices.say(done)
-      app.refresh()
-    } catch (error) {
-      message.replaceChildren(...explanationOf(error))
-      if (error instanceof Refusal) form.showFaults(error.faults)
-    } finally {
-      submit.disabled = false
-    }
-  }
-
-  function explanationOf(error: unknown): Node[] {
-    if (!(error instanceof Refusal) || error.status !== 409) return [element('p', {}, explain(error))]
-    const [holder] = configurationsIn(error.body)
-    if (holder === undefined) return [element('p', {}, 'The name is taken.')]
-    const { name, hostname, port, username } = holder
-    return [
-      element(
-        'p',
-        {},
-        'Another record has the name: ',
-        shown(name),
-        ' (',
-        shown(`${username}@${hostname}:${port}`),
-        ').',
-      ),
-      button('Show that record', () => openRecord(app, holder)),
-    ]
   }
 }
 
@@ -183,6 +162,6 @@ function copyRows(app: App, configuration: Configuration): HTMLElement[] {
   )
 }
 
-function isSame(values: ReturnType<RecordForm['read']>, configuration: Configuration): boolean {
-  return Object.keys(changesIn(values, configuration)).length === 0
+function isSame(one: FormValues | Configuration, other: Configuration): boolean {
+  return Object.keys(changesIn({ ...one, labels: one.labels ?? {} }, other)).length === 0
 }

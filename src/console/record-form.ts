@@ -6,6 +6,9 @@ import { headings } from './record-row.ts'
 /** What a form says of a record. */
 export type Draft = Omit<Configuration, 'id'>
 
+/** The fields as they were typed: a port that is no number is text. */
+export type FormValues = Readonly<Record<string, unknown>> & { readonly labels: Labels }
+
 interface Field {
   readonly dom: HTMLElement
   readonly input: HTMLInputElement
@@ -60,7 +63,7 @@ export class RecordForm {
   }
 
   /** As it was typed: a port that is no number stays text, of which the server says what is wrong. */
-  read(): Record<string, unknown> & { readonly labels: Labels } {
+  read(): FormValues {
     const values = fieldNames.map((field) => [field, this.#fields[field].input.value] as const)
     const labels = this.#labelRows.map(({ key, value }) => [key.value.trim(), value.value] as const)
     const port = this.#fields.port.input.value.trim()

@@ -1,6 +1,7 @@
 import { type Address, listPath, nextSort, PAGE_RECORDS } from './address.ts'
 import { explain, isAborted, Refusal, Unreachable } from './api.ts'
 import type { App, ViewPart } from './app.ts'
+import { concerns } from './change-filter.ts'
 import { type Configuration, configurationsIn, type FieldName, fieldNames } from './configuration.ts'
 import { button, element } from './element.ts'
 import { headings, RecordRow } from './record-row.ts'
@@ -11,9 +12,15 @@ import { shown } from './shown-text.ts'
 const QUIET_MS = 300
 /** How long to wait for a server that cannot be reached. */
 const RETRY_SECONDS = 2
+/** Others' changes within this time are read together. */
+const CHANGES_MS = 1_000
+/** How long rows that go show that they go. */
+const GONE_MS = 1_500
 
 /** What a person can do with the list. */
 export interface RecordActions {
+  /** Called with the tag of the first list. */
+  begin(tag: string): void
   add(): void
   open(configuration: Configuration): void
 }
@@ -25,6 +32,8 @@ export class RecordList implements ViewPart {
   readonly #app: App
   readonly #actions: RecordActions
   readonly #rows = new Map<number, RecordRow>()
+  /** Ids of records that were deleted since the last answer. */
+  readonly #removed = new Set<number>()
   readonly #body = element('tbody')
   readonly #headings: Record<FieldName, HTMLTableCellElement>
   readonly #table: HTMLTableElement
@@ -38,6 +47,7 @@ export class RecordList implements ViewPart {
   #tag: string | undefined
   #total = 0
   #retry = 0
+  #soon = 0
 
   constructor(app: App, actions: RecordActions) {
     this.#app = app
@@ -73,6 +83,17 @@ export class RecordList implements ViewPart {
       ),
       this.#body,
     )
+    app.live.listen((change) => {
+      const { kind, configuration } = change
+      if (kind === 'removed' && this.#rows.has(configuration.id)) this.#removed.add(configuration.id)
+      if (this.#address !== undefined && concerns(this.#address, change)) this.refreshSoon()
+    })
+    document.addEventListener('visibilitychange', () => {
+      if (document.hidden || this.#soon === 0) return
+      clearTimeout(this.#soon)
+      this.#soon = 0
+      this.refresh()
+    })
     this.dom = element(
       'section',
       { 'aria-label': 'Records' },
@@ -114,6 +135,16 @@ export class RecordList implements ViewPart {
     if (this.#address !== undefined) void this.#read(this.#address, this.#tag)
   }
 
+  /** Reads again what is shown, at most once in CHANGES_MS, and not while nobody can see it. */
+  refreshSoon(): void {
+    if (this.#soon !== 0) return
+    this.#soon = setTimeout(() => {
+      if (document.hidden) return
+      this.#soon = 0
+      this.refresh()
+    }, CHANGES_MS)
+  }
+
   /** Moves the focus by rows; begins at the first. */
   moveFocus(by: 1 | -1): boolean {
     const openers = [...this.#rows.values()].map(({ opener }) => opener)
@@ -138,9 +169,15 @@ export class RecordList implements ViewPart {
       })
       if (status === 304) return this.#state.replaceChildren(...this.#stateNodes(address))
       const isSamePage = this.#tag !== undefined
+      const configurations = configurationsIn(text)
+      if (isSamePage && this.#markGone()) {
+        await new Promise((resolve) => setTimeout(resolve, GONE_MS))
+        if (reading.signal.aborted) return
+      }
       this.#tag = headers.get('ETag') ?? undefined
+      if (this.#tag !== undefined) this.#actions.begin(this.#tag)
       this.#total = Number(headers.get('X-Total-Count'))
-      this.#fill(configurationsIn(text), isSamePage)
+      this.#fill(configurations, isSamePage)
       this.#showState(address)
     } catch (error) {
       if (!isAborted(error)) this.#showFault(error)
@@ -150,8 +187,17 @@ export class RecordList implements ViewPart {
     }
   }
 
+  /** @returns Whether a row goes because its record was deleted; others only move to another page. */
+  #markGone(): boolean {
+    const gone = [...this.#rows].filter(([id]) => this.#removed.has(id))
+    this.#removed.clear()
+    for (const [, row] of gone) row.mark('gone')
+    return gone.length > 0
+  }
+
   /** Rows keep their place in the page, so that a focus and what is read stay where they are. */
   #fill(configurations: readonly Configuration[], isSamePage: boolean) {
+    const focused = document.activeElement
     const gone = new Map(this.#rows)
     this.#rows.clear()
     for (const configuration of configurations) {
@@ -171,6 +217,8 @@ export class RecordList implements ViewPart {
       if (place !== dom) this.#body.insertBefore(dom, place)
       previous = dom
     }
+    // To move a row takes the focus from it.
+    if (focused instanceof HTMLElement && this.#body.contains(focused)) focused.focus({ preventScroll: true })
     if (lostFocus && document.activeElement === document.body) this.moveFocus(1)
   }
 

@@ -57,7 +57,7 @@ export class RecordRow {
     this.#labels.replaceChildren(...labelLinks(this.#app, this.#configuration.labels ?? {}))
   }
 
-  mark(how: 'changed' | 'added'): void {
+  mark(how: 'changed' | 'added' | 'gone'): void {
     this.dom.dataset.mark = how
     setTimeout(() => delete this.dom.dataset.mark, MARKED_MS)
   }

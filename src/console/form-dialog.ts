@@ -1,0 +1,103 @@
+import { explain, Refusal } from './api.ts'
+import type { App } from './app.ts'
+import { type Configuration, configurationsIn } from './configuration.ts'
+import { ask, openDialog } from './dialog.ts'
+import { button, type Child, element } from './element.ts'
+import type { FormValues, RecordForm } from './record-form.ts'
+import { shown } from './shown-text.ts'
+
+export interface FormDialog {
+  readonly dom: HTMLDialogElement
+  /** Says something above the buttons; read aloud. */
+  tell(...nodes: readonly Child[]): void
+}
+
+export interface FormActions {
+  /** Resolves to what has been done, and the dialogue closes; undefined if it stays open. Nothing can be sent without it. */
+  readonly send?: ((values: FormValues) => Promise<string | undefined>) | undefined
+  /** Shows another record, which has the name. */
+  showHolder(holder: Configuration): void
+}
+
+/** Shows a form until it is sent or given up; asks before it drops what was typed. */
+export function openFormDialog(
+  app: App,
+  title: string,
+  form: RecordForm,
+  extra: readonly Child[],
+  { send, showHolder }: FormActions,
+): FormDialog {
+  const before = JSON.stringify(form.read())
+  const message = element('div', { class: 'fault', role: 'alert' })
+  const submit = element('button', { class: 'primary' }, 'Save')
+  const content = element(
+    'form',
+    { novalidate: true, submit: (event) => void save(event) },
+    form.dom,
+    message,
+    element(
+      'footer',
+      {},
+      ...extra,
+      button('Close', () => void tryToClose(), { class: 'quiet' }),
+      send !== undefined && submit,
+    ),
+  )
+  const dom = openDialog(title, [content], {
+    className: 'record',
+    canClose: () => {
+      void tryToClose()
+      return false
+    },
+  })
+  return { dom, tell }
+
+  function tell(...nodes: readonly Child[]) {
+    message.replaceChildren(element('p', {}, ...nodes))
+  }
+
+  async function tryToClose() {
+    const isTouched = send !== undefined && JSON.stringify(form.read()) !== before
+    if (!isTouched || (await ask('Leave', [element('p', {}, 'What you typed is not saved.')], 'Drop it')))
+      dom.close()
+  }
+
+  async function save(event: Event) {
+    event.preventDefault()
+    if (send === undefined) return
+    message.replaceChildren()
+    const doubled = form.findDoubledLabels()
+    form.showFaults(doubled)
+    if (doubled.length > 0) return
+    submit.disabled = true
+    try {
+      const done = await send(form.read())
+      if (done === undefined) return
+      dom.close()
+      app.notices.say(done)
+      app.refresh()
+    } catch (error) {
+      tell(...explanationOf(error))
+      if (error instanceof Refusal) form.showFaults(error.faults)
+    } finally {
+      submit.disabled = false
+    }
+  }
+
+  function explanationOf(error: unknown): readonly Child[] {
+    const holder =
+      error instanceof Refusal && error.status === 409 ? configurationsIn(error.body)[0] : undefined
+    if (holder === undefined) return [explain(error)]
+    return [
+      'Another record has the name: ',
+      ...inShort(holder),
+      '. ',
+      button('Show that record', () => showHolder(holder)),
+    ]
+  }
+}
+
+/** A record in a line: `name (user@host:port)`. */
+export function inShort({ name, hostname, port, username }: Configuration): readonly Child[] {
+  return [element('b', {}, shown(name)), ' (', shown(`${username}@${hostname}:${port}`), ')']
+}

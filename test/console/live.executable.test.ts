@@ -1,0 +1,206 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { eventually } from '../support/eventually.ts'
+import { recordsIn } from '../support/http-client.ts'
+import { admin } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import { assertAccessible } from './support/accessible.ts'
+import { openConsole } from './support/browser.ts'
+import { noChromium } from './support/chromium.ts'
+import { type ConsoleServer, startConsoleServer } from './support/console-server.ts'
+import { logIn } from './support/log-in.ts'
+import { showsNames } from './support/shows-names.ts'
+
+async function streamsOf(server: ConsoleServer): Promise<number> {
+  const { text } = await server.api('GET', '/metrics')
+  return Number(/^connbook_event_streams (\d+)$/m.exec(text)?.[1])
+}
+
+const hasStreams = (server: ConsoleServer, count: number) =>
+  eventually(`${count} streams`, async () => (await streamsOf(server)) === count)
+
+describe("others' changes in the console", { skip: noChromium }, () => {
+  it('show in every window, which share one stream, and mark their rows', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('b'), draft('c')] })
+    const first = await openConsole(t, { server })
+    await logIn(first, admin.username, admin.password)
+    await showsNames(first, ['b', 'c'])
+    const second = await first.context().newPage()
+    await second.goto(`${server.url}/console/?q=c`)
+    await showsNames(second, ['c'])
+    await hasStreams(server, 1)
+
+    await first.getByRole('button', { name: 'c', exact: true }).focus()
+    await server.api('POST', '/configurations/', { body: draft('a') })
+    await showsNames(first, ['a', 'b', 'c'])
+    assert.equal(await first.locator('tr[data-mark=added]').count(), 1)
+    assert.equal(await first.evaluate('document.activeElement.textContent'), 'c')
+    await server.api('PATCH', '/configurations/c', { body: { hostname: 'moved.example.net' } })
+    for (const page of [first, second]) {
+      await page.getByText('moved.example.net').waitFor()
+      assert.equal(await page.locator('tr[data-mark=changed]').count(), 1)
+    }
+    await server.api('DELETE', '/configurations/b')
+    await first.locator('tr[data-mark=gone]').waitFor()
+    await showsNames(first, ['a', 'c'])
+
+    await first.close()
+    await server.api('POST', '/configurations/', { body: draft('cc') })
+    await showsNames(second, ['c', 'cc'])
+    await hasStreams(server, 1)
+  })
+
+  it('do not move what one reads', async (t) => {
+    const records = Array.from({ length: 49 }, (_, place) => draft(`m${String(place).padStart(2, '0')}`))
+    const server = await startConsoleServer(t, { records })
+    const page = await openConsole(t, { server, viewport: { width: 1280, height: 500 } })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('1–49 of 49').waitFor()
+    const read = page.getByRole('button', { name: 'm40', exact: true })
+    await read.scrollIntoViewIfNeeded()
+    const before = await read.boundingBox()
+    await server.api('POST', '/configurations/', { body: draft('a') })
+    await page.getByText('1–50 of 50').waitFor()
+    const after = await read.boundingBox()
+    assert.ok(Math.abs((after?.y ?? 0) - (before?.y ?? 0)) <= 1, `${before?.y} became ${after?.y}`)
+  })
+
+  it('are missing while the server is away, and come back by themselves', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a')] })
+    const page = await openConsole(t, { server, expected: { hasLostConnections: true, statuses: [503] } })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['a'])
+    await hasStreams(server, 1)
+    await server.stop()
+    await page.getByText('Changes of others do not show at the moment.').waitFor()
+    await assertAccessible(page)
+    await server.startAgain()
+    await server.api('POST', '/configurations/', { body: draft('b') })
+    await showsNames(page, ['a', 'b'])
+    await page.getByText('Changes of others do not show at the moment.').waitFor({ state: 'hidden' })
+  })
+
+  it('show without locks, too, as over plain HTTP, and a window that nobody sees has no stream', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a')] })
+    const page = await openConsole(t, { server })
+    await page.addInitScript('delete Navigator.prototype.locks')
+    await page.reload()
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['a'])
+    await hasStreams(server, 1)
+    await server.api('POST', '/configurations/', { body: draft('b') })
+    await showsNames(page, ['a', 'b'])
+    const hide = (isHidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,
+      )
+    await hide(true)
+    await hasStreams(server, 0)
+    await server.api('POST', '/configurations/', { body: draft('c') })
+    await hide(false)
+    await showsNames(page, ['a', 'b', 'c'])
+    await hasStreams(server, 1)
+  })
+})
+
+describe('two people who change one record', { skip: noChromium }, () => {
+  it('see both versions, and choose', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a')] })
+    const page = await openConsole(t, { server, expected: { statuses: [412] } })
+    await logIn(page, admin.username, admin.password)
+    const username = page.getByRole('textbox', { name: 'Username', exact: true })
+    const theirs = async (name: string) =>
+      assert.equal((await server.api('PATCH', '/configurations/a', { body: { username: name } })).status, 200)
+    const shownRecord = async () => recordsIn(await server.api('GET', '/configurations/a'))[0]
+
+    await page.getByRole('button', { name: 'a', exact: true }).click()
+    await username.fill('mine')
+    await theirs('theirs1')
+    await page.getByText('Somebody has changed this record. Save shows both versions.').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    const versions = page.getByRole('dialog', { name: 'Somebody else was faster' })
+    await versions.waitFor()
+    assert.deepEqual(await versions.locator('tr.differs').allInnerTexts(), [
+      'username\tmine\ttheirs1\tdiffers',
+    ])
+    await assertAccessible(page)
+    await page.getByRole('button', { name: 'Go on editing' }).click()
+    assert.equal(await username.inputValue(), 'mine')
+    await theirs('theirs2')
+    await page.getByText('Somebody has changed this record.').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Take theirs' }).click()
+    assert.equal(await username.inputValue(), 'theirs2')
+    await username.fill('mine again')
+    await theirs('theirs3')
+    await page.getByText('Somebody has changed this record.').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Keep mine' }).click()
+    await page.getByText('Changed a').waitFor()
+    assert.equal((await shownRecord())?.username, 'mine again')
+
+    await page.getByRole('button', { name: 'a', exact: true }).click()
+    await theirs('theirs4')
+    await eventually(
+      'the untouched form shows what is there',
+      async () => (await username.inputValue()) === 'theirs4',
+    )
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Nothing has changed').waitFor()
+  })
+
+  it('see both versions without a stream, too', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a')] })
+    const page = await openConsole(t, { server, expected: { statuses: [412] } })
+    await page.route('**/v1/events*', () => {})
+    await logIn(page, admin.username, admin.password)
+    const read = page.waitForResponse('**/configurations/a')
+    await page.getByRole('button', { name: 'a', exact: true }).click()
+    await read
+    await page.getByRole('textbox', { name: 'Username', exact: true }).fill('mine')
+    await server.api('PATCH', '/configurations/a', { body: { username: 'theirs', port: 7 } })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog', { name: 'Somebody else was faster' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('textbox', { name: 'Port', exact: true }).fill('7')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Changed a').waitFor()
+    const [record] = recordsIn(await server.api('GET', '/configurations/a'))
+    assert.deepEqual([record?.username, record?.port], ['mine', 7])
+  })
+
+  it('keep what was typed when the record is gone or has another name', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a'), draft('b')] })
+    const page = await openConsole(t, { server, expected: { statuses: [404, 412] } })
+    await logIn(page, admin.username, admin.password)
+    const username = page.getByRole('textbox', { name: 'Username', exact: true })
+    await page.getByRole('button', { name: 'a', exact: true }).click()
+    await username.fill('typed')
+    await server.api('DELETE', '/configurations/a')
+    await page.getByText('Somebody has deleted this record.').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Add it again' }).click()
+    await page.getByText('Added a').waitFor()
+    assert.equal(recordsIn(await server.api('GET', '/configurations/a'))[0]?.username, 'typed')
+
+    await page.getByRole('button', { name: 'b', exact: true }).click()
+    await username.fill('typed')
+    await server.api('PATCH', '/configurations/b', { body: { name: 'renamed' } })
+    await page.getByText('Somebody has changed this record.').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Go on editing' }).click()
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('renamed')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Changed renamed').waitFor()
+
+    await page.getByRole('button', { name: 'renamed', exact: true }).click()
+    await page.getByRole('button', { name: 'Delete…' }).click()
+    await page.getByText('This deletes renamed (typed@').waitFor()
+    await server.api('PATCH', '/configurations/renamed', { body: { username: 'other' } })
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByText('This deletes renamed (other@').waitFor()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByText('Deleted renamed').waitFor()
+  })
+})
