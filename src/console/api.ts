@@ -9,11 +9,13 @@ export interface Answer {
 export interface Fault {
   readonly field?: string
   readonly line?: number
+  /** Of the record. */
+  readonly name?: string
   readonly detail: string
 }
 
 export interface Call {
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE'
   /** Sent as JSON. */
   readonly json?: unknown
   /** Sent as it is. */
@@ -22,6 +24,18 @@ export interface Call {
   /** Other statuses than 2xx that are answers, too. */
   readonly expects?: readonly number[]
   readonly signal?: AbortSignal
+  /** Told how much of the body is sent; the answer comes after all of it. */
+  sent?(bytes: number, allBytes: number): void
+}
+
+/** A call that tells how much of its body is sent. */
+export interface Upload {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Blob | string | null
+  readonly signal: AbortSignal | undefined
+  /** Called as the body is sent; the last time with all of it, when the answer is still to come. */
+  sent(bytes: number, allBytes: number): void
 }
 
 /** An answer that refuses the call. */
@@ -60,10 +74,12 @@ export class Api {
   /** Ends in a slash. */
   readonly base: URL
   readonly #events: ApiEvents
+  readonly #upload: (url: string, upload: Upload) => Promise<Answer>
 
-  constructor(base: URL, events: ApiEvents) {
+  constructor(base: URL, events: ApiEvents, upload: (url: string, upload: Upload) => Promise<Answer>) {
     this.base = base
     this.#events = events
+    this.#upload = upload
   }
 
   /** @param path Without a slash at the beginning, with its query. */
@@ -88,26 +104,35 @@ export class Api {
   }
 
   /** The same, but for what comes of it: no login, no `Refusal`. */
-  async once(path: string, { method = 'GET', json, body, headers = {}, signal }: Call = {}): Promise<Answer> {
+  async once(
+    path: string,
+    { method = 'GET', json, body, headers = {}, signal, sent }: Call = {},
+  ): Promise<Answer> {
     const type: Record<string, string> = json === undefined ? {} : { 'Content-Type': 'application/json' }
+    const request = {
+      method,
+      headers: { ...type, ...headers },
+      body: json === undefined ? (body ?? null) : JSON.stringify(json),
+    }
     try {
-      const response = await fetch(this.url(path), {
-        method,
-        headers: { ...type, ...headers },
-        body: json === undefined ? (body ?? null) : JSON.stringify(json),
-        signal: signal ?? null,
-        // Conditional requests are made by the page, which keeps what it has shown.
-        cache: 'no-store',
-      })
-      const text = await response.text()
+      const answer =
+        sent === undefined
+          ? await fetchAnswer(this.url(path), { ...request, signal: signal ?? null })
+          : await this.#upload(this.url(path), { ...request, signal, sent })
       this.#events.reached(true)
-      return { status: response.status, headers: response.headers, text }
+      return answer
     } catch (error) {
       if (signal?.aborted) throw error
       this.#events.reached(false)
       throw new Unreachable('Cannot reach the server', { cause: error })
     }
   }
+}
+
+async function fetchAnswer(url: string, init: RequestInit): Promise<Answer> {
+  // Conditional requests are made by the page, which keeps what it has shown.
+  const response = await fetch(url, { ...init, cache: 'no-store' })
+  return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
 export function isAborted(error: unknown): boolean {

@@ -2,14 +2,17 @@ import { type Address, formatAddress, parseAddress, type View } from './address.
 import { Api } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { element } from './element.ts'
+import { createExchange } from './exchange.ts'
 import { type KeyCommand, listenForKeys } from './keys.ts'
 import { openKeysDialog } from './keys-dialog.ts'
 import { Live } from './live.ts'
 import { createMenu } from './menu.ts'
 import { Notices } from './notices.ts'
+import { Operation } from './operation.ts'
 import { openNewRecord, openRecord } from './record-dialog.ts'
 import { RecordList } from './record-list.ts'
 import { Session } from './session.ts'
+import { upload } from './upload.ts'
 
 const main = element('main', { id: 'main' })
 const notices = new Notices()
@@ -23,12 +26,16 @@ const session: Session = new Session(() => {
   menu.update()
   for (const part of Object.values(parts)) part.takeSession?.()
 })
-const api: Api = new Api(new URL('../', document.baseURI), {
-  logIn: () => session.logIn(api),
-  reached: (isReached) => {
-    offline.hidden = isReached
+const api: Api = new Api(
+  new URL('../', document.baseURI),
+  {
+    logIn: () => session.logIn(api),
+    reached: (isReached) => {
+      offline.hidden = isReached
+    },
   },
-})
+  upload,
+)
 const live = new Live(api, {
   reset: () => list.refreshSoon(),
   connected: (isConnected) => {
@@ -59,7 +66,11 @@ const list = new RecordList(app, {
   open: (configuration) => openRecord(app, configuration),
 })
 const menu = createMenu(app, () => openKeysDialog(keys))
-const parts: Partial<Record<View, ViewPart>> = { records: list }
+const parts: Record<View, ViewPart> = {
+  records: list,
+  exchange: createExchange(app),
+  operation: new Operation(app),
+}
 let shown: ViewPart | undefined
 
 document.body.append(menu.dom, offline, broken, main, notices.dom)
@@ -77,7 +88,7 @@ void session.begin(api).then(showAddress)
 
 function showAddress(): void {
   const { address } = app
-  const part = parts[address.view] ?? list
+  const part = parts[address.view]
   if (part !== shown) {
     shown?.hide?.()
     shown = part

@@ -137,7 +137,7 @@ export class RecordList implements ViewPart {
 
   /** Reads again what is shown, at most once in CHANGES_MS, and not while nobody can see it. */
   refreshSoon(): void {
-    if (this.#soon !== 0) return
+    if (this.#soon !== 0 || !this.dom.isConnected) return
     this.#soon = setTimeout(() => {
       if (document.hidden) return
       this.#soon = 0

@@ -47,6 +47,14 @@ const views: Record<string, (page: Page) => Promise<void>> = {
     await page.getByRole('button', { name: 'History' }).click()
     await page.getByText(/Complete since|No record/).waitFor()
   },
+  exchange: async (page) => {
+    await page.getByRole('link', { name: 'Bring in, take out' }).click()
+    await page.getByText('Take out', { exact: true }).first().waitFor()
+  },
+  operation: async (page) => {
+    await page.getByRole('link', { name: 'Operation' }).click()
+    await page.getByText('Ready · takes changes').waitFor()
+  },
   keys: async (page) => {
     await page.getByRole('button', { name: 'Keys' }).click()
   },

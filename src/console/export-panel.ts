@@ -1,0 +1,124 @@
+import { type Answer, explain, Refusal } from './api.ts'
+import type { App } from './app.ts'
+import { button, element } from './element.ts'
+import { faultTable } from './import-report.ts'
+
+const formats = {
+  json: ['JSON', 'programs: the list as the API answers it'],
+  jsonl: ['JSON lines', 'programs: one record a line, for large lists'],
+  csv: ['CSV', 'a spreadsheet'],
+  'ssh-config': ['ssh_config', 'ssh, scp and sftp: ssh -F ssh_config NAME'],
+  ansible: ['Ansible inventory', 'ansible -i inventory.yml'],
+  'pg-service': ['PostgreSQL services', 'psql and libpq: PGSERVICEFILE'],
+  env: ['Variables', 'a POSIX shell: . ./connbook.env'],
+} as const
+type Format = keyof typeof formats
+
+/** Takes all records out, as a file of the chosen format. */
+export class ExportPanel {
+  readonly dom: HTMLElement
+  readonly #app: App
+  readonly #status = element('p', { role: 'status' })
+  readonly #message = element('p', { class: 'fault', role: 'alert' })
+  readonly #report = element('div', { class: 'report' })
+  #turn = 0
+
+  constructor(app: App) {
+    this.#app = app
+    const rows = Object.entries(formats).map(([format, [title, use]]) =>
+      element(
+        'tr',
+        {},
+        element('th', { scope: 'row' }, title),
+        element('td', {}, use),
+        element(
+          'td',
+          { class: 'actions' },
+          button('Take out', () => void this.#takeOut(format as Format), {
+            'aria-label': `Take out ${title}`,
+          }),
+        ),
+      ),
+    )
+    this.dom = element(
+      'section',
+      { 'aria-label': 'Take out', class: 'panel' },
+      element('h2', {}, 'Take out'),
+      element('p', {}, 'Downloads all records as one file.'),
+      element(
+        'table',
+        { class: 'formats' },
+        element('caption', { class: 'unseen' }, 'Formats'),
+        element(
+          'thead',
+          {},
+          element(
+            'tr',
+            {},
+            element('th', { scope: 'col' }, 'Format'),
+            element('th', { scope: 'col' }, 'For'),
+            element('th', { scope: 'col' }, element('span', { class: 'unseen' }, 'Take out')),
+          ),
+        ),
+        element('tbody', {}, ...rows),
+      ),
+      this.#status,
+      this.#message,
+      this.#report,
+    )
+  }
+
+  async #takeOut(format: Format, skip: '0' | '1' = '0') {
+    this.#turn += 1
+    const turn = this.#turn
+    const path = `v1/export?${new URLSearchParams({ format, skip })}`
+    this.#report.replaceChildren()
+    this.#message.textContent = ''
+    this.#status.textContent = `The server prepares ${formats[format][0]}…`
+    try {
+      const { headers } = await this.#probe(path)
+      if (turn !== this.#turn) return
+      const leftOut = Number(headers.get('X-Left-Out'))
+      const count = Number(headers.get('X-Total-Count')).toLocaleString('en')
+      const rest = leftOut > 0 ? `; ${leftOut.toLocaleString('en')} left out` : ''
+      this.#status.textContent = `The browser saves ${formats[format][0]} with ${count} ${count === '1' ? 'record' : 'records'}${rest}.`
+      // The browser writes it to the disk; the page need not hold it.
+      element('a', { href: this.#app.api.url(path), download: true }).click()
+    } catch (error) {
+      if (turn !== this.#turn) return
+      this.#status.textContent = ''
+      this.#message.textContent = reasonOf(error)
+      if (error instanceof Refusal && error.code === 'not_expressible') this.#offerSkip(format, error)
+    }
+  }
+
+  /** Finds out how an export would be answered, before the browser would save a refusal as the file. */
+  async #probe(path: string): Promise<Answer> {
+    const { api } = this.#app
+    const probe = () => api.call(path, { method: 'HEAD', expects: [403, 422] })
+    let answer = await probe()
+    if (answer.status === 403) {
+      // An answer to HEAD does not say why. If the session has ended, this call leads to the login.
+      await api.call('v1/whoami')
+      answer = await probe()
+    }
+    if (answer.status === 422) return api.call(path)
+    if (answer.status === 403) throw new Refusal(answer)
+    return answer
+  }
+
+  #offerSkip(format: Format, { faults }: Refusal) {
+    const table = faultTable('Records that do not fit', faults)
+    const skip = button('Take out the others', () => void this.#takeOut(format, '1'))
+    this.#report.replaceChildren(table, skip)
+    table.focus()
+  }
+}
+
+function reasonOf(error: unknown): string {
+  // The page has a button for it.
+  if (!(error instanceof Refusal) || error.code !== '') return explain(error).replace(' with skip=1', '')
+  if (error.status === 403) return 'Your account may not take records out.'
+  const wait = error.retryAfterSeconds
+  return `The server, or a proxy before it, refused with ${error.status}. Try again${wait === undefined ? ' later' : ` in ${wait} s`}.`
+}

@@ -1,0 +1,55 @@
+/** Each format that the API imports, with its name for people and the type of its body. */
+export const importFormats = {
+  csv: { title: 'CSV', mediaType: 'text/csv' },
+  json: { title: 'JSON', mediaType: 'application/json' },
+  jsonl: { title: 'JSON lines', mediaType: 'application/x-ndjson' },
+  'ssh-config': { title: 'ssh_config', mediaType: 'text/plain' },
+} as const
+export type ImportFormat = keyof typeof importFormats
+
+/** Enough to guess the format by. */
+export const HEAD_BYTES = 1024
+
+const formatsByName: readonly (readonly [RegExp, ImportFormat])[] = [
+  [/\.csv$/i, 'csv'],
+  [/\.json$/i, 'json'],
+  [/\.(jsonl|ndjson)$/i, 'jsonl'],
+  [/(^|[._-])(ssh_?)?config(\.txt)?$|\.conf$/i, 'ssh-config'],
+]
+
+/**
+ * Guesses the format of a file: what its beginning shows counts more than the end of its name.
+ *
+ * @param head The first characters.
+ */
+export function guessFormat(name: string, head: string): ImportFormat {
+  const byName = formatsByName.find(([end]) => end.test(name))?.[1]
+  return formatIn(head.replace(/^\ufeff/, '')) ?? byName ?? 'csv'
+}
+
+/** Undefined if it could be several. */
+function formatIn(head: string): ImportFormat | undefined {
+  const text = head.trimStart()
+  if (text.startsWith('[')) return 'json'
+  if (text.startsWith('{')) return formatOfObject(text)
+  const line = text.split(/[\r\n]+/).find((each) => !/^\s*(#|$)/.test(each)) ?? ''
+  if (/^\s*(host|match|include)[\s=]/i.test(line)) return 'ssh-config'
+  return /(^|[,;\t"])(name|hostname)($|[,;\t"])/i.test(line) ? 'csv' : undefined
+}
+
+/** One object of JSON has all its records in a list; JSON lines have one on each line. */
+function formatOfObject(text: string): ImportFormat {
+  if (/^\{\s*"configurations"/.test(text)) return 'json'
+  return /^\{[^\r\n]*\}[ \t]*(\r?\n|$)/.test(text) || /^\{[^\r\n]*$/.test(text.slice(0, HEAD_BYTES))
+    ? 'jsonl'
+    : 'json'
+}
+
+/** Why a file that begins so cannot be brought in; undefined for text. */
+export function whyNoText(head: Uint8Array): string | undefined {
+  const begins = (...bytes: number[]) => bytes.every((byte, index) => head[index] === byte)
+  if (begins(0x50, 0x4b, 3, 4)) return 'It is a workbook or an archive: save the sheet as "CSV UTF-8".'
+  if (begins(0x1f, 0x8b)) return 'It is packed with gzip: unpack it first.'
+  if (begins(0xff, 0xfe) || begins(0xfe, 0xff)) return 'It is text in UTF-16: save it as UTF-8.'
+  return head.includes(0) ? 'It is no text: take a file of CSV, JSON, JSON lines or ssh_config.' : undefined
+}

@@ -1,0 +1,207 @@
+import { home } from './address.ts'
+import { type Fault, isAborted, Refusal } from './api.ts'
+import type { App } from './app.ts'
+import { ask } from './dialog.ts'
+import { button, element } from './element.ts'
+import { explainImport, whyUnreadable } from './import-errors.ts'
+import { type ImportFormat, importFormats } from './import-format.ts'
+import { type Counts, countsText, faultTable, nameList, nameLists, type Trial } from './import-report.ts'
+import { ImportSource, type Source } from './import-source.ts'
+import { readLines } from './line-texts.ts'
+
+const modes = {
+  merge: 'Merge: adds new names and modifies those that differ; keeps all other records',
+  replace: 'Replace: the same, and removes every record that is not in the file',
+}
+
+/** Brings records in: first a dry run, then the import. */
+export class ImportPanel {
+  readonly dom: HTMLElement
+  readonly #app: App
+  readonly #source = new ImportSource((source, isWhole) => this.#take(source, isWhole))
+  readonly #format = element(
+    'select',
+    { id: 'import-format', change: () => this.#changed() },
+    ...Object.entries(importFormats).map(([value, { title }]) => element('option', { value }, title)),
+  )
+  readonly #modes = Object.keys(modes).map((value) =>
+    element('input', { type: 'radio', name: 'mode', value, change: () => this.#changed() }),
+  )
+  readonly #check = button('Check', () => void this.#try(), { disabled: true })
+  readonly #import = button('Import', () => void this.#bringIn(), { class: 'primary', disabled: true })
+  readonly #controls: HTMLFieldSetElement
+  readonly #progress = element('progress', { 'aria-label': 'Sent', hidden: true, max: 1 })
+  readonly #status = element('p', { role: 'status' })
+  readonly #message = element('p', { class: 'fault', role: 'alert' })
+  readonly #report = element('div', { class: 'report' })
+  #given: Source | undefined
+  #trial: Trial | undefined
+  #running: AbortController | undefined
+
+  constructor(app: App) {
+    this.#app = app
+    const [merge] = this.#modes
+    if (merge !== undefined) merge.checked = true
+    this.#controls = element(
+      'fieldset',
+      { class: 'plain' },
+      this.#source.dom,
+      element('div', { class: 'format' }, element('label', { for: 'import-format' }, 'Format'), this.#format),
+      element(
+        'fieldset',
+        { class: 'plain' },
+        element('legend', {}, 'Records that are here already'),
+        ...Object.values(modes).map((words, index) =>
+          element('label', { class: 'choice' }, this.#modes[index], words),
+        ),
+      ),
+      element('div', { class: 'bar' }, this.#check, this.#import),
+    )
+    this.dom = element(
+      'section',
+      { 'aria-label': 'Bring in', class: 'panel' },
+      element('h2', {}, 'Bring in'),
+      element(
+        'p',
+        {},
+        'First the server checks the file, and changes nothing. Then you see what an import would do.',
+      ),
+      this.#controls,
+      this.#progress,
+      this.#status,
+      this.#message,
+      this.#report,
+    )
+  }
+
+  /** Takes dropped files: the first of them. */
+  drop(files: FileList): void {
+    const [file] = files
+    if (file !== undefined && !this.#controls.disabled) this.#source.takeFile(file, files.length - 1)
+  }
+
+  get #mode() {
+    return this.#modes.find(({ checked }) => checked)?.value ?? 'merge'
+  }
+
+  #take(source: Source | undefined, isWhole: boolean) {
+    this.#given = source
+    if (source !== undefined) this.#format.value = source.format
+    this.#clear()
+    this.#check.disabled = source === undefined
+    if (isWhole) void this.#try()
+  }
+
+  #changed() {
+    const wasTried = this.#trial !== undefined || this.#running !== undefined
+    this.#clear()
+    if (wasTried) void this.#try()
+  }
+
+  /** What was found out holds no longer. */
+  #clear() {
+    this.#running?.abort()
+    this.#running = undefined
+    this.#trial = undefined
+    this.#import.disabled = true
+    this.#message.textContent = this.#status.textContent = ''
+    this.#progress.hidden = true
+    this.#report.replaceChildren()
+  }
+
+  async #try() {
+    this.#clear()
+    const trial = await this.#send<Trial>(true)
+    if (trial === undefined) return
+    this.#trial = trial
+    this.#import.disabled = false
+    this.#status.textContent = `Checked: an import would give ${countsText(trial)}.`
+    this.#report.replaceChildren(...nameLists(trial))
+  }
+
+  async #bringIn() {
+    const { removed = 0, names } = this.#trial ?? {}
+    if (this.#mode === 'replace' && removed > 0) {
+      const count = removed.toLocaleString('en')
+      const question = element('p', {}, `Records that are not in the file are removed: ${count}`)
+      const list = nameList(names?.removed ?? [], removed)
+      if (!(await ask('Remove records?', [question, list], 'Import and remove'))) return
+    }
+    this.#controls.disabled = true
+    const counts = await this.#send<Counts>(false)
+    this.#controls.disabled = false
+    if (counts === undefined) return
+    this.#clear()
+    this.#status.textContent = `Imported: ${countsText(counts)}.`
+    const link = element('a', { href: this.#app.linkTo(home) }, 'Show the records')
+    this.#report.replaceChildren(link)
+    link.focus()
+  }
+
+  /** @returns Undefined if it failed, which then is said, or if something else is chosen meanwhile. */
+  async #send<Reply extends Counts>(isTrial: boolean): Promise<Reply | undefined> {
+    const source = this.#given
+    if (source === undefined) return
+    const { file } = source
+    const running = new AbortController()
+    this.#running = running
+    this.#message.textContent = ''
+    this.#status.textContent = 'Reading the file…'
+    let isSent = false
+    const format = this.#format.value as ImportFormat
+    const query = new URLSearchParams({ format, mode: this.#mode, ...(isTrial ? { dry_run: '1' } : {}) })
+    const refused = source.refused ?? (await whyUnreadable(file))
+    if (running.signal.aborted) return
+    try {
+      if (refused !== undefined) throw new Error(refused)
+      const answer = await this.#app.api.call(`v1/import?${query}`, {
+        method: 'POST',
+        body: file,
+        headers: { 'Content-Type': importFormats[format].mediaType },
+        signal: running.signal,
+        sent: (bytes, all) => {
+          isSent = bytes === all
+          this.#showSent(bytes / all, isTrial)
+        },
+      })
+      if (running.signal.aborted) return
+      this.#progress.hidden = true
+      return JSON.parse(answer.text) as Reply
+    } catch (error) {
+      if (isAborted(error) || running.signal.aborted) return
+      this.#progress.hidden = true
+      this.#status.textContent = ''
+      this.#controls.disabled = false
+      const gone = refused ?? (await whyUnreadable(file))
+      this.#message.textContent = gone ?? explainImport(error, file.size, isSent && !isTrial)
+      if (error instanceof Refusal && error.faults.length > 0)
+        await this.#showFaults(error, file, running.signal)
+      else (this.#import.disabled ? this.#check : this.#import).focus()
+      return
+    } finally {
+      if (this.#running === running) this.#running = undefined
+    }
+  }
+
+  #showSent(share: number, isTrial: boolean) {
+    this.#progress.hidden = false
+    this.#progress.value = share
+    if (share < 1) this.#status.textContent = `Sending: ${Math.floor(share * 100)} %`
+    else this.#status.textContent = `All is sent; the server is ${isTrial ? 'checking' : 'applying'} it…`
+  }
+
+  async #showFaults({ faults }: Refusal, file: Blob, signal: AbortSignal) {
+    const wanted = faults.flatMap(({ line }) => (line === undefined ? [] : [line]))
+    const lines = await readLines(file, wanted).catch(() => undefined)
+    if (signal.aborted) return
+    const table = faultTable('Faults of the file', faults.map(withField), lines)
+    this.#report.replaceChildren(table)
+    table.focus()
+  }
+}
+
+/** As the words of the API go on from the name of the field. */
+function withField(fault: Fault): Fault {
+  const { field, detail } = fault
+  return field === undefined ? fault : { ...fault, detail: `${field} ${detail}` }
+}

@@ -1,0 +1,89 @@
+import type { Fault } from './api.ts'
+import { element } from './element.ts'
+import { shown } from './shown-text.ts'
+
+const kinds = ['added', 'modified', 'removed'] as const
+
+export type Counts = Readonly<Record<(typeof kinds)[number] | 'unchanged', number>>
+
+/** The answer to a dry run. */
+export interface Trial extends Counts {
+  /** The first of each kind. */
+  readonly names: Readonly<Record<(typeof kinds)[number], readonly string[]>>
+}
+
+const LISTED_MAX = 200
+
+export function countsText({ added, modified, removed, unchanged }: Counts): string {
+  const of = (count: number) => count.toLocaleString('en')
+  return `${of(added)} added, ${of(modified)} modified, ${of(removed)} removed, ${of(unchanged)} unchanged`
+}
+
+/** The names of a dry run, a fold for each kind. */
+export function nameLists(trial: Trial): readonly HTMLElement[] {
+  return kinds
+    .filter((kind) => trial[kind] > 0)
+    .map((kind) =>
+      element(
+        'details',
+        { open: trial[kind] <= 20 },
+        element('summary', {}, `${trial[kind].toLocaleString('en')} ${kind}`),
+        nameList(trial.names[kind], trial[kind]),
+      ),
+    )
+}
+
+/** The first names, and how many there are more. */
+export function nameList(names: readonly string[], count: number): HTMLElement {
+  const listed = names.slice(0, LISTED_MAX)
+  const more = count - listed.length
+  return element(
+    'ul',
+    { class: 'names', tabindex: 0, 'aria-label': 'Names' },
+    ...listed.map((name) => element('li', {}, shown(name))),
+    more > 0 && element('li', {}, `and ${more.toLocaleString('en')} more`),
+  )
+}
+
+/** A table of what is wrong, to be scrolled and focused. */
+export function faultTable(
+  title: string,
+  faults: readonly Fault[],
+  lines: ReadonlyMap<number, string> = new Map(),
+): HTMLElement {
+  const columns = [
+    { title: 'Line', show: ({ line }: Fault) => line?.toLocaleString('en') },
+    { title: 'Name', show: ({ name }: Fault) => name !== undefined && shown(name) },
+    { title: 'Fault', show: ({ detail }: Fault) => shown(detail) },
+    {
+      title: 'Text of the line',
+      show: ({ line }: Fault) => element('code', {}, shown(lines.get(line ?? 0) ?? '')),
+    },
+  ].filter(({ show }) =>
+    faults.some((fault) => {
+      const cell = show(fault)
+      return cell instanceof Node ? cell.textContent !== '' : cell
+    }),
+  )
+  return element(
+    'div',
+    { class: 'scrolled', role: 'region', 'aria-label': title, tabindex: 0 },
+    element(
+      'table',
+      { class: 'faults' },
+      element('caption', { class: 'unseen' }, title),
+      element(
+        'thead',
+        {},
+        element('tr', {}, ...columns.map((column) => element('th', { scope: 'col' }, column.title))),
+      ),
+      element(
+        'tbody',
+        {},
+        ...faults.map((fault) =>
+          element('tr', {}, ...columns.map(({ show }) => element('td', {}, show(fault)))),
+        ),
+      ),
+    ),
+  )
+}

@@ -1,0 +1,33 @@
+import type { Answer, Upload } from './api.ts'
+
+/**
+ * Makes a call that tells how much of its body is sent, which `fetch` cannot.
+ *
+ * @throws {TypeError} if no answer comes, as `fetch` does.
+ */
+export function upload(url: string, { method, headers, body, signal, sent }: Upload): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const request = new XMLHttpRequest()
+  const abort = () => request.abort()
+  request.upload.onprogress = ({ loaded, total }) => sent(loaded, total)
+  request.onload = () =>
+    resolve({ status: request.status, headers: headersOf(request), text: request.responseText })
+  request.onerror = () => reject(new TypeError('No answer came'))
+  request.onabort = () => reject(new DOMException('The call was ended', 'AbortError'))
+  request.onloadend = () => signal?.removeEventListener('abort', abort)
+  signal?.addEventListener('abort', abort)
+  request.open(method, url)
+  for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
+  request.send(body)
+  return promise
+}
+
+function headersOf(request: XMLHttpRequest): Headers {
+  const lines = request.getAllResponseHeaders().split('\r\n').filter(Boolean)
+  return new Headers(
+    lines.map((line): [string, string] => {
+      const end = line.indexOf(':')
+      return [line.slice(0, end), line.slice(end + 1).trim()]
+    }),
+  )
+}

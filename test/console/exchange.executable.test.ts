@@ -1,0 +1,244 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { admin } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { assertAccessible } from './support/accessible.ts'
+import { openConsole } from './support/browser.ts'
+import { noChromium } from './support/chromium.ts'
+import { reader, startConsoleServer } from './support/console-server.ts'
+import { logIn, sendLogIn } from './support/log-in.ts'
+import { screenshot } from './support/screenshot.ts'
+import { showsNames } from './support/shows-names.ts'
+
+const HEADER = 'name,hostname,port,username\n'
+const HOSTILE = '<b>x</b>\u202etxt'
+const VIEW = '/console/?view=exchange'
+
+const file = (text: string | Buffer, name = 'hosts.csv') => ({
+  name,
+  mimeType: '',
+  buffer: Buffer.from(text),
+})
+const choose = (page: Page, text: string | Buffer, name?: string) =>
+  page.locator('#import-file').setInputFiles(file(text, name))
+const check = (page: Page) => page.getByRole('button', { name: 'Check' }).click()
+const importNow = (page: Page) => page.getByRole('button', { name: 'Import', exact: true }).click()
+
+describe('bringing in', { skip: noChromium }, () => {
+  it('shows each fault with its line; then the dry run, the import and the list', async (t) => {
+    const server = await startConsoleServer(t, { records: 2 })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [400] } })
+    await logIn(page, admin.username, admin.password)
+    await choose(page, `${HEADER}"${HOSTILE}",h,ssh,u\n,h2,70000,u\n`)
+    const table = page.getByRole('region', { name: 'Faults of the file' })
+    await table.waitFor()
+    assert.deepEqual(
+      await table.locator('tbody tr').evaluateAll((rows) => rows.map(({ textContent }) => textContent)),
+      [
+        '2<b>x</b>U+202Etxtport must be an integer from 1 to 65535"<b>x</b>U+202Etxt",h,ssh,u',
+        '3name must not be empty,h2,70000,u',
+        '3port must be an integer from 1 to 65535,h2,70000,u',
+      ],
+    )
+    assert.equal(
+      await page.evaluate('document.activeElement.getAttribute("aria-label")'),
+      'Faults of the file',
+    )
+    assert.equal(await page.locator('#import-format').inputValue(), 'csv')
+    await assertAccessible(page)
+    await screenshot(page, 'import-faults')
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.setViewportSize({ width: 320, height: 800 })
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)
+    await assertAccessible(page)
+    await screenshot(page, 'import-faults')
+    await page.setViewportSize({ width: 1280, height: 800 })
+
+    const body = Array.from({ length: 250 }, (_, index) => `new-${index},h,22,u\n`).join('')
+    await choose(page, `${HEADER}"${HOSTILE}",h,22,u\nrecord-1,other,22,u\n${body}`)
+    await page
+      .getByText('Checked: an import would give 251 added, 1 modified, 0 removed, 0 unchanged.')
+      .waitFor()
+    await page.getByText('251 added', { exact: true }).click()
+    await page.getByText('and 51 more').waitFor()
+    await page.getByText('<b>x</b>U+202Etxt').waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'import-checked')
+    await importNow(page)
+    await page.getByText('Imported: 251 added, 1 modified, 0 removed, 0 unchanged.').waitFor()
+    await page.getByRole('link', { name: 'Show the records' }).click()
+    await page.getByText('1–50 of 253').waitFor()
+  })
+
+  it('takes pasted text by keyboard alone; replace asks, and Escape keeps all', async (t) => {
+    const server = await startConsoleServer(t, { records: 2 })
+    const page = await openConsole(t, { server, path: VIEW })
+    await logIn(page, admin.username, admin.password)
+    await page.locator('#import-text').focus()
+    await page.keyboard.insertText('Host web1\n  HostName h.example.net\n  User deploy\n')
+    await page.locator('#import-format:has(option:checked[value="ssh-config"])').waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByText('1 added, 0 modified, 2 removed').waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    const question = page.getByRole('dialog', { name: 'Remove records?' })
+    await question.getByText('record-2').waitFor()
+    await assertAccessible(page)
+    await page.keyboard.press('Escape')
+    await question.waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Import')
+    await page.keyboard.press('Enter')
+    await question.getByRole('button', { name: 'Import and remove' }).click()
+    await page.getByText('Imported: 1 added, 0 modified, 2 removed').waitFor()
+    await page.keyboard.press('Enter')
+    await showsNames(page, ['web1'])
+  })
+
+  it('takes a dropped file anywhere, and says what is wrong with one', async (t) => {
+    const server = await startConsoleServer(t)
+    const page = await openConsole(t, { server, path: VIEW })
+    await logIn(page, admin.username, admin.password)
+    await drop(page, 'hosts.txt', `{"name":"${HOSTILE}","hostname":"h","port":22,"username":"u"}\n`)
+    await page.getByText('Checked: an import would give 1 added').waitFor()
+    assert.equal(await page.locator('#import-format').inputValue(), 'jsonl')
+    await drop(page, 'empty.csv', '')
+    await page.getByText('The file is empty').waitFor()
+    await choose(page, Buffer.of(0x50, 0x4b, 3, 4), 'sheet.xlsx')
+    await page.getByText('It is a workbook').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled())
+  })
+
+  it('keeps the file and the choices over each refusal, a lost server and an ended session', async (t) => {
+    const server = await startConsoleServer(t)
+    const expected = { statuses: [403, 413, 503, 507], hasLostConnections: true }
+    const page = await openConsole(t, { server, path: VIEW, expected })
+    await logIn(page, admin.username, admin.password)
+    const answers = [
+      {
+        status: 503,
+        headers: { 'Retry-After': '7' },
+        code: 'busy',
+        words: 'Another import is under way. Try again in 7 s.',
+      },
+      { status: 507, headers: {}, code: 'storage_full', words: 'The disk is full.' },
+    ]
+    for (const { status, headers, code, words } of answers) {
+      await page.route('**/v1/import?*', (route) => {
+        const type = `urn:connbook:problem:${code}`
+        const detail = words.replace(/\..*/, '')
+        return route.fulfill({
+          status,
+          headers: { 'Content-Type': 'application/problem+json', ...headers },
+          body: JSON.stringify({ type, title: 'x', status, detail }),
+        })
+      })
+      await choose(page, `${HEADER}a,h,22,u\n`)
+      await page.getByText(words).waitFor()
+      await page.unroute('**/v1/import?*')
+    }
+    await page.route('**/v1/import?*', (route) => route.fulfill({ status: 413, body: '<html>nginx</html>' }))
+    await check(page)
+    await page.getByText('The file is too large').waitFor()
+    await page.unroute('**/v1/import?*')
+    await check(page)
+    await page.getByText('Checked: an import would give 1 added').waitFor()
+
+    await page.route('**/v1/import?*', (route) => route.abort('connectionreset'))
+    await importNow(page)
+    await page.getByText(/Cannot reach the server; nothing|The server went away before/).waitFor()
+    await page.unroute('**/v1/import?*')
+    await page.context().clearCookies()
+    await importNow(page)
+    await page.getByText('The session has ended').waitFor()
+    await sendLogIn(page, admin.username, admin.password)
+    await page.getByText('Imported: 1 added').waitFor()
+
+    const path = join(await temporaryFolder(t), 'hosts.csv')
+    await writeFile(path, `${HEADER}b,h,22,u\n`)
+    await page.locator('#import-file').setInputFiles(path)
+    await page.getByText('Checked: an import would give 1 added').waitFor()
+    await writeFile(path, `${HEADER}b,h,22,u\nc,h,22,u\n`)
+    await importNow(page)
+    await page.getByText('it has changed or gone since you chose it').waitFor()
+  })
+})
+
+describe('taking out', { skip: noChromium }, () => {
+  it('downloads each format with the bytes of the API, for a user who may only read', async (t) => {
+    const server = await startConsoleServer(t, { records: 3 })
+    const page = await openConsole(t, { server, path: VIEW })
+    await logIn(page, reader.username, reader.password)
+    await page.getByText('(may only read)').waitFor()
+    assert.equal(await page.getByRole('heading', { name: 'Bring in' }).isVisible(), false)
+    for (const [title, format] of [
+      ['JSON', 'json'],
+      ['JSON lines', 'jsonl'],
+      ['CSV', 'csv'],
+      ['ssh_config', 'ssh-config'],
+      ['Ansible inventory', 'ansible'],
+      ['PostgreSQL services', 'pg-service'],
+      ['Variables', 'env'],
+    ]) {
+      const downloading = page.waitForEvent('download')
+      await page.getByRole('button', { name: `Take out ${title}`, exact: true }).click()
+      const download = await downloading
+      const answer = await server.api('GET', `/v1/export?format=${format}`)
+      assert.equal(await readFile(await download.path(), 'utf8'), answer.text)
+      assert.ok(answer.headers['content-disposition']?.includes(`"${download.suggestedFilename()}"`))
+    }
+    await assertAccessible(page)
+    await screenshot(page, 'export-reader')
+  })
+
+  it('names the records that do not fit, and leaves them out if asked; asks for a new login', async (t) => {
+    const fields = { hostname: 'h', port: 22, username: 'u' }
+    const records = [
+      { name: `file ${HOSTILE}`, ...fields },
+      { name: 'web1', ...fields },
+    ]
+    const server = await startConsoleServer(t, { records })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [403, 422, 503] } })
+    await logIn(page, admin.username, admin.password)
+    await page.getByRole('button', { name: 'Take out ssh_config' }).click()
+    await page.getByText('Cannot express 1 of 2 records as ssh-config').waitFor()
+    await page
+      .getByRole('region', { name: 'Records that do not fit' })
+      .getByText('file <b>x</b>U+202Etxt')
+      .waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'export-refused')
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Take out the others' }).click()
+    assert.match(await readFile(await (await downloading).path(), 'utf8'), /^Host web1\n/)
+    await page.getByText('with 1 record; 1 left out').waitFor()
+
+    await page.route('**/v1/export?*', (route) =>
+      route.fulfill({ status: 503, headers: { 'Retry-After': '4' } }),
+    )
+    await page.getByRole('button', { name: 'Take out JSON', exact: true }).click()
+    await page.getByText('refused with 503. Try again in 4 s.').waitFor()
+    await page.unroute('**/v1/export?*')
+    await page.context().clearCookies()
+    const second = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Take out JSON', exact: true }).click()
+    await page.getByText('The session has ended').waitFor()
+    await sendLogIn(page, admin.username, admin.password)
+    assert.equal((await second).suggestedFilename().endsWith('.json'), true)
+  })
+})
+
+async function drop(page: Page, name: string, text: string): Promise<void> {
+  const transfer = await page.evaluateHandle<object>(
+    `(() => { const transfer = new DataTransfer(); transfer.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)})); return transfer })()`,
+  )
+  for (const type of ['dragover', 'drop'])
+    await page.locator('main').dispatchEvent(type, { dataTransfer: transfer })
+}

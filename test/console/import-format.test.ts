@@ -1,0 +1,46 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { guessFormat, whyNoText } from '../../src/console/import-format.ts'
+import { readLines } from '../../src/console/line-texts.ts'
+
+describe('the guess of a format', () => {
+  for (const [name, head, expected] of [
+    ['hosts.csv', '', 'csv'],
+    ['hosts.JSON', '', 'json'],
+    ['hosts.ndjson', '', 'jsonl'],
+    ['ssh_config', '', 'ssh-config'],
+    ['config', '# mine', 'ssh-config'],
+    ['', '[{"name":"a"}]', 'json'],
+    ['', '{"configurations":[', 'json'],
+    ['', '{\n  "configurations": []\n}', 'json'],
+    ['hosts.json', '{"name":"a"}\n{"name":"b"}\n', 'jsonl'],
+    ['hosts.txt', '\ufeffname,hostname,port,username\n', 'csv'],
+    ['', '"username","name"\r\n', 'csv'],
+    ['', 'name;hostname;port;username\n', 'csv'],
+    ['hosts.txt', '\n# mine\n\nHost a\n  User u\n', 'ssh-config'],
+    ['', 'host=a\n', 'ssh-config'],
+    ['', 'anything', 'csv'],
+  ] as const) {
+    it(`takes ${JSON.stringify(head)} in "${name}" for ${expected}`, () => {
+      assert.equal(guessFormat(name, head), expected)
+    })
+  }
+
+  it('says of a file that is no text what it is', () => {
+    assert.match(whyNoText(Uint8Array.of(0x50, 0x4b, 3, 4)) ?? '', /workbook/)
+    assert.match(whyNoText(Uint8Array.of(0x1f, 0x8b, 8)) ?? '', /gzip/)
+    assert.match(whyNoText(Uint8Array.of(0xff, 0xfe, 0x61, 0)) ?? '', /UTF-16/)
+    assert.match(whyNoText(Uint8Array.of(0x61, 0)) ?? '', /no text/)
+    assert.equal(whyNoText(new TextEncoder().encode('name\té\r\n')), undefined)
+  })
+})
+
+describe('lines of a file', () => {
+  it('are found across pieces, cut at their beginning, without the CR', async () => {
+    const long = 'é'.repeat(100_000)
+    const found = await readLines(new Blob(['a\r\n', `${long}\n\nlast`]), [1, 2, 3, 4, 9])
+    assert.deepEqual([found.get(1), found.get(3), found.get(4), found.get(9)], ['a', '', 'last', undefined])
+    assert.equal(found.get(2), `${'é'.repeat(200)}…`)
+  })
+})
