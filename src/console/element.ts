@@ -31,6 +31,12 @@ export function button(
   return element('button', { type: 'button', click: onclick, ...attributes }, label)
 }
 
+/** The head of a table: a heading for each column. */
+export function headRow(...headings: readonly Child[]): HTMLTableSectionElement {
+  const cells = headings.map((heading) => element('th', { scope: 'col' }, heading))
+  return element('thead', {}, element('tr', {}, ...cells))
+}
+
 function fill<Of extends Element>(target: Of, attributes: Attributes, children: readonly Child[]): Of {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') target.addEventListener(name, value)

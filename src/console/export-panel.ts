@@ -1,6 +1,6 @@
 import { type Answer, explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
-import { button, element } from './element.ts'
+import { button, element, headRow } from './element.ts'
 import { faultTable } from './import-report.ts'
 
 const formats = {
@@ -49,17 +49,7 @@ export class ExportPanel {
         'table',
         { class: 'formats' },
         element('caption', { class: 'unseen' }, 'Formats'),
-        element(
-          'thead',
-          {},
-          element(
-            'tr',
-            {},
-            element('th', { scope: 'col' }, 'Format'),
-            element('th', { scope: 'col' }, 'For'),
-            element('th', { scope: 'col' }, element('span', { class: 'unseen' }, 'Take out')),
-          ),
-        ),
+        headRow('Format', 'For', element('span', { class: 'unseen' }, 'Take out')),
         element('tbody', {}, ...rows),
       ),
       this.#status,
@@ -116,8 +106,10 @@ export class ExportPanel {
 }
 
 function reasonOf(error: unknown): string {
-  // The page has a button for it.
-  if (!(error instanceof Refusal) || error.code !== '') return explain(error).replace(' with skip=1', '')
+  // What comes after it is for people with curl; the page has a button.
+  if (error instanceof Refusal && error.code === 'not_expressible')
+    return `${error.message.split(';', 1)[0]}.`
+  if (!(error instanceof Refusal) || error.code !== '') return explain(error)
   if (error.status === 403) return 'Your account may not take records out.'
   const wait = error.retryAfterSeconds
   return `The server, or a proxy before it, refused with ${error.status}. Try again${wait === undefined ? ' later' : ` in ${wait} s`}.`

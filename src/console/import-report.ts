@@ -1,5 +1,5 @@
 import type { Fault } from './api.ts'
-import { element } from './element.ts'
+import { element, headRow } from './element.ts'
 import { shown } from './shown-text.ts'
 
 const kinds = ['added', 'modified', 'removed'] as const
@@ -72,11 +72,7 @@ export function faultTable(
       'table',
       { class: 'faults' },
       element('caption', { class: 'unseen' }, title),
-      element(
-        'thead',
-        {},
-        element('tr', {}, ...columns.map((column) => element('th', { scope: 'col' }, column.title))),
-      ),
+      headRow(...columns.map((column) => column.title)),
       element(
         'tbody',
         {},

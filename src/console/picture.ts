@@ -1,4 +1,4 @@
-import { element, svgElement } from './element.ts'
+import { element, headRow, svgElement } from './element.ts'
 import { axisTicks, formatFigure, type Unit } from './figure-text.ts'
 
 /** The values of one moment, by line; undefined where nothing was measured. */
@@ -67,15 +67,7 @@ export class Picture {
           'table',
           {},
           element('caption', { class: 'unseen' }, title),
-          element(
-            'thead',
-            {},
-            element(
-              'tr',
-              {},
-              ...['Line', 'Latest', 'Lowest', 'Highest'].map((text) => element('th', { scope: 'col' }, text)),
-            ),
-          ),
+          headRow('Line', 'Latest', 'Lowest', 'Highest'),
           this.#table,
         ),
       ),

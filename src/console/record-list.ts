@@ -328,6 +328,8 @@ export class RecordList implements ViewPart {
 
   #dim(isLate: boolean) {
     this.dom.toggleAttribute('data-late', isLate)
+    if (isLate && this.#tag === undefined)
+      this.#state.replaceChildren(element('p', {}, 'Reading the records…'))
     this.#table.setAttribute('aria-busy', String(isLate))
   }
 }

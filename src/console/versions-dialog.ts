@@ -1,7 +1,7 @@
 import { compareVersions } from './changes.ts'
 import type { Configuration } from './configuration.ts'
 import { openDialog } from './dialog.ts'
-import { button, element } from './element.ts'
+import { button, element, headRow } from './element.ts'
 import { shown } from './shown-text.ts'
 
 /** What a person decides where somebody else was faster. */
@@ -37,18 +37,7 @@ export function chooseVersion(
         element(
           'table',
           { class: 'versions' },
-          element(
-            'thead',
-            {},
-            element(
-              'tr',
-              {},
-              element('th', { scope: 'col' }, 'Field'),
-              element('th', { scope: 'col' }, 'Yours'),
-              element('th', { scope: 'col' }, 'Theirs'),
-              element('th', { scope: 'col' }, element('span', { class: 'unseen' }, 'Difference')),
-            ),
-          ),
+          headRow('Field', 'Yours', 'Theirs', element('span', { class: 'unseen' }, 'Difference')),
           element('tbody', {}, ...rows),
         ),
       ),

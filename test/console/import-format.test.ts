@@ -1,8 +1,10 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { FILE_BYTES_MAX } from '../../src/console/import-errors.ts'
 import { guessFormat, whyNoText } from '../../src/console/import-format.ts'
 import { readLines } from '../../src/console/line-texts.ts'
+import { IMPORT_BYTES_MAX } from '../../src/limits.ts'
 
 describe('the guess of a format', () => {
   for (const [name, head, expected] of [
@@ -43,4 +45,8 @@ describe('lines of a file', () => {
     assert.deepEqual([found.get(1), found.get(3), found.get(4), found.get(9)], ['a', '', 'last', undefined])
     assert.equal(found.get(2), `${'é'.repeat(200)}…`)
   })
+})
+
+it('takes files as large as the API does', () => {
+  assert.equal(FILE_BYTES_MAX, IMPORT_BYTES_MAX)
 })

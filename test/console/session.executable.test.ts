@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runCommand } from '../support/command.ts'
 import { recordsIn } from '../support/http-client.ts'
 import { admin } from '../support/service.ts'
 import { assertAccessible } from './support/accessible.ts'
@@ -39,7 +40,24 @@ describe('a login in the console', { skip: noChromium }, () => {
     assert.equal(await page.getByRole('table').count(), 0)
   })
 
-  it('that ends elsewhere is asked for again, and the change goes on', async (t) => {
+  it('that a command ends is asked for again, over what was typed', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, expected: { statuses: [403] } })
+    await logIn(page, admin.username, admin.password)
+    await page.getByRole('button', { name: 'record-1', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Username' }).fill('typed')
+    const passwd = ['user', 'passwd', admin.username, '--data', server.folder]
+    assert.equal((await runCommand(passwd, { input: 'another password\n' })).code, 0)
+    await page.getByText('The session has ended. Log in to go on where you were.').waitFor()
+    await assertAccessible(page)
+    await logIn(page, admin.username, 'another password')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Changed record-1').waitFor()
+    const answer = await server.api('GET', '/configurations/record-1')
+    assert.equal(recordsIn(answer)[0]?.username, 'typed')
+  })
+
+  it('that ended unnoticed is asked for again, and the change goes on', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server, expected: { statuses: [403] } })
     await logIn(page, admin.username, admin.password)
@@ -48,7 +66,6 @@ describe('a login in the console', { skip: noChromium }, () => {
     await page.context().clearCookies()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('The session has ended. Log in to go on where you were.').waitFor()
-    await assertAccessible(page)
     await logIn(page, admin.username, admin.password)
     await page.getByText('Changed record-1').waitFor()
     const answer = await server.api('GET', '/configurations/record-1')
