@@ -41,10 +41,19 @@ export async function readEvents(
   t.after(() => void outgoing.destroy())
   const answer = await promise
   let text = ''
+  /** What follows the last whole block: the events are read once, not again with each piece. */
+  let rest = ''
+  const told: ToldEvent[] = []
   const lookers = new Set<() => void>()
   const over = Promise.withResolvers<void>()
   answer.setEncoding('utf8').on('data', (piece: string) => {
     text += piece
+    rest += piece
+    const end = rest.lastIndexOf('\n\n')
+    if (end !== -1) {
+      told.push(...eventsIn(rest))
+      rest = rest.slice(end + 2)
+    }
     for (const look of [...lookers]) look()
   })
   answer.on('error', () => {})
@@ -52,7 +61,6 @@ export async function readEvents(
     over.resolve()
     for (const look of [...lookers]) look()
   })
-  const events = () => eventsIn(text)
   const wait = (what: string, holds: () => boolean) => {
     const held = Promise.withResolvers<void>()
     const look = () => {
@@ -70,10 +78,10 @@ export async function readEvents(
     headers: answer.headers,
     answer,
     text: () => text,
-    events,
+    events: () => [...told],
     async take(count) {
-      await wait(`${count} events`, () => events().length >= count)
-      return events()
+      await wait(`${count} events`, () => told.length >= count)
+      return [...told]
     },
     until: (part) => wait(part, () => text.includes(part)),
     ended: over.promise,
