@@ -58,13 +58,14 @@ export class Live {
     // A page that the browser keeps for the way back must not hold the stream.
     addEventListener('pagehide', () => this.#close())
     addEventListener('pageshow', ({ persisted }) => persisted && this.#takePart())
+    if (!('locks' in navigator))
+      document.addEventListener('visibilitychange', () => (document.hidden ? this.#close() : this.#lead()))
     this.#takePart()
   }
 
   /** Without locks, which browsers give only to pages of HTTPS and of their own machine, each visible window has a stream. */
   #takePart() {
     if (!('locks' in navigator)) {
-      document.addEventListener('visibilitychange', () => (document.hidden ? this.#close() : this.#lead()))
       if (!document.hidden) this.#lead()
       return
     }

@@ -64,7 +64,7 @@ export class Session {
   async #find(api: Api): Promise<void> {
     const caller = await whoAmI(api)
     if (caller === undefined) await this.logIn(api)
-    else this.#take(caller)
+    else await this.#take(caller)
   }
 
   async #logIn(api: Api): Promise<void> {
@@ -75,16 +75,16 @@ export class Session {
       await showLogin(api, notice)
       caller = await whoAmI(api)
     }
-    if (before !== undefined && before.account !== caller.account) {
+    await this.#take(caller)
+  }
+
+  async #take(caller: Caller): Promise<void> {
+    localStorage.setItem(SETTING, caller.account)
+    if (this.#caller !== undefined && this.#caller.account !== caller.account) {
       // What the other user had open is not this one's to send.
       location.reload()
       await new Promise(() => {})
     }
-    this.#take(caller)
-  }
-
-  #take(caller: Caller) {
-    localStorage.setItem(SETTING, caller.account)
     this.#caller = caller
     this.#changed()
   }

@@ -57,6 +57,23 @@ describe('a login in the console', { skip: noChromium }, () => {
     assert.equal(recordsIn(answer)[0]?.username, 'typed')
   })
 
+  it('of another user in a second window begins the first one anew', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const first = await openConsole(t, { server })
+    await logIn(first, admin.username, admin.password)
+    await first.getByRole('button', { name: 'Add', exact: true }).waitFor()
+    const second = await first.context().newPage()
+    await second.goto(`${server.url}/console/`)
+    await second.getByText('1–1 of 1').waitFor()
+    const reloaded = first.waitForEvent('load')
+    await second.evaluate(
+      `fetch('../login', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: ${JSON.stringify(JSON.stringify(reader))} }).then(() => localStorage.setItem('connbook-session', 'reader'))`,
+    )
+    await reloaded
+    await first.getByText('(may only read)').waitFor()
+    assert.equal(await first.getByRole('button', { name: 'Add', exact: true }).count(), 0)
+  })
+
   it('that ended unnoticed is asked for again, and the change goes on', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server, expected: { statuses: [403] } })
