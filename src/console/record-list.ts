@@ -105,16 +105,6 @@ export class RecordList implements ViewPart {
     )
   }
 
-  /** The records that are shown, in their order. */
-  get shownRecords(): readonly Configuration[] {
-    return [...this.#rows.values()].map(({ configuration }) => configuration)
-  }
-
-  /** The tag of the list that is shown; undefined before the first. */
-  get tag(): string | undefined {
-    return this.#tag
-  }
-
   show(address: Address): void {
     const before = this.#address
     this.#address = address
