@@ -9,7 +9,7 @@ import {
   EVENTS_WAITING_BYTES_MAX,
   TAKING_TIMEOUT_MS,
 } from '../limits.ts'
-import type { LongWork, Scheduler } from '../scheduler.ts'
+import type { LongWork } from '../scheduler.ts'
 import { changeMatcherOf } from '../store/change-filter.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { listTag } from '../store/list-tag.ts'
@@ -39,7 +39,6 @@ export interface Wanted {
 /** Tells the durable changes of a store to many readers. */
 export class EventStreams {
   readonly #store: ConfigurationStore
-  readonly #scheduler: Pick<Scheduler, 'run'>
   readonly #calls: WaitingCalls
   readonly #bytes: EventBytes
   readonly #streams = new Set<EventStream>()
@@ -48,9 +47,8 @@ export class EventStreams {
   /** Whether something is to be told that the work under way may have passed. */
   #isBehind = false
 
-  constructor(store: ConfigurationStore, scheduler: Pick<Scheduler, 'run'>, calls: WaitingCalls) {
+  constructor(store: ConfigurationStore, calls: WaitingCalls) {
     this.#store = store
-    this.#scheduler = scheduler
     this.#calls = calls
     this.#bytes = new EventBytes(store.id)
     store.onDurable(() => this.#tellSoon())
@@ -86,18 +84,17 @@ export class EventStreams {
     else this.#timer ??= setTimeout(() => this.#tellNow(), EVENTS_PAUSE_MS)
   }
 
-  #tellNow() {
+  async #tellNow() {
     this.#isBehind = true
     if (this.#isTelling) return
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#isTelling = true
     this.#isBehind = false
-    void this.#scheduler.run(STREAMS, this.#tellAll()).then((hasMore) => {
-      this.#isTelling = false
-      if (hasMore) this.#tellNow()
-      else if (this.#isBehind) this.#tellSoon()
-    })
+    const hasMore = await this.#calls.run(STREAMS, this.#tellAll())
+    this.#isTelling = false
+    if (hasMore) void this.#tellNow()
+    else if (this.#isBehind) this.#tellSoon()
   }
 
   /** @returns Whether a stream that has room is still behind. */

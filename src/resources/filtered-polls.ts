@@ -1,5 +1,5 @@
 import { EVENTS_PAUSE_MS } from '../limits.ts'
-import type { LongWork, Scheduler } from '../scheduler.ts'
+import type { LongWork } from '../scheduler.ts'
 import { changeMatcherOf } from '../store/change-filter.ts'
 import type { RecentChanges } from '../store/recent-changes.ts'
 import type { Filter } from '../store/record-filter.ts'
@@ -28,23 +28,22 @@ interface Look {
 /** Looks at the changes of a store for all polls with filters together, in slices. */
 export class FilteredPolls {
   readonly #recent: RecentChanges
-  readonly #scheduler: Pick<Scheduler, 'run'>
-  readonly #calls: Pick<WaitingCalls, 'report'>
-  readonly #polls = new Set<FilteredPoll>()
+  readonly #calls: Pick<WaitingCalls, 'run' | 'report'>
+  /** With their filters as text. */
+  readonly #polls = new Map<FilteredPoll, string>()
   #timer: NodeJS.Timeout | undefined
   #isLooking = false
   /** Whether a change or a poll has come since the look under way began. */
   #isBehind = false
 
-  constructor(recent: RecentChanges, scheduler: Pick<Scheduler, 'run'>, calls: Pick<WaitingCalls, 'report'>) {
+  constructor(recent: RecentChanges, calls: Pick<WaitingCalls, 'run' | 'report'>) {
     this.#recent = recent
-    this.#scheduler = scheduler
     this.#calls = calls
   }
 
   /** Looks at what has changed since `after`, and at each later change. @returns Ends that. */
   add(poll: FilteredPoll): () => void {
-    this.#polls.add(poll)
+    this.#polls.set(poll, JSON.stringify(poll.filter))
     if (poll.after < this.#recent.last) this.lookSoon()
     return () => void this.#polls.delete(poll)
   }
@@ -56,23 +55,22 @@ export class FilteredPolls {
     else this.#timer ??= setTimeout(() => this.#lookNow(), EVENTS_PAUSE_MS)
   }
 
-  #lookNow() {
+  async #lookNow() {
     this.#timer = undefined
     this.#isLooking = true
     this.#isBehind = false
-    void this.#scheduler.run(FILTERED_POLLS, this.#look()).then(() => {
-      this.#isLooking = false
-      if (this.#isBehind) this.lookSoon()
-    })
+    await this.#calls.run(FILTERED_POLLS, this.#look())
+    this.#isLooking = false
+    if (this.#isBehind) this.lookSoon()
   }
 
   *#look(): LongWork<void> {
     const looks = new Map<string, Look>()
     let polls = 0
-    for (const poll of this.#polls) {
+    for (const [poll, filterKey] of this.#polls) {
       if (++polls % LOOKS_AT_ONCE === 0) yield
       try {
-        const key = `${poll.after} ${JSON.stringify(poll.filter)}`
+        const key = `${poll.after} ${filterKey}`
         const look = looks.get(key) ?? (yield* this.#lookFor(poll))
         looks.set(key, look)
         if (look.isSeen) poll.see()

@@ -63,6 +63,16 @@ export class WaitingCalls {
     return () => this.#leave(caller, call)
   }
 
+  /** Does a work for calls. Never rejects: a bug that ends it is reported, and there is no result. */
+  async run<Result>(caller: string, work: LongWork<Result>): Promise<Result | undefined> {
+    try {
+      return await this.#scheduler.run(caller, work)
+    } catch (error) {
+      this.report(error)
+      return undefined
+    }
+  }
+
   /** Says in the log what a bug has thrown in work for a call; the caller of this must end that call. */
   report(error: unknown): void {
     this.#log.error('waiting_failed', { reason: error instanceof Error ? error.stack : String(error) })
@@ -102,12 +112,13 @@ export class WaitingCalls {
 
   #lookLater() {
     if (this.#timer !== undefined) return
-    this.#timer = setTimeout(() => {
-      void this.#scheduler.run(LOOKS, this.#look()).finally(() => {
-        this.#timer = undefined
-        if (this.#count > 0 && !this.#isClosed) this.#lookLater()
-      })
-    }, WAITING_CALLS_LOOK_MS)
+    this.#timer = setTimeout(() => this.#lookNow(), WAITING_CALLS_LOOK_MS)
+  }
+
+  async #lookNow() {
+    await this.run(LOOKS, this.#look())
+    this.#timer = undefined
+    if (this.#count > 0 && !this.#isClosed) this.#lookLater()
   }
 
   *#look(): LongWork<void> {

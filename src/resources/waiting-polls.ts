@@ -28,11 +28,11 @@ export class WaitingPolls {
   readonly #ofRecord = new Map<string, Set<WaitingPoll>>()
   #count = 0
 
-  constructor(store: ConfigurationStore, scheduler: Pick<Scheduler, 'once' | 'run'>, calls: WaitingCalls) {
+  constructor(store: ConfigurationStore, scheduler: Pick<Scheduler, 'once'>, calls: WaitingCalls) {
     this.#store = store
     this.#scheduler = scheduler
     this.#calls = calls
-    this.#filtered = new FilteredPolls(store.recent, scheduler, calls)
+    this.#filtered = new FilteredPolls(store.recent, calls)
     store.onDurable((change, _, before) => {
       if (this.#count === 0) return
       this.#filtered.lookSoon()

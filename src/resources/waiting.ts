@@ -17,7 +17,7 @@ export interface Waiting {
 
 export function createWaiting(store: ConfigurationStore, scheduler: Scheduler, log: Log): Waiting {
   const calls = new WaitingCalls(scheduler, log)
-  const streams = new EventStreams(store, scheduler, calls)
+  const streams = new EventStreams(store, calls)
   const polls = new WaitingPolls(store, scheduler, calls)
   return {
     streams,

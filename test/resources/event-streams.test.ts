@@ -34,7 +34,7 @@ async function setUp(t: TestContext) {
   const log = createMemoryLog()
   const calls = new NotedCalls(scheduler, log)
   t.after(() => calls.close())
-  const streams = new EventStreams(store, scheduler, calls)
+  const streams = new EventStreams(store, calls)
   /** Opens a stream to a sink that the test looks at. */
   const open = (filter = {}) => {
     const sink = {
@@ -190,6 +190,19 @@ describe('event streams', () => {
     await store.add(someone, draft('b'))
     await until(() => other.sink.text().includes('"b"'))
     assert.equal(streams.count, 1)
+    assert.deepEqual(log.events, ['waiting_failed'])
+  })
+
+  it('go on after telling all of them has failed, which the log tells', async (t) => {
+    const { store, scheduler, log, open } = await setUp(t)
+    const { sink } = open()
+    await new Promise((resolve) => setImmediate(resolve))
+    t.mock.method(scheduler, 'run', async () => Promise.reject(new Error('a bug')), { times: 1 })
+    await store.add(someone, draft('a'))
+    await until(() => log.events.length > 0)
+    await store.add(someone, draft('b'))
+    await until(() => sink.text().includes('"b"'))
+    assert.match(sink.text(), /"a".*"b"/s)
     assert.deepEqual(log.events, ['waiting_failed'])
   })
 

@@ -1,11 +1,14 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
+import { EVENTS_PAUSE_MS } from '../../src/limits.ts'
 import { FilteredPolls } from '../../src/resources/filtered-polls.ts'
 import { WaitingCalls } from '../../src/resources/waiting-calls.ts'
 import { type LongWork, runAtOnce } from '../../src/scheduler.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { RecentChanges } from '../../src/store/recent-changes.ts'
+import type { Filter } from '../../src/store/record-filter.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { draft } from '../support/store.ts'
 
@@ -14,13 +17,12 @@ describe('polls with filters', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const scheduler = { run: async <Result>(_: string, work: LongWork<Result>) => runAtOnce(work) }
     const recent = new RecentChanges()
-    const polls = new FilteredPolls(recent, scheduler, new WaitingCalls(scheduler, createMemoryLog()))
+    const polls = new FilteredPolls(recent, new WaitingCalls(scheduler, createMemoryLog()))
     const tell = async (revision: number) => {
       recent.add({ add: new Configuration(revision, draft(`a${revision}`)) }, revision, undefined)
       polls.lookSoon()
       t.mock.timers.tick(1_000)
-      await Promise.resolve()
-      await Promise.resolve()
+      await turnOfEventLoop()
     }
     let seen = 0
     polls.add({ filter: { prefix: 'a' }, after: 2, see: () => (seen += 1) })
@@ -29,5 +31,43 @@ describe('polls with filters', () => {
     assert.equal(seen, 0)
     await tell(3)
     assert.equal(seen, 1)
+  })
+
+  it('are looked at again after a look that failed, which the log tells', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    let runs = 0
+    const scheduler = {
+      run: async <Result>(_: string, work: LongWork<Result>) => {
+        if (++runs === 1) throw new Error('a bug')
+        return runAtOnce(work)
+      },
+    }
+    const [recent, log] = [new RecentChanges(), createMemoryLog()]
+    const polls = new FilteredPolls(recent, new WaitingCalls(scheduler, log))
+    let seen = 0
+    polls.add({ filter: { prefix: 'a' }, after: 0, see: () => (seen += 1) })
+    for (const revision of [1, 2]) {
+      recent.add({ add: new Configuration(revision, draft(`a${revision}`)) }, revision, undefined)
+      polls.lookSoon()
+      t.mock.timers.tick(EVENTS_PAUSE_MS)
+      await turnOfEventLoop()
+      assert.deepEqual([seen, log.events], [revision - 1, ['waiting_failed']])
+    }
+  })
+
+  it('have their filters made into text once, not at each look', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const scheduler = { run: async <Result>(_: string, work: LongWork<Result>) => runAtOnce(work) }
+    const recent = new RecentChanges()
+    const polls = new FilteredPolls(recent, new WaitingCalls(scheduler, createMemoryLog()))
+    const toJSON = t.mock.fn(() => 'the filter')
+    polls.add({ filter: { prefix: 'b', toJSON } as Filter, after: 0, see: () => assert.fail('it is seen') })
+    for (const revision of [1, 2, 3]) {
+      recent.add({ add: new Configuration(revision, draft(`a${revision}`)) }, revision, undefined)
+      polls.lookSoon()
+      t.mock.timers.tick(EVENTS_PAUSE_MS)
+      await turnOfEventLoop()
+    }
+    assert.equal(toJSON.mock.callCount(), 1)
   })
 })

@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { Problem } from '../../src/http/problem.ts'
 import { WAITING_CALLS_LOOK_MS } from '../../src/limits.ts'
 import { WaitingCalls } from '../../src/resources/waiting-calls.ts'
@@ -93,6 +94,28 @@ describe('calls that wait', () => {
     assert.deepEqual(done, ['a ends', 'b is looked at'])
     assert.deepEqual(log.events, ['waiting_failed'])
     calls.close()
+  })
+
+  it('are looked at again after looks that failed as a whole, which the log tells', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    let runs = 0
+    const scheduler = {
+      run: async <Result>(_: string, work: LongWork<Result>) => {
+        if (++runs === 1) throw new Error('a bug')
+        return runAtOnce(work)
+      },
+    }
+    const log = createMemoryLog()
+    const calls = new WaitingCalls(scheduler, log, MAX)
+    t.after(() => calls.close())
+    const request = { address: '127.0.0.1' }
+    let looks = 0
+    calls.enter(request, { look: () => (looks += 1), giveWay: () => {} })
+    for (const expected of [0, 1]) {
+      t.mock.timers.tick(WAITING_CALLS_LOOK_MS)
+      await turnOfEventLoop()
+      assert.deepEqual([looks, log.events], [expected, ['waiting_failed']])
+    }
   })
 
   it('all end at the close, and no more may begin', () => {
