@@ -189,7 +189,9 @@ describe('Prefer: wait', () => {
     const { store } = await openStore(t, folder)
     const turns = holdTurns()
     const scheduler = { run: () => new Promise<never>(() => {}), once: turns.scheduler.once }
-    const polls = new WaitingPolls(store, scheduler, new WaitingCalls(scheduler, createMemoryLog()))
+    const calls = new WaitingCalls(scheduler, createMemoryLog())
+    t.after(() => calls.close())
+    const polls = new WaitingPolls(store, scheduler, calls)
     const request = (i: number) =>
       ({
         address: '127.0.0.1',
@@ -206,11 +208,11 @@ describe('Prefer: wait', () => {
       }),
     )
     assert.equal(polls.count, 1_000)
-    await new Promise((resolve) => setImmediate(resolve))
+    await eventually('all wait', () => calls.count === 1_000)
     isChanged = true
     await store.add(someone, draft('a'))
-    await new Promise((resolve) => setImmediate(resolve))
-    assert.deepEqual([answered, turns.waiting()], [0, 1_000])
+    await eventually('all are woken', () => turns.waiting() === 1_000)
+    assert.equal(answered, 0)
     turns.takeTurns()
     for (const answer of answers) assert.equal((await answer).status, 200)
     assert.equal(polls.count, 0)
