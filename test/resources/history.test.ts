@@ -4,10 +4,12 @@ import assert from 'node:assert/strict'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import type { RecordHistories } from '../../src/audit/record-history.ts'
 import { HISTORIES_AT_ONCE_MAX, HISTORIES_WAITING_MAX, IMPORT_AUDITED_RECORDS_MAX } from '../../src/limits.ts'
 import { historyHandlers } from '../../src/resources/history.ts'
 import { Scheduler } from '../../src/scheduler.ts'
+import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { trailIn } from '../audit/trail.ts'
 import { pathOf } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
@@ -329,6 +331,37 @@ describe('GET /v1/history/NAME', () => {
     for (const end of await ends) assert.equal(end.status, 'rejected')
     assert.equal((await next).status, 200)
     assert.deepEqual([begun, ended], [HISTORIES_AT_ONCE_MAX + 1, 1])
+  })
+
+  it('takes no turn and reads nothing until a large import has been told', async (t) => {
+    const listeners = new Set<() => void>()
+    const store = {
+      id: 'told0000-0000',
+      revision: 3,
+      recent: { last: 1 },
+      find: () => ({ id: 1 }),
+      onDurable(listener: () => void) {
+        listeners.add(listener)
+        return () => void listeners.delete(listener)
+      },
+    }
+    const tell = async (revision: number) => {
+      store.recent.last = revision
+      for (const listener of listeners) listener()
+      await turnOfEventLoop()
+    }
+    const once = t.mock.fn(new Scheduler().once)
+    const read = t.mock.fn(async () => ({ history: [], since: '2026-01-01T00:00:00.000Z' }))
+    const histories = { findLastHolder: async () => undefined, read }
+    const handlers = historyHandlers(store as unknown as ConfigurationStore, histories, { once })
+    const answers = [handlers.read(requestOf({}), 'a'), handlers.read(requestOf({}), 'a')]
+    await turnOfEventLoop()
+    assert.equal(listeners.size, 2)
+    await tell(2)
+    assert.deepEqual([read.mock.callCount(), once.mock.callCount(), listeners.size], [0, 0, 2])
+    await tell(3)
+    for (const answer of answers) assert.equal((await answer).status, 200)
+    assert.deepEqual([read.mock.callCount(), listeners.size], [2, 0])
   })
 
   it('answers others while many wait, and refuses one too many', async (t) => {
