@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../errors.ts'
-import { SSH_CONFIG_WORDS_MAX } from '../limits.ts'
+import { IMPORT_ROW_CHARACTERS_MAX, SSH_CONFIG_WORDS_MAX } from '../limits.ts'
 import { Condition, isPattern } from './ssh-condition.ts'
 import { parseSshLine } from './ssh-config-line.ts'
 import { isKept, NOT_KEPT } from './ssh-host.ts'
@@ -92,19 +92,15 @@ export class SshConfiguration {
   /**
    * Takes the next line of a file; returns an `Include`, whose files must be taken before the line behind it.
    *
+   * @param text Of a line that is too long, a beginning that is too long is enough.
    * @throws {InvalidInputError} if the configuration is too long.
    */
   takeLine(open: OpenConfiguration, text: string): Include | undefined {
     open.line += 1
     const line = parseSshLine(open.line === 1 ? text.replace(/^\ufeff/, '') : text)
+    if (text.length > IMPORT_ROW_CHARACTERS_MAX) return this.#passLongLine(open, text, line?.keyword)
     if (line === undefined) return undefined
-    this.#order += 1
-    this.#words += 1 + (line.words?.length ?? 0)
-    if (this.#words > this.#wordsMax)
-      throw new InvalidInputError(
-        `With what it includes, it has more than ${this.#wordsMax} lines and words; make it several files`,
-      )
-    const place = { file: open.file, line: open.line, order: this.#order }
+    const place = this.#placeOf(open, line.words?.length ?? 0)
     const lower = line.keyword.toLowerCase()
     if (lower === 'host') this.#beginHost(open, place, line.words)
     else if (lower === 'match') {
@@ -121,6 +117,25 @@ export class SshConfiguration {
   /** @param field The faulty part; `row` for the whole line. */
   fault(place: Place, detail: string, field = 'row'): void {
     this.#onFault({ place, detail, field })
+  }
+
+  /** @throws {InvalidInputError} if the configuration is too long. */
+  #placeOf({ file, line }: OpenConfiguration, words: number): Place {
+    this.#order += 1
+    this.#words += 1 + words
+    if (this.#words <= this.#wordsMax) return { file, line, order: this.#order }
+    throw new InvalidInputError(
+      `With what it includes, it has more than ${this.#wordsMax} lines and words; make it several files`,
+    )
+  }
+
+  /** @param keyword Undefined if it is not in the beginning of the line. */
+  #passLongLine(open: OpenConfiguration, text: string, keyword: string | undefined): undefined {
+    if (/^\ufeff?[ \t]*#/.test(text)) return
+    // Lines below a section that is not known must not go to the one above it.
+    if (keyword === undefined || /^(?:host|match)$/i.test(keyword)) open.condition = undefined
+    else if (open.condition === undefined) return
+    this.fault(this.#placeOf(open, 0), `is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters`)
   }
 
   #beginHost(open: OpenConfiguration, place: Place, words: readonly string[] | undefined) {

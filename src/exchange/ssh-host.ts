@@ -53,8 +53,9 @@ export function readSshHost(name: string, textOf: (lower: string) => string | un
   const port = text === undefined ? DEFAULT_PORT : parseDigits(text)
   const labelFaults: SshHostFault[] = []
   const labelsPatch: { [key: string]: LabelsPatch[string] } = {}
-  for (const { key, keyword, fault } of sshLabels) {
-    const value = textOf(keyword.toLowerCase())
+  for (const { key, keyword, fromFile, fault } of sshLabels) {
+    const written = textOf(keyword.toLowerCase())
+    const value = written === undefined ? undefined : (fromFile?.(written) ?? written)
     const detail = value === undefined ? undefined : fault(value)
     if (detail !== undefined) labelFaults.push({ field: keyword, detail })
     // Without the line, ssh would not use what the label says.

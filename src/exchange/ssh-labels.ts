@@ -4,6 +4,8 @@ interface SshLabel {
   readonly keyword: string
   /** Whether ssh wants the value without quotes; then it never needs any. */
   readonly isBare: boolean
+  /** Makes the label's value of a file's. */
+  readonly fromFile?: (value: string) => string
   /** Why no file may have the value, to complete "a value that …". */
   fault(value: string): string | undefined
 }
@@ -11,12 +13,22 @@ interface SshLabel {
 /** Such a hop needs no quotes, which ssh 9.2 would keep, and nothing can follow it. */
 const HOP = /^(?:[A-Za-z0-9_][\w.-]*@)?(?:[A-Za-z0-9_][\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?<port>[1-9]\d{0,4}))?$/
 
+/** A hop as a URI; ssh takes one with a slash at its end, too. */
+const HOP_URI = /^ssh:\/\/([^/]*)\/?$/
+
 const PORT_MAX = 65_535
 
 export const sshLabels: readonly SshLabel[] = [
-  { key: 'ssh.proxyjump', keyword: 'ProxyJump', isBare: true, fault: faultOfJump },
+  { key: 'ssh.proxyjump', keyword: 'ProxyJump', isBare: true, fromFile: plainJump, fault: faultOfJump },
   { key: 'ssh.identityfile', keyword: 'IdentityFile', isBare: false, fault: faultOfPath },
 ]
+
+function plainJump(value: string): string {
+  return value
+    .split(',')
+    .map((hop) => hop.replace(HOP_URI, '$1'))
+    .join(',')
+}
 
 function faultOfJump(value: string): string | undefined {
   const isGood = value.split(',').every((hop) => {

@@ -4,9 +4,10 @@ import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 /** Splits a text, given in pieces of bytes, into lines. */
 export interface LineReader {
   /**
-   * The lines that end in this piece; pieces may be cut anywhere.
+   * The lines that end in this piece; pieces may be cut anywhere. A line of more than IMPORT_ROW_CHARACTERS_MAX characters
+   * is cut to one more than these.
    *
-   * @throws {InvalidInputError} for invalid UTF-8, and for a line that is too long.
+   * @throws {InvalidInputError} for invalid UTF-8.
    */
   read(bytes: Uint8Array): string[]
   /** The last line. Throws as `read` does. */
@@ -17,7 +18,6 @@ export function createLineReader(): LineReader {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   let rest = ''
   let bytesRead = 0
-  let linesRead = 0
   const decode = (bytes?: Uint8Array) => {
     try {
       return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
@@ -26,14 +26,8 @@ export function createLineReader(): LineReader {
     }
   }
   const split = (text: string) => {
-    const lines = (rest + text).split('\n')
+    const lines = (rest + text).split('\n').map((line) => line.slice(0, IMPORT_ROW_CHARACTERS_MAX + 1))
     rest = lines.pop() ?? ''
-    const long = [...lines, rest].findIndex((line) => line.length > IMPORT_ROW_CHARACTERS_MAX)
-    if (long !== -1) {
-      const where = `Line ${linesRead + long + 1}`
-      throw new InvalidInputError(`${where} is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters`)
-    }
-    linesRead += lines.length
     return lines
   }
   return {

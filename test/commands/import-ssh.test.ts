@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -131,15 +132,16 @@ describe('connbook import of a real SSH configuration', { timeout: 60_000 }, () 
     const faults = await faultsOf(
       t,
       {
-        config: `Include d\nInclude fifo\nInclude /dev/zero\nInclude config\nInclude loop\nInclude deep0\nInclude ~x/y\nInclude latin\nInclude ""\nInclude\nInclude %d/x\nInclude "\${HOME}/x"\nHost a\n  User x\n`,
+        config: `Include d\nInclude fifo\nInclude /dev/zero\nInclude config\nInclude loop\nInclude deep0\nInclude ~x/y\nInclude latin\nInclude long\nInclude ""\nInclude\nInclude %d/x\nInclude "\${HOME}/x"\nHost a\n  User x\n`,
         'd/x': '',
         loop: 'Host *\n Include loop2\n',
         loop2: 'Include loop\n',
         ...deep,
-        latin: `\n${'x'.repeat(20_000)}`,
+        long: `Host long\n  User x\n  Port ${'1'.repeat(100_000)}\n  Port 2\n`,
       },
       (folder) => {
         execFileSync('mkfifo', [join(folder, 'fifo')])
+        writeFileSync(join(folder, 'latin'), '# caf\u00e9\n', 'latin1')
       },
     )
     assert.deepEqual(faults, [
@@ -150,11 +152,12 @@ describe('connbook import of a real SSH configuration', { timeout: 60_000 }, () 
       '  "~/.ssh/loop2", line 1: Include "~/.ssh/loop" includes itself by way of "~/.ssh/loop2"',
       '  "~/.ssh/deep15", line 1: Include "~/.ssh/deep16" is deeper than 16 files within each other, which ssh refuses',
       '  line 7: Include "~x/y" names the home of another account; write the path in full',
-      '  line 8: Include "~/.ssh/latin" was not read to its end: Line 2 is longer than 16384 characters',
-      '  line 9: Include "" names an empty path',
-      '  line 10: Include names nothing',
-      '  line 11: Include "%d/x" has "%" or "${", which some versions of ssh replace; write the path in full',
-      `  line 12: Include "\${HOME}/x" has "%" or "\${", which some versions of ssh replace; write the path in full`,
+      '  line 8: Include "~/.ssh/latin" was not read to its end: The text is not valid UTF-8 at byte 0 or soon after',
+      '  "~/.ssh/long", line 3: row is longer than 16384 characters',
+      '  line 10: Include "" names an empty path',
+      '  line 11: Include names nothing',
+      '  line 12: Include "%d/x" has "%" or "${", which some versions of ssh replace; write the path in full',
+      `  line 13: Include "\${HOME}/x" has "%" or "\${", which some versions of ssh replace; write the path in full`,
     ])
   })
 

@@ -48,6 +48,7 @@ const value = fc.constantFrom(
   'ProxyJump none',
   'ProxyJump jump',
   'ProxyJump me@jump:2200,other',
+  'PROXYJUMP ssh://me@jump:2200',
   'ProxyCommand none',
   'ProxyCommand nc %h %p',
   'IdentityFile ~/.ssh/one',

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { InvalidInputError } from '../../src/errors.ts'
 import { type PlacedFault, SshConfiguration } from '../../src/exchange/ssh-configuration.ts'
 import { resolveHosts } from '../../src/exchange/ssh-resolved.ts'
+import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
 
 /** Reads a configuration without files that it includes. */
 function resolve(text: string, username?: string, stepsMax?: number) {
@@ -72,7 +73,7 @@ Host c
 Host c
   User x
   IdentityFile %d/key
-  ProxyJump ssh://j
+  ProxyJump ssh://j/path
 Host d
   User x
   ProxyCommand nc %h %p
@@ -114,6 +115,48 @@ Host g
       '22 f Host never applies to this name: a pattern with "!", or the Host around its Include, is against it',
       '23 g User holds "%" or "${", which ssh may expand',
     ])
+  })
+
+  it('have a ProxyJump that is a URI as a label has it', () => {
+    const text = `Host a
+  ProxyJump ssh://me@jump:2200
+Host b
+  ProxyJump ssh://first,me@second,ssh://third:22/
+Host c
+  ProxyJump ssh://
+`
+    const { labels, faults } = resolve(text, 'x')
+    assert.deepEqual(
+      labels.map((patch) => patch?.['ssh.proxyjump']),
+      ['me@jump:2200', 'first,me@second,third:22', null],
+    )
+    assert.deepEqual(faults, ['6 c ProxyJump is not [USER@]HOST[:PORT], or several with commas between them'])
+  })
+
+  it('lose only the line that is too long, and what stands below it if it may begin another section', () => {
+    const long = 'x'.repeat(IMPORT_ROW_CHARACTERS_MAX)
+    const text = `\ufeff#${long}
+Host a
+  #${long}
+  IdentityFile ${long}
+  Port 2200
+Host ${long}
+  Port 1
+  ServerAliveInterval ${long}
+Host b
+  Port 2201
+${' '.repeat(long.length)} Port 1
+  Port 2
+`
+    const { hosts, faults } = resolve(text, 'x')
+    assert.deepEqual(hosts, [
+      [2, 'a', 'a', 2200, 'x'],
+      [9, 'b', 'b', 2201, 'x'],
+    ])
+    assert.deepEqual(
+      faults,
+      [4, 6, 11].map((line) => `${line} - row is longer than 16384 characters`),
+    )
   })
 
   it('are as many as they like without patterns', () => {
