@@ -58,7 +58,7 @@ const commandOptionSpecs = {
   },
   skip: {
     flag: '--skip',
-    help: 'leave out what the format, or a record, cannot express, and name it',
+    help: 'leave out what cannot be exported or imported, and name it',
     isOfCommand: true,
     parse: parseSwitch,
   },

@@ -24,7 +24,7 @@ import { ImportRefusedError, linesOf } from './import-faults.ts'
 import { readRecords } from './import-records.ts'
 import { describeDone, describeTried, type ImportReport, reportOf } from './import-report.ts'
 
-const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, which is the most that a running server takes; make it several files, or stop the server`
+const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, and a running server takes no more; make it several files, or stop the server`
 
 const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatName])[] = [
   ['.json', 'json'],
