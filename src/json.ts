@@ -1,4 +1,5 @@
 import { NewerFormError } from './errors.ts'
+import { escapeHidden } from './text.ts'
 
 /** Whether a parsed JSON value is an object, neither null nor an array. */
 export function isObject(input: unknown): input is Record<string, unknown> {
@@ -7,16 +8,7 @@ export function isObject(input: unknown): input is Record<string, unknown> {
 
 /** A value as one line of JSON for logs. */
 export function printableJson(value: unknown): string {
-  return printable(JSON.stringify(value))
-}
-
-/** Escapes what JSON itself leaves: characters that control terminals or the direction of text. */
-export function printable(json: string): string {
-  return json.replace(/[\u007f-\u009f\u2028\u2029\p{Cf}]/gu, (character) =>
-    Array.from({ length: character.length }, (_, i) => {
-      return `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
-    }).join(''),
-  )
+  return escapeHidden(JSON.stringify(value))
 }
 
 /** @throws {NewerFormError} if a stored object has an unknown member, which would be lost. */

@@ -296,8 +296,14 @@ export const HEALTHCHECK_TIMEOUT_MS = 3_000
 
 /** How long a server may be silent before a command gives up. */
 export const CALL_SILENCE_MS = 30_000
+/** A command sends a longer body only when the server wants it. */
+export const CALL_UNASKED_BYTES_MAX = 64 * 1024
+/** How long a command waits for the server to want the body; then it sends it anyway. */
+export const CALL_CONTINUE_MS = 3_000
 /** A longer answer to a command is refused. The longest has the names of a trial import. */
 export const CALL_ANSWER_BYTES_MAX = 16 * 1024 * 1024
+/** Of one record or event that a server sends to a command; longer ones are none of connbook's. */
+export const SERVED_RECORD_CHARACTERS_MAX = 1024 * 1024
 /** Shortest pause before a call is repeated, whatever the server asks for. */
 export const CALL_PAUSE_MS_MIN = 100
 /** Until the last repetition of a call that was answered 429 or 503. */
@@ -305,6 +311,6 @@ export const CALL_RETRY_MS = 30_000
 
 /** How often a running server looks for changed accounts and keys. */
 export const CREDENTIALS_POLL_MS = 500
-/** How long a command waits while another changes accounts or keys. */
-export const CREDENTIALS_LOCK_WAIT_MS = 5_000
-export const CREDENTIALS_LOCK_PAUSE_MS = 20
+/** How long a command waits for a lock: of accounts and keys, or of kept logins. */
+export const LOCK_WAIT_MS = 5_000
+export const LOCK_PAUSE_MS = 20

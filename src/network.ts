@@ -1,6 +1,16 @@
-import { isIPv6 } from 'node:net'
+import { BlockList, isIPv6 } from 'node:net'
 
 const MAPPED_PREFIX = '00000000000000000000ffff'
+
+// Also matches IPv4-mapped addresses such as ::ffff:127.0.0.1.
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+/** Whether an IP address is of this machine alone. */
+export function isLoopback(address: string): boolean {
+  return loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
 
 /**
  * The network that an address counts for: an IPv4 address itself, or the /64 of an IPv6 address, all of which one

@@ -41,3 +41,15 @@ export function eitherOf(choices: readonly string[]): string {
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
+
+/** Characters that control a terminal or the direction of text, or that end a line. */
+const HIDDEN_CHARACTER = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+/** Shows hidden characters as JSON would escape them: `\u001b`. */
+export function escapeHidden(text: string): string {
+  return text.replace(HIDDEN_CHARACTER, (character) =>
+    Array.from({ length: character.length }, (_, i) => {
+      return `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
+    }).join(''),
+  )
+}

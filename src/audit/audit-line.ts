@@ -1,10 +1,10 @@
-import { printable } from '../json.ts'
 import type { Actor } from '../store/actor.ts'
 import type { Authorship } from '../store/authorship.ts'
 import type { Change } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { fieldNames } from '../store/fields.ts'
 import { changedLabels, labelOf } from '../store/labels.ts'
+import { escapeHidden } from '../text.ts'
 import type { AuditEvent } from './audit-event.ts'
 
 /** Values of an event; never a secret, a token, a cookie or a password. */
@@ -19,7 +19,7 @@ export function auditLine(
   record?: { readonly json: string },
 ): string {
   const line = JSON.stringify(Object.assign(startOf(time, event, actor), fields))
-  return `${printable(record === undefined ? line : `${line.slice(0, -1)},"record":${record.json}}`)}\n`
+  return `${escapeHidden(record === undefined ? line : `${line.slice(0, -1)},"record":${record.json}}`)}\n`
 }
 
 /** @param before The record as it was; undefined for one that is added. */

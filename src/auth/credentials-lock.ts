@@ -1,10 +1,9 @@
-import { setTimeout } from 'node:timers/promises'
 import { ConnbookError } from '../errors.ts'
 import { sweepTemporaryFiles } from '../files/atomic-file.ts'
 import { checkNotRestoring, type DataPaths, dataFiles, takeLock } from '../files/data-folder.ts'
 import type { FileLock } from '../files/file-lock.ts'
 import { describeLockHolder } from '../files/lock-holder.ts'
-import { CREDENTIALS_LOCK_PAUSE_MS, CREDENTIALS_LOCK_WAIT_MS } from '../limits.ts'
+import { waitForLock } from '../files/lock-wait.ts'
 
 /** Written only under the accounts lock. */
 const lockedFiles = [dataFiles.accounts, dataFiles.initialCredentials, dataFiles.keys]
@@ -12,11 +11,11 @@ const lockedFiles = [dataFiles.accounts, dataFiles.initialCredentials, dataFiles
 /**
  * Runs an action while no other process changes accounts or keys; a running server can still read them.
  *
- * @throws {AccountsBusyError} if another process does not finish within CREDENTIALS_LOCK_WAIT_MS.
+ * @throws {AccountsBusyError} if another process does not finish within LOCK_WAIT_MS.
  * @throws {FolderRefusedError} if the folder or its lock file cannot be used, or a restore is not complete.
  */
 export async function withCredentialsLock<T>(folder: DataPaths, action: () => Promise<T>): Promise<T> {
-  const lock = await waitForLock(folder)
+  const lock = await getLock(folder)
   try {
     await checkNotRestoring(folder)
     await sweepTemporaryFiles(folder.path, lockedFiles, folder.files)
@@ -26,13 +25,9 @@ export async function withCredentialsLock<T>(folder: DataPaths, action: () => Pr
   }
 }
 
-async function waitForLock(folder: DataPaths): Promise<FileLock> {
-  const end = performance.now() + CREDENTIALS_LOCK_WAIT_MS
-  do {
-    const lock = await takeLock(folder, dataFiles.accountsLock)
-    if (lock !== undefined) return lock
-    await setTimeout(CREDENTIALS_LOCK_PAUSE_MS)
-  } while (performance.now() < end)
+async function getLock(folder: DataPaths): Promise<FileLock> {
+  const lock = await waitForLock(() => takeLock(folder, dataFiles.accountsLock))
+  if (lock !== undefined) return lock
   const holder = describeLockHolder(folder.file(dataFiles.accountsLock))
   throw new AccountsBusyError(
     `Cannot change accounts or keys in "${folder.path}": another command is doing so${holder === undefined ? '' : ` (${holder})`}; try again when it has ended`,

@@ -1,12 +1,25 @@
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { TLSSocket } from 'node:tls'
 import { ConnbookError, systemCode } from '../errors.ts'
-import { CALL_ANSWER_BYTES_MAX, CALL_SILENCE_MS } from '../limits.ts'
+import {
+  CALL_ANSWER_BYTES_MAX,
+  CALL_CONTINUE_MS,
+  CALL_SILENCE_MS,
+  CALL_UNASKED_BYTES_MAX,
+} from '../limits.ts'
+import { trustedAuthorities } from './authorities.ts'
+import { type Place, socketPlace } from './place.ts'
 
 /** Nobody listens, or this account may not connect; nothing was sent. */
 export class UnreachableError extends ConnbookError {
   readonly code = 'unreachable'
+}
+
+/** The certificate of a server is not trusted; nothing was sent. */
+export class UntrustedError extends ConnbookError {
+  readonly code = 'untrusted'
 }
 
 /** The connection ended, or the server was silent for too long: whether the call was done is not known. */
@@ -15,91 +28,198 @@ export class NoAnswerError extends ConnbookError {
 }
 
 export interface Call {
-  readonly method: 'GET' | 'POST'
-  /** With its query, encoded. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With its query, encoded; without the base path. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   /** The pieces are only read, so that the call can be repeated. */
   readonly body?: readonly Uint8Array[]
 }
 
-export interface Answer {
+export interface AnswerHead {
   readonly status: number
   readonly headers: IncomingHttpHeaders
+}
+
+export interface Answer extends AnswerHead {
   readonly text: string
 }
 
+/** An answer whose body is still on its way. */
+export interface OpenAnswer extends AnswerHead {
+  /** Can be read once. Whoever leaves it early ends the connection. @throws {NoAnswerError} if the body ends early. */
+  readonly body: AsyncIterable<Buffer>
+}
+
+export interface CallOptions {
+  /** How long the server may be silent while it is waited for. */
+  readonly silenceMs?: number
+  /** Ends the call, and the body of its answer. */
+  readonly signal?: AbortSignal
+}
+
+/** As `openCall`, with the text of the answer, of at most CALL_ANSWER_BYTES_MAX bytes. */
+export async function callPlace(place: Place, call: Call, options?: CallOptions): Promise<Answer> {
+  return readAnswer(await openCall(place, call, options))
+}
+
+/** @throws {NoAnswerError} if it ends early, or has more than CALL_ANSWER_BYTES_MAX bytes. */
+export async function readAnswer({ status, headers, body }: OpenAnswer): Promise<Answer> {
+  return { status, headers, text: await readText(body) }
+}
+
 /**
- * Calls a server on a Unix socket. Sends a body only once the server wants it.
+ * As `callPlace`, of a server on a Unix socket.
  *
- * @param silenceMs How long the server may be silent.
  * @throws {UnreachableError} {NoAnswerError}
  */
-export async function callOnSocket(
-  socketPath: string,
-  { method, path, headers = {}, body }: Call,
-  silenceMs = CALL_SILENCE_MS,
-): Promise<Answer> {
-  const length = body?.reduce((bytes, piece) => bytes + piece.length, 0)
-  const ofBody = length === undefined ? {} : { 'Content-Length': length, Expect: '100-continue' }
-  const outgoing = request({
-    socketPath,
-    method,
-    path,
-    agent: false,
-    setHost: false,
-    headers: { Host: 'localhost', ...headers, ...ofBody },
-  })
-  try {
-    return await exchange(outgoing, body, silenceMs)
-  } catch (error) {
-    const reason = systemCode(error) ?? String(error)
-    if (error instanceof NoAnswerError) throw error
-    if (outgoing.socket?.connecting !== false || isRefused(reason))
-      throw new UnreachableError(`Cannot connect to "${socketPath}" (${reason})`, { cause: error })
-    throw new NoAnswerError(`The server on "${socketPath}" gave no answer (${reason})`, { cause: error })
-  } finally {
+export function callOnSocket(socketPath: string, call: Call, silenceMs?: number): Promise<Answer> {
+  return callPlace(socketPlace(socketPath), call, silenceMs === undefined ? {} : { silenceMs })
+}
+
+/**
+ * Calls a server. Sends a long body only once the server wants it, or has not answered for CALL_CONTINUE_MS. Follows no
+ * redirect.
+ *
+ * @throws {UnreachableError} {UntrustedError} {NoAnswerError}
+ */
+export async function openCall(
+  place: Place,
+  call: Call,
+  { silenceMs = CALL_SILENCE_MS, signal }: CallOptions = {},
+): Promise<OpenAnswer> {
+  const { outgoing, isConnected } = startRequest(place, call)
+  const cancel = () => outgoing.destroy(new NoAnswerError('The call was ended'))
+  signal?.addEventListener('abort', cancel, { once: true })
+  const leave = () => {
+    signal?.removeEventListener('abort', cancel)
     outgoing.destroy()
+  }
+  try {
+    const incoming = await exchange(outgoing, call, silenceMs)
+    return {
+      status: incoming.statusCode ?? 0,
+      headers: incoming.headers,
+      body: readBody(incoming, place, silenceMs, leave),
+    }
+  } catch (error) {
+    leave()
+    throw explain(error, outgoing, place, isConnected())
   }
 }
 
-function isRefused(code: string): boolean {
-  return ['ECONNREFUSED', 'ENOENT', 'EACCES', 'ENOTSOCK'].includes(code)
+function startRequest(place: Place, { method, path, headers, body }: Call) {
+  const { at, host, basePath, isSecure } = place
+  const length = body?.reduce((bytes, piece) => bytes + piece.length, 0)
+  const outgoing = (isSecure ? process.getBuiltinModule('node:https').request : request)({
+    ...at,
+    ...(isSecure ? { ca: trustedAuthorities(place.authorities) } : {}),
+    method,
+    path: basePath + path,
+    agent: false,
+    setHost: false,
+    headers: {
+      Host: host,
+      ...headers,
+      ...(length === undefined ? {} : { 'Content-Length': length }),
+      ...((length ?? 0) > CALL_UNASKED_BYTES_MAX ? { Expect: '100-continue' } : {}),
+    },
+  })
+  let isConnected = false
+  outgoing.once('socket', (socket) => {
+    socket.once(isSecure ? 'secureConnect' : 'connect', () => (isConnected = true))
+  })
+  return { outgoing, isConnected: () => isConnected }
 }
 
+/** Resolves at the head of the answer. */
 async function exchange(
   outgoing: ClientRequest,
-  body: readonly Uint8Array[] | undefined,
+  { body }: Call,
   silenceMs: number,
-): Promise<Answer> {
+): Promise<IncomingMessage> {
   const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   outgoing.once('response', resolve)
   // An answer before the end of the body ends the sending: then the error of the sending says nothing.
   outgoing.on('error', reject)
-  outgoing.setTimeout(silenceMs, () => {
-    outgoing.destroy(new NoAnswerError(`The server was silent for ${silenceMs / 1000} s`))
-  })
+  outgoing.setTimeout(silenceMs, () => outgoing.destroy(silent(silenceMs)))
+  let unasked: NodeJS.Timeout | undefined
   if (body === undefined) outgoing.end()
   else {
-    outgoing.flushHeaders()
-    outgoing.once('continue', () => void pipeline(Readable.from(body), outgoing).catch(() => {}))
+    const send = () => {
+      clearTimeout(unasked)
+      void pipeline(Readable.from(body), outgoing).catch(() => {})
+    }
+    if (outgoing.hasHeader('expect')) {
+      outgoing.flushHeaders()
+      outgoing.once('continue', send)
+      // RFC 9110 section 10.1.1: not every server or proxy says that it wants the body.
+      unasked = setTimeout(send, CALL_CONTINUE_MS)
+    } else send()
   }
-  const incoming = await answered
-  return {
-    status: incoming.statusCode ?? 0,
-    headers: incoming.headers,
-    text: await readText(incoming),
+  try {
+    const incoming = await answered
+    outgoing.setTimeout(0)
+    return incoming
+  } finally {
+    clearTimeout(unasked)
   }
 }
 
-async function readText(incoming: IncomingMessage): Promise<string> {
+async function* readBody(
+  incoming: IncomingMessage,
+  place: Place,
+  silenceMs: number,
+  leave: () => void,
+): AsyncGenerator<Buffer> {
+  const pieces = incoming[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  try {
+    for (;;) {
+      // Not the time-out of the socket: a reader may take its time.
+      const timer = setTimeout(() => incoming.destroy(silent(silenceMs)), silenceMs)
+      const { done, value } = await pieces.next().finally(() => clearTimeout(timer))
+      if (done) return
+      yield value
+    }
+  } catch (error) {
+    if (error instanceof NoAnswerError) throw error
+    const reason = systemCode(error) ?? String(error)
+    throw new NoAnswerError(`${place.name} did not finish its answer (${reason})`, { cause: error })
+  } finally {
+    leave()
+  }
+}
+
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   const pieces: Buffer[] = []
   let bytes = 0
-  for await (const piece of incoming as AsyncIterable<Buffer>) {
+  for await (const piece of body) {
     bytes += piece.length
     if (bytes > CALL_ANSWER_BYTES_MAX)
       throw new NoAnswerError(`The answer is longer than ${CALL_ANSWER_BYTES_MAX} bytes`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()
+}
+
+function silent(silenceMs: number): NoAnswerError {
+  return new NoAnswerError(`The server was silent for ${silenceMs / 1000} s`)
+}
+
+function explain(error: unknown, outgoing: ClientRequest, place: Place, isConnected: boolean): unknown {
+  if (error instanceof NoAnswerError) return error
+  const { name } = place
+  const reason = systemCode(error) ?? String(error)
+  if (isConnected) return new NoAnswerError(`${name} gave no answer (${reason})`, { cause: error })
+  const { authorizationError } = (outgoing.socket ?? {}) as Partial<TLSSocket>
+  if (authorizationError || reason === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const advice =
+      reason === 'ERR_TLS_CERT_ALTNAME_INVALID'
+        ? 'it is of another host'
+        : 'give --ca FILE with the certificate of its authority'
+    return new UntrustedError(`Cannot trust the certificate of ${name} (${reason}); ${advice}`, {
+      cause: error,
+    })
+  }
+  return new UnreachableError(`Cannot connect to ${name} (${reason})`, { cause: error })
 }

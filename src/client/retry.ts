@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { CALL_PAUSE_MS_MIN, CALL_RETRY_MS } from '../limits.ts'
-import type { Answer } from './call.ts'
+import type { AnswerHead } from './call.ts'
 
 export interface Patience {
   /** In milliseconds, from any start. */
@@ -17,10 +17,10 @@ const realPatience: Patience = { now: () => performance.now(), pause: (ms) => se
  * @returns The last answer.
  * @throws What `call` throws, at once.
  */
-export async function callPatiently(
-  call: () => Promise<Answer>,
+export async function callPatiently<Made extends AnswerHead>(
+  call: () => Promise<Made>,
   { now, pause }: Patience = realPatience,
-): Promise<Answer> {
+): Promise<Made> {
   const end = now() + CALL_RETRY_MS
   for (;;) {
     const answer = await call()
@@ -30,8 +30,8 @@ export async function callPatiently(
   }
 }
 
-/** Undefined if the call is not to be repeated. */
-function retryAfterMs({ status, headers }: Answer): number | undefined {
+/** How long the server asks to wait before the call is repeated; undefined if it is not to be repeated. */
+export function retryAfterMs({ status, headers }: AnswerHead): number | undefined {
   const { 'retry-after': seconds } = headers
   const isBusy = status === 429 || status === 503
   return isBusy && seconds !== undefined && /^\d{1,5}$/.test(seconds)

@@ -15,13 +15,23 @@ export function alignColumns(
 
 /** One line a row, with each column as wide as its widest cell. */
 export function align(rows: readonly (readonly string[])[]): string[] {
+  return alignTo(widestOf(rows), rows)
+}
+
+/** The width of the widest cell of each column. */
+export function widestOf(rows: readonly (readonly string[])[]): number[] {
   const widths: number[] = []
   for (const row of rows) {
     for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, widthOf(cell))
   }
+  return widths
+}
+
+/** One line a row, with columns of given widths; a wider cell moves what follows it. */
+export function alignTo(widths: readonly number[], rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) =>
     row
-      .map((cell, i) => cell + ' '.repeat((widths[i] ?? 0) - widthOf(cell)))
+      .map((cell, i) => cell + ' '.repeat(Math.max(0, (widths[i] ?? 0) - widthOf(cell))))
       .join(GAP)
       .trimEnd(),
   )

@@ -14,21 +14,24 @@ export interface CommandLine {
 /**
  * Reads flags and environment: a flag beats its variable, and an empty variable counts as unset.
  *
+ * @param endsAtWord Whether nothing after the first word is a flag.
  * @throws {UsageError} naming an unknown flag, or one with a missing or bad value.
  */
 export function parseCommandLine(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
   flags: readonly (keyof Options)[],
+  endsAtWord = false,
 ): CommandLine {
-  const { given, words } = splitArguments(args, flags)
+  const { given, words } = splitArguments(args, flags, endsAtWord)
   const values: Partial<Record<keyof Options, unknown>> = {}
   for (const [name, spec] of specEntries) {
     // Variables of other commands are not checked.
     const variable = flags.includes(name) ? fromEnvironment(spec, environment) : undefined
-    const [source, text] = given.get(name) ?? variable ?? [spec.flag, spec.default]
+    const { source, texts } = given.get(name) ?? variable ?? { source: spec.flag, texts: defaultOf(spec) }
     const absent = spec.placeholder === undefined ? false : undefined
-    values[name] = text === undefined ? absent : parseValue(spec, source, text)
+    const parsed = texts.map((text) => parseValue(spec, source, text))
+    values[name] = spec.isList ? parsed : parsed.length === 0 ? absent : parsed[0]
   }
   const options = values as unknown as Options
   if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) {
@@ -36,7 +39,8 @@ export function parseCommandLine(
   }
   checkPublicUrl(options)
   if (options.listen !== undefined) checkAlone(options, given, environment)
-  return { options, given: new Map(given.values()), words }
+  const texts = [...given.values()].map(({ source, texts }) => [source, texts.join(',')] as const)
+  return { options, given: new Map(texts), words }
 }
 
 /** @throws {UsageError} if clients would be sent to paths that the server does not have. */
@@ -71,8 +75,19 @@ function checkAlone(
   }
 }
 
-function splitArguments(args: readonly string[], flags: readonly (keyof Options)[]) {
-  const given = new Map<keyof Options, [source: string, text: string]>()
+/** Where the values of an option come from. */
+interface GivenValue {
+  /** The flag or the variable. */
+  readonly source: string
+  readonly texts: readonly string[]
+}
+
+function defaultOf({ default: text }: OptionSpec): readonly string[] {
+  return text === undefined ? [] : [text]
+}
+
+function splitArguments(args: readonly string[], flags: readonly (keyof Options)[], endsAtWord: boolean) {
+  const given = new Map<keyof Options, GivenValue>()
   const words: string[] = []
   const rest = [...args]
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
@@ -82,6 +97,7 @@ function splitArguments(args: readonly string[], flags: readonly (keyof Options)
     }
     if (!arg.startsWith('-') || arg === '-') {
       words.push(arg)
+      if (endsAtWord) words.push(...rest.splice(0))
       continue
     }
     const equals = arg.indexOf('=')
@@ -92,22 +108,24 @@ function splitArguments(args: readonly string[], flags: readonly (keyof Options)
       const known = specEntries.filter(([each]) => flags.includes(each)).map(([, each]) => each.flag)
       throw new UsageError(`Unknown flag "${flag}"; ${adviceFor(flag, known, 'see connbook help')}`)
     }
-    const before = given.get(name)?.[1]
-    if (before !== undefined && spec.isRepeatable !== true)
+    const before = given.get(name)?.texts
+    if (before !== undefined && spec.isRepeatable !== true && spec.isList !== true)
       throw new UsageError(`The flag ${flag} is given twice; give it once`)
     const isSwitch = spec.placeholder === undefined
     const text = equals !== -1 ? arg.slice(equals + 1) : isSwitch ? 'true' : rest.shift()
     if (text === undefined || (equals === -1 && text.startsWith('--')))
       throw new UsageError(`The flag ${flag} needs a value: ${flag} ${spec.placeholder}`)
-    given.set(name, [flag, before === undefined ? text : `${before},${text}`])
+    const texts = before === undefined ? [text] : spec.isList ? [...before, text] : [`${before[0]},${text}`]
+    given.set(name, { source: flag, texts })
   }
   return { given, words }
 }
 
-function fromEnvironment(spec: OptionSpec, environment: NodeJS.ProcessEnv): [string, string] | undefined {
+function fromEnvironment(spec: OptionSpec, environment: NodeJS.ProcessEnv): GivenValue | undefined {
   for (const variable of [variableOf(spec), spec.lastVariable]) {
     const text = variable === undefined ? undefined : environment[variable]
-    if (variable !== undefined && text !== undefined && text !== '') return [variable, text]
+    if (variable !== undefined && text !== undefined && text !== '')
+      return { source: variable, texts: [text] }
   }
   return undefined
 }

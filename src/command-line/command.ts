@@ -48,6 +48,8 @@ export interface Command<Flag extends keyof Options = keyof Options, Required ex
   /** More paragraphs for the help. */
   readonly notes?: readonly string[]
   readonly flags: readonly Flag[]
+  /** Whether every word after the first operand is an operand, whatever it looks like. */
+  readonly passesOn?: true
   /** A flag that must be given. */
   readonly requires?: Required | undefined
   readonly ignoresVariables?: boolean
@@ -57,8 +59,8 @@ export interface Command<Flag extends keyof Options = keyof Options, Required ex
 }
 
 /** Help for exit codes 3 and 4. */
-export const UNKNOWN = exitCodes[3].meaning
-export const EXISTS = exitCodes[4].meaning
+export const UNKNOWN = 'no such account; nothing has changed'
+export const EXISTS = 'the account exists already; nothing has changed'
 
 /** Help for exit code 65. */
 export const DAMAGED = exitCodes[65].meaning
@@ -93,7 +95,7 @@ export async function runCommand(
   if (!isAlone) parseVerb(firstWordOf(first.name), verbsOf(family), verb)
   const command = family.find((each) => verbOf(each) === verb) ?? first
   const environment = command.ignoresVariables ? {} : context.environment
-  const { options, given, words } = parseCommandLine(args, environment, command.flags)
+  const { options, given, words } = parseCommandLine(args, environment, command.flags, command.passesOn)
   const operands = isAlone ? words : words.slice(1)
   checkComplete(command, operands, options)
   await command.run({ options, given, operands }, context)

@@ -12,8 +12,19 @@ export const exitCodes = {
     meaning: 'a wrong flag, word or variable; nothing has changed',
     brief: 'a wrong flag, word or variable',
   },
-  3: { meaning: 'no such account; nothing has changed', brief: 'no such account' },
-  4: { meaning: 'the account exists already; nothing has changed', brief: 'the account exists already' },
+  3: { meaning: 'no such account or record; nothing has changed', brief: 'no such account or record' },
+  4: {
+    meaning: 'the account exists already, the name is taken, or the record has changed; nothing has changed',
+    brief: 'it exists already, or has changed',
+  },
+  5: {
+    meaning: 'not let in: no login, an ended one, or one that may not do this',
+    brief: 'not let in',
+  },
+  6: {
+    meaning: 'the server was not reached, gave no answer, or has a certificate that is not trusted',
+    brief: 'server not reached, or not to be trusted',
+  },
   65: { meaning: 'damaged data; the message names file, place and remedy', brief: 'damaged data' },
   75: { meaning: 'the data folder is in use by another process', brief: 'the data folder is in use' },
   130: { meaning: 'SIGINT (Ctrl-C) ended a command; `backup` ends with 1 instead' },

@@ -4,6 +4,7 @@ import type { OptionSpec, ParsedOptions } from '../service/option-spec.ts'
 import { parseChoice, parseSwitch } from '../service/option-values.ts'
 import { serverOptionSpecs } from '../service/server-options.ts'
 import { importModes } from '../store/import-mode.ts'
+import { clientOptionSpecs } from './client-options.ts'
 
 const importable: readonly string[] = importFormatNames
 const onlyExported = exportFormatNames.filter((name) => !importable.includes(name))
@@ -106,7 +107,7 @@ const commandOptionSpecs = {
 } satisfies Record<string, OptionSpec & { isOfCommand: true }>
 
 /** Everything that can be set: of the server, then of the commands that name it. */
-export const optionSpecs = { ...serverOptionSpecs, ...commandOptionSpecs }
+export const optionSpecs = { ...serverOptionSpecs, ...commandOptionSpecs, ...clientOptionSpecs }
 
 /** Everything that can be set, parsed. */
 export type Options = ParsedOptions<typeof optionSpecs>

@@ -8,12 +8,20 @@ export class OutputError extends ConnbookError {
   readonly code = 'output_failed'
 }
 
-/** Prints a text that may be lost: a closed pipe is no error. @throws {OutputError} for any other failure. */
-export async function inform(print: Print, text: string): Promise<void> {
-  await print(text).catch((error: unknown) => {
-    if (systemCode(error) === 'EPIPE') return
+/**
+ * Prints a text that may be lost: a closed pipe is no error.
+ *
+ * @returns Whether somebody may still read.
+ * @throws {OutputError} for any other failure.
+ */
+export async function inform(print: Print, text: string): Promise<boolean> {
+  try {
+    await print(text)
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'EPIPE') return false
     throw new OutputError(`Cannot write to standard output (${systemCode(error)})`, { cause: error })
-  })
+  }
 }
 
 /**

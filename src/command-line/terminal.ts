@@ -24,6 +24,40 @@ export async function readPassword(
 }
 
 /**
+ * Reads the password of a login: on a terminal, asks once without echo; otherwise reads the first line of standard input.
+ *
+ * @throws {UsageError} if it is empty, too long or not UTF-8.
+ */
+export async function readLoginPassword(question: string, context: CommandContext): Promise<string> {
+  if (context.input.isTTY === true)
+    return checkPassword('password', await ask('password', `${question}: `, context))
+  const lines = createInterface({ input: context.input, terminal: false })
+  for await (const line of lines) return checkPassword('password', checkSecret('the password', line))
+  return checkPassword('password', '')
+}
+
+/** Asks for a line on the terminal, with echo. @throws {UsageError} if there is no terminal, or nothing was typed. */
+export async function readLine(
+  what: string,
+  question: string,
+  { input, screen }: CommandContext,
+): Promise<string> {
+  if (input.isTTY !== true)
+    throw new UsageError(`There is no terminal to ask for the ${what} on; give it as a flag`)
+  const terminal = createInterface({ input, output: toScreen(screen), terminal: true })
+  try {
+    const line = await terminal.question(`${question}: `)
+    if (line !== '') return line
+  } catch (error) {
+    if (!isAborted(error)) throw error
+    screen.write('\n')
+  } finally {
+    terminal.close()
+  }
+  throw new UsageError(`No ${what} was typed; nothing has changed`)
+}
+
+/**
  * Asks a question on the terminal; only "y" or "yes" agrees.
  *
  * @throws {UsageError} if the answer is another one, or there is no terminal to ask on.

@@ -28,7 +28,7 @@ import { recordCommand } from '../folder/command-audit.ts'
 import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
 import { getUsedFolder, noData } from '../folder/used-folder.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
-import { CREDENTIALS_LOCK_PAUSE_MS, CREDENTIALS_LOCK_WAIT_MS } from '../limits.ts'
+import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
 import { type NewSecret, newSecret } from './account-secret.ts'
 import { warnOfLastAccount } from './last-account.ts'
 
@@ -66,10 +66,10 @@ export async function addToFolder(
 /**
  * Makes the folder. If another process is making it, waits until that has made its accounts.
  *
- * @throws {FolderInUseError} if it has not made them within CREDENTIALS_LOCK_WAIT_MS.
+ * @throws {FolderInUseError} if it has not made them within LOCK_WAIT_MS.
  */
 async function prepareUnlessUsed(folder: DataPaths, context: CommandContext) {
-  const end = performance.now() + CREDENTIALS_LOCK_WAIT_MS
+  const end = performance.now() + LOCK_WAIT_MS
   for (;;) {
     try {
       return (await prepareFolder(folder.path, context)).release()
@@ -78,7 +78,7 @@ async function prepareUnlessUsed(folder: DataPaths, context: CommandContext) {
       if ((await accountsDocument(folder).read()) !== undefined) return
       if (performance.now() >= end) throw error
     }
-    await setTimeout(CREDENTIALS_LOCK_PAUSE_MS)
+    await setTimeout(LOCK_PAUSE_MS)
   }
 }
 

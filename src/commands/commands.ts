@@ -11,6 +11,17 @@ import { importCommand } from './import.ts'
 import { keysCommands } from './keys.ts'
 import { openApiCommand } from './openapi.ts'
 import { recoverCommand } from './recover.ts'
+import { addCommand } from './remote/add.ts'
+import { getCommand } from './remote/get.ts'
+import { historyCommand } from './remote/history.ts'
+import { loginCommand } from './remote/login.ts'
+import { logoutCommand } from './remote/logout.ts'
+import { lsCommand } from './remote/ls.ts'
+import { rmCommand } from './remote/rm.ts'
+import { setCommand } from './remote/set.ts'
+import { sshCommand } from './remote/ssh.ts'
+import { watchCommand } from './remote/watch.ts'
+import { whoamiCommand } from './remote/whoami.ts'
 import { restoreCommand } from './restore.ts'
 import { serveCommand } from './serve.ts'
 import { systemdCommand } from './systemd.ts'
@@ -19,6 +30,17 @@ import { userCommands } from './user.ts'
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
   serveCommand,
+  lsCommand,
+  getCommand,
+  addCommand,
+  setCommand,
+  rmCommand,
+  sshCommand,
+  watchCommand,
+  historyCommand,
+  loginCommand,
+  logoutCommand,
+  whoamiCommand,
   ...userCommands,
   ...clientCommands,
   ...keysCommands,

@@ -1,15 +1,22 @@
 import { readListedChanges } from '../audit/listed-changes.ts'
-import { DAMAGED, defineCommand } from '../command-line/command.ts'
+import type { Client } from '../client/client.ts'
+import { RefusedError } from '../client/refused.ts'
+import { type CommandContext, DAMAGED, defineCommand } from '../command-line/command.ts'
 import type { Print } from '../command-line/output.ts'
-import { ConnbookError } from '../errors.ts'
+import { ConnbookError, type Fault } from '../errors.ts'
 import { exportPieces, summarizeExport } from '../exchange/export.ts'
-import { formatFor } from '../exchange/export-formats.ts'
+import { type ExportFormatName, formatFor } from '../exchange/export-formats.ts'
+import type { DataPaths } from '../files/data-folder.ts'
+import { realFileSystem } from '../files/file-system.ts'
 import { replaceFile } from '../files/replaced-file.ts'
 import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { printableJson } from '../json.ts'
 import { runAtOnce } from '../scheduler.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
-import { counted } from '../text.ts'
+import { counted, escapeHidden } from '../text.ts'
+import { exportByServer } from './export-by-server.ts'
+import { elsewhereExitCodes } from './remote/client-exit-codes.ts'
+import { clientFlags, connect, isElsewhere } from './remote/connect.ts'
 import {
   abortOnSignals,
   isStandardOutput,
@@ -20,6 +27,7 @@ import {
 } from './written-file.ts'
 
 const CANNOT_WRITE = 'Cannot write the export to'
+const REMEDY = 'Nothing was written; rename or change them, or leave them out with --skip'
 
 /** The format cannot express some records, and `--skip` was not given. */
 export class ExportRefusedError extends ConnbookError {
@@ -39,42 +47,96 @@ export const exportCommand = defineCommand({
     ['connbook export --format ssh-config > ssh_config', 'for ssh -F'],
     ['connbook export --format ansible > inventory.yml', 'a YAML inventory'],
     ['connbook export --format csv --output hosts.csv', 'replaces the file whole'],
+    ['connbook export --format csv --server https://book.example.net', 'from a server elsewhere'],
   ],
   notes: [
     '--format is required. If the format cannot express some records, nothing is written, and the message names each of them with the reason.',
   ],
-  flags: ['data', 'format', 'output', 'skip'],
+  flags: ['format', 'output', 'skip', ...clientFlags],
   requires: 'format',
-  exitCodes: { 0: 'the export is complete', 65: DAMAGED },
-  async run({ options: { data, format, output = '-', skip } }, { print, screen }) {
-    const folder = await getUsedFolder(data)
-    const { index } = await readBetweenRestores(folder, async () =>
-      fileStorage(folder).read(true, await readListedChanges(folder)),
-    )
-    const records = index.freeze()
-    const known = formatFor(format, index.hasLabels)
-    const summary = runAtOnce(summarizeExport(known, records, Number.POSITIVE_INFINITY))
-    if (summary.leftOut > 0) {
-      const what = `${summary.leftOut} of ${counted(index.count, 'record')} as ${format}`
-      const list = summary.obstacles
-        .map(({ name, reason }) => `  ${printableJson(name)} ${reason}\n`)
-        .join('')
-      if (!skip) {
-        throw new ExportRefusedError(
-          `Cannot export ${what}:\n${list}Nothing was written; rename or change them, or leave them out with --skip`,
-        )
-      }
-      screen.write(`connbook: Left out ${what}:\n${list}`)
+  exitCodes: { ...elsewhereExitCodes, 0: 'the export is complete', 65: DAMAGED },
+  async run({ options, given }, context) {
+    const { data, output = '-', ...wanted } = options
+    if (!isElsewhere({ options, given })) {
+      const folder = await getUsedFolder(data)
+      return writeExport(await exportFolder(folder, wanted, context), output, context, folder)
     }
-    const pieces = exportPieces(known, records, summary)
-    const write = (print: Print) => writePieces(pieces, print)
-    if (isStandardOutput(output)) return writeToOutput(write, 'the export', print)
-    if (await isStream(output, CANNOT_WRITE)) return writeToStream(write, 'the export', output)
-    using interruption = abortOnSignals()
-    const path = await replacedPath(output, CANNOT_WRITE, folder.path)
-    await replaceFile(path, CANNOT_WRITE, write, interruption.signal, folder.files, true)
+    const client = await connect({ options, given }, context, 'export')
+    return writeExport(await exportServer(client, wanted, context), output, context, undefined)
   },
 })
+
+/** Writes an export to standard output, to a pipe, or to a file that is replaced as a whole. */
+async function writeExport(
+  write: (print: Print) => Promise<void>,
+  output: string,
+  { print }: CommandContext,
+  folder: DataPaths | undefined,
+) {
+  if (isStandardOutput(output)) return writeToOutput(write, 'the export', print)
+  if (await isStream(output, CANNOT_WRITE)) return writeToStream(write, 'the export', output)
+  using interruption = abortOnSignals()
+  const path = await replacedPath(output, CANNOT_WRITE, folder?.path)
+  await replaceFile(path, CANNOT_WRITE, write, interruption.signal, folder?.files ?? realFileSystem, true)
+}
+
+interface Wanted {
+  readonly format: ExportFormatName
+  readonly skip: boolean
+}
+
+async function exportFolder(
+  folder: DataPaths,
+  { format, skip }: Wanted,
+  { screen }: CommandContext,
+): Promise<(print: Print) => Promise<void>> {
+  const { index } = await readBetweenRestores(folder, async () =>
+    fileStorage(folder).read(true, await readListedChanges(folder)),
+  )
+  const records = index.freeze()
+  const known = formatFor(format, index.hasLabels)
+  const summary = runAtOnce(summarizeExport(known, records, Number.POSITIVE_INFINITY))
+  if (summary.leftOut > 0) {
+    const what = `${summary.leftOut} of ${counted(index.count, 'record')} as ${format}`
+    const list = listOf(summary.obstacles)
+    if (!skip) throw new ExportRefusedError(`Cannot export ${what}:\n${list}${REMEDY}`)
+    screen.write(`connbook: Left out ${what}:\n${list}`)
+  }
+  return (print) => writePieces(exportPieces(known, records, summary), print)
+}
+
+async function exportServer(
+  client: Client,
+  { format, skip }: Wanted,
+  { screen }: CommandContext,
+): Promise<(print: Print) => Promise<void>> {
+  try {
+    const { body, leftOut } = await exportByServer(client, format, skip)
+    if (leftOut !== undefined)
+      screen.write(
+        `connbook: Left out what cannot be expressed as ${format}:\n${listOf(namedFaults(leftOut))}`,
+      )
+    return (print) => writeBytes(body, print)
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.problem !== 'not_expressible') throw error
+    const list = listOf(namedFaults(error.faults))
+    throw new ExportRefusedError(`Cannot export as ${format}:\n${list}${REMEDY}`, { cause: error })
+  }
+}
+
+function namedFaults(faults: readonly Fault[]) {
+  return faults.map(({ name = '', detail }) => ({ name, reason: escapeHidden(detail) }))
+}
+
+function listOf(obstacles: readonly { readonly name: string; readonly reason: string }[]): string {
+  return obstacles.map(({ name, reason }) => `  ${printableJson(name)} ${reason}\n`).join('')
+}
+
+/** A character may be split between two pieces. */
+async function writeBytes(body: AsyncIterable<Uint8Array>, print: Print) {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  for await (const bytes of body) await print(decoder.decode(bytes, { stream: true }))
+}
 
 async function writePieces(pieces: Iterable<string>, print: Print) {
   for (const piece of pieces) await print(piece)

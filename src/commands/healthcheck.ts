@@ -6,7 +6,7 @@ import type { Options } from '../command-line/options.ts'
 import { OutputError } from '../command-line/output.ts'
 import { ConnbookError, UsageError } from '../errors.ts'
 import { HEALTHCHECK_TIMEOUT_MS } from '../limits.ts'
-import { isLoopback } from '../service/plain-http.ts'
+import { isLoopback } from '../network.ts'
 
 const paths = { ready: '/readyz', live: '/healthz' } as const
 

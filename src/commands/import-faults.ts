@@ -1,6 +1,5 @@
 import { ConnbookError, type Fault } from '../errors.ts'
-import { printable } from '../json.ts'
-import { counted } from '../text.ts'
+import { counted, escapeHidden } from '../text.ts'
 import type { ImportOrder } from './import-call.ts'
 
 /** The file has faults; nothing has changed. */
@@ -44,5 +43,5 @@ function describeFault({ file, line, name, field, detail }: FileFault): string {
     ...(line === undefined ? [] : [`line ${line}`]),
     ...(name === undefined ? [] : [JSON.stringify(name)]),
   ]
-  return printable(`${places.join(', ')}: ${JSON.stringify(field).slice(1, -1)} ${detail}`)
+  return escapeHidden(`${places.join(', ')}: ${JSON.stringify(field).slice(1, -1)} ${detail}`)
 }

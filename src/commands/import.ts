@@ -3,7 +3,11 @@ import { findLastStart, type LastStart } from '../audit/last-start.ts'
 import { readListedChanges } from '../audit/listed-changes.ts'
 import { recordIfUnchanged } from '../audit/unchanged-import.ts'
 import { UnreachableError } from '../client/call.ts'
+import { type Client, createClient } from '../client/client.ts'
+import { ownerCredential } from '../client/credential.ts'
 import { type FoundSocket, findOwnerSocket } from '../client/owner-socket.ts'
+import { socketPlace } from '../client/place.ts'
+import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
 import { FolderInUseError, InvalidInputError, UsageError } from '../errors.ts'
@@ -18,11 +22,13 @@ import { fileStorage, openConfigurationStore } from '../storage/file/file-storag
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import type { ImportMode } from '../store/import-mode.ts'
 import { type ImportPlan, planImport } from '../store/import-plan.ts'
-import { importByServer, ServerRefusedError } from './import-by-server.ts'
+import { importByServer } from './import-by-server.ts'
 import { type ImportOrder, importCall, importSshCalls, isGzip } from './import-call.ts'
 import { ImportRefusedError, linesOf } from './import-faults.ts'
 import { readRecords } from './import-records.ts'
 import { describeDone, describeTried, type ImportReport, reportOf } from './import-report.ts'
+import { elsewhereExitCodes } from './remote/client-exit-codes.ts'
+import { clientFlags, connect, isElsewhere } from './remote/connect.ts'
 
 const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, and a running server takes no more; make it several files, or stop the server`
 
@@ -38,7 +44,7 @@ const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatN
 /**
  * Changes the folder of a stopped server; a running server is sent the file. Makes all changes, or none.
  *
- * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ImportRefusedError} {ServerRefusedError}
+ * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ImportRefusedError} {RefusedError}
  * {StorageFullError}; then nothing has changed. After {NoAnswerError} this is not known.
  */
 export const importCommand = defineCommand({
@@ -50,14 +56,15 @@ export const importCommand = defineCommand({
     ['connbook import hosts.csv --dry-run', 'changes nothing'],
     ['connbook import hosts.csv --mode replace', 'removes all others'],
     ['connbook import ~/.ssh/config --skip', 'leaves out what cannot be kept'],
+    ['connbook import hosts.csv --server https://book.example.net', 'a server elsewhere'],
   ],
   notes: [
     'While a server runs on the folder, it imports the file. As root, name the folder then.',
     'A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is json, jsonl, csv or ssh-config: the end of the file name decides, or --format.',
     'An SSH configuration is read as ssh reads it for whoever runs the command, Host * and Include too. Match is a fault, and nothing is executed.',
   ],
-  flags: ['data', 'format', 'mode', 'dryRun', 'user', 'skip'],
-  exitCodes: { 65: DAMAGED, 75: IN_USE },
+  flags: ['format', 'mode', 'dryRun', 'user', 'skip', ...clientFlags],
+  exitCodes: { ...elsewhereExitCodes, 65: DAMAGED, 75: IN_USE },
   async run({ options, given, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format)
     const path = resolve(options.data)
@@ -66,20 +73,32 @@ export const importCommand = defineCommand({
       ...{ source, format, mode: options.mode, isTrial: options.dryRun },
       ...{ username: options.user, isSkipping: options.skip },
     }
-    const isNamed = given.has('--data') || Boolean(context.environment.CONNBOOK_DATA)
-    const importing = (await isNewFolder(path))
-      ? importToNewFolder(path, order, context)
-      : importToUsedFolder(path, isNamed, order, context)
+    const client = isElsewhere({ options, given })
+      ? await connect({ options, given }, context, 'import')
+      : undefined
+    const importing =
+      client === undefined ? importToFolder(path, given, order, context) : sendRecords(client, order, context)
     const report = await importing.catch((error: unknown) => {
       // Together with what is stored, a record of the file may break a rule.
       if (!(error instanceof InvalidInputError) || error.faults.length === 0) throw error
       throw new ImportRefusedError([error.message, ...linesOf(error.faults)].join('\n'), { cause: error })
     })
-    const text = order.isTrial ? describeTried(report) : describeDone(report, path)
+    const text = order.isTrial ? describeTried(report) : describeDone(report, client?.place.name ?? path)
     const state = order.isTrial ? 'nothing has changed' : 'the import is complete'
     await shown(context.print(text), 'show what was done', `; ${state}`)
   },
 })
+
+async function importToFolder(
+  path: string,
+  given: ReadonlyMap<string, string>,
+  order: ImportOrder,
+  context: CommandContext,
+): Promise<ImportReport> {
+  if (await isNewFolder(path)) return importToNewFolder(path, order, context)
+  const isNamed = given.has('--data') || Boolean(context.environment.CONNBOOK_DATA)
+  return importToUsedFolder(path, isNamed, order, context)
+}
 
 /** Makes the folder once the whole file has been read. */
 async function importToNewFolder(
@@ -132,11 +151,7 @@ async function importAlone(
   }
 }
 
-/**
- * Sends the server only what has no fault.
- *
- * @throws {FolderInUseError} if the server cannot be called.
- */
+/** @throws {FolderInUseError} if the server cannot be called. Also throws as `sendRecords` does. */
 async function importBesideServer(
   error: FolderInUseError,
   folder: DataPaths,
@@ -145,6 +160,18 @@ async function importBesideServer(
   context: CommandContext,
 ): Promise<ImportReport> {
   if (found.path === undefined) throw await inUse(error, folder, order, found.reason)
+  const client = createClient(socketPlace(found.path), ownerCredential(commandActor('import')), true)
+  return sendRecords(client, order, context).catch(async (cause: unknown) => {
+    throw cause instanceof UnreachableError ? await inUse(error, folder, order, cause.message) : cause
+  })
+}
+
+/** Sends a server only what has no fault. Throws as `importByServer` does. */
+async function sendRecords(
+  client: Client,
+  order: ImportOrder,
+  context: CommandContext,
+): Promise<ImportReport> {
   const pieces: Buffer[] = []
   let bytes = 0
   const read = await readRecords(order, context, (piece) => {
@@ -153,10 +180,9 @@ async function importBesideServer(
     pieces.push(Buffer.from(piece))
   })
   try {
-    return await importByServer(found.path, { ...order, pieces })
+    return await importByServer(client, { ...order, pieces })
   } catch (cause) {
-    if (cause instanceof UnreachableError) throw await inUse(error, folder, order, cause.message)
-    if (!(cause instanceof ServerRefusedError) || cause.faults.length === 0) throw cause
+    if (!(cause instanceof RefusedError) || cause.faults.length === 0) throw cause
     // Lines of a resolved SSH configuration are not those of the file.
     const faults = cause.faults.map((fault) => ({ ...fault, ...read.placeOf?.(fault.name ?? '') }))
     throw new ImportRefusedError([cause.message, ...linesOf(faults)].join('\n'), { cause })

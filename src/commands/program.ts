@@ -1,4 +1,6 @@
 import { AccountExistsError, UnknownAccountError } from '../auth/accounts.ts'
+import { NoAnswerError, UnreachableError, UntrustedError } from '../client/call.ts'
+import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, checkOrder, getFamily, runCommand } from '../command-line/command.ts'
 import type { ExitCode } from '../command-line/exit-codes.ts'
 import { helpFor } from '../command-line/help.ts'
@@ -17,6 +19,7 @@ import { NewerFolderError } from '../folder/recovery.ts'
 import { version } from '../version.ts'
 import { DamageFoundError } from './check.ts'
 import { commands } from './commands.ts'
+import { NoLoginError, NotPrivateError } from './remote/connect.ts'
 
 /** Runs a command line and writes any error to standard error. Never rejects. @returns The exit code. */
 export async function runProgram(words: readonly string[], context: CommandContext): Promise<ExitCode> {
@@ -58,11 +61,22 @@ function asksForHelp(words: readonly string[]): boolean {
 
 function exitCode(error: unknown): ExitCode {
   if (error instanceof UsageError || error instanceof InvalidInputError) return 2
+  if (error instanceof RefusedError) return exitCodeOfRefusal(error)
+  if (error instanceof NotPrivateError || error instanceof NoLoginError) return 5
+  if (error instanceof UnreachableError || error instanceof UntrustedError) return 6
+  if (error instanceof NoAnswerError) return 6
   if (error instanceof UnknownAccountError) return 3
   if (error instanceof AccountExistsError) return 4
   if (error instanceof DamagedFileError || error instanceof DamageFoundError) return 65
   if (error instanceof NewerFolderError) return 65
   return error instanceof FolderInUseError ? 75 : 1
+}
+
+function exitCodeOfRefusal({ status, problem }: RefusedError): ExitCode {
+  if (status === 400) return 2
+  if (status === 401 || status === 403) return 5
+  if (status === 404 && problem === 'unknown_name') return 3
+  return status === 409 || status === 412 ? 4 : 1
 }
 
 function describe(error: unknown): string {

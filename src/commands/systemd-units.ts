@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { CommandLine } from '../command-line/command-line.ts'
 import { UsageError } from '../errors.ts'
 import { MEMORY_MIB_MIN } from '../limits.ts'
-import { isLoopback } from '../service/plain-http.ts'
+import { isLoopback } from '../network.ts'
 import { escapeSpecifiers, quoteCommandLine, quoteWord } from './systemd-text.ts'
 
 const STATE_ROOT = '/var/lib'

@@ -48,17 +48,21 @@ export async function writeToStream(write: Write, what: string, path: string): P
 /**
  * The path that a replacement renames to: behind a link, what it points to.
  *
- * @param what As in `isStream`. @throws {FileNotReplacedError} if it cannot be looked at, is a link to nothing, or would
- *   be in the data folder.
+ * @param what As in `isStream`. @param dataFolder Undefined if there is none.
+ * @throws {FileNotReplacedError} if it cannot be looked at, is a link to nothing, or would be in the data folder.
  */
-export async function replacedPath(path: string, what: string, dataFolder: string): Promise<string> {
+export async function replacedPath(
+  path: string,
+  what: string,
+  dataFolder: string | undefined,
+): Promise<string> {
   const refuse = (reason: string) => new FileNotReplacedError(`${what} "${path}": ${reason}`)
   const found = await lookBefore(ifReachable(lstat(path)), what, path)
   const isLink = found?.isSymbolicLink() === true
   const replaced = isLink ? await lookBefore(ifReachable(realpath(path)), what, path) : resolve(path)
   if (replaced === undefined)
     throw refuse('it is a link to a missing file; remove the link, or name another file')
-  if (await lookBefore(isInside(dataFolder, replaced), what, path))
+  if (dataFolder !== undefined && (await lookBefore(isInside(dataFolder, replaced), what, path)))
     throw refuse('it is in the data folder itself; name another file')
   return replaced
 }

@@ -2,6 +2,8 @@
 interface SshLabel {
   readonly key: string
   readonly keyword: string
+  /** The same on the command line of ssh. */
+  readonly option: string
   /** Whether ssh wants the value without quotes; then it never needs any. */
   readonly isBare: boolean
   /** Makes the label's value of a file's. */
@@ -19,8 +21,15 @@ const HOP_URI = /^ssh:\/\/([^/]*)\/?$/
 const PORT_MAX = 65_535
 
 export const sshLabels: readonly SshLabel[] = [
-  { key: 'ssh.proxyjump', keyword: 'ProxyJump', isBare: true, fromFile: plainJump, fault: faultOfJump },
-  { key: 'ssh.identityfile', keyword: 'IdentityFile', isBare: false, fault: faultOfPath },
+  {
+    key: 'ssh.proxyjump',
+    keyword: 'ProxyJump',
+    option: '-J',
+    isBare: true,
+    fromFile: plainJump,
+    fault: faultOfJump,
+  },
+  { key: 'ssh.identityfile', keyword: 'IdentityFile', option: '-i', isBare: false, fault: faultOfPath },
 ]
 
 function plainJump(value: string): string {

@@ -2,7 +2,7 @@ import { FILTER_CHARACTERS_MAX, LABELS_MAX } from '../limits.ts'
 import { sortFields } from '../store/configuration-index.ts'
 import { recordFields } from '../store/fields.ts'
 import { faultOfKey, faultOfValue } from '../store/labels.ts'
-import type { Filter, LabelFilter } from '../store/record-filter.ts'
+import { type Filter, type LabelFilter, parseLabelFilter } from '../store/record-filter.ts'
 import { isLongerThan } from '../text.ts'
 import type { Query } from './query.ts'
 
@@ -46,7 +46,7 @@ export function parseFilter({
       const detail = faultOfLabel(text)
       if (detail !== undefined) faults.push({ field: 'label', detail })
     }
-    if (labels.length > 0) filter.labels = labels.map(parseLabel)
+    if (labels.length > 0) filter.labels = labels.map(parseLabelFilter)
   }
   return Object.keys(filter).length === 0 ? undefined : (filter as Filter)
 }
@@ -76,15 +76,9 @@ function checkLength(text: string): string | undefined {
   return undefined
 }
 
-/** Without a value, the text is the key alone. */
-function parseLabel(text: string): LabelFilter {
-  const at = text.indexOf('=')
-  return at < 0 ? { key: text, value: undefined } : { key: text.slice(0, at), value: text.slice(at + 1) }
-}
-
 function faultOfLabel(text: string): string | undefined {
   if (text === '') return 'must not be empty; it is KEY or KEY=VALUE'
-  const { key, value = '' } = parseLabel(text)
+  const { key, value = '' } = parseLabelFilter(text)
   // A parameter is given several times, so a fault says which one it means.
   const keyFault = faultOfKey(key)
   if (keyFault !== undefined) return `the key "${shortened(key)}" ${keyFault}`

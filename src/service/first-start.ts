@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs'
 import {
   type AccountKind,
   type Accounts,
@@ -15,7 +14,7 @@ import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { type InitialCredentials, writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'
-import { checkSecret, readSecret } from '../auth/secret-text.ts'
+import { isSet, readSecretVariable } from '../auth/secret-variable.ts'
 import { UsageError } from '../errors.ts'
 import { type DataFolder, dataFiles } from '../files/data-folder.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
@@ -60,10 +59,10 @@ export interface FirstStartValues {
 
 /** Reads the variables for a first start, and checks them. @throws {UsageError} {InvalidInputError} if one is bad. */
 export async function readFirstStartValues(environment: NodeJS.ProcessEnv): Promise<FirstStartValues> {
-  const username = await readVariable(variables.username, environment)
-  const password = await readVariable(variables.password, environment)
-  const clientId = await readVariable(variables.clientId, environment)
-  const clientSecret = await readVariable(variables.clientSecret, environment)
+  const username = await readSecretVariable(variables.username, environment)
+  const password = await readSecretVariable(variables.password, environment)
+  const clientId = await readSecretVariable(variables.clientId, environment)
+  const clientSecret = await readSecretVariable(variables.clientSecret, environment)
   if (username !== undefined) checkAccountName('user', username)
   if (clientId !== undefined) checkAccountName('client', clientId)
   checkChosen('user', variables.password, password, username ?? USUAL_NAMES.user, environment)
@@ -187,16 +186,6 @@ export function welcome(
   return `${lines.join('\n')}\n`
 }
 
-async function readVariable(variable: string, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
-  const value = environment[variable]
-  const file = environment[`${variable}_FILE`]
-  if (isSet(value) && isSet(file)) {
-    throw new UsageError(`Cannot use both ${variable} and ${variable}_FILE; set one of them`)
-  }
-  if (isSet(file)) return readSecretFile(`${variable}_FILE "${file}"`, file)
-  return isSet(value) ? checkSecret(variable, value) : undefined
-}
-
 /** @throws {UsageError} for a secret that is easy to guess. */
 function checkChosen(
   kind: AccountKind,
@@ -208,20 +197,4 @@ function checkChosen(
   const fault = secret === undefined ? undefined : faultOfChosen(kind, secret, name)
   const source = isSet(environment[variable]) ? variable : `${variable}_FILE`
   if (fault !== undefined) throw new UsageError(`Cannot use ${source}: it ${fault}`)
-}
-
-async function readSecretFile(what: string, file: string): Promise<string> {
-  try {
-    const text = await readSecret(what, createReadStream(file))
-    if (text === '') throw new UsageError(`Cannot use ${what}: it is empty`)
-    return text
-  } catch (error) {
-    if (error instanceof UsageError) throw error
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new UsageError(`Cannot read ${what}: ${reason}`, { cause: error })
-  }
-}
-
-function isSet(value: string | undefined): value is string {
-  return value !== undefined && value !== ''
 }

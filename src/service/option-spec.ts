@@ -12,6 +12,8 @@ export interface OptionSpec {
   readonly choices?: readonly string[]
   /** Whether the flag may be repeated; its values are joined by commas. */
   readonly isRepeatable?: boolean
+  /** Whether the flag may be repeated, and each value stands for itself. */
+  readonly isList?: true
   /** Only for commands that name it, not for the server; its only variable is then `lastVariable`. */
   readonly isOfCommand?: boolean
   /** Another environment variable, read last. */
@@ -20,9 +22,14 @@ export interface OptionSpec {
   parse(text: string): unknown
 }
 
-/** The options of a table, parsed: undefined where one takes a value, has no default and is not given. */
+/**
+ * The options of a table, parsed: undefined where one takes a value, has no default and is not given; a list where it
+ * may be given several times.
+ */
 export type ParsedOptions<Table extends Readonly<Record<string, OptionSpec>>> = {
-  readonly [Name in keyof Table]:
-    | ReturnType<Table[Name]['parse']>
-    | (Table[Name] extends { placeholder: string; default?: never } ? undefined : never)
+  readonly [Name in keyof Table]: Table[Name] extends { isList: true }
+    ? readonly ReturnType<Table[Name]['parse']>[]
+    : ReturnType<Table[Name]['parse']> | AbsentIn<Table[Name]>
 }
+
+type AbsentIn<Spec> = Spec extends { placeholder: string; default?: never } ? undefined : never

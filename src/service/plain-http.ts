@@ -1,14 +1,5 @@
-import { BlockList, isIPv6 } from 'node:net'
 import type { Log } from '../log.ts'
-
-// Also matches IPv4-mapped addresses such as ::ffff:127.0.0.1.
-const loopback = new BlockList()
-loopback.addSubnet('127.0.0.0', 8, 'ipv4')
-loopback.addAddress('::1', 'ipv6')
-
-export function isLoopback(address: string): boolean {
-  return loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
-}
+import { isLoopback } from '../network.ts'
 
 /** Warns if plain HTTP is served on an IP address that other machines can reach. */
 export function warnOfPlainHttp(address: string, log: Log): void {

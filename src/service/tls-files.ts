@@ -23,6 +23,8 @@ export class KeyExposedError extends ConnbookError {
   readonly code = 'key_exposed'
 }
 
+const CERTIFICATE = /^-----BEGIN (X509 |TRUSTED )?CERTIFICATE-----/m
+
 /** A file, and the option that names it. */
 interface NamedFile {
   readonly flag: string
@@ -58,6 +60,24 @@ export function readTlsFiles(paths: TlsPaths): TlsPair {
     throw refusedByOpenSsl(certFile, error)
   }
   return { cert, key, certificate }
+}
+
+/**
+ * Reads a file with certificates of authorities, in PEM form.
+ *
+ * @param flag That names the file.
+ * @throws {UsageError} if it cannot be read, or holds no certificate.
+ */
+export function readAuthorities(flag: string, path: string): string {
+  const file = { flag, path }
+  const text = readPem(file)
+  if (!CERTIFICATE.test(text))
+    throw refused(
+      file,
+      'it holds no certificate in PEM form',
+      "name the PEM file of the authority's certificate",
+    )
+  return text
 }
 
 function readPem(file: NamedFile, check: (file: NamedFile, found: Stats) => void = () => {}): string {
@@ -100,7 +120,7 @@ function checkPrivate(file: NamedFile, found: Stats) {
 }
 
 function parseCertificate(file: NamedFile, text: string): X509Certificate {
-  if (!/^-----BEGIN (X509 |TRUSTED )?CERTIFICATE-----/m.test(text)) {
+  if (!CERTIFICATE.test(text)) {
     const advice = "name the PEM file of the certificate chain, the server's own certificate first"
     throw refused(file, 'it holds no certificate in PEM form', advice)
   }

@@ -85,3 +85,9 @@ function occurrenceOf(q: string): Matcher {
     hostname.toLowerCase().includes(text) ||
     username.toLowerCase().includes(text)
 }
+
+/** Reads `KEY` or `KEY=VALUE`. */
+export function parseLabelFilter(text: string): LabelFilter {
+  const at = text.indexOf('=')
+  return at < 0 ? { key: text, value: undefined } : { key: text.slice(0, at), value: text.slice(at + 1) }
+}

@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
+import type { clientOptionSpecs } from '../../src/command-line/client-options.ts'
 import { type CommandLine, parseCommandLine } from '../../src/command-line/command-line.ts'
 import type { Options } from '../../src/command-line/options.ts'
 import { UsageError } from '../../src/errors.ts'
@@ -154,7 +155,10 @@ function networkOf(text: string): { address: string; bits: number } | undefined 
   return isNumber && Number(bits) <= bitsMax ? { address, bits: Number(bits) } : undefined
 }
 
-const rows: { readonly [Name in keyof Options]: Row } = {
+/** Flags of the client's commands have other meanings elsewhere, so not all of them can be given at once. */
+type Name = Exclude<keyof Options, keyof typeof clientOptionSpecs>
+
+const rows: { readonly [One in Name]: Row } = {
   port: {
     flag: '--port',
     variable: 'CONNBOOK_PORT',
@@ -335,14 +339,14 @@ const rows: { readonly [Name in keyof Options]: Row } = {
   yes: { flag: '--yes', variable: 'CONNBOOK_YES', isOfCommand: true, ...onOrOff },
   socket: { flag: '--socket', variable: 'CONNBOOK_SOCKET', isOfCommand: true, ...onOrOff },
 }
-const names = Object.keys(rows) as (keyof Options)[]
+const names = Object.keys(rows) as Name[]
 const defaults = Object.fromEntries(names.map((name) => [name, rows[name].fallback]))
 
-type Flags = readonly (keyof Options)[]
+type Flags = readonly Name[]
 const serverFlags: Flags = names.filter((name) => !rows[name].isOfCommand)
 /** As if one command took all flags of commands. */
 const addFlags: Flags = ['data', ...names.filter((name) => rows[name].isOfCommand)]
-const flagsFor = (name: keyof Options) => (rows[name].isOfCommand ? addFlags : serverFlags)
+const flagsFor = (name: Name) => (rows[name].isOfCommand ? addFlags : serverFlags)
 
 /** The parsed command line; undefined when it is refused. */
 function parse(
@@ -360,12 +364,12 @@ function parse(
 }
 
 /** The value of a text for an option; undefined if the text is invalid. U+FFFD stands for bytes that are not UTF-8. */
-function meaningOf(name: keyof Options, text: string): unknown {
+function meaningOf(name: Name, text: string): unknown {
   return text.includes('\ufffd') ? undefined : rows[name].meaningOf(text)
 }
 
 /** Certificate and key are accepted only together. */
-const partner: Partial<Record<keyof Options, [flag: string, file: string]>> = {
+const partner: Partial<Record<Name, [flag: string, file: string]>> = {
   tlsCert: ['--tls-key', 'key.pem'],
   tlsKey: ['--tls-cert', 'cert.pem'],
 }
@@ -429,7 +433,7 @@ function expectedLine(
   environment: NodeJS.ProcessEnv,
   known: Flags,
 ): CommandLine | undefined {
-  const texts = new Map<keyof Options, string[]>()
+  const texts = new Map<Name, string[]>()
   const words: string[] = []
   let i = 0
   while (i < args.length) {

@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { clientOptionSpecs } from '../../src/command-line/client-options.ts'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
 import { type Options, serverFlags } from '../../src/command-line/options.ts'
 import { UsageError } from '../../src/errors.ts'
@@ -34,6 +35,7 @@ const rows: {
     | 'mode'
     | 'dryRun'
     | 'yes'
+    | keyof typeof clientOptionSpecs
   >]: Row
 } = {
   port: {

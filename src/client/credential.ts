@@ -1,0 +1,81 @@
+import { ownerHeaders } from '../http/owner-headers.ts'
+import { isObject, parseJson } from '../json.ts'
+import type { CommandActor } from '../store/actor.ts'
+import { callPlace } from './call.ts'
+import type { Place } from './place.ts'
+import { OtherAnswerError, refusalOf } from './refused.ts'
+import { callPatiently } from './retry.ts'
+
+/** A younger token that is refused has not expired. */
+const TOKEN_AGE_MS_MIN = 10_000
+
+/** By which a client says who calls. */
+export interface Credential {
+  /** The headers of a call; may ask the server for a token first. */
+  headers(place: Place): Promise<Readonly<Record<string, string>>>
+  /** After the server has refused it: whether the next call has a new one. */
+  renew(): boolean
+  /** Whether it must be kept from readers of the network. */
+  readonly isSecret: boolean
+}
+
+export const noCredential: Credential = {
+  headers: async () => ({}),
+  renew: () => false,
+  isSecret: false,
+}
+
+/** On the owner's socket. @param actor Whom the audit trail names. */
+export function ownerCredential({ by, command }: CommandActor): Credential {
+  const headers = {
+    [ownerHeaders.account]: encodeURIComponent(by),
+    [ownerHeaders.command]: encodeURIComponent(command),
+  }
+  return { headers: async () => headers, renew: () => false, isSecret: false }
+}
+
+export function tokenCredential(token: string): Credential {
+  return { headers: async () => ({ Authorization: `Bearer ${token}` }), renew: () => false, isSecret: true }
+}
+
+/** @param cookie `NAME=VALUE`, as the login gave it. */
+export function sessionCredential(cookie: string): Credential {
+  return { headers: async () => ({ Cookie: cookie }), renew: () => false, isSecret: true }
+}
+
+/**
+ * Gets a token at the first call, and another one when the server no longer takes it.
+ *
+ * @param now In milliseconds, from any start.
+ */
+export function clientCredential(id: string, secret: string, now = () => performance.now()): Credential {
+  let token: Promise<string> | undefined
+  let askedAt = 0
+  return {
+    isSecret: true,
+    async headers(place) {
+      if (token === undefined) {
+        token = getToken(place, id, secret)
+        askedAt = now()
+      }
+      return { Authorization: `Bearer ${await token}` }
+    },
+    renew() {
+      // A token that is refused as soon as it was given would be asked for without end.
+      if (now() < askedAt + TOKEN_AGE_MS_MIN) return false
+      token = undefined
+      return true
+    },
+  }
+}
+
+async function getToken(place: Place, id: string, secret: string): Promise<string> {
+  const body = [Buffer.from(JSON.stringify({ client_id: id, client_secret: secret }))]
+  const headers = { 'Content-Type': 'application/json' }
+  const call = { method: 'POST', path: '/v1/auth/token', headers, body } as const
+  const answer = await callPatiently(() => callPlace(place, call))
+  if (answer.status !== 200) throw refusalOf(answer, place)
+  const granted = parseJson(answer.text)
+  if (isObject(granted) && typeof granted.access_token === 'string') return granted.access_token
+  throw new OtherAnswerError(`${place.name} gives no token; is it a connbook?`)
+}

@@ -1,0 +1,63 @@
+import { isIP } from 'node:net'
+import { isLoopback } from '../network.ts'
+
+/** Where a connbook answers. */
+export interface Place {
+  /** For messages and as the key of a login: a URL without a slash at its end, or `unix:PATH`. */
+  readonly name: string
+  readonly isSecure: boolean
+  /** The value of the header `Host`. */
+  readonly host: string
+  readonly at: { readonly socketPath: string } | { readonly hostname: string; readonly port: number }
+  /** Before each path; empty or `/like/this`. */
+  readonly basePath: string
+  /** PEM texts of certificate authorities to trust, beside those of the system and of Node. */
+  readonly authorities: readonly string[]
+}
+
+/** Where a server listens that was started without flags. */
+export const DEFAULT_URL = 'http://localhost:8080'
+
+/** Completes "it must be". */
+export const PLACE_FORMS = 'a URL such as https://book.example.net, or unix:PATH'
+
+const LOCALHOST = /^(?:.+\.)?localhost$/
+
+/** Reads `http://…`, `https://…` or `unix:PATH`; undefined for anything else, also with a user, a query or a fragment. */
+export function parsePlace(text: string): Place | undefined {
+  const socketPath = /^unix:([^\0]+)$/.exec(text)?.[1]
+  if (socketPath !== undefined) return socketPlace(socketPath)
+  const url = /^https?:\/\/[^/?#@\\\s]+(?:\/[^?#\\\s]*)?$/i.test(text) ? URL.parse(text) : null
+  if (url === null) return undefined
+  const isSecure = url.protocol === 'https:'
+  return {
+    name: url.href.replace(/\/+$/, ''),
+    isSecure,
+    host: url.host,
+    at: {
+      hostname: url.hostname.replace(/^\[|\]$/g, ''),
+      port: Number(url.port) || (isSecure ? 443 : 80),
+    },
+    basePath: url.pathname.replace(/\/+$/, ''),
+    authorities: [],
+  }
+}
+
+/** A server on a Unix socket. */
+export function socketPlace(socketPath: string): Place {
+  return {
+    name: `unix:${socketPath}`,
+    isSecure: false,
+    host: 'localhost',
+    at: { socketPath },
+    basePath: '',
+    authorities: [],
+  }
+}
+
+/** Whether nobody on a network can read what is sent there. */
+export function isPrivate({ isSecure, at }: Place): boolean {
+  if (isSecure || 'socketPath' in at) return true
+  const { hostname } = at
+  return isIP(hostname) === 0 ? LOCALHOST.test(hostname) : isLoopback(hostname)
+}

@@ -1,0 +1,137 @@
+import { isObject, parseJson } from '../json.ts'
+import { SERVED_RECORD_CHARACTERS_MAX } from '../limits.ts'
+import { parseStoredRecord } from '../store/change.ts'
+import type { Configuration } from '../store/configuration.ts'
+import { fieldNames } from '../store/fields.ts'
+import { NoAnswerError } from './call.ts'
+import type { Client } from './client.ts'
+import { OtherAnswerError } from './refused.ts'
+
+/** A record as a server sent it. */
+export interface ServedRecord {
+  /** Its JSON text, on one line. */
+  readonly json: string
+  readonly record: Configuration
+}
+
+/** What comes before the records, without white space. */
+const LIST_HEAD = '{"configurations":['
+const LIST_DEPTH = 2
+const RECORD_DEPTH = 3
+
+/**
+ * Asks for a list, and gives its records while they come; a list of any length takes little memory.
+ *
+ * @param path With its query. @param signal Ends it.
+ * @returns The list's tag, and pieces of the list in its order.
+ * @throws as `Client.open` does, also while the records are read; {OtherAnswerError} if they are none.
+ */
+export async function openList(client: Client, path: string, signal?: AbortSignal) {
+  const { headers, body } = await client.open({ method: 'GET', path }, signal)
+  return { tag: headers.etag, pieces: readRecords(body, client.place.name) }
+}
+
+/** The records of the body of a list. @param server Its name, for errors. */
+export async function* readRecords(
+  body: AsyncIterable<Uint8Array>,
+  server: string,
+): AsyncGenerator<readonly ServedRecord[]> {
+  const scanner = new RecordScanner()
+  const decoder = new TextDecoder()
+  try {
+    for await (const bytes of body) {
+      const found = scanner.read(decoder.decode(bytes, { stream: true })).map(parseServed)
+      if (found.length > 0) yield found
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new OtherAnswerError(`What ${server} answers is no list of records; is it a connbook?`, {
+      cause: error,
+    })
+  }
+  if (!scanner.isComplete)
+    throw new NoAnswerError(`The list of ${server} is not complete: the answer ended too early`)
+}
+
+/** Also takes what a newer connbook says of a record beyond its members. @throws {SyntaxError} if it is none. */
+export function parseServed(json: string): ServedRecord {
+  const record = parseServedRecord(parseJson(json))
+  // Records are shown on a line each.
+  return { json: /[\r\n]/.test(json) ? JSON.stringify(JSON.parse(json)) : json, record }
+}
+
+/** @throws {SyntaxError} if it is no record. */
+export function parseServedRecord(input: unknown): Configuration {
+  const { id, labels } = isObject(input) ? input : {}
+  const known: Record<string, unknown> = labels === undefined ? { id } : { id, labels }
+  if (isObject(input)) for (const name of fieldNames) known[name] = input[name]
+  const record = parseStoredRecord(known)
+  if (record === undefined) throw new SyntaxError('it is no record')
+  return record
+}
+
+/** Finds the texts of the records in the text of a list, which comes in pieces. */
+class RecordScanner {
+  #depth = 0
+  #isInString = false
+  #isEscaped = false
+  #isDone = false
+  /** Text before the records; undefined once they begin. */
+  #head: string | undefined = ''
+  /** The beginning of a record that has not ended yet. */
+  #begun: string | undefined
+
+  get isComplete(): boolean {
+    return this.#isDone
+  }
+
+  /** @throws {SyntaxError} */
+  read(text: string): string[] {
+    const found: string[] = []
+    let start = 0
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      if (this.#isInString) {
+        if (this.#isEscaped) this.#isEscaped = false
+        else if (code === BACKSLASH) this.#isEscaped = true
+        else if (code === QUOTE) this.#isInString = false
+      } else if (code === QUOTE) this.#isInString = true
+      else if (code === BRACE_OPEN || code === BRACKET_OPEN) {
+        if (this.#isDone) throw new SyntaxError('something follows the list')
+        this.#depth += 1
+        if (this.#head !== undefined && this.#depth === LIST_DEPTH) {
+          if ((this.#head + text.slice(0, at + 1)).replace(/\s+/g, '') !== LIST_HEAD)
+            throw new SyntaxError('it is no list of records')
+          this.#head = undefined
+        }
+        if (this.#depth === RECORD_DEPTH && this.#begun === undefined) {
+          start = at
+          this.#begun = ''
+        }
+      } else if (code === BRACE_CLOSE || code === BRACKET_CLOSE) {
+        if (this.#depth === RECORD_DEPTH) {
+          found.push(this.#begun + text.slice(start, at + 1))
+          this.#begun = undefined
+          start = at + 1
+        }
+        this.#depth -= 1
+        if (this.#depth > 0) continue
+        if (this.#head !== undefined) throw new SyntaxError('it is no list of records')
+        this.#isDone = true
+      } else if (this.#depth === 0 && code > SPACE) throw new SyntaxError('it is no object')
+    }
+    if (this.#head !== undefined) this.#head += text
+    if (this.#begun !== undefined) this.#begun += text.slice(start)
+    const kept = (this.#head ?? this.#begun ?? '').length
+    if (kept > SERVED_RECORD_CHARACTERS_MAX) throw new SyntaxError('a record is too long')
+    return found
+  }
+}
+
+const SPACE = 0x20
+const QUOTE = 0x22
+const BRACKET_OPEN = 0x5b
+const BACKSLASH = 0x5c
+const BRACKET_CLOSE = 0x5d
+const BRACE_OPEN = 0x7b
+const BRACE_CLOSE = 0x7d

@@ -1,0 +1,68 @@
+import { ConnbookError, type Fault } from '../errors.ts'
+import { isObject, parseJson, printableJson } from '../json.ts'
+import { escapeHidden } from '../text.ts'
+import type { Answer } from './call.ts'
+import type { Place } from './place.ts'
+
+/** The server refused a call; nothing has changed. Its message is the server's own, on one line. */
+export class RefusedError extends ConnbookError {
+  readonly code = 'refused'
+  readonly status: number
+  /** Code of the problem, such as `unknown_name`; undefined if the answer is none of connbook's. */
+  readonly problem: string | undefined
+  readonly faults: readonly Fault[]
+
+  constructor(message: string, { status, problem, faults = [] }: RefusalParts) {
+    super(message)
+    this.status = status
+    this.problem = problem
+    this.faults = faults
+  }
+}
+
+interface RefusalParts {
+  readonly status: number
+  readonly problem?: string | undefined
+  readonly faults?: readonly Fault[]
+}
+
+/** What answers is no connbook, or did not send what it should. */
+export class OtherAnswerError extends ConnbookError {
+  readonly code = 'other_answer'
+}
+
+const PROBLEM_TYPE = /^urn:connbook:problem:([a-z_]+)$/
+
+/** What an answer that is no success says. */
+export function refusalOf({ status, headers, text }: Answer, place: Place): ConnbookError {
+  if (status >= 300 && status < 400) {
+    const to = headers.location === undefined ? '' : ` to ${escapeHidden(headers.location)}`
+    return new OtherAnswerError(
+      `${place.name} sends on${to} (${status}), where no credential is sent; name the server that is meant`,
+    )
+  }
+  const answered = parseJson(text)
+  if (status === 409) return takenName(answered, place)
+  if (!isObject(answered) || typeof answered.type !== 'string')
+    return new RefusedError(`${place.name} answers ${status}, and nothing that a connbook says`, { status })
+  const { detail, errors, type } = answered
+  const said = typeof detail === 'string' ? escapeHidden(detail) : `${place.name} answers ${status}`
+  return new RefusedError(said, {
+    status,
+    problem: PROBLEM_TYPE.exec(type)?.[1],
+    faults: Array.isArray(errors) ? errors.filter(isFault) : [],
+  })
+}
+
+/** The answer has the record that holds the name. */
+function takenName(answered: unknown, place: Place): RefusedError {
+  const [holder] = isObject(answered) && Array.isArray(answered.configurations) ? answered.configurations : []
+  const message = isObject(holder)
+    ? `The name is taken by ${printableJson(holder)}`
+    : `${place.name} answers 409`
+  return new RefusedError(message, { status: 409, problem: 'name_taken' })
+}
+
+function isFault(input: unknown): input is Fault {
+  return isObject(input) && typeof input.field === 'string' && typeof input.detail === 'string'
+}

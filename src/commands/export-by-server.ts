@@ -1,0 +1,35 @@
+import type { OpenAnswer } from '../client/call.ts'
+import type { Client } from '../client/client.ts'
+import { queryOf } from '../client/paths.ts'
+import { RefusedError } from '../client/refused.ts'
+import type { Fault } from '../errors.ts'
+import type { ExportFormatName } from '../exchange/export-formats.ts'
+
+/** An export that a server begins to send. */
+export interface ServedExport {
+  readonly body: OpenAnswer['body']
+  /** The first of the records that are left out, by name; undefined if none are. */
+  readonly leftOut: readonly Fault[] | undefined
+}
+
+/**
+ * Asks a server for all records in the format of another tool.
+ *
+ * @param isSkipping Whether records that the format cannot express are left out.
+ * @throws {RefusedError} also if there are such records, and they are not left out: its faults name the first ones.
+ */
+export async function exportByServer(
+  client: Client,
+  format: ExportFormatName,
+  isSkipping: boolean,
+): Promise<ServedExport> {
+  const ask = async (skip?: 1) =>
+    (await client.open({ method: 'GET', path: `/v1/export${queryOf({ format, skip })}` })).body
+  try {
+    return { body: await ask(), leftOut: undefined }
+  } catch (error) {
+    // Only the refusal names the records.
+    if (!isSkipping || !(error instanceof RefusedError) || error.problem !== 'not_expressible') throw error
+    return { body: await ask(1), leftOut: error.faults }
+  }
+}

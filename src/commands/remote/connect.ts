@@ -1,0 +1,187 @@
+import { resolve } from 'node:path'
+import { readSecretVariable } from '../../auth/secret-variable.ts'
+import { UnreachableError } from '../../client/call.ts'
+import { type Client, createClient } from '../../client/client.ts'
+import {
+  type Credential,
+  clientCredential,
+  noCredential,
+  ownerCredential,
+  sessionCredential,
+  tokenCredential,
+} from '../../client/credential.ts'
+import { type Login, type Logins, loginsOf } from '../../client/logins.ts'
+import { findOwnerSocket } from '../../client/owner-socket.ts'
+import {
+  DEFAULT_URL,
+  isPrivate,
+  PLACE_FORMS,
+  type Place,
+  parsePlace,
+  socketPlace,
+} from '../../client/place.ts'
+import { clientVariables } from '../../client/variables.ts'
+import type { CommandContext, CommandInput } from '../../command-line/command.ts'
+import { ConnbookError, UsageError } from '../../errors.ts'
+import { commandActor } from '../../folder/command-audit.ts'
+import { readAuthorities } from '../../service/tls-files.ts'
+
+/** The flags that say which server, and how. */
+export const clientFlags = ['server', 'data', 'authority', 'plain', 'noRetry'] as const
+
+type ClientInput = Pick<CommandInput<(typeof clientFlags)[number]>, 'options' | 'given'>
+
+/** A credential would be sent where others can read it. */
+export class NotPrivateError extends ConnbookError {
+  readonly code = 'not_private'
+}
+
+/** There is no login to end. */
+export class NoLoginError extends ConnbookError {
+  readonly code = 'no_login'
+}
+
+interface Chosen {
+  readonly place: Place
+  readonly isOwners?: boolean
+  /** Not read yet if undefined. */
+  readonly logins?: readonly Login[]
+}
+
+/**
+ * Finds the server that flags, variables and kept logins name, and who calls there.
+ *
+ * @param command Its words, for the audit trail of a server that is called on its owner's socket.
+ * @throws {UsageError} if no one server is named. {UnreachableError} if the folder that is named has no usable socket.
+ * @throws {NotPrivateError} {LoginsRefusedError} {DamagedFileError}
+ */
+export async function connect(
+  input: ClientInput,
+  { environment }: Pick<CommandContext, 'environment'>,
+  command: string,
+): Promise<Client> {
+  const logins = loginsOf(environment)
+  const chosen = await choosePlace(input, environment, logins)
+  const { options } = input
+  if (chosen.isOwners === true)
+    return createClient(chosen.place, ownerCredential(commandActor(command)), !options.noRetry)
+  const { credential, login } = await chooseCredential(chosen, environment, logins)
+  const place = withAuthority(chosen.place, options.authority ?? login?.authorities)
+  checkPrivate(place, credential, options.plain || login?.isPlain === true)
+  return createClient(place, credential, !options.noRetry)
+}
+
+/**
+ * The kept login of the server that flags, variables and kept logins name.
+ *
+ * @throws {NoLoginError} if there is none. Also throws as `connect` does.
+ */
+export async function findLogin(
+  { options: { server } }: { readonly options: { readonly server: string | undefined } },
+  logins: Logins,
+): Promise<Login> {
+  const kept = await logins.list()
+  const [only, ...others] = kept
+  if (server === undefined && others.length > 0) throw severalLogins(kept)
+  const name = server === undefined ? only?.server : (await namedPlace(server, logins)).place.name
+  const login = kept.find((each) => each.server === name)
+  if (login !== undefined) return login
+  throw new NoLoginError(name === undefined ? 'No login is kept' : `No login at ${name} is kept`)
+}
+
+/** @throws {NotPrivateError} if others could read the credential, and that is not allowed. */
+export function checkPrivate(place: Place, { isSecret }: Pick<Credential, 'isSecret'>, isAllowed: boolean) {
+  if (!isSecret || isAllowed || isPrivate(place)) return
+  throw new NotPrivateError(
+    `Nothing was sent to ${place.name}: others on the network could read the credential; use https, or add --plain`,
+  )
+}
+
+/** @param path Of a file of certificates; undefined for none. @throws {UsageError} if it cannot be used. */
+export function withAuthority(place: Place, path: string | undefined): Place {
+  return path === undefined ? place : { ...place, authorities: [readAuthorities('--ca', path)] }
+}
+
+/** Whether a command that otherwise works on a folder is to call a server instead. */
+export function isElsewhere({ options, given }: Pick<CommandInput<'server'>, 'options' | 'given'>): boolean {
+  return options.server !== undefined && (given.has('--server') || !given.has('--data'))
+}
+
+/** @throws {UsageError} for a text that is no place. */
+export function getPlace(text: string): Place {
+  const place = parsePlace(text)
+  if (place === undefined) throw new UsageError(`Cannot call "${text}": it must be ${PLACE_FORMS}`)
+  return place
+}
+
+async function choosePlace(
+  input: ClientInput,
+  environment: NodeJS.ProcessEnv,
+  logins: Logins,
+): Promise<Chosen> {
+  const {
+    options: { server, data },
+    given,
+  } = input
+  if (server !== undefined && isElsewhere(input)) return namedPlace(server, logins)
+  if (given.has('--data') || environment.CONNBOOK_DATA)
+    return { place: await getSocket(data), isOwners: true }
+  const kept = await logins.list()
+  const [only, ...others] = kept
+  if (others.length > 0) throw severalLogins(kept)
+  if (only !== undefined) return { place: getPlace(only.server), logins: kept }
+  const { path } = await findOwnerSocket(resolve(data), false)
+  if (path !== undefined) return { place: socketPlace(path), isOwners: true }
+  return { place: getPlace(DEFAULT_URL), logins: kept }
+}
+
+function severalLogins(kept: readonly Login[]): UsageError {
+  const list = kept.map(({ server }) => `\n  --server ${server}`).join('')
+  return new UsageError(`There are logins at several servers; say which one:${list}`)
+}
+
+/** A URL, `unix:PATH`, or the host of a kept login. */
+async function namedPlace(text: string, logins: Logins): Promise<Chosen> {
+  const place = parsePlace(text)
+  if (place !== undefined) return { place }
+  const kept = await logins.list()
+  const found = kept
+    .map(({ server }) => getPlace(server))
+    .filter(({ host, at }) => host === text || ('hostname' in at && at.hostname === text))
+  const [only, ...others] = found
+  if (only !== undefined && others.length === 0) return { place: only, logins: kept }
+  const reason =
+    only === undefined ? 'there is no login at a host of that name' : 'several logins are at that host'
+  throw new UsageError(`Cannot tell which server "${text}" is: ${reason}; give ${PLACE_FORMS}`)
+}
+
+/** @throws {UnreachableError} */
+async function getSocket(folder: string): Promise<Place> {
+  const found = await findOwnerSocket(resolve(folder), true)
+  if (found.path !== undefined) return socketPlace(found.path)
+  const reason =
+    found.reason ?? 'no server has made its socket there; start one, or name another with --server'
+  throw new UnreachableError(`Cannot call the server of "${folder}": ${reason}`)
+}
+
+async function chooseCredential(
+  { place, logins: known }: Chosen,
+  environment: NodeJS.ProcessEnv,
+  logins: Logins,
+): Promise<{ readonly credential: Credential; readonly login?: Login | undefined }> {
+  const token = environment[clientVariables.token]
+  if (token) return { credential: tokenCredential(checkToken(token)) }
+  const id = environment[clientVariables.clientId]
+  if (id) {
+    const secret = await readSecretVariable(clientVariables.clientSecret, environment)
+    if (secret !== undefined) return { credential: clientCredential(id, secret) }
+    throw new UsageError(`Cannot use ${clientVariables.clientId}: set ${clientVariables.clientSecret}, too`)
+  }
+  const login = (known ?? (await logins.list())).find(({ server }) => server === place.name)
+  return { credential: login === undefined ? noCredential : sessionCredential(login.cookie), login }
+}
+
+function checkToken(token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new UsageError(`Cannot use ${clientVariables.token}: it is no token`)
+}

@@ -1,0 +1,62 @@
+import { type AnsweredRecord, readRecord } from '../../client/one-record.ts'
+import { OtherAnswerError } from '../../client/refused.ts'
+import { defineCommand } from '../../command-line/command.ts'
+import type { Look } from '../../command-line/look.ts'
+import type { Options } from '../../command-line/options.ts'
+import { shown } from '../../command-line/output.ts'
+import { ConnbookError, UsageError } from '../../errors.ts'
+import { labelOf } from '../../store/labels.ts'
+import { escapeHidden } from '../../text.ts'
+import { recordExitCodes } from './client-exit-codes.ts'
+import { clientFlags, connect } from './connect.ts'
+import { describeRecord, tabLine } from './record-text.ts'
+
+/** The record has no such label. */
+export class NoLabelError extends ConnbookError {
+  readonly code = 'no_label'
+}
+
+export const getCommand = defineCommand({
+  name: 'get',
+  operands: 'NAME',
+  summary: 'show a record, or one value of it',
+  examples: [
+    ['connbook get web1', 'its fields and labels'],
+    ['connbook get web1 --field hostname', 'one value alone'],
+    ['connbook get web1 --tag', 'for set --if-match'],
+  ],
+  flags: [...clientFlags, 'json', 'field', 'tag'],
+  exitCodes: { ...recordExitCodes, 1: 'something else, such as a label that the record does not have' },
+  async run(input, context) {
+    const {
+      options,
+      operands: [name = ''],
+    } = input
+    if ([options.json, options.field !== undefined, options.tag].filter(Boolean).length > 1)
+      throw new UsageError('Give only one of --json, --field and --tag')
+    const client = await connect(input, context, 'get')
+    const text = textOf(await readRecord(client, name), options, context.look)
+    await shown(context.print(text), 'show the record')
+  },
+})
+
+function textOf(
+  found: AnsweredRecord,
+  { json, field, tag }: Pick<Options, 'json' | 'field' | 'tag'>,
+  look: Look,
+): string {
+  const seen = look.isTerminal ? escapeHidden : (text: string) => text
+  if (json) return `${seen(found.json)}\n`
+  if (tag) {
+    if (found.tag !== undefined) return `${found.tag}\n`
+    throw new OtherAnswerError('The answer has no ETag; does a proxy remove it?')
+  }
+  const { record } = found
+  if (field === undefined) return look.isTerminal ? describeRecord(record, look) : `${tabLine(record)}\n`
+  if ('label' in field) {
+    const value = labelOf(record.labels, field.label)
+    if (value !== undefined) return `${seen(value)}\n`
+    throw new NoLabelError(`"${record.name}" has no label "${field.label}"`)
+  }
+  return `${seen(String(record[field.field]))}\n`
+}

@@ -1,0 +1,52 @@
+import type { HistoryEntry } from '../../audit/record-history.ts'
+import { queryOf } from '../../client/paths.ts'
+import { OtherAnswerError } from '../../client/refused.ts'
+import { alignColumns } from '../../command-line/columns.ts'
+import { defineCommand } from '../../command-line/command.ts'
+import { shown } from '../../command-line/output.ts'
+import { linesOf } from '../../command-line/streamed-table.ts'
+import { isObject } from '../../json.ts'
+import { escapeHidden } from '../../text.ts'
+import { recordExitCodes } from './client-exit-codes.ts'
+import { clientFlags, connect } from './connect.ts'
+import { explainFaults } from './refused-flags.ts'
+
+export const historyCommand = defineCommand({
+  name: 'history',
+  operands: 'NAME',
+  summary: 'show what happened to a record, and who did it',
+  examples: [
+    ['connbook history web1', 'newest first'],
+    ['connbook history web1 --limit 1 --json', ''],
+  ],
+  flags: [...clientFlags, 'limit', 'json'],
+  exitCodes: recordExitCodes,
+  async run(input, context) {
+    const {
+      options: { limit, json },
+      operands: [name = ''],
+    } = input
+    const client = await connect(input, context, 'history')
+    const path = `/v1/history/${encodeURIComponent(name)}${queryOf({ limit })}`
+    const answered = await explainFaults(client.askJson({ method: 'GET', path }))
+    if (!isObject(answered) || !Array.isArray(answered.history))
+      throw new OtherAnswerError(`What ${client.place.name} answers is no history; is it an older connbook?`)
+    const entries = answered.history.filter(isObject) as unknown as readonly HistoryEntry[]
+    const { look, print, screen } = context
+    const seen = look.isTerminal ? escapeHidden : (text: string) => text
+    const rows = entries.map((entry) => cellsOf(entry).map(seen))
+    const text = json
+      ? entries.map((entry) => seen(JSON.stringify(entry)))
+      : look.isTerminal
+        ? alignColumns(['TIME', 'EVENT', 'BY', 'CHANGED'], rows, look)
+        : rows.map((row) => row.join('\t'))
+    await shown(print(linesOf(text)), 'show the history')
+    if (look.isTerminal) screen.write(`Complete since ${escapeHidden(String(answered.since))}\n`)
+  },
+})
+
+function cellsOf({ time, event, by = '', command, changed, record }: HistoryEntry): string[] {
+  const who = command === undefined ? by : `${by} (${command})`
+  const what = changed ?? record
+  return [time, event.replace('configuration_', ''), who, what === undefined ? '' : JSON.stringify(what)]
+}

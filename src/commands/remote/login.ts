@@ -1,0 +1,42 @@
+import { resolve } from 'node:path'
+import { logIn } from '../../client/log-in.ts'
+import { loginsOf } from '../../client/logins.ts'
+import { defineCommand } from '../../command-line/command.ts'
+import { readLine, readLoginPassword } from '../../command-line/terminal.ts'
+import { escapeHidden } from '../../text.ts'
+import { clientExitCodes } from './client-exit-codes.ts'
+import { checkPrivate, getPlace, withAuthority } from './connect.ts'
+
+export const loginCommand = defineCommand({
+  name: 'login',
+  operands: 'URL',
+  summary: 'log in at a server, and keep the session for the other commands',
+  examples: [
+    ['connbook login https://book.example.net', 'asks for user and password'],
+    ['connbook login http://localhost:8080 --user eve < password.txt', 'without a terminal'],
+  ],
+  notes: [
+    'The session is kept in $XDG_STATE_HOME/connbook/sessions.json, or ~/.local/state/connbook/sessions.json. The password is not.',
+  ],
+  flags: ['loginUser', 'authority', 'plain'],
+  exitCodes: clientExitCodes,
+  async run({ options, operands: [url = ''] }, context) {
+    const { loginUser, plain } = options
+    // The file is read again by commands that run elsewhere.
+    const authorities = options.authority === undefined ? undefined : resolve(options.authority)
+    const place = withAuthority(getPlace(url), authorities)
+    checkPrivate(place, { isSecret: true }, plain)
+    const logins = loginsOf(context.environment)
+    // Before the password is asked for.
+    await logins.list()
+    const user = loginUser ?? (await readLine('user', 'User', context))
+    const password = await readLoginPassword(`Password of ${escapeHidden(user)} at ${place.name}`, context)
+    const cookie = await logIn(place, user, password)
+    await logins.keep({
+      ...{ server: place.name, user, cookie },
+      ...(authorities === undefined ? {} : { authorities }),
+      ...(plain ? { isPlain: true } : {}),
+    })
+    context.screen.write(`Logged in as ${escapeHidden(user)} at ${place.name}\n`)
+  },
+})

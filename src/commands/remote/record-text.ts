@@ -1,0 +1,32 @@
+import { align } from '../../command-line/columns.ts'
+import { heading, type Look } from '../../command-line/look.ts'
+import { linesOf } from '../../command-line/streamed-table.ts'
+import { encodeLabelCell } from '../../exchange/label-cell.ts'
+import type { Configuration } from '../../store/configuration.ts'
+import { fieldNames } from '../../store/fields.ts'
+import { escapeHidden } from '../../text.ts'
+
+/** The fields, then the labels as one cell if there are any; with tabs between them, for a pipe. */
+export function tabLine(record: Configuration): string {
+  return cellsOf(record).join('\t')
+}
+
+/** The cells of a table row. */
+export function cellsOf(record: Configuration): string[] {
+  const cells = fieldNames.map((name) => String(record[name]))
+  return record.labels === undefined ? cells : [...cells, encodeLabelCell(record.labels)]
+}
+
+/** A line for each field and label, for a terminal. */
+export function describeRecord(record: Configuration, look: Look): string {
+  const rows = [
+    ...fieldNames.map((name) => [name, String(record[name])]),
+    ...Object.entries(record.labels ?? {}).map(([key, value]) => [`labels.${key}`, value]),
+  ]
+  return linesOf(align(rows.map((row) => row.map(escapeHidden))).map((line) => withBoldStart(line, look)))
+}
+
+function withBoldStart(line: string, look: Look): string {
+  const end = line.indexOf(' ')
+  return end === -1 ? line : heading(line.slice(0, end), look) + line.slice(end)
+}

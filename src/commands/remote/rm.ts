@@ -1,0 +1,43 @@
+import { recordPath } from '../../client/paths.ts'
+import { RefusedError } from '../../client/refused.ts'
+import { defineCommand } from '../../command-line/command.ts'
+import { UsageError } from '../../errors.ts'
+import { makeChange, quoted } from './changes.ts'
+import { changeExitCodes } from './client-exit-codes.ts'
+import { clientFlags, connect } from './connect.ts'
+
+export const rmCommand = defineCommand({
+  name: 'rm',
+  operands: 'NAME…',
+  operandsMax: Number.POSITIVE_INFINITY,
+  summary: 'delete records',
+  examples: [
+    ['connbook rm web1', ''],
+    ['connbook rm web1 web2 web3', 'one after the other'],
+  ],
+  notes: ['A name that is not there is told, and the others are deleted nevertheless.'],
+  flags: [...clientFlags, 'ifMatch'],
+  exitCodes: changeExitCodes,
+  async run(input, context) {
+    const {
+      options: { ifMatch },
+      operands: names,
+    } = input
+    if (ifMatch !== undefined && names.length > 1)
+      throw new UsageError('--if-match is for one record; name only that one')
+    const headers = ifMatch === undefined ? {} : { 'If-Match': ifMatch }
+    const client = await connect(input, context, 'rm')
+    const missing: RefusedError[] = []
+    for (const name of names) {
+      const call = client.ask({ method: 'DELETE', path: recordPath(name), headers })
+      await makeChange(client, context.screen, call, () => `Deleted ${quoted(name)}`).catch(
+        (error: unknown) => {
+          if (!(error instanceof RefusedError) || error.problem !== 'unknown_name') throw error
+          missing.push(error)
+        },
+      )
+    }
+    const [first] = missing
+    if (first !== undefined) throw new RefusedError(missing.map(({ message }) => message).join('\n'), first)
+  },
+})

@@ -1,0 +1,48 @@
+import { askForRecord } from '../../client/one-record.ts'
+import { recordPath } from '../../client/paths.ts'
+import { defineCommand } from '../../command-line/command.ts'
+import { UsageError } from '../../errors.ts'
+import { bodyOf, JSON_BODY, makeChange, quoted } from './changes.ts'
+import { changeExitCodes } from './client-exit-codes.ts'
+import { clientFlags, connect } from './connect.ts'
+import { fieldFlags, givenFields } from './record-fields.ts'
+
+const CREATED = 201
+
+export const setCommand = defineCommand({
+  name: 'set',
+  operands: 'NAME',
+  summary: 'change a record; what is not given stays as it is',
+  examples: [
+    ['connbook set web1 --port 2222 --label env=prod', ''],
+    ['connbook set web1 --name web2', 'another name'],
+    ['connbook set web1 --create --hostname 192.0.2.10 --port 22 --username deploy', 'may run twice'],
+  ],
+  notes: [
+    'With --create the record is added if it is missing, and replaced as a whole if it is there: labels that are not given go.',
+  ],
+  flags: [...clientFlags, ...fieldFlags, 'newName', 'noLabel', 'create', 'ifMatch'],
+  exitCodes: changeExitCodes,
+  async run(input, context) {
+    const {
+      options,
+      operands: [name = ''],
+    } = input
+    const { create, newName, noLabel, ifMatch } = options
+    const fields = givenFields(options, noLabel)
+    if (create && (newName !== undefined || noLabel.length > 0))
+      throw new UsageError('--create replaces a record as a whole: leave out --name and --no-label')
+    if (!create && newName === undefined && Object.values(fields).every((value) => value === undefined))
+      throw new UsageError('Say what to change; see connbook help set')
+    const client = await connect(input, context, 'set')
+    const call = askForRecord(client, {
+      method: create ? 'PUT' : 'PATCH',
+      path: recordPath(name),
+      headers: { ...JSON_BODY, ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }) },
+      body: bodyOf({ name: newName, ...fields }),
+    })
+    await makeChange(client, context.screen, call, ({ status, record }) => {
+      return `${status === CREATED ? 'Added' : 'Set'} ${quoted(record.name)}`
+    })
+  },
+})

@@ -1,0 +1,82 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { readRecord } from '../../client/one-record.ts'
+import { defineCommand } from '../../command-line/command.ts'
+import { shown } from '../../command-line/output.ts'
+import { ConnbookError } from '../../errors.ts'
+import { sshArguments } from '../../exchange/ssh-command.ts'
+import { wordForShell } from '../../shell.ts'
+import { quoted } from './changes.ts'
+import { recordExitCodes } from './client-exit-codes.ts'
+import { clientFlags, connect } from './connect.ts'
+
+/** ssh cannot be run for a record. */
+export class NoSshError extends ConnbookError {
+  readonly code = 'no_ssh'
+}
+
+/** Becomes ssh: the terminal, the signals and the exit code are its own. */
+export const sshCommand = defineCommand({
+  name: 'ssh',
+  operands: 'NAME [ARG…]',
+  operandsMax: Number.POSITIVE_INFINITY,
+  passesOn: true,
+  summary: 'run ssh with the host, port, user and ssh.* labels of a record',
+  examples: [
+    ['connbook ssh web1', ''],
+    ['connbook ssh web1 uptime', 'what follows the name is for ssh'],
+    ['connbook ssh --print web1', 'the command line, which is not run'],
+  ],
+  notes: ['Flags of connbook come before NAME.'],
+  flags: [...clientFlags, 'print'],
+  exitCodes: {
+    ...recordExitCodes,
+    1: 'ssh is missing, or would not take the record; otherwise the exit code is that of ssh',
+  },
+  async run(input, context) {
+    const {
+      options,
+      operands: [name = '', ...more],
+    } = input
+    const client = await connect(input, context, 'ssh')
+    const { record } = await readRecord(client, name)
+    const found = sshArguments(record)
+    if (typeof found === 'string') throw new NoSshError(`Cannot run ssh: the record ${quoted(name)} ${found}`)
+    const args = ['ssh', ...found, ...more]
+    if (options.print)
+      await shown(context.print(`${args.map(wordForShell).join(' ')}\n`), 'show the command line')
+    else await become(args, context.environment)
+  },
+})
+
+/** Replaces this process, or else waits for the other one; then that one's exit code is this one's. */
+async function become(args: readonly string[], environment: NodeJS.ProcessEnv) {
+  const [program = '', ...others] = args
+  const path = findProgram(program, environment.PATH ?? '')
+  if (path === undefined)
+    throw new NoSshError(`Cannot run ${program}: it is not on the PATH; install OpenSSH's client`)
+  if (process.execve !== undefined && process.platform !== 'win32') {
+    process.execve(path, args, environment)
+  } else {
+    const { spawn } = process.getBuiltinModule('node:child_process')
+    const child = spawn(path, others, { stdio: 'inherit', env: environment })
+    const { promise, resolve, reject } = Promise.withResolvers<number>()
+    child.once('error', reject).once('close', (code) => resolve(code ?? 1))
+    process.exit(await promise)
+  }
+}
+
+function findProgram(name: string, path: string): string | undefined {
+  const file = process.platform === 'win32' ? `${name}.exe` : name
+  const candidates = path.split(delimiter).filter((folder) => folder !== '')
+  return candidates.map((folder) => join(folder, file)).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,56 @@
+import { type FollowedChange, followChanges } from '../../client/followed-records.ts'
+import { defineCommand } from '../../command-line/command.ts'
+import { inform } from '../../command-line/output.ts'
+import { linesOf } from '../../command-line/streamed-table.ts'
+import { escapeHidden } from '../../text.ts'
+import { clientExitCodes } from './client-exit-codes.ts'
+import { clientFlags, connect } from './connect.ts'
+import { filterFlags, filterOf, filterValues } from './filter-values.ts'
+import { cellsOf } from './record-text.ts'
+import { explainFaults } from './refused-flags.ts'
+
+/** Prints changes until it is interrupted, or nobody reads any more. */
+export const watchCommand = defineCommand({
+  name: 'watch',
+  summary: 'print a line for each change, as it happens',
+  examples: [
+    ['connbook watch', 'added, modified, removed'],
+    ['connbook watch --label env=prod --json', 'of some records, one object a line'],
+  ],
+  notes: [
+    'After a broken connection it goes on by itself, and prints no change twice and leaves none out. A record that gets another name is modified; its old name comes last in the line.',
+  ],
+  flags: [...clientFlags, ...filterFlags, 'json'],
+  exitCodes: clientExitCodes,
+  async run(input, { look, print, screen, environment }) {
+    const { options } = input
+    const client = await connect(input, { environment }, 'watch')
+    const lineOf = (change: FollowedChange) => {
+      const text = options.json ? jsonOf(change) : cellsOfChange(change)
+      if (typeof text === 'string') return look.isTerminal ? escapeHidden(text) : text
+      return look.isTerminal ? text.map(escapeHidden).join('  ') : text.join('\t')
+    }
+    const following = {
+      filter: filterOf(options),
+      query: filterValues(options),
+      onBroken: (reason: string) => void screen.write(`connbook: ${reason}; going on in a moment\n`),
+    }
+    const changes = followChanges(client, following)
+    for (;;) {
+      const { done, value } = await explainFaults(changes.next())
+      if (done) return
+      if (await inform(print, linesOf(value.map(lineOf)))) continue
+      await changes.return(undefined)
+      return
+    }
+  },
+})
+
+function cellsOfChange({ event, record, before }: FollowedChange): string[] {
+  const isRenamed = before !== undefined && before.name !== record.name
+  return [event, ...cellsOf(record), ...(isRenamed ? [`was ${before.name}`] : [])]
+}
+
+function jsonOf({ event, id, record: configuration, before }: FollowedChange): string {
+  return JSON.stringify({ event, id, configuration, before })
+}

@@ -1,0 +1,30 @@
+import { OtherAnswerError } from '../../client/refused.ts'
+import { align } from '../../command-line/columns.ts'
+import { defineCommand } from '../../command-line/command.ts'
+import { shown } from '../../command-line/output.ts'
+import { linesOf } from '../../command-line/streamed-table.ts'
+import { isObject } from '../../json.ts'
+import { escapeHidden } from '../../text.ts'
+import { clientExitCodes } from './client-exit-codes.ts'
+import { clientFlags, connect } from './connect.ts'
+
+export const whoamiCommand = defineCommand({
+  name: 'whoami',
+  summary: 'show which server is called, and as whom',
+  examples: [['connbook whoami', 'server, account, what it may do, until when']],
+  flags: [...clientFlags, 'json'],
+  exitCodes: clientExitCodes,
+  async run(input, context) {
+    const client = await connect(input, context, 'whoami')
+    const answered = await client.askJson({ method: 'GET', path: '/v1/whoami' })
+    if (!isObject(answered) || typeof answered.account !== 'string')
+      throw new OtherAnswerError(`${client.place.name} does not say who calls; is it an older connbook?`)
+    const { look, print } = context
+    const told = { server: client.place.name, ...answered }
+    const rows = Object.entries(told).map(([key, value]) => [key, String(value)])
+    const text = look.isTerminal
+      ? linesOf(align(rows.map((row) => row.map(escapeHidden))))
+      : linesOf(rows.map((row) => row.join('\t')))
+    await shown(print(input.options.json ? `${JSON.stringify(told)}\n` : text), 'show who calls')
+  },
+})
