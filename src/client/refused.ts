@@ -43,13 +43,12 @@ export function refusalOf({ status, headers, text }: Answer, place: Place): Conn
   }
   const answered = parseJson(text)
   if (status === 409) return takenName(answered, place)
-  if (!isObject(answered) || typeof answered.type !== 'string')
+  const { detail, errors, type } = isObject(answered) ? answered : {}
+  if (typeof detail !== 'string')
     return new RefusedError(`${place.name} answers ${status}, and nothing that a connbook says`, { status })
-  const { detail, errors, type } = answered
-  const said = typeof detail === 'string' ? escapeHidden(detail) : `${place.name} answers ${status}`
-  return new RefusedError(said, {
+  return new RefusedError(escapeHidden(detail), {
     status,
-    problem: PROBLEM_TYPE.exec(type)?.[1],
+    problem: typeof type === 'string' ? PROBLEM_TYPE.exec(type)?.[1] : undefined,
     faults: Array.isArray(errors) ? errors.filter(isFault) : [],
   })
 }

@@ -22,7 +22,7 @@ export const exitCodes = {
     brief: 'not let in',
   },
   6: {
-    meaning: 'the server was not reached, gave no answer, or has a certificate that is not trusted',
+    meaning: 'server not reached, without an answer, or with an untrusted certificate',
     brief: 'server not reached, or not to be trusted',
   },
   65: { meaning: 'damaged data; the message names file, place and remedy', brief: 'damaged data' },

@@ -47,9 +47,10 @@ export const exportCommand = defineCommand({
     ['connbook export --format ssh-config > ssh_config', 'for ssh -F'],
     ['connbook export --format ansible > inventory.yml', 'a YAML inventory'],
     ['connbook export --format csv --output hosts.csv', 'replaces the file whole'],
-    ['connbook export --format csv --server https://book.example.net', 'from a server elsewhere'],
+    ['connbook export --format csv --server URL', 'elsewhere'],
   ],
   notes: [
+    'With --server or CONNBOOK_SERVER a server elsewhere is asked.',
     '--format is required. If the format cannot express some records, nothing is written, and the message names each of them with the reason.',
   ],
   flags: ['format', 'output', 'skip', ...clientFlags],

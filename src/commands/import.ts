@@ -56,9 +56,10 @@ export const importCommand = defineCommand({
     ['connbook import hosts.csv --dry-run', 'changes nothing'],
     ['connbook import hosts.csv --mode replace', 'removes all others'],
     ['connbook import ~/.ssh/config --skip', 'leaves out what cannot be kept'],
-    ['connbook import hosts.csv --server https://book.example.net', 'a server elsewhere'],
+    ['connbook import hosts.csv --server URL', 'elsewhere'],
   ],
   notes: [
+    'With --server or CONNBOOK_SERVER a server elsewhere is sent the file.',
     'While a server runs on the folder, it imports the file. As root, name the folder then.',
     'A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is json, jsonl, csv or ssh-config: the end of the file name decides, or --format.',
     'An SSH configuration is read as ssh reads it for whoever runs the command, Host * and Include too. Match is a fault, and nothing is executed.',

@@ -355,7 +355,9 @@ function parse(
   flags: Flags,
 ): CommandLine | undefined {
   try {
-    return parseCommandLine(args, environment, flags)
+    const parsed = parseCommandLine(args, environment, flags)
+    const options = Object.fromEntries(names.map((name) => [name, parsed.options[name]]))
+    return { ...parsed, options: options as unknown as Options }
   } catch (error) {
     // Any other error would be reported as a fault of the program.
     if (error instanceof UsageError) return undefined

@@ -162,20 +162,21 @@ describe('connbook import beside a running server', { timeout: 60_000 }, () => {
       '{"detail":"Cannot import the records","errors":[{"line":2,"field":"a\\u001b","detail":"is new"},{}]}',
       'Cannot import the records\n  line 2: a\\u001b is new',
     ],
-    'an answer of another program': [404, '<html>', 'The server answers 404'],
+    'an answer of another program': [404, '<html>', 'SOCKET answers 404, and nothing that a connbook says'],
   }
   for (const [what, [status, body, message]] of Object.entries(answers)) {
     it(`tells of ${what}`, async (t) => {
       const folder = await inUseBy(t, (_, response) => void response.writeHead(status).end(body))
       const { code, stdout, stderr } = await runImport(folder, ['-', '--format', 'csv'], csv)
-      assert.deepEqual([code, stdout, stderr], [1, '', `connbook: ${message}\n`])
+      const place = `unix:${ownerSocketPath(folder)}`
+      assert.deepEqual([code, stdout, stderr], [1, '', `connbook: ${message.replace('SOCKET', place)}\n`])
     })
   }
 
   it('says that it does not know whether it is done when there is no answer', async (t) => {
     const folder = await inUseBy(t, (request) => void request.socket.destroy())
     const done = await runImport(folder, ['-', '--format', 'csv'], csv)
-    assert.equal(done.code, 1)
+    assert.equal(done.code, 6)
     assert.match(
       done.stderr,
       /gave no answer \(ECONNRESET\); whether it has imported the file is not known; run the same command again\n$/,
@@ -195,7 +196,7 @@ describe('connbook import beside a running server', { timeout: 60_000 }, () => {
     assert.equal(code, 75)
     assert.match(
       stderr,
-      /another process has it .*\nCannot connect to ".*\.control" \(ECONNREFUSED\)\nIf a server has/,
+      /another process has it .*\nCannot connect to unix:.*\.control \(ECONNREFUSED\)\nIf a server has/,
     )
   })
 

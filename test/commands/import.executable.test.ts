@@ -125,7 +125,7 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
     await startExecutable(t, ['--data', folder])
     const { code, stderr } = await runImport(folder, 'a,h,22,u\n', { through: asPlainAccount })
     assert.deepEqual(
-      [code, /\nCannot connect to ".*\.control" \(EACCES\)\n/.test(stderr)],
+      [code, /\nCannot connect to unix:.*\.control \(EACCES\)\n/.test(stderr)],
       [75, true],
       stderr,
     )

@@ -12,7 +12,7 @@ export const addCommand = defineCommand({
   summary: 'add a record',
   examples: [
     ['connbook add web1 --hostname 192.0.2.10 --port 22 --username deploy', ''],
-    ['connbook add db1 --hostname db1.example --port 5432 --username app --label env=prod', ''],
+    ['connbook add db1 --hostname db1 --port 5432 --username app --label env=prod', ''],
   ],
   flags: [...clientFlags, ...fieldFlags],
   exitCodes: { ...clientExitCodes, 4: 'the name is taken; nothing has changed' },

@@ -22,5 +22,5 @@ export const recordExitCodes: NonNullable<Command['exitCodes']> = {
 /** Of those that change one. */
 export const changeExitCodes: NonNullable<Command['exitCodes']> = {
   ...recordExitCodes,
-  4: 'the name is taken, or the record is not the one that --if-match means; nothing has changed',
+  4: 'the name is taken, or the record has changed; nothing has changed',
 }

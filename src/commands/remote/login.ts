@@ -10,12 +10,13 @@ import { checkPrivate, getPlace, withAuthority } from './connect.ts'
 export const loginCommand = defineCommand({
   name: 'login',
   operands: 'URL',
-  summary: 'log in at a server, and keep the session for the other commands',
+  summary: 'log in at a server, and keep the session',
   examples: [
-    ['connbook login https://book.example.net', 'asks for user and password'],
-    ['connbook login http://localhost:8080 --user eve < password.txt', 'without a terminal'],
+    ['connbook login https://book.example.net', ''],
+    ['connbook login http://localhost:8080 --user eve < password.txt', ''],
   ],
   notes: [
+    'It asks for user and password; without a terminal, the password is the first line of standard input.',
     'The session is kept in $XDG_STATE_HOME/connbook/sessions.json, or ~/.local/state/connbook/sessions.json. The password is not.',
   ],
   flags: ['loginUser', 'authority', 'plain'],

@@ -17,9 +17,9 @@ const HEADINGS = ['NAME', 'HOSTNAME', 'PORT', 'USERNAME', 'LABELS']
 export const lsCommand = defineCommand({
   name: 'ls',
   operands: '[TEXT]',
-  summary: 'list records, or those with a text in name, hostname or username',
+  summary: 'list records, or those with a text in them',
   examples: [
-    ['connbook ls', 'a table; in a pipe, fields with tabs between them'],
+    ['connbook ls', 'in a pipe with tabs, not as a table'],
     ['connbook ls web --sort hostname', 'those with "web" in them'],
     ['connbook ls --label env=prod --names', 'names alone'],
   ],

@@ -15,11 +15,11 @@ export const setCommand = defineCommand({
   summary: 'change a record; what is not given stays as it is',
   examples: [
     ['connbook set web1 --port 2222 --label env=prod', ''],
-    ['connbook set web1 --name web2', 'another name'],
-    ['connbook set web1 --create --hostname 192.0.2.10 --port 22 --username deploy', 'may run twice'],
+    ['connbook set web1 --name web2', ''],
+    ['connbook set web1 --create --hostname 192.0.2.10 --port 22 --username deploy', ''],
   ],
   notes: [
-    'With --create the record is added if it is missing, and replaced as a whole if it is there: labels that are not given go.',
+    'With --create the record is added if it is missing, and replaced as a whole if it is there: labels that are not given go. So it may run twice.',
   ],
   flags: [...clientFlags, ...fieldFlags, 'newName', 'noLabel', 'create', 'ifMatch'],
   exitCodes: changeExitCodes,

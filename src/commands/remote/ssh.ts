@@ -21,17 +21,20 @@ export const sshCommand = defineCommand({
   operands: 'NAME [ARG…]',
   operandsMax: Number.POSITIVE_INFINITY,
   passesOn: true,
-  summary: 'run ssh with the host, port, user and ssh.* labels of a record',
+  summary: 'run ssh to the host of a record',
   examples: [
     ['connbook ssh web1', ''],
     ['connbook ssh web1 uptime', 'what follows the name is for ssh'],
     ['connbook ssh --print web1', 'the command line, which is not run'],
   ],
-  notes: ['Flags of connbook come before NAME.'],
+  notes: [
+    'ssh gets hostname, port and username, and as jump host and key the labels ssh.proxyjump and ssh.identityfile. Flags of connbook come before NAME.',
+  ],
   flags: [...clientFlags, 'print'],
   exitCodes: {
     ...recordExitCodes,
-    1: 'ssh is missing, or would not take the record; otherwise the exit code is that of ssh',
+    0: 'the exit code is that of ssh',
+    1: 'ssh is missing, or would not take the record',
   },
   async run(input, context) {
     const {
