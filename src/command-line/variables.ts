@@ -1,3 +1,4 @@
+import { clientVariables } from '../client/variables.ts'
 import type { Log } from '../log.ts'
 import { firstStartVariables } from '../service/first-start.ts'
 import { findNearest } from './nearest.ts'
@@ -12,8 +13,10 @@ const PREFIX = 'CONNBOOK_'
  */
 export function warnOfVariables(environment: NodeJS.ProcessEnv, log: Log): void {
   const ofFlags = describeFlags(serverFlags).flatMap(({ variables }) => variables)
-  const known = [...ofFlags, ...firstStartVariables].filter((variable) => variable.startsWith(PREFIX))
-  const empty = known.filter((variable) => environment[variable] === '')
+  const ofClients = [...Object.values(clientVariables), `${clientVariables.clientSecret}_FILE`]
+  const known = [...ofFlags, ...firstStartVariables, ...ofClients].filter((variable) => variable.startsWith(PREFIX))
+  const ofServer = known.filter((variable) => !ofClients.includes(variable))
+  const empty = ofServer.filter((variable) => environment[variable] === '')
   if (empty.length > 0) log.info('variables_empty', { variables: empty.join(' ') })
   for (const variable of Object.keys(environment)) {
     if (!variable.startsWith(PREFIX) || known.includes(variable)) continue

@@ -23,6 +23,7 @@ export const chapters: readonly Chapter[] = [
   { name: 'history', summary: 'what happened to a record, and who did it' },
   { name: 'exchange', summary: 'export for ssh, Ansible, psql and shells; import many' },
   { name: 'openapi', summary: 'a description of every call, from which tools make clients' },
+  { name: 'commands', summary: 'records from the command line: ls, get, set, ssh, watch' },
   { name: 'console', summary: 'the page for browsers: where it is, how to leave it out' },
   { name: 'backup', summary: 'back up, restore, check, upgrade' },
   { name: 'https', summary: 'certificates and their renewal' },
