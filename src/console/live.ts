@@ -34,6 +34,7 @@ export class Live {
   #source: EventSource | undefined
   #isLeader = false
   #isConnected = false
+  #hasBegun = false
   #pauseMs = PAUSE_MS_MIN
   #timer = 0
 
@@ -53,8 +54,10 @@ export class Live {
 
   /** @param tag Of the first list that was read, with its quotes: later changes are told. */
   begin(tag: string): void {
-    if (this.#tag !== '') return
-    this.#tag = tag.replaceAll('"', '')
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    // Another window may have told a change before.
+    this.#tag ||= tag.replaceAll('"', '')
     // A page that the browser keeps for the way back must not hold the stream.
     addEventListener('pagehide', () => this.#close())
     addEventListener('pageshow', ({ persisted }) => persisted && this.#takePart())

@@ -51,6 +51,31 @@ describe("others' changes in the console", { skip: noChromium }, () => {
     await hasStreams(server, 1)
   })
 
+  it('go on in a window that heard of one before its first list, when the other window closes', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a')] })
+    const first = await openConsole(t, { server })
+    await logIn(first, admin.username, admin.password)
+    await showsNames(first, ['a'])
+    await hasStreams(server, 1)
+    const second = await first.context().newPage()
+    const held = Promise.withResolvers<void>()
+    await second.route('**/configurations/?*', async (route) => {
+      await held.promise
+      await route.continue().catch(() => {})
+    })
+    const asked = second.waitForRequest('**/configurations/?*')
+    await second.goto(`${server.url}/console/`)
+    await asked
+    await server.api('POST', '/configurations/', { body: draft('b') })
+    await showsNames(first, ['a', 'b'])
+    held.resolve()
+    await showsNames(second, ['a', 'b'])
+    await first.close()
+    await hasStreams(server, 1)
+    await server.api('POST', '/configurations/', { body: draft('c') })
+    await showsNames(second, ['a', 'b', 'c'])
+  })
+
   it('do not move what one reads', async (t) => {
     const records = Array.from({ length: 49 }, (_, place) => draft(`m${String(place).padStart(2, '0')}`))
     const server = await startConsoleServer(t, { records })
