@@ -131,7 +131,9 @@ export class RecordList implements ViewPart {
     this.#soon = setTimeout(() => {
       if (document.hidden) return
       this.#soon = 0
-      this.refresh()
+      // Ever new changes must not drop the answer that is on its way.
+      if (this.#reading === undefined) this.refresh()
+      else this.refreshSoon()
     }, CHANGES_MS)
   }
 
@@ -152,11 +154,16 @@ export class RecordList implements ViewPart {
     this.#reading = reading
     const late = setTimeout(() => this.#dim(true), QUIET_MS)
     try {
-      const { status, headers, text } = await this.#app.api.call(listPath(address), {
-        signal: reading.signal,
-        expects: [304],
-        headers: tag === undefined ? {} : { 'If-None-Match': tag },
-      })
+      const { status, headers, text } = await this.#app.api
+        .call(listPath(address), {
+          signal: reading.signal,
+          expects: [304],
+          headers: tag === undefined ? {} : { 'If-None-Match': tag },
+        })
+        .finally(() => {
+          clearTimeout(late)
+          if (this.#reading === reading) this.#dim(false)
+        })
       if (status === 304) return this.#state.replaceChildren(...this.#stateNodes(address))
       const isSamePage = this.#tag !== undefined
       const configurations = configurationsIn(text)
@@ -172,8 +179,7 @@ export class RecordList implements ViewPart {
     } catch (error) {
       if (!isAborted(error)) this.#showFault(error)
     } finally {
-      clearTimeout(late)
-      if (this.#reading === reading) this.#dim(false)
+      if (this.#reading === reading) this.#reading = undefined
     }
   }
 

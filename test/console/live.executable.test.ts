@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { eventually } from '../support/eventually.ts'
 import { recordsIn } from '../support/http-client.ts'
 import { admin } from '../support/service.ts'
@@ -74,6 +75,25 @@ describe("others' changes in the console", { skip: noChromium }, () => {
     await hasStreams(server, 1)
     await server.api('POST', '/configurations/', { body: draft('c') })
     await showsNames(second, ['a', 'b', 'c'])
+  })
+
+  it('show in spite of a slow server and of ever new ones', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a')] })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['a'])
+    // Slower than changes are read.
+    await page.route('**/configurations/?*', async (route) => {
+      await setTimeout(1_500)
+      await route.continue().catch(() => {})
+    })
+    let added = 0
+    await eventually('the list has grown', async () => {
+      added += 1
+      await server.api('POST', '/configurations/', { body: draft(`b${added}`) })
+      return (await page.locator('td.name').count()) > 1
+    })
+    await page.unrouteAll({ behavior: 'wait' })
   })
 
   it('do not move what one reads', async (t) => {
