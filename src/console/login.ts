@@ -1,12 +1,19 @@
 import { type Api, explain, Refusal, Unreachable } from './api.ts'
 import { element } from './element.ts'
 
+/** A login that is shown. */
+export interface Login {
+  readonly ended: Promise<void>
+  /** Takes it away. */
+  end(): void
+}
+
 /**
  * Asks for user and password until the server takes them. Lies over the page, which keeps what was typed in it.
  *
  * @param notice Why it asks; empty at the beginning.
  */
-export function showLogin(api: Api, notice: string): Promise<void> {
+export function showLogin(api: Api, notice: string): Login {
   const { promise, resolve } = Promise.withResolvers<void>()
   const user = element('input', {
     id: 'login-user',
@@ -43,7 +50,13 @@ export function showLogin(api: Api, notice: string): Promise<void> {
   dialog.addEventListener('cancel', (event) => event.preventDefault())
   document.body.append(dialog)
   dialog.showModal()
-  return promise
+  return { ended: promise, end }
+
+  function end() {
+    dialog.close()
+    dialog.remove()
+    resolve()
+  }
 
   async function logIn(event: Event) {
     event.preventDefault()
@@ -55,9 +68,7 @@ export function showLogin(api: Api, notice: string): Promise<void> {
         json: { username: user.value, password: password.value },
       })
       if (answer.status !== 200) throw new Refusal(answer)
-      dialog.close()
-      dialog.remove()
-      resolve()
+      end()
     } catch (error) {
       message.textContent = reasonOf(error)
       password.select()

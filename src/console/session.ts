@@ -1,5 +1,5 @@
 import { type Api, Refusal } from './api.ts'
-import { showLogin } from './login.ts'
+import { type Login, showLogin } from './login.ts'
 
 /** Whose session it is; the answer of `/v1/whoami`. */
 export interface Caller {
@@ -7,7 +7,10 @@ export interface Caller {
   readonly scope: string
 }
 
-/** Set while the browser should have a session: without one, no call is made that would be refused. */
+/**
+ * Set while the browser should have a session: without one, no call is made that would be refused. Other windows hear when
+ * it is set or taken away.
+ */
 const SETTING = 'connbook-session'
 /** How long to wait for a server that cannot say whose session it is. */
 const RETRY_MS = 2_000
@@ -16,6 +19,7 @@ const RETRY_MS = 2_000
 export class Session {
   #caller: Caller | undefined
   #login: Promise<void> | undefined
+  #shown: Login | undefined
   readonly #changed: () => void
 
   /** @param changed Called when it is known, or has changed, whose session it is. */
@@ -33,9 +37,11 @@ export class Session {
 
   /** Finds out whose session it is; resolves at once if there should be one, and otherwise after a login. */
   async begin(api: Api): Promise<void> {
-    // Another window has logged in.
+    // Another window has logged in, or its session has ended.
     addEventListener('storage', ({ key, newValue }) => {
-      if (key === SETTING && newValue !== null) void this.#find(api)
+      if (key !== SETTING) return
+      if (this.#login === undefined) void this.#find(api)
+      else if (newValue !== null) this.#shown?.end()
     })
     if (localStorage.getItem(SETTING) === null) await this.logIn(api)
     else void this.#find(api)
@@ -68,11 +74,13 @@ export class Session {
   }
 
   async #logIn(api: Api): Promise<void> {
+    localStorage.removeItem(SETTING)
     const before = this.#caller
     const notice = before === undefined ? '' : 'The session has ended. Log in to go on where you were.'
     let caller: Caller | undefined
     while (caller === undefined) {
-      await showLogin(api, notice)
+      this.#shown = showLogin(api, notice)
+      await this.#shown.ended
       caller = await whoAmI(api)
     }
     await this.#take(caller)

@@ -9,6 +9,7 @@ import { openConsole } from './support/browser.ts'
 import { noChromium } from './support/chromium.ts'
 import { reader, startConsoleServer } from './support/console-server.ts'
 import { logIn, sendLogIn } from './support/log-in.ts'
+import { showsNames } from './support/shows-names.ts'
 
 describe('a login in the console', { skip: noChromium }, () => {
   it('says why it is refused, and password managers know its fields', async (t) => {
@@ -72,6 +73,24 @@ describe('a login in the console', { skip: noChromium }, () => {
     await reloaded
     await first.getByText('(may only read)').waitFor()
     assert.equal(await first.getByRole('button', { name: 'Add', exact: true }).count(), 0)
+  })
+
+  it('in one window is one in all of them, and so is its end', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const first = await openConsole(t, { server, expected: { statuses: [403] } })
+    const second = await first.context().newPage()
+    await second.goto(`${server.url}/console/`)
+    await second.getByLabel('Password').waitFor()
+    await logIn(first, admin.username, admin.password)
+    await second.getByRole('dialog').waitFor({ state: 'detached' })
+    await showsNames(second, ['record-1'])
+    const passwd = ['user', 'passwd', admin.username, '--data', server.folder]
+    assert.equal((await runCommand(passwd, { input: 'another password\n' })).code, 0)
+    for (const page of [first, second]) await page.getByText('The session has ended.').waitFor()
+    await logIn(second, admin.username, 'another password')
+    await first.getByRole('dialog').waitFor({ state: 'detached' })
+    await first.getByRole('searchbox').fill('nothing')
+    await first.getByText('No record has what you search for.').waitFor()
   })
 
   it('that ended unnoticed is asked for again, and the change goes on', async (t) => {
