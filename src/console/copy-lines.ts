@@ -10,9 +10,11 @@ export interface CopyLine {
 /** The lines of a record, safe to paste into a POSIX shell. */
 export function copyLines(configuration: Configuration, api: Pick<Api, 'url'>): readonly CopyLine[] {
   const { name, hostname, port, username } = configuration
+  const address = `${username}@${bracketed(hostname)}:${port}`
   return [
     { title: 'ssh', text: sshLine(configuration) },
-    { title: 'address', text: `${username}@${bracketed(hostname)}:${port}` },
+    // A hostname is harmless, and the brackets of IPv6 are wanted as they are.
+    { title: 'address', text: quote(username) === username ? address : quote(address) },
     {
       title: 'curl',
       text: `curl -H "Authorization: Bearer $TOKEN" ${quote(api.url(configurationPath(name)))}`,

@@ -43,6 +43,8 @@ describe('the lines that the console copies', () => {
     ]) {
       const words = wordsOf(sshLine({ ...record, username }))
       assert.deepEqual(words, ['-p', '2222', '--', `${username}@web1.example.net`])
+      const address = copyLines({ ...record, username }, api)[1]?.text
+      assert.deepEqual(wordsOf(`ssh ${address}`), [`${username}@web1.example.net:2222`])
     }
     const [, , curl] = copyLines({ ...record, name: "'$(x)/ü" }, api)
     assert.deepEqual(wordsOf(curl?.text ?? ''), [
