@@ -1,5 +1,6 @@
 import type { App } from './app.ts'
 import { button, element } from './element.ts'
+import { shown } from './shown-text.ts'
 
 /** @param text Made when it is pressed. */
 export function copyButton(app: App, label: string, text: () => string, about: string): HTMLButtonElement {
@@ -9,7 +10,7 @@ export function copyButton(app: App, label: string, text: () => string, about: s
 
   async function copy() {
     const isCopied = (await copyByClipboard(text())) || copyBySelection(text(), made)
-    app.notices.say(isCopied ? `Copied: ${text()}` : `Cannot copy here; copy it by hand: ${text()}`)
+    app.notices.say(isCopied ? 'Copied: ' : 'Cannot copy here; copy it by hand: ', shown(text()))
   }
 }
 

@@ -14,7 +14,7 @@ export interface FormDialog {
 
 export interface FormActions {
   /** Resolves to what has been done, and the dialogue closes; undefined if it stays open. Nothing can be sent without it. */
-  readonly send?: ((values: FormValues) => Promise<string | undefined>) | undefined
+  readonly send?: ((values: FormValues) => Promise<readonly Child[] | undefined>) | undefined
   /** Shows another record, which has the name. */
   showHolder(holder: Configuration): void
 }
@@ -27,7 +27,6 @@ export function openFormDialog(
   extra: readonly Child[],
   { send, showHolder }: FormActions,
 ): FormDialog {
-  const before = JSON.stringify(form.read())
   const message = element('div', { class: 'fault', role: 'alert' })
   const submit = element('button', { class: 'primary' }, 'Save')
   const content = element(
@@ -57,7 +56,7 @@ export function openFormDialog(
   }
 
   async function tryToClose() {
-    const isTouched = send !== undefined && JSON.stringify(form.read()) !== before
+    const isTouched = send !== undefined && form.isTouched
     if (!isTouched || (await ask('Leave', [element('p', {}, 'What you typed is not saved.')], 'Drop it')))
       dom.close()
   }
@@ -74,13 +73,15 @@ export function openFormDialog(
       const done = await send(form.read())
       if (done === undefined) return
       dom.close()
-      app.notices.say(done)
+      app.notices.say(...done)
       app.refresh()
     } catch (error) {
       tell(...explanationOf(error))
       if (error instanceof Refusal) form.showFaults(error.faults)
     } finally {
       submit.disabled = false
+      // A disabled button loses it.
+      if (document.activeElement === document.body) submit.focus()
     }
   }
 

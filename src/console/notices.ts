@@ -1,4 +1,4 @@
-import { element } from './element.ts'
+import { type Child, element } from './element.ts'
 
 /** What the page says in a line: read aloud by screen readers, shown for a while. */
 export class Notices {
@@ -6,11 +6,11 @@ export class Notices {
   #timer = 0
 
   /** Says that something has been done. */
-  say(text: string): void {
+  say(...nodes: readonly Child[]): void {
     // All that is outside an open dialogue is neither seen nor read aloud.
     const place = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
     if (this.dom.parentElement !== place) place.append(this.dom)
-    this.dom.textContent = text
+    this.dom.replaceChildren(element('span', {}, ...nodes))
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.dom.replaceChildren(), SHOWN_MS)
   }

@@ -11,7 +11,7 @@ import {
 import { copyButton } from './copy-button.ts'
 import { copyLines } from './copy-lines.ts'
 import { ask } from './dialog.ts'
-import { button, element } from './element.ts'
+import { button, type Child, element } from './element.ts'
 import { inShort, openFormDialog } from './form-dialog.ts'
 import { openHistory } from './history-dialog.ts'
 import { type Draft, type FormValues, RecordForm } from './record-form.ts'
@@ -27,9 +27,9 @@ export function openNewRecord(app: App, draft: Partial<Draft> = {}): void {
   })
 }
 
-async function add(app: App, values: FormValues): Promise<string> {
+async function add(app: App, values: FormValues): Promise<readonly Child[]> {
   const answer = await app.api.call('configurations/', { method: 'POST', json: values })
-  return `Added ${taggedIn(answer).configuration.name}`
+  return ['Added ', shown(taggedIn(answer).configuration.name)]
 }
 
 /** Shows a record; who may write can change and delete it. */
@@ -42,7 +42,8 @@ export function openRecord(app: App, configuration: Configuration): void {
   let name = configuration.name
   let present: Promise<Tagged> | undefined = readConfiguration(app.api, name)
   present.then(showPresent, () => {})
-  const lines = element('dl', { class: 'lines' }, ...copyRows(app, configuration))
+  const lines = element('dl', { class: 'lines' })
+  showLines(configuration)
   const history = button('History', () => openHistory(app, { name }), { class: 'quiet' })
   const remove = button('Delete…', () => void removeRecord(), { class: 'danger' })
   const title = isReadOnly ? 'Record' : 'Change a record'
@@ -50,11 +51,15 @@ export function openRecord(app: App, configuration: Configuration): void {
     send: isReadOnly ? undefined : change,
     showHolder: (holder) => openRecord(app, holder),
   })
+  let isRemoved = false
   const leave = app.live.listen((told) => {
     if (told.configuration.id !== configuration.id) return
     present = undefined
-    if (told.kind === 'removed') return tell('Somebody has deleted this record.')
+    if (told.kind === 'removed') return isRemoved || tell('Somebody has deleted this record.')
     name = told.configuration.name
+    showLines(told.configuration)
+    // One's own change is told, too, perhaps before its answer is here.
+    if (isSame(form.read(), told.configuration)) seen = told.configuration
     if (isSame(seen, told.configuration)) return
     if (isSame(form.read(), seen)) showPresent({ configuration: told.configuration })
     else tell('Somebody has changed this record. Save shows both versions.')
@@ -66,6 +71,11 @@ export function openRecord(app: App, configuration: Configuration): void {
     if (isSame(seen, now) || !isSame(form.read(), seen)) return
     form.fill(now)
     seen = now
+    showLines(now)
+  }
+
+  function showLines(now: Configuration) {
+    lines.replaceChildren(...copyRows(app, now))
   }
 
   function readPresent(): Promise<Tagged> {
@@ -77,7 +87,7 @@ export function openRecord(app: App, configuration: Configuration): void {
     return reading
   }
 
-  async function change(values: FormValues): Promise<string | undefined> {
+  async function change(values: FormValues): Promise<readonly Child[] | undefined> {
     try {
       const now = await readPresent()
       if (!isSame(seen, now.configuration)) return await decide(values, now)
@@ -93,26 +103,27 @@ export function openRecord(app: App, configuration: Configuration): void {
     }
   }
 
-  async function send(values: FormValues, { configuration: now, tag }: Tagged): Promise<string> {
+  async function send(values: FormValues, { configuration: now, tag }: Tagged): Promise<readonly Child[]> {
     const patch = changesIn(values, now)
-    if (Object.keys(patch).length === 0) return 'Nothing has changed'
+    if (Object.keys(patch).length === 0) return ['Nothing has changed']
     const answer = await app.api.call(configurationPath(now.name), {
       method: 'PATCH',
       json: patch,
       headers: { 'If-Match': tag },
     })
-    return `Changed ${taggedIn(answer).configuration.name}`
+    return ['Changed ', shown(taggedIn(answer).configuration.name)]
   }
 
   /** Somebody else was faster. */
-  async function decide(values: FormValues, now: Tagged): Promise<string | undefined> {
+  async function decide(values: FormValues, now: Tagged): Promise<readonly Child[] | undefined> {
     const choice = await chooseVersion(values, now.configuration)
     seen = now.configuration
+    showLines(seen)
     if (choice === 'theirs') form.fill(now.configuration)
     return choice === 'mine' ? change(values) : undefined
   }
 
-  async function addAgain(values: FormValues): Promise<string | undefined> {
+  async function addAgain(values: FormValues): Promise<readonly Child[] | undefined> {
     const what = element(
       'p',
       {},
@@ -130,11 +141,13 @@ export function openRecord(app: App, configuration: Configuration): void {
       const what = element('p', {}, 'This deletes ', ...inShort(now.configuration), '.')
       if (!(await ask('Delete a record', [what, element('p', {}, 'It cannot be undone.')], 'Delete'))) return
       const { name: present } = now.configuration
+      isRemoved = true
       await app.api.call(configurationPath(present), { method: 'DELETE', headers: { 'If-Match': now.tag } })
       dom.close()
-      app.notices.say(`Deleted ${present}`)
+      app.notices.say('Deleted ', shown(present))
       app.refresh()
     } catch (error) {
+      isRemoved = false
       if (!(error instanceof Refusal)) return tell(explain(error))
       if (error.status === 404) return tell('Somebody has deleted this record, or given it another name.')
       if (error.status !== 412) return tell(explain(error))

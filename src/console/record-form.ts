@@ -30,6 +30,7 @@ export class RecordForm {
   readonly #labelFault = element('p', { class: 'fault', id: 'fault-labels' })
   readonly #more: HTMLButtonElement
   readonly #isReadOnly: boolean
+  #filled = ''
 
   constructor(draft: Partial<Draft>, { isReadOnly }: { isReadOnly: boolean }) {
     this.#isReadOnly = isReadOnly
@@ -60,6 +61,12 @@ export class RecordForm {
     for (const field of fieldNames) this.#fields[field].input.value = String(fields[field] ?? '')
     for (const { dom } of this.#labelRows.splice(0)) dom.remove()
     for (const [key, value] of Object.entries(labels)) this.#addLabel(key, value)
+    this.#filled = JSON.stringify(this.read())
+  }
+
+  /** Whether it says something else than what it was filled with. */
+  get isTouched(): boolean {
+    return JSON.stringify(this.read()) !== this.#filled
   }
 
   /** As it was typed: a port that is no number stays text, of which the server says what is wrong. */

@@ -191,8 +191,47 @@ describe('two people who change one record', { skip: noChromium }, () => {
       'the untouched form shows what is there',
       async () => (await username.inputValue()) === 'theirs4',
     )
+    await page.getByText('theirs4@', { exact: false }).first().waitFor()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Nothing has changed').waitFor()
+  })
+
+  it('are not asked about what they did not type, nor told of what they did themselves', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a'), draft('b')] })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    const username = page.getByRole('textbox', { name: 'Username', exact: true })
+    const open = () => page.getByRole('button', { name: 'a', exact: true }).click()
+    await open()
+    await server.api('PATCH', '/configurations/a', { body: { username: 'theirs' } })
+    await page.locator('.lines').getByText('theirs@').first().waitFor()
+    assert.equal(await username.inputValue(), 'theirs')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+    for (const [button, said] of [
+      ['Save', 'Changed a'],
+      ['Delete', 'Deleted a'],
+    ] as const) {
+      await open()
+      const answered = Promise.withResolvers<void>()
+      await page.route('**/configurations/a', async (route) => {
+        if (route.request().method() === 'GET') return route.fallback()
+        const response = await route.fetch()
+        await answered.promise
+        await route.fulfill({ response })
+      })
+      if (button === 'Save') await username.fill('mine')
+      else await page.getByRole('button', { name: 'Delete…' }).click()
+      await page.getByRole('button', { name: button, exact: true }).click()
+      // The change shows before its answer is here.
+      if (button === 'Save') await page.getByRole('cell', { name: 'mine', includeHidden: true }).waitFor()
+      else await page.locator('tr[data-mark=gone]').waitFor()
+      assert.deepEqual(await page.locator('dialog [role=alert]').allInnerTexts(), [''])
+      answered.resolve()
+      await page.getByText(said).waitFor()
+      await page.unrouteAll({ behavior: 'wait' })
+    }
   })
 
   it('see both versions without a stream, too', async (t) => {

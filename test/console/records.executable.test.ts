@@ -259,6 +259,8 @@ describe('a record in the console', { skip: noChromium }, () => {
   it('gives lines to copy', async (t) => {
     const server = await startConsoleServer(t, { records: [record('web1', 2222)] })
     const page = await openConsole(t, { server, permissions: ['clipboard-read', 'clipboard-write'] })
+      const said = await page.locator('.notices').innerText()
+      assert.equal(said, `Changed ${name.replace('\u202e', 'U+202E')}`)
     await logIn(page, admin.username, admin.password)
     await page.getByRole('button', { name: 'Copy the ssh line' }).click()
     await page.getByText('Copied: ssh -p 2222 -- deploy@web1.example.net').waitFor()
