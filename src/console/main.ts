@@ -40,7 +40,9 @@ const live = new Live(api, {
   reset: () => list.refreshSoon(),
   connected: (isConnected) => {
     broken.hidden = isConnected
-    if (isConnected) list.refreshSoon()
+    if (!isConnected) return
+    offline.hidden = true
+    list.refreshSoon()
   },
 })
 const app: App = {

@@ -115,3 +115,17 @@ describe('a server in trouble', { skip: noChromium }, () => {
     assert.equal(await page.getByText('The records are still being read').count(), 0)
   })
 })
+
+  it('is not said to be away once the stream is back, in a view that asks nothing itself', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, expected: { statuses: [503], hasLostConnections: true } })
+    const again = page.waitForResponse((response) => response.status() === 304)
+    await logIn(page, admin.username, admin.password)
+    await again
+    await page.getByRole('link', { name: 'Bring in, take out' }).click()
+    await server.stop()
+    await page.getByRole('button', { name: 'Take out JSON', exact: true }).click()
+    await page.getByText('Cannot reach the server.', { exact: true }).waitFor()
+    await server.startAgain()
+    await page.getByText('Cannot reach the server.', { exact: true }).waitFor({ state: 'hidden' })
+  })
