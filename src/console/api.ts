@@ -50,7 +50,8 @@ export class Refusal extends Error {
 
   constructor({ status, headers, text }: Answer) {
     const problem = problemIn(headers, text)
-    super(problem?.detail ?? (text.trim() || `The server answered ${status}`))
+    // The page of a proxy is no explanation.
+    super(problem?.detail ?? `The server, or a proxy before it, refused with ${status}`)
     this.status = status
     this.code = problem?.type.split(':').at(-1) ?? ''
     this.faults = problem?.errors ?? []

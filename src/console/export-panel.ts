@@ -109,8 +109,7 @@ function reasonOf(error: unknown): string {
   // What comes after it is for people with curl; the page has a button.
   if (error instanceof Refusal && error.code === 'not_expressible')
     return `${error.message.split(';', 1)[0]}.`
-  if (!(error instanceof Refusal) || error.code !== '') return explain(error)
-  if (error.status === 403) return 'Your account may not take records out.'
-  const wait = error.retryAfterSeconds
-  return `The server, or a proxy before it, refused with ${error.status}. Try again${wait === undefined ? ' later' : ` in ${wait} s`}.`
+  if (error instanceof Refusal && error.code === '' && error.status === 403)
+    return 'Your account may not take records out.'
+  return explain(error)
 }

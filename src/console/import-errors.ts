@@ -31,8 +31,6 @@ export function explainImport(error: unknown, bytes: number, isSent: boolean): s
   }
   if (!(error instanceof Refusal)) return `${explain(error)} ${KEPT}`
   if (error.status === 413) return tooLarge(bytes)
-  // A proxy's page is no explanation.
-  if (error.code === '') return `The server, or a proxy before it, refused with ${error.status}. ${KEPT}`
   return error.faults.length > 0 ? explain(error) : `${explain(error)} ${KEPT}`
 }
 

@@ -3,6 +3,7 @@ import { Api } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { element } from './element.ts'
 import { createExchange } from './exchange.ts'
+import { keepFocus } from './keep-focus.ts'
 import { type KeyCommand, listenForKeys } from './keys.ts'
 import { openKeysDialog } from './keys-dialog.ts'
 import { Live } from './live.ts'
@@ -14,7 +15,7 @@ import { RecordList } from './record-list.ts'
 import { Session } from './session.ts'
 import { upload } from './upload.ts'
 
-const main = element('main', { id: 'main' })
+const main = element('main', { id: 'main', tabindex: -1 })
 const notices = new Notices()
 const broken = element(
   'p',
@@ -86,6 +87,7 @@ const keys: readonly KeyCommand[] = [
   { keys: ['?'], help: 'show the keys', run: showKeys },
 ]
 listenForKeys(keys)
+keepFocus(main)
 void session.begin(api).then(showAddress)
 
 function showAddress(): void {

@@ -1,5 +1,5 @@
 import { type Address, listPath, nextSort, PAGE_RECORDS } from './address.ts'
-import { explain, isAborted, Refusal, Unreachable } from './api.ts'
+import { explain, isAborted, Refusal } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { concerns } from './change-filter.ts'
 import { type Configuration, configurationsIn, type FieldName, fieldNames } from './configuration.ts'
@@ -204,7 +204,7 @@ export class RecordList implements ViewPart {
       gone.delete(configuration.id)
       this.#rows.set(configuration.id, row)
     }
-    const lostFocus = [...gone.values()].some(({ dom }) => dom.contains(document.activeElement))
+    const lost = [...gone.values()].find(({ dom }) => dom.contains(focused))?.dom.sectionRowIndex
     for (const { dom } of gone.values()) dom.remove()
     let previous: Element | null = null
     for (const { dom } of this.#rows.values()) {
@@ -215,7 +215,7 @@ export class RecordList implements ViewPart {
     }
     // To move a row takes the focus from it.
     if (focused instanceof HTMLElement && this.#body.contains(focused)) focused.focus({ preventScroll: true })
-    if (lostFocus && document.activeElement === document.body) this.moveFocus(1)
+    if (lost !== undefined) [...this.#rows.values()].at(Math.min(lost, this.#rows.size - 1))?.opener.focus()
   }
 
   #showOrder({ sort }: Address) {
@@ -305,10 +305,13 @@ export class RecordList implements ViewPart {
 
   /** Tries again by itself while nobody does. */
   #showFault(error: unknown) {
-    const seconds = error instanceof Unreachable ? RETRY_SECONDS : retryAfter(error)
+    const seconds = retryAfter(error)
     if (seconds !== undefined) this.#retry = setTimeout(() => this.refresh(), seconds * 1_000)
+    const text = explain(error)
+    // Otherwise each try would be read aloud.
+    if (this.#state.querySelector('.fault')?.textContent === text) return
     this.#state.replaceChildren(
-      element('p', { class: 'fault', role: 'alert' }, explain(error)),
+      element('p', { class: 'fault', role: 'alert' }, text),
       button('Try again', () => this.refresh()),
     )
   }
@@ -319,7 +322,7 @@ export class RecordList implements ViewPart {
 
   #pageLink(label: string, page: number, isThere: boolean): HTMLAnchorElement {
     if (isThere) return this.#link(label, { page })
-    return element('a', { role: 'link', 'aria-disabled': 'true' }, label)
+    return element('a', { role: 'link', 'aria-disabled': 'true', tabindex: -1 }, label)
   }
 
   #dim(isLate: boolean) {
@@ -330,8 +333,10 @@ export class RecordList implements ViewPart {
   }
 }
 
+/** A proxy does not say when its server is back. */
 function retryAfter(error: unknown): number | undefined {
-  return error instanceof Refusal ? error.retryAfterSeconds : undefined
+  const { code = '', retryAfterSeconds = undefined } = error instanceof Refusal ? error : {}
+  return retryAfterSeconds ?? (code === '' ? RETRY_SECONDS : undefined)
 }
 
 function number(value: number): string {

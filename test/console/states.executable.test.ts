@@ -1,8 +1,10 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { eventually } from '../support/eventually.ts'
 import { recordsIn } from '../support/http-client.ts'
 import { admin } from '../support/service.ts'
+import { draft } from '../support/store.ts'
 import { assertAccessible } from './support/accessible.ts'
 import { openConsole } from './support/browser.ts'
 import { noChromium } from './support/chromium.ts'
@@ -53,6 +55,63 @@ describe('the console by keyboard alone', { skip: noChromium }, () => {
     await page.evaluate('document.activeElement.blur()')
     await page.keyboard.press('n')
     await page.getByRole('dialog', { name: 'Add a record' }).waitFor()
+  })
+})
+
+describe('the focus in the console', { skip: noChromium }, () => {
+  it('stays with a control that is made anew, and goes to the view with one that is gone', async (t) => {
+    const records = Array.from({ length: 120 }, (_, place) => ({
+      ...draft(`r${100 + place}`),
+      labels: { env: 'prod' },
+    }))
+    const server = await startConsoleServer(t, { records })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    const press = async (role: 'link' | 'button', name: string | RegExp, shows: string | RegExp) => {
+      await page.getByRole(role, { name }).first().press('Enter')
+      await page.getByText(shows).waitFor()
+      return page.evaluate<string>('document.activeElement.id || document.activeElement.textContent')
+    }
+    assert.equal(await press('link', 'Next', '51–100 of 120'), 'Next')
+    assert.equal(await press('link', 'Last', '101–120 of 120'), 'Last')
+    // Of the rows that are gone it goes to the one in their place.
+    assert.equal(await press('link', 'env=prod', '1–50 of 120 found'), 'r100')
+    assert.equal(await press('link', 'Remove the filter', /1–50 of 120$/), 'main')
+    await page.getByRole('searchbox').fill('nothing')
+    assert.equal(await press('link', 'Show all records', /1–50 of 120$/), 'main')
+    await press('button', 'r104', 'Change a record')
+    await page.getByRole('button', { name: 'Delete…' }).press('Enter')
+    assert.equal(await press('button', /^Delete$/, /1–50 of 119$/), 'r105')
+  })
+
+  it('stays where one tries again, and returns to Save when that is refused', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, expected: { statuses: [502, 507] } })
+    await logIn(page, admin.username, admin.password)
+    const focused = () => page.evaluate<string>('document.activeElement.textContent')
+    await page.getByRole('button', { name: 'record-1', exact: true }).press('Enter')
+    await page.getByRole('textbox', { name: 'Username' }).fill('typed')
+    await page.route('**/configurations/record-1', (route) =>
+      route.fulfill(problem(507, 'storage_full', 'The disk is full')),
+    )
+    await page.getByRole('button', { name: 'Save' }).press('Enter')
+    await page.getByText('The disk is full.').waitFor()
+    await eventually('Save has the focus', async () => (await focused()) === 'Save')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Drop it' }).click()
+
+    let asked = 0
+    await page.route('**/configurations/?*', (route) => {
+      asked += 1
+      return route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>502 Bad Gateway</h1>' })
+    })
+    await page.getByRole('searchbox').fill('rec')
+    await page.getByText('The server, or a proxy before it, refused with 502.').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).focus()
+    await eventually('the list is asked for again', async () => asked > 2)
+    assert.equal(await focused(), 'Try again')
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.getByText('1–1 of 1 found').waitFor()
   })
 })
 
@@ -114,7 +173,6 @@ describe('a server in trouble', { skip: noChromium }, () => {
     await page.getByText('1–1 of 1 found').waitFor()
     assert.equal(await page.getByText('The records are still being read').count(), 0)
   })
-})
 
   it('is not said to be away once the stream is back, in a view that asks nothing itself', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
@@ -129,3 +187,4 @@ describe('a server in trouble', { skip: noChromium }, () => {
     await server.startAgain()
     await page.getByText('Cannot reach the server.', { exact: true }).waitFor({ state: 'hidden' })
   })
+})
