@@ -10,6 +10,7 @@ import { noChromium } from './support/chromium.ts'
 import { startConsoleServer } from './support/console-server.ts'
 import { logIn } from './support/log-in.ts'
 import { screenshot } from './support/screenshot.ts'
+import { showsNames } from './support/shows-names.ts'
 
 const WIDTHS = extent({ quick: [320], full: [1440, 768, 320] })
 const record = (id: number) => ({
@@ -88,4 +89,13 @@ describe('the look of the console', { skip: noChromium }, () => {
       }
     })
   }
+
+  it('lets one sort in a narrow window, too', async (t) => {
+    const server = await startConsoleServer(t, { records: [record(2), { ...record(1), port: 99 }] })
+    const page = await openConsole(t, { server, viewport: { width: 320, height: 800 } })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('1–2 of 2').waitFor()
+    await page.getByRole('link', { name: 'Port' }).click()
+    await showsNames(page, ['web-2', 'web-1'])
+  })
 })
