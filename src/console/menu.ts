@@ -47,6 +47,6 @@ export function createMenu(app: App, showKeys: () => void): { readonly dom: HTML
     account.replaceChildren(
       ...(caller === undefined ? [] : [shown(caller.account), session.mayWrite ? '' : ' (may only read)']),
     )
-    document.title = address.q === '' ? 'connbook' : `${address.q} – connbook`
+    document.title = `${address.q || titles[address.view]} – connbook`
   }
 }

@@ -29,7 +29,10 @@ export class SearchBox {
     this.#search = search
     this.input.addEventListener('input', () => {
       clearTimeout(this.#timer)
-      this.#timer = setTimeout(() => this.#send(), TYPING_MS)
+      this.#timer = setTimeout(() => {
+        // Not if another view is shown meanwhile.
+        if (this.dom.isConnected) this.#send()
+      }, TYPING_MS)
     })
     this.input.addEventListener('keydown', (event) => {
       if (event.key === 'Enter') this.#send()

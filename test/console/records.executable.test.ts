@@ -25,6 +25,7 @@ describe('the list of the console', { skip: noChromium }, () => {
     const page = await openConsole(t, { server })
     const paths: string[] = []
     await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['record-1'])
     page.on('request', (request) => paths.push(new URL(request.url()).pathname))
     await page.reload()
     await showsNames(page, ['record-1'])
@@ -101,13 +102,29 @@ describe('the list of the console', { skip: noChromium }, () => {
       await route.continue().catch(() => {})
     })
     const asked = page.waitForRequest(/q=al/)
+    const ended = page.waitForEvent('requestfailed', (request) => request.url().includes('q=al'))
     await page.getByRole('searchbox').fill('al')
     await asked
     await page.getByRole('searchbox').fill('be')
     await showsNames(page, ['beta'])
+    await ended
     held.resolve()
-    await page.getByRole('searchbox').fill('')
-    await showsNames(page, ['alpha', 'beta'])
+    await page.unrouteAll({ behavior: 'wait' })
+    assert.deepEqual(await names(page), ['beta'])
+  })
+
+  it('takes no search with it into another view, whose title says what it shows', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['record-1'])
+    await page.clock.install()
+    await page.clock.pauseAt(Date.now() + 60_000)
+    await page.getByRole('searchbox').fill('rec')
+    await page.getByRole('link', { name: 'Operation' }).click()
+    await page.clock.runFor(1_000)
+    assert.equal(new URL(page.url()).search, '?view=operation')
+    assert.equal(await page.title(), 'Operation – connbook')
   })
 })
 
@@ -242,6 +259,8 @@ describe('a record in the console', { skip: noChromium }, () => {
       await page.getByRole('textbox', { name: 'Hostname', exact: true }).fill(`h${place}`)
       await page.getByRole('button', { name: 'Save' }).click()
       await page.getByRole('dialog').waitFor({ state: 'detached' })
+      const said = await page.locator('.notices').innerText()
+      assert.equal(said, `Changed ${name.replace('\u202e', 'U+202E')}`)
     }
     await showsNames(
       page,
@@ -259,8 +278,6 @@ describe('a record in the console', { skip: noChromium }, () => {
   it('gives lines to copy', async (t) => {
     const server = await startConsoleServer(t, { records: [record('web1', 2222)] })
     const page = await openConsole(t, { server, permissions: ['clipboard-read', 'clipboard-write'] })
-      const said = await page.locator('.notices').innerText()
-      assert.equal(said, `Changed ${name.replace('\u202e', 'U+202E')}`)
     await logIn(page, admin.username, admin.password)
     await page.getByRole('button', { name: 'Copy the ssh line' }).click()
     await page.getByText('Copied: ssh -p 2222 -- deploy@web1.example.net').waitFor()
