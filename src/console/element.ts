@@ -37,6 +37,11 @@ export function headRow(...headings: readonly Child[]): HTMLTableSectionElement 
   return element('thead', {}, element('tr', {}, ...cells))
 }
 
+/** Leaves it alone if it says that already: a screen reader would read it again. */
+export function setText(target: Element, text: string): void {
+  if (target.textContent !== text) target.textContent = text
+}
+
 function fill<Of extends Element>(target: Of, attributes: Attributes, children: readonly Child[]): Of {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') target.addEventListener(name, value)

@@ -1,6 +1,6 @@
 import { explain } from './api.ts'
 import type { App, ViewPart } from './app.ts'
-import { type Child, element } from './element.ts'
+import { element, setText } from './element.ts'
 import { findValue, type Metrics } from './metrics-figures.ts'
 import { parseMetrics } from './metrics-text.ts'
 import { ALL_ROUTES, answerTimes, type Figures, figures, routesIn } from './operation-figures.ts'
@@ -12,7 +12,9 @@ export class Operation implements ViewPart {
   readonly dom: HTMLElement
   readonly #app: App
   readonly #record = new OperationRecord()
-  readonly #head = element('p', { class: 'operation-head', role: 'status' })
+  readonly #state = element('span', { role: 'status' })
+  readonly #facts = element('span')
+  readonly #head = element('p', {}, this.#state, this.#facts)
   readonly #fault = element('p', { class: 'fault', role: 'alert' })
   readonly #hint = element('p', { class: 'faint' }, 'Rates show after the second look, in 5 s.')
   readonly #route = element('select', { id: 'route', change: () => this.#draw() }, new Option(ALL_ROUTES))
@@ -70,12 +72,12 @@ export class Operation implements ViewPart {
       const samples = parseMetrics(metrics.text)
       this.#addRoutes(samples)
       this.#record.take(Date.now(), samples)
-      this.#fault.textContent = ''
+      setText(this.#fault, '')
       this.#showHead(samples, ready.status === 200)
     } catch (error) {
       if (looks !== this.#looks) return
       this.#record.take(Date.now(), undefined)
-      this.#fault.textContent = explain(error)
+      setText(this.#fault, explain(error))
     }
     this.#hint.hidden = looks > 1
     if (!document.hidden) this.#timer = setTimeout(() => void this.#look(), LOOK_MS)
@@ -96,13 +98,10 @@ export class Operation implements ViewPart {
     const build = metrics.find(({ name }) => name === 'connbook_build_info')
     const began = findValue(metrics, 'process_start_time_seconds')
     const isWritable = findValue(metrics, 'connbook_writable') === 1
-    const facts: readonly Child[] = [
-      isReady ? 'Ready' : 'Not ready',
-      isWritable ? 'takes changes' : 'takes no changes',
-      `version ${build?.labels.version ?? '?'}`,
-      began === undefined ? undefined : `up for ${formatDuration(Date.now() / 1_000 - began)}`,
-    ]
-    this.#head.textContent = facts.filter((fact) => fact !== undefined).join(' · ')
+    const state = `${isReady ? 'Ready' : 'Not ready'} · ${isWritable ? 'takes changes' : 'takes no changes'}`
+    setText(this.#state, state)
+    const age = began === undefined ? '' : ` · up for ${formatDuration(Date.now() / 1_000 - began)}`
+    this.#facts.textContent = ` · version ${build?.labels.version ?? '?'}${age}`
     this.#head.classList.toggle('fault', !isReady || !isWritable)
   }
 

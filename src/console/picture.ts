@@ -1,4 +1,4 @@
-import { element, headRow, svgElement } from './element.ts'
+import { element, headRow, setText, svgElement } from './element.ts'
 import { axisTicks, formatFigure, type Unit } from './figure-text.ts'
 
 /** The values of one moment, by line; undefined where nothing was measured. */
@@ -47,6 +47,7 @@ export class Picture {
         'aria-label': `${title}: arrow keys go from moment to moment`,
         pointermove: (event) => this.#pointAt(event as PointerEvent),
         pointerleave: () => this.#point(undefined),
+        blur: () => this.#point(undefined),
         keydown: (event) => this.#step(event as KeyboardEvent),
       },
       this.#svg,
@@ -132,7 +133,7 @@ export class Picture {
     const isPointed = this.#place !== undefined && moment !== undefined
     const said = lines.map((line) => `${line} ${formatFigure(moment?.values[line], unit)}`).join(', ')
     const text = isPointed ? `${new Date(moment.at).toLocaleTimeString('en-GB')}: ${said}` : ''
-    if (this.#reading.textContent !== text) this.#reading.textContent = text
+    setText(this.#reading, text)
   }
 
   #fillTable({ unit, lines, moments }: PictureState) {

@@ -27,6 +27,8 @@ describe('the operation in the console', { skip: noChromium }, () => {
     await logIn(page, reader.username, reader.password)
     await page.getByRole('link', { name: 'Operation' }).click()
     await page.getByText(/^Ready · takes changes · version \d/).waitFor()
+    const states = page.getByRole('region', { name: 'Operation' }).getByRole('status')
+    assert.deepEqual(await states.allInnerTexts(), ['Ready · takes changes'])
     await page.getByText('Rates show after the second look, in 5 s.').waitFor()
     const records = picture(page, 'Records')
     await records.getByText('records 3').waitFor()
@@ -45,6 +47,8 @@ describe('the operation in the console', { skip: noChromium }, () => {
     await page.keyboard.press('ArrowLeft')
     await page.keyboard.press('ArrowLeft')
     await records.getByText(/^\d\d:\d\d:\d\d: records 3$/).waitFor()
+    await page.keyboard.press('Tab')
+    await records.getByText(/^\d\d:\d\d:\d\d: records 3$/).waitFor({ state: 'hidden' })
     await records.getByText('Table').click()
     assert.deepEqual(await records.locator('tbody tr').allInnerTexts(), ['records\t4\t3\t4'])
 
