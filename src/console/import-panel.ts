@@ -85,8 +85,10 @@ export class ImportPanel {
   }
 
   #take(source: Source | undefined, isWhole: boolean) {
+    // What a person has chosen for a text stays until the text begins otherwise.
+    if (source !== undefined && (isWhole || source.format !== this.#given?.format))
+      this.#format.value = source.format
     this.#given = source
-    if (source !== undefined) this.#format.value = source.format
     this.#clear()
     this.#check.disabled = source === undefined
     if (isWhole) void this.#try()

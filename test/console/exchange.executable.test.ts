@@ -76,11 +76,20 @@ describe('bringing in', { skip: noChromium }, () => {
 
   it('takes pasted text by keyboard alone; replace asks, and Escape keeps all', async (t) => {
     const server = await startConsoleServer(t, { records: 2 })
-    const page = await openConsole(t, { server, path: VIEW })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [400] } })
     await logIn(page, admin.username, admin.password)
     await page.locator('#import-text').focus()
     await page.keyboard.insertText('Host web1\n  HostName h.example.net\n  User deploy\n')
     await page.locator('#import-format:has(option:checked[value="ssh-config"])').waitFor()
+    // What a person chooses stays while the text goes on as it began.
+    await page.locator('#import-format').selectOption('csv')
+    await page.locator('#import-text').focus()
+    await page.keyboard.insertText('  Port 22\n')
+    await check(page)
+    await page.getByText('header names').waitFor()
+    assert.equal(await page.locator('#import-format').inputValue(), 'csv')
+    await page.locator('#import-format').selectOption('ssh-config')
+    await page.locator('#import-text').focus()
     await page.keyboard.press('Tab')
     await page.keyboard.press('Tab')
     await page.keyboard.press('ArrowDown')
