@@ -76,12 +76,13 @@ export class Session {
   async #logIn(api: Api): Promise<void> {
     localStorage.removeItem(SETTING)
     const before = this.#caller
-    const notice = before === undefined ? '' : 'The session has ended. Log in to go on where you were.'
+    let notice = before === undefined ? '' : 'The session has ended. Log in to go on where you were.'
     let caller: Caller | undefined
     while (caller === undefined) {
       this.#shown = showLogin(api, notice)
       await this.#shown.ended
       caller = await whoAmI(api)
+      notice = 'The browser has not kept the session. Allow cookies of this server.'
     }
     await this.#take(caller)
   }

@@ -30,6 +30,17 @@ describe('a login in the console', { skip: noChromium }, () => {
     await page.getByText(/^Too many attempts: try again in \d+ s\.$/).waitFor()
   })
 
+  it('that the browser does not keep is no riddle', async (t) => {
+    const server = await startConsoleServer(t)
+    const page = await openConsole(t, { server, expected: { statuses: [403] } })
+    await page.route('**/login', (route) => route.fulfill({ status: 200, body: 'Authorized' }))
+    await sendLogIn(page, admin.username, admin.password)
+    await page.getByText('The browser has not kept the session. Allow cookies of this server.').waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('No records yet').waitFor()
+  })
+
   it('leads to the place that was asked for, and ends by a logout', async (t) => {
     const server = await startConsoleServer(t, { records: 3 })
     const page = await openConsole(t, { server, path: '/console/?q=2&sort=-name' })
