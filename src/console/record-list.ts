@@ -3,7 +3,7 @@ import { explain, isAborted, Refusal } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { concerns } from './change-filter.ts'
 import { type Configuration, configurationsIn, type FieldName, fieldNames } from './configuration.ts'
-import { button, element } from './element.ts'
+import { button, element, setText } from './element.ts'
 import { headings, RecordRow } from './record-row.ts'
 import { SearchBox } from './search-box.ts'
 import { shown } from './shown-text.ts'
@@ -253,12 +253,14 @@ export class RecordList implements ViewPart {
     const first = page * PAGE_RECORDS + 1
     const last = Math.min(total, first + PAGE_RECORDS - 1)
     const isFiltered = q !== '' || filters.length > 0
-    this.#count.textContent =
+    setText(
+      this.#count,
       total === 0
         ? isFiltered
           ? 'Nothing found'
           : ''
-        : `${number(first)}–${number(Math.max(last, first))} of ${number(total)}${isFiltered ? ' found' : ''}`
+        : `${number(first)}–${number(Math.max(last, first))} of ${number(total)}${isFiltered ? ' found' : ''}`,
+    )
     this.#table.hidden = this.#rows.size === 0
     this.#state.replaceChildren(...this.#stateNodes(address))
     this.#pages.hidden = total <= PAGE_RECORDS && page === 0
