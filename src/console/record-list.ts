@@ -34,6 +34,8 @@ export class RecordList implements ViewPart {
   readonly #rows = new Map<number, RecordRow>()
   /** Ids of records that were deleted since the last answer. */
   readonly #removed = new Set<number>()
+  /** The first id that was added since the page is shown. */
+  #addedFrom = Infinity
   readonly #body = element('tbody')
   readonly #headings: Record<FieldName, HTMLTableCellElement>
   readonly #table: HTMLTableElement
@@ -85,6 +87,7 @@ export class RecordList implements ViewPart {
     )
     app.live.listen((change) => {
       const { kind, configuration } = change
+      if (kind === 'added') this.#addedFrom = Math.min(this.#addedFrom, configuration.id)
       if (kind === 'removed' && this.#rows.has(configuration.id)) this.#removed.add(configuration.id)
       if (this.#address !== undefined && concerns(this.#address, change)) this.refreshSoon()
     })
@@ -112,7 +115,10 @@ export class RecordList implements ViewPart {
     this.#showOrder(address)
     this.#showFilters(address)
     for (const row of this.#rows.values()) row.updateLinks()
-    if (before === undefined || listPath(before) !== listPath(address)) this.#tag = undefined
+    if (before === undefined || listPath(before) !== listPath(address)) {
+      this.#tag = undefined
+      this.#addedFrom = Infinity
+    }
     void this.#read(address, this.#tag)
   }
 
@@ -199,7 +205,8 @@ export class RecordList implements ViewPart {
     for (const configuration of configurations) {
       const known = gone.get(configuration.id)
       const row = known ?? new RecordRow(this.#app, configuration, this.#actions.open)
-      if (known === undefined && isSamePage) row.mark('added')
+      // Others only moved here from another page.
+      if (known === undefined && isSamePage && configuration.id >= this.#addedFrom) row.mark('added')
       known?.update(configuration)
       gone.delete(configuration.id)
       this.#rows.set(configuration.id, row)

@@ -96,6 +96,18 @@ describe("others' changes in the console", { skip: noChromium }, () => {
     await page.unrouteAll({ behavior: 'wait' })
   })
 
+  it('mark no row as added that only moved to this page', async (t) => {
+    const records = Array.from({ length: 51 }, (_, place) => draft(`m${String(place).padStart(2, '0')}`))
+    const server = await startConsoleServer(t, { records })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('1–50 of 51').waitFor()
+    await hasStreams(server, 1)
+    await server.api('DELETE', '/configurations/m07')
+    await page.getByRole('button', { name: 'm50', exact: true }).waitFor()
+    assert.equal(await page.locator('tr[data-mark]').count(), 0)
+  })
+
   it('do not move what one reads', async (t) => {
     const records = Array.from({ length: 49 }, (_, place) => draft(`m${String(place).padStart(2, '0')}`))
     const server = await startConsoleServer(t, { records })
