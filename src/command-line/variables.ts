@@ -14,7 +14,9 @@ const PREFIX = 'CONNBOOK_'
 export function warnOfVariables(environment: NodeJS.ProcessEnv, log: Log): void {
   const ofFlags = describeFlags(serverFlags).flatMap(({ variables }) => variables)
   const ofClients = [...Object.values(clientVariables), `${clientVariables.clientSecret}_FILE`]
-  const known = [...ofFlags, ...firstStartVariables, ...ofClients].filter((variable) => variable.startsWith(PREFIX))
+  const known = [...ofFlags, ...firstStartVariables, ...ofClients].filter((variable) =>
+    variable.startsWith(PREFIX),
+  )
   const ofServer = known.filter((variable) => !ofClients.includes(variable))
   const empty = ofServer.filter((variable) => environment[variable] === '')
   if (empty.length > 0) log.info('variables_empty', { variables: empty.join(' ') })
