@@ -296,6 +296,8 @@ export const HEALTHCHECK_TIMEOUT_MS = 3_000
 
 /** How long a server may be silent before a command gives up. */
 export const CALL_SILENCE_MS = 30_000
+/** How long the completion of a shell waits for the names of records. */
+export const COMPLETION_MS = 300
 /** A command sends a longer body only when the server wants it. */
 export const CALL_UNASKED_BYTES_MAX = 64 * 1024
 /** How long a command waits for the server to want the body; then it sends it anyway. */

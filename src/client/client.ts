@@ -9,9 +9,9 @@ import { callPatiently } from './retry.ts'
 export interface Client {
   readonly place: Place
   /** Resolves to a 2xx answer, read whole. Throws as `open` does. */
-  ask(call: Call): Promise<Answer>
+  ask(call: Call, signal?: AbortSignal): Promise<Answer>
   /** The same as JSON. @throws also {OtherAnswerError} if it is none. */
-  askJson(call: Call): Promise<unknown>
+  askJson(call: Call, signal?: AbortSignal): Promise<unknown>
   /**
    * Resolves at the head of a 2xx answer.
    *
@@ -28,12 +28,12 @@ export interface Client {
 export function createClient(place: Place, credential: Credential, isPatient: boolean): Client {
   return { place, ask, askJson, open }
 
-  async function ask(call: Call): Promise<Answer> {
-    return readAnswer(await open(call))
+  async function ask(call: Call, signal?: AbortSignal): Promise<Answer> {
+    return readAnswer(await open(call, signal))
   }
 
-  async function askJson(call: Call): Promise<unknown> {
-    const value = parseJson((await ask(call)).text)
+  async function askJson(call: Call, signal?: AbortSignal): Promise<unknown> {
+    const value = parseJson((await ask(call, signal)).text)
     if (value === undefined) throw new OtherAnswerError(`${place.name} answers no JSON; is it a connbook?`)
     return value
   }

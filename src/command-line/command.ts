@@ -44,6 +44,8 @@ export interface Command<Flag extends keyof Options = keyof Options, Required ex
   readonly otherOperand?: string
   /** An imperative in lower case, without a full stop. */
   readonly summary: string
+  /** What a shell offers for the operands; nothing by default. */
+  readonly completes?: 'records' | 'files' | 'topics' | readonly string[]
   readonly examples: readonly (readonly [line: string, effect: string])[]
   /** More paragraphs for the help. */
   readonly notes?: readonly string[]

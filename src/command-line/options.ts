@@ -137,6 +137,8 @@ export interface FlagDescription {
   readonly choices: readonly string[]
   /** Its variables; the first that is set counts. */
   readonly variables: readonly string[]
+  /** Whether it may be given several times. */
+  readonly isList: boolean
   /** What holds when it is not given. */
   readonly fallback: string | undefined
 }
@@ -150,6 +152,7 @@ export function describeFlags(flags: readonly (keyof Options)[]): FlagDescriptio
       usage: spec.placeholder === undefined ? spec.flag : `${spec.flag} ${spec.placeholder}`,
       help: spec.help,
       choices: spec.choices ?? [],
+      isList: spec.isList === true || spec.isRepeatable === true,
       variables: [variableOf(spec), spec.lastVariable].filter((variable) => variable !== undefined),
       fallback: spec.default ?? spec.otherwise,
     }))

@@ -16,6 +16,7 @@ export const backupCommand = defineCommand({
   name: 'backup',
   operands: 'FILE',
   otherOperand: '-',
+  completes: 'files',
   summary: 'save records and accounts in one file; - is standard output',
   examples: [
     ['connbook backup backup.json', 'replaces an older backup'],

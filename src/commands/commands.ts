@@ -5,6 +5,7 @@ import { UsageError } from '../errors.ts'
 import { backupCommand } from './backup.ts'
 import { checkCommand } from './check.ts'
 import { clientCommands } from './client.ts'
+import { completionCommand } from './completion.ts'
 import { exportCommand } from './export.ts'
 import { healthcheckCommand } from './healthcheck.ts'
 import { importCommand } from './import.ts'
@@ -53,10 +54,12 @@ export const commands: readonly Command[] = [
   healthcheckCommand,
   systemdCommand,
   openApiCommand,
+  completionCommand,
   defineCommand({
     name: 'help',
     operands: '[TOPIC]',
     operandsMax: Number.POSITIVE_INFINITY,
+    completes: 'topics',
     summary: 'show this page, or help on a command or a chapter',
     examples: [
       ['connbook help user add', 'a command; the same as connbook user add --help'],

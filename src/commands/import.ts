@@ -51,6 +51,7 @@ export const importCommand = defineCommand({
   name: 'import',
   operands: 'FILE',
   otherOperand: '- --format FORMAT',
+  completes: 'files',
   summary: 'add and change many records: all of them, or none',
   examples: [
     ['connbook import hosts.csv --dry-run', 'changes nothing'],

@@ -19,6 +19,7 @@ import { NewerFolderError } from '../folder/recovery.ts'
 import { version } from '../version.ts'
 import { DamageFoundError } from './check.ts'
 import { commands } from './commands.ts'
+import { completeCommand } from './complete.ts'
 import { NoLoginError, NotPrivateError } from './remote/connect.ts'
 
 /** Runs a command line and writes any error to standard error. Never rejects. @returns The exit code. */
@@ -43,7 +44,10 @@ async function dispatch(words: readonly string[], context: CommandContext): Prom
   } else if (first === undefined || first.startsWith('-')) {
     checkOrder(commands, words)
     await runCommand(getFamily(commands, 'serve'), words, context)
-  } else await runCommand(getFamily(commands, first), rest, context)
+  } else {
+    const family = first === completeCommand.name ? ([completeCommand] as const) : getFamily(commands, first)
+    await runCommand(family, rest, context)
+  }
 }
 
 /** Node decodes the words; U+FFFD stands for bytes that were not UTF-8. @throws {UsageError} naming such a word. */

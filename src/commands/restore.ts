@@ -23,6 +23,7 @@ export const restoreCommand = defineCommand({
   name: 'restore',
   operands: 'FILE',
   otherOperand: '-',
+  completes: 'files',
   summary: 'replace the content of the data folder with a backup',
   examples: [
     ['connbook restore backup.json', 'keeps the old files, too'],

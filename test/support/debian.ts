@@ -22,6 +22,7 @@ export const tools = {
   'dpkg-query': { package: 'dpkg', version: '1.21' },
   eatmydata: { package: 'eatmydata', version: '130' },
   etcd: { package: 'etcd-server', version: '3.4' },
+  fish: { package: 'fish', version: '3.6' },
   'fail2ban-regex': { package: 'fail2ban', version: '1.0' },
   'fail2ban-server': { package: 'fail2ban', version: '1.0' },
   faketime: { package: 'faketime', version: '0.9.10' },
@@ -43,6 +44,7 @@ export const tools = {
   strace: { package: 'strace', version: '6.1' },
   'systemd-analyze': { package: 'systemd', version: '252' },
   'systemd-socket-activate': { package: 'systemd', version: '252' },
+  zsh: { package: 'zsh', version: '5.9' },
   wrk: { package: 'wrk', version: '4.1' },
 } as const satisfies Record<string, Tool>
 

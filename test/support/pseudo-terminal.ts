@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { quoteForShell } from '../../src/shell.ts'
 import { eventually } from './eventually.ts'
 import { executable } from './executable.ts'
 import type { Lifetime } from './temporary-folder.ts'
@@ -28,7 +29,16 @@ export function startAtTerminal(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
 ): TerminalSession {
-  const command = [executable, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
+  return startProgramAtTerminal(t, [executable, ...args], environment)
+}
+
+/** The same with any program. */
+export function startProgramAtTerminal(
+  t: Lifetime,
+  words: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+): TerminalSession {
+  const command = words.map(quoteForShell).join(' ')
   const child = spawn(
     'script',
     ['--quiet', '--return', '--flush', '--command', `exec ${command}`, '/dev/null'],

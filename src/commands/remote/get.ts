@@ -19,6 +19,7 @@ export class NoLabelError extends ConnbookError {
 export const getCommand = defineCommand({
   name: 'get',
   operands: 'NAME',
+  completes: 'records',
   summary: 'show a record, or one value of it',
   examples: [
     ['connbook get web1', 'its fields and labels'],

@@ -14,6 +14,7 @@ import { explainFaults } from './refused-flags.ts'
 export const historyCommand = defineCommand({
   name: 'history',
   operands: 'NAME',
+  completes: 'records',
   summary: 'show what happened to a record, and who did it',
   examples: [
     ['connbook history web1', 'newest first'],

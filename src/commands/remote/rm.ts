@@ -10,6 +10,7 @@ export const rmCommand = defineCommand({
   name: 'rm',
   operands: 'NAME…',
   operandsMax: Number.POSITIVE_INFINITY,
+  completes: 'records',
   summary: 'delete records',
   examples: [
     ['connbook rm web1', ''],

@@ -12,6 +12,7 @@ const CREATED = 201
 export const setCommand = defineCommand({
   name: 'set',
   operands: 'NAME',
+  completes: 'records',
   summary: 'change a record; what is not given stays as it is',
   examples: [
     ['connbook set web1 --port 2222 --label env=prod', ''],

@@ -21,6 +21,7 @@ export const sshCommand = defineCommand({
   operands: 'NAME [ARG…]',
   operandsMax: Number.POSITIVE_INFINITY,
   passesOn: true,
+  completes: 'records',
   summary: 'run ssh to the host of a record',
   examples: [
     ['connbook ssh web1', ''],
