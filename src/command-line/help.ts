@@ -114,7 +114,8 @@ function commandHelp(command: Command, look: Look): string {
   ])
 }
 
-function usageOf({ name, operands, flags }: Command): string {
+/** How a command is typed. */
+export function usageOf({ name, operands, flags }: Pick<Command, 'name' | 'operands' | 'flags'>): string {
   const typed = name === 'serve' ? '[serve]' : name
   return ['connbook', typed, operands, flags.length === 0 ? undefined : '[FLAGS]']
     .filter((part) => part !== undefined)

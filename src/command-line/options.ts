@@ -98,6 +98,13 @@ const commandOptionSpecs = {
     isOfCommand: true,
     parse: parseSwitch,
   },
+  write: {
+    flag: '--write',
+    placeholder: 'FOLDER',
+    help: 'write all pages as files, for those who make packages',
+    isOfCommand: true,
+    parse: (text) => text,
+  },
   yes: {
     flag: '--yes',
     help: 'do not ask',

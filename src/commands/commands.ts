@@ -10,6 +10,7 @@ import { exportCommand } from './export.ts'
 import { healthcheckCommand } from './healthcheck.ts'
 import { importCommand } from './import.ts'
 import { keysCommands } from './keys.ts'
+import { manCommandOf } from './man.ts'
 import { openApiCommand } from './openapi.ts'
 import { recoverCommand } from './recover.ts'
 import { addCommand } from './remote/add.ts'
@@ -55,6 +56,7 @@ export const commands: readonly Command[] = [
   systemdCommand,
   openApiCommand,
   completionCommand,
+  manCommandOf(() => commands),
   defineCommand({
     name: 'help',
     operands: '[TOPIC]',

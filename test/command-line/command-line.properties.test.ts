@@ -310,6 +310,13 @@ const rows: { readonly [One in Name]: Row } = {
     fallback: undefined,
     ...choiceOf('json', 'jsonl', 'csv', 'ssh-config', 'ansible', 'pg-service', 'env'),
   },
+  write: {
+    flag: '--write',
+    variable: 'CONNBOOK_WRITE',
+    isOfCommand: true,
+    fallback: undefined,
+    ...anyPath,
+  },
   output: {
     flag: '--output',
     variable: 'CONNBOOK_OUTPUT',

@@ -30,6 +30,7 @@ const rows: {
     | 'socket'
     | 'format'
     | 'output'
+    | 'write'
     | 'user'
     | 'skip'
     | 'mode'

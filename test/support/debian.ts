@@ -31,6 +31,8 @@ export const tools = {
   ip: { package: 'iproute2', version: '6.1' },
   jq: { package: 'jq', version: '1.6' },
   logrotate: { package: 'logrotate', version: '3.21' },
+  man: { package: 'man-db', version: '2.11' },
+  mandoc: { package: 'mandoc', version: '1.14' },
   nginx: { package: 'nginx-light', version: '1.22' },
   openssl: { package: 'openssl', version: '3.0' },
   prlimit: { package: 'util-linux', version: '2.38' },

@@ -1,0 +1,154 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { firstWordOf } from '../../src/command-line/command.ts'
+import { exitCodes } from '../../src/command-line/exit-codes.ts'
+import { manPages } from '../../src/command-line/man-pages.ts'
+import { describeFlags } from '../../src/command-line/options.ts'
+import { roffCode, roffOfMarkdown, roffParagraph } from '../../src/command-line/roff.ts'
+import { commands } from '../../src/commands/commands.ts'
+import { chapters } from '../../src/manual/chapters.ts'
+import { runCommand } from '../support/command.ts'
+import { missing } from '../support/debian.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const run = promisify(execFile)
+const pages = manPages(commands)
+const unescaped = (roff: string) =>
+  roff
+    .replaceAll(/\\f[BIR]|\\:|\\&/g, '')
+    .replaceAll('\\-', '-')
+    .replaceAll('\\(aq', "'")
+    .replaceAll('\\(ti', '~')
+    .replaceAll('\\(dq', '"')
+
+const textOf = (name: string, section: number) =>
+  pages.find((page) => page.name === name && page.section === section)?.text() ?? assert.fail(`no ${name}`)
+
+describe('the man pages', () => {
+  it('are one for connbook, one for each command or family, one for each chapter', () => {
+    const expected = [
+      'connbook.1',
+      ...new Set(commands.map(({ name }) => `connbook-${firstWordOf(name)}.1`)),
+      ...chapters.map(({ name }) => `connbook-${name}.7`),
+    ]
+    assert.deepEqual(
+      pages.map(({ name, section }) => `${name}.${section}`),
+      expected,
+    )
+  })
+
+  it('name every command, chapter and exit code in the first one', () => {
+    const text = unescaped(textOf('connbook', 1))
+    for (const { name, summary } of commands) assert.ok(text.includes(`${name}: ${summary}\n`), name)
+    for (const { name, summary } of chapters)
+      assert.ok(text.includes(`connbook-${name}(7)\n${summary}\n`), name)
+    for (const [code, { meaning }] of Object.entries(exitCodes))
+      assert.ok(text.includes(`${code}\n${meaning.replaceAll('`', '')}\n`), code)
+  })
+
+  for (const { name, summary, flags, notes = [], examples, exitCodes: codes = {} } of commands) {
+    it(`tell of ${name} what its help tells`, () => {
+      const text = unescaped(textOf(`connbook-${firstWordOf(name)}`, 1))
+      const told = [
+        ...describeFlags(flags).flatMap(({ usage, help, variables }) => [
+          usage,
+          help.slice(0, 20),
+          ...variables,
+        ]),
+        ...examples.map(([line]) => line),
+        ...notes.map((note) => note.slice(0, 30)),
+        ...Object.values(codes),
+        summary.slice(1),
+      ]
+      for (const each of told) assert.ok(text.includes(each.replaceAll('`', '')), each)
+    })
+  }
+
+  describe('as other programs read them', async () => {
+    const folder = await temporaryFolder({ after })
+    const written = await runCommand(['man', '--write', folder])
+    const sections = await readdir(folder)
+    const inSections = sections.map(async (section) =>
+      (await readdir(join(folder, section))).map((file) => join(folder, section, file)),
+    )
+    const files = (await Promise.all(inSections)).flat()
+
+    it('are files that everybody may read', async () => {
+      assert.deepEqual(written, { code: 0, stdout: '', stderr: '' })
+      assert.equal(files.length, pages.length)
+      for (const { name, section, text } of pages) {
+        const path = join(folder, `man${section}`, `${name}.${section}`)
+        assert.equal(await readFile(path, 'utf8'), text())
+        assert.equal((await stat(path)).mode & 0o777, 0o644)
+      }
+      assert.equal((await stat(join(folder, 'man1'))).mode & 0o777, 0o755)
+    })
+
+    it('have nothing that mandoc warns of', { skip: missing('mandoc') }, async () => {
+      const { stdout } = await run('mandoc', ['-T', 'lint', '-W', 'warning', ...files])
+      assert.equal(stdout, '')
+    })
+
+    it('have nothing that man warns of', { skip: missing('man') }, async () => {
+      const env = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', MANWIDTH: '80' }
+      const args = ['--warnings', '-E', 'UTF-8', '-T', 'utf8', '-l']
+      const { stderr, stdout } = await run('man', [...args, ...files], { env, maxBuffer: 2 ** 26 })
+      assert.equal(stderr, '')
+      assert.match(stdout, /CONNBOOK-LS\(1\)/)
+    })
+  })
+})
+
+describe('roff', () => {
+  it('shows code, dots, backslashes and other scripts as they are', {
+    skip: missing('mandoc'),
+  }, async (t) => {
+    const lines = ['.a', "'b", '\\n[x] \\fB', 'é…😀', 'a - --b \'c\' `d` ^ ~ "e"']
+    const path = join(await temporaryFolder(t), 'page')
+    await writeFile(
+      path,
+      `.TH X 1 "2026-11-23"\n.SH NAME\nx \\- y\n${roffCode(lines)}${lines.map(roffParagraph).join('')}`,
+    )
+    // Bold is a character, a backspace and the character again.
+    const typed = execFileSync('mandoc', ['-T', 'utf8', path], { encoding: 'utf8' })
+    const shown = typed.replaceAll(new RegExp(`.${String.fromCharCode(8)}`, 'gu'), '')
+    for (const line of lines.slice(0, 4)) assert.equal(shown.split(line).length, 3, line)
+    assert.ok(shown.includes(lines[4] ?? ''))
+  })
+
+  it('makes pages and addresses of links, and rows of tables', () => {
+    const roff = roffOfMarkdown(
+      'See [start](start.md#log-in), [here](#x), [web](https://a.example).\n\n| a | b |\n|---|---|\n| `c` | d |\n',
+    )
+    assert.equal(
+      roff,
+      '.PP\nSee \\fBconnbook\\-start\\fR(7), here, web <https://a.example>.\n.TP\n\\fBc\\fR\nb: d\n',
+    )
+  })
+})
+
+describe('connbook man', () => {
+  it('prints the page of a command, of a chapter, or of connbook', async () => {
+    const print = async (...args: string[]) => (await runCommand(['man', ...args])).stdout
+    assert.equal(await print(), textOf('connbook', 1))
+    assert.equal(await print('backup'), textOf('connbook-backup', 1))
+    assert.equal(await print('connbook-backup.7'), textOf('connbook-backup', 7))
+    assert.equal(await print('security'), textOf('connbook-security', 7))
+  })
+
+  it('names the nearest page for another name, and the file that it cannot write', async (t) => {
+    const unknown = await runCommand(['man', 'bakup'])
+    assert.deepEqual([unknown.code, unknown.stdout], [2, ''])
+    assert.match(unknown.stderr, /There is no page "bakup"; did you mean backup\?/)
+    const file = join(await temporaryFolder(t), 'file')
+    await writeFile(file, '')
+    const refused = await runCommand(['man', '--write', file])
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /^connbook: Cannot write the man page ".*\/file\/man1" \(ENOTDIR\)/)
+  })
+})
