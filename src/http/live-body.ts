@@ -10,8 +10,8 @@ export interface LiveBody {
 
 /** Where a live body is sent to. */
 export interface LiveSink {
-  /** Sends bytes soon; does nothing once it has closed. The caller may share them between many. */
-  send(bytes: Uint8Array): void
+  /** Sends a piece soon; does nothing once it has closed. The caller may share one piece between many. */
+  send(piece: LivePiece): void
   /** False while the client takes too little; then `drained` is called later. */
   readonly hasRoom: boolean
   /** Bytes, ever, that this process has passed on. */
@@ -21,3 +21,22 @@ export interface LiveSink {
   /** Ends the connection at once. */
   cut(): void
 }
+
+/** Bytes to be sent to one client or to many. They are framed once for all of them. */
+export class LivePiece {
+  readonly bytes: Buffer
+  #chunk: Buffer | undefined
+
+  /** @param bytes At least one: a chunk without any would end the answer. */
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  /** The bytes as a chunk (RFC 9112 section 7.1). */
+  get chunk(): Buffer {
+    this.#chunk ??= Buffer.concat([Buffer.from(`${this.bytes.length.toString(16)}\r\n`), this.bytes, CRLF])
+    return this.#chunk
+  }
+}
+
+const CRLF = Buffer.from('\r\n')

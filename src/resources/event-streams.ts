@@ -1,20 +1,18 @@
-import type { LiveBody, LiveSink } from '../http/live-body.ts'
+import { type LiveBody, LivePiece, type LiveSink } from '../http/live-body.ts'
 import type { Request } from '../http/message.ts'
 import {
   EVENTS_COMMENT_MS,
   EVENTS_LATE_LOOKS_MAX,
-  EVENTS_LOOKED_AT_MAX,
   EVENTS_PAUSE_MS,
-  EVENTS_PIECE_BYTES,
   EVENTS_WAITING_BYTES_MAX,
   TAKING_TIMEOUT_MS,
 } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
-import { changeMatcherOf } from '../store/change-filter.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { listTag } from '../store/list-tag.ts'
 import type { Filter } from '../store/record-filter.ts'
-import { beginningText, COMMENT, commentText, EventBytes, eventIdOf, resetText } from './event-text.ts'
+import { type EventPiece, EventPieces, type EventPosition } from './event-pieces.ts'
+import { beginningText, COMMENT_TEXT, commentText, eventIdOf, resetText } from './event-text.ts'
 import { hasEnded, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
 
 /** The caller of the scheduler for what all streams share. */
@@ -22,12 +20,7 @@ const STREAMS = 'event streams'
 /** Streams that are looked at, and perhaps written to, in one slice. */
 const STREAMS_AT_ONCE = 32
 
-/** What a stream is sent next. */
-interface Piece {
-  readonly bytes: Uint8Array
-  /** Revision of the last change that it has, or that the filter leaves out. */
-  readonly upTo: number
-}
+const COMMENT = pieceOf(COMMENT_TEXT)
 
 /** What a stream is to tell. */
 export interface Wanted {
@@ -40,8 +33,8 @@ export interface Wanted {
 export class EventStreams {
   readonly #store: ConfigurationStore
   readonly #calls: WaitingCalls
-  readonly #bytes: EventBytes
   readonly #streams = new Set<EventStream>()
+  readonly #surroundings: Surroundings
   #timer: NodeJS.Timeout | undefined
   #isTelling = false
   /** Whether something is to be told that the work under way may have passed. */
@@ -50,7 +43,14 @@ export class EventStreams {
   constructor(store: ConfigurationStore, calls: WaitingCalls) {
     this.#store = store
     this.#calls = calls
-    this.#bytes = new EventBytes(store.id)
+    this.#surroundings = {
+      tell: () => this.#tellNow(),
+      tag: () => listTag(store.id, store.revision),
+      idOf: (revision) => eventIdOf(store, revision),
+      revision: () => store.revision,
+      waitingBytes: (revision) => store.recent.bytesAfter(revision),
+      closed: (stream) => this.#streams.delete(stream),
+    }
     store.onDurable(() => this.#tellSoon())
   }
 
@@ -60,18 +60,8 @@ export class EventStreams {
 
   /** @throws {Problem} 503 if the account, or all accounts, have too many. */
   open(request: Request, { after, filter }: Wanted): LiveBody {
-    const stream: EventStream = new EventStream(request, filter, {
-      tell: () => this.#tellNow(),
-      tag: () => listTag(this.#store.id, this.#store.revision),
-      idOf: (revision) => eventIdOf(this.#store, revision),
-      revision: () => this.#store.revision,
-      waitingBytes: (revision) => this.#store.recent.bytesAfter(revision),
-      closed: () => {
-        leave()
-        this.#streams.delete(stream)
-      },
-    })
-    const leave = this.#calls.enter(request, stream)
+    const stream = new EventStream(request, filter, this.#surroundings)
+    stream.leave = this.#calls.enter(request, stream)
     stream.startAfter(after)
     this.#streams.add(stream)
     return stream
@@ -99,7 +89,7 @@ export class EventStreams {
 
   /** @returns Whether a stream that has room is still behind. */
   *#tellAll(): LongWork<boolean> {
-    const pieces = new Map<string, Piece>()
+    const pieces = new EventPieces(this.#store)
     let hasMore = false
     let looks = 0
     for (const stream of this.#streams) {
@@ -115,37 +105,13 @@ export class EventStreams {
   }
 
   /** @returns Whether there is more for it. */
-  #tell(stream: EventStream, pieces: Map<string, Piece>): boolean {
+  #tell(stream: EventStream, pieces: EventPieces): boolean {
     const { recent } = this.#store
     if (stream.after < recent.floor) stream.reset()
     if (stream.after >= recent.last) return false
-    const key = `${stream.after} ${stream.filterKey}`
-    let piece = pieces.get(key)
-    if (piece === undefined) {
-      piece = this.#makePiece(stream.after, stream.filter)
-      pieces.set(key, piece)
-    }
+    const piece = pieces.at(stream)
     stream.send(piece)
     return piece.upTo < recent.last && stream.hasRoom
-  }
-
-  #makePiece(after: number, filter: Filter): Piece {
-    const { recent } = this.#store
-    const events: Buffer[] = []
-    let bytes = 0
-    let upTo = after
-    const matches = changeMatcherOf(filter)
-    const last = Math.min(recent.last, after + EVENTS_LOOKED_AT_MAX)
-    while (upTo < last && bytes < EVENTS_PIECE_BYTES) {
-      upTo += 1
-      const change = recent.at(upTo)
-      if (change === undefined || !matches(change)) continue
-      const event = this.#bytes.of(change)
-      events.push(event)
-      bytes += event.length
-    }
-    const [only] = events
-    return { bytes: events.length === 1 && only ? only : Buffer.concat(events, bytes), upTo }
   }
 }
 
@@ -156,13 +122,15 @@ interface Surroundings {
   readonly idOf: (revision: number) => string
   readonly revision: () => number
   readonly waitingBytes: (revision: number) => number
-  readonly closed: () => void
+  readonly closed: (stream: EventStream) => void
 }
 
 /** One reader, and how far it has been told. */
-class EventStream implements LiveBody, WaitingCall {
+class EventStream implements LiveBody, WaitingCall, EventPosition {
   readonly filter: Filter
   readonly filterKey: string
+  /** Gives back its place among the waiting calls. */
+  leave = () => {}
   readonly #request: Request
   readonly #all: Surroundings
   #after = 0
@@ -209,7 +177,7 @@ class EventStream implements LiveBody, WaitingCall {
   begin(sink: LiveSink): void {
     this.#sink = sink
     const beginning = beginningText(this.#all.idOf(this.#after))
-    this.#write(Buffer.from(this.#isReset ? beginning + resetText(this.#all.tag()) : beginning))
+    this.#write(pieceOf(this.#isReset ? beginning + resetText(this.#all.tag()) : beginning))
     if (this.#isOver) this.giveWay()
     else this.#all.tell()
   }
@@ -220,7 +188,8 @@ class EventStream implements LiveBody, WaitingCall {
 
   closed(): void {
     this.#sink = undefined
-    this.#all.closed()
+    this.leave()
+    this.#all.closed(this)
   }
 
   giveWay(): void {
@@ -228,8 +197,7 @@ class EventStream implements LiveBody, WaitingCall {
     this.#isOver = true
     if (this.hasRoom) this.#sink?.end()
     else this.#sink?.cut()
-    this.#sink = undefined
-    this.#all.closed()
+    this.closed()
   }
 
   /** Whether it may be told something now. Ends it if its credential has ended. */
@@ -244,18 +212,18 @@ class EventStream implements LiveBody, WaitingCall {
     return true
   }
 
-  send({ bytes, upTo }: Piece): void {
+  send({ live, upTo }: EventPiece): void {
     this.#after = upTo
-    if (bytes.length === 0) return
+    if (live === undefined) return
     this.#idAfter = upTo
-    this.#write(bytes)
+    this.#write(live)
   }
 
   /** Tells that changes are missing. */
   reset(): void {
     this.#after = this.#all.revision()
     this.#idAfter = this.#after
-    this.#write(Buffer.from(resetText(this.#all.tag())))
+    this.#write(pieceOf(resetText(this.#all.tag())))
   }
 
   look(nowMs: number): void {
@@ -269,13 +237,13 @@ class EventStream implements LiveBody, WaitingCall {
   #comment() {
     // Changes that its filter leaves out must not make it too old to go on.
     const isFurther = this.#after > this.#idAfter
-    this.#write(isFurther ? Buffer.from(commentText(this.#all.idOf(this.#after))) : COMMENT)
+    this.#write(isFurther ? pieceOf(commentText(this.#all.idOf(this.#after))) : COMMENT)
     this.#idAfter = this.#after
   }
 
-  #write(bytes: Uint8Array) {
+  #write(piece: LivePiece) {
     this.#sentMs = performance.now()
-    this.#sink?.send(bytes)
+    this.#sink?.send(piece)
   }
 
   /** Call it at each look. */
@@ -291,4 +259,8 @@ class EventStream implements LiveBody, WaitingCall {
     const isStalled = nowMs - Math.max(this.#passedMs, this.#sentMs) > TAKING_TIMEOUT_MS
     return isStalled || this.#lateLooks > EVENTS_LATE_LOOKS_MAX
   }
+}
+
+function pieceOf(text: string): LivePiece {
+  return new LivePiece(Buffer.from(text))
 }

@@ -5,7 +5,7 @@ import type { RecordChange } from '../store/recent-changes.ts'
 
 type Told = Pick<ConfigurationStore, 'id' | 'revision' | 'recent'>
 
-export const COMMENT = Buffer.from(':\n\n')
+export const COMMENT_TEXT = ':\n\n'
 
 /** The id of an event: a tag, or the number of one of the changes that share it. */
 export interface EventId {
@@ -61,26 +61,8 @@ export function commentText(id: string): string {
   return `:\nid: ${id}\n\n`
 }
 
-/** The bytes of the events of one store, made once for all streams. */
-export class EventBytes {
-  readonly #store: string
-  readonly #made = new WeakMap<RecordChange, Buffer>()
-
-  constructor(store: string) {
-    this.#store = store
-  }
-
-  of(change: RecordChange): Buffer {
-    let bytes = this.#made.get(change)
-    if (bytes === undefined) {
-      bytes = Buffer.from(textOf(this.#store, change))
-      this.#made.set(change, bytes)
-    }
-    return bytes
-  }
-}
-
-function textOf(store: string, change: RecordChange): string {
+/** An event that tells a change. */
+export function eventText(store: string, change: RecordChange): string {
   const { before, after } = change
   const kind = before === undefined ? 'added' : after === undefined ? 'removed' : 'modified'
   const also = kind === 'modified' ? `,"before":${before?.json}` : ''

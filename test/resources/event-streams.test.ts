@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { LiveSink } from '../../src/http/live-body.ts'
+import type { LivePiece, LiveSink } from '../../src/http/live-body.ts'
 import type { Request } from '../../src/http/message.ts'
 import { Problem } from '../../src/http/problem.ts'
 import {
@@ -42,7 +42,7 @@ async function setUp(t: TestContext) {
       hasRoom: true,
       passedBytes: 0,
       state: 'open',
-      send: (bytes: Uint8Array) => void sink.pieces.push(bytes),
+      send: ({ bytes }: LivePiece) => void sink.pieces.push(bytes),
       end() {
         sink.state = 'ended'
       },
