@@ -13,7 +13,7 @@ import { listTag } from '../store/list-tag.ts'
 import type { Filter } from '../store/record-filter.ts'
 import { type EventPiece, EventPieces, type EventPosition } from './event-pieces.ts'
 import { beginningText, COMMENT_TEXT, commentText, eventIdOf, resetText } from './event-text.ts'
-import { hasEnded, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
+import { CredentialChecks, hasEnded, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
 
 /** The caller of the scheduler for what all streams share. */
 const STREAMS = 'event streams'
@@ -90,16 +90,19 @@ export class EventStreams {
   /** @returns Whether a stream that has room is still behind. */
   *#tellAll(): LongWork<boolean> {
     const pieces = new EventPieces(this.#store)
+    const credentials = new CredentialChecks()
     let hasMore = false
     let looks = 0
     for (const stream of this.#streams) {
       try {
-        if (stream.canBeTold()) hasMore = this.#tell(stream, pieces) || hasMore
+        if (stream.canBeTold(credentials)) hasMore = this.#tell(stream, pieces) || hasMore
       } catch (error) {
         this.#calls.report(error)
         stream.giveWay()
       }
-      if (++looks % STREAMS_AT_ONCE === 0) yield
+      if (++looks % STREAMS_AT_ONCE !== 0) continue
+      yield
+      credentials.forget()
     }
     return hasMore
   }
@@ -201,9 +204,9 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
   }
 
   /** Whether it may be told something now. Ends it if its credential has ended. */
-  canBeTold(): boolean {
+  canBeTold(credentials: CredentialChecks): boolean {
     if (this.#sink === undefined) return false
-    if (hasEnded(this.#request)) {
+    if (credentials.hasEnded(this.#request)) {
       this.giveWay()
       return false
     }

@@ -1,4 +1,4 @@
-import { callerKey, type Request } from '../http/message.ts'
+import { callerKey, type Principal, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { ACCOUNT_WAITING_CALLS_SHARE, WAITING_CALLS_LOOK_MS, WAITING_CALLS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -149,5 +149,27 @@ export function hasEnded(request: Request): boolean {
   } catch (error) {
     if (error instanceof Problem) return true
     throw error
+  }
+}
+
+/** Checks the credential of many requests, each credential once. It may be used until something else runs. */
+export class CredentialChecks {
+  readonly #ended = new Map<Principal, boolean>()
+
+  hasEnded(request: Request): boolean {
+    // Made by each credential for itself.
+    const { principal } = request
+    if (principal === undefined) return hasEnded(request)
+    let ended = this.#ended.get(principal)
+    if (ended === undefined) {
+      ended = hasEnded(request)
+      this.#ended.set(principal, ended)
+    }
+    return ended
+  }
+
+  /** Call it when something else has run. */
+  forget(): void {
+    this.#ended.clear()
   }
 }

@@ -2,9 +2,10 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
+import type { AccountPrincipal, Request } from '../../src/http/message.ts'
 import { Problem } from '../../src/http/problem.ts'
 import { WAITING_CALLS_LOOK_MS } from '../../src/limits.ts'
-import { WaitingCalls } from '../../src/resources/waiting-calls.ts'
+import { CredentialChecks, WaitingCalls } from '../../src/resources/waiting-calls.ts'
 import { type LongWork, runAtOnce, Scheduler } from '../../src/scheduler.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
@@ -126,5 +127,30 @@ describe('calls that wait', () => {
     assert.deepEqual(open, [])
     assert.equal(calls.count, 0)
     assert.throws(() => enter('a', 'a2'), isRefused)
+  })
+})
+
+describe('checks of credentials', () => {
+  it('are made once for each credential, and again once something else has run', () => {
+    const checks = new CredentialChecks()
+    const ended = new Set<string>()
+    let made = 0
+    const requestOf = (principal: AccountPrincipal | undefined) =>
+      ({
+        ...(principal === undefined ? {} : { principal }),
+        checkAgain() {
+          made += 1
+          if (ended.has(principal?.name ?? '')) throw new Problem('invalid_token', 'It has ended')
+          return undefined
+        },
+      }) as Request
+    const [a, b] = ['a', 'b'].map((name) => ({ kind: 'user', name, scope: 'read' }) as const)
+    const look = () => [a, b, a, b].map((principal) => checks.hasEnded(requestOf(principal)))
+    assert.deepEqual([look(), made], [[false, false, false, false], 2])
+    ended.add('b')
+    checks.forget()
+    assert.deepEqual([look(), made], [[false, true, false, true], 4])
+    for (const _ of [1, 2]) checks.hasEnded(requestOf(undefined))
+    assert.equal(made, 6)
   })
 })
