@@ -1,6 +1,6 @@
 /** A body without an end of its own: what is sent is only known when it happens. */
 export interface LiveBody {
-  /** Called once, before the head is sent. It must send something: the head goes with it. */
+  /** Called once. What it sends goes out together with the head. */
   begin(sink: LiveSink): void
   /** The client has taken all that was sent. */
   drained(): void

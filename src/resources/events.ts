@@ -6,6 +6,8 @@ import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.
 import { checkQuery, parseQuery } from './query.ts'
 
 const parameters = ['since', ...filterNames] as const
+/** One for all streams without a filter. */
+const NO_FILTER = {}
 const headers = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',
@@ -33,7 +35,7 @@ export function eventHandlers(store: ConfigurationStore, streams: EventStreams) 
     const id = seen === undefined ? undefined : parseEventId(seen)
     if (seen !== undefined && id === undefined)
       faults.push({ field, detail: 'must be the id of an event, or the ETag of a list without its quotes' })
-    const filter = parseFilter(query) ?? {}
+    const filter = parseFilter(query) ?? NO_FILTER
     checkQuery(query)
     return { after: id === undefined ? store.revision : revisionOf(store, id), filter }
   }

@@ -39,7 +39,8 @@ export class Connections {
     this.#strangers.members.add(connection)
     this.#bySocket.set(socket, connection)
     if (addresses !== undefined) this.#byAddresses.set(addresses, connection)
-    socket.once('close', () => {
+    // It comes once, but `once` would keep two objects more for each connection.
+    socket.on('close', () => {
       this.#remove(connection)
       if (addresses === undefined || this.#byAddresses.get(addresses) !== connection) return
       this.#byAddresses.delete(addresses)

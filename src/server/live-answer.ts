@@ -12,7 +12,7 @@ export function sendLive(body: LiveBody, request: IncomingRequest, untaken: Unta
   else new LiveAnswer(body, request, untaken).begin()
 }
 
-/** Once the head is out, with what goes along, pieces go straight to the socket: through the response they cost twice as much. */
+/** After the head, pieces go straight to the socket: through the response they cost twice as much. */
 class LiveAnswer implements LiveSink {
   readonly #body: LiveBody
   readonly #request: IncomingRequest
@@ -20,7 +20,6 @@ class LiveAnswer implements LiveSink {
   readonly #socket: Socket
   readonly #untaken: UntakenBytes
   #forget: (() => void) | undefined
-  #isHeadOut = false
   #isOver = false
 
   constructor(body: LiveBody, request: IncomingRequest, untaken: UntakenBytes) {
@@ -36,20 +35,24 @@ class LiveAnswer implements LiveSink {
     socket.on('drain', () => this.#drained())
     // A client that has sent its last byte could be gone, which only a write would show.
     const leave = () => void socket.destroy()
+    // `once` would keep two objects more for each. The connection ends with the answer.
     if (socket.readableEnded) leave()
-    else socket.once('end', leave)
-    this.#response.once('close', () => {
-      socket.off('end', leave)
+    else socket.on('end', leave)
+    this.#response.on('close', () => {
       this.#isOver = true
       this.#forgetUntaken()
       this.#body.closed()
     })
+    // The head goes out with the first piece.
+    socket.cork()
+    process.nextTick(() => socket.uncork())
+    this.#response.flushHeaders()
     this.#body.begin(this)
   }
 
   send(piece: LivePiece): void {
-    if (this.#isOver || this.#write(piece)) return
-    // The system has taken what it has room for by then, also of what Node holds back until the next tick.
+    if (this.#isOver || this.#socket.write(this.#response.chunkedEncoding ? piece.chunk : piece.bytes)) return
+    // The system has taken what it has room for by then, also of what is held back until the next tick.
     process.nextTick(() => this.#countUntaken())
   }
 
@@ -73,17 +76,6 @@ class LiveAnswer implements LiveSink {
 
   cut(): void {
     this.#socket.destroy()
-  }
-
-  /** @returns Whether there is room for more. */
-  #write(piece: LivePiece): boolean {
-    if (this.#isHeadOut) return this.#socket.write(this.#response.chunkedEncoding ? piece.chunk : piece.bytes)
-    const hasRoom = this.#response.write(piece.bytes)
-    // Node holds back the first pieces until the next tick, and would be overtaken.
-    process.nextTick(() => {
-      this.#isHeadOut = true
-    })
-    return hasRoom
   }
 
   #drained() {

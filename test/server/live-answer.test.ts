@@ -58,8 +58,7 @@ describe('a live answer', () => {
   })
 
   it('frames every piece in chunks for HTTP/1.1, and none for HTTP/1.0', async (t) => {
-    // What is sent in one tick with the head makes one chunk.
-    const framed = '11\r\nfirst piecesecond\r\n5\r\nthird\r\n5\r\nthird\r\n0\r\n\r\n'
+    const framed = 'b\r\nfirst piece\r\n6\r\nsecond\r\n5\r\nthird\r\n5\r\nthird\r\n0\r\n\r\n'
     for (const [version, expected] of [
       ['1.1', framed],
       ['1.0', 'first piecesecondthirdthird'],
