@@ -62,7 +62,7 @@ function writeToStreams(answerOthers) {
         response.end()
       })
     } else if (request.url === '/v1/events') {
-      // As connbook: the end of the connection is the end of the stream, and pieces have no framing.
+      // What is posted has connbook's framing already; the end of the connection is the end of the stream.
       response.useChunkedEncodingByDefault = false
       response.writeHead(200, { 'Content-Type': 'text/event-stream', Connection: 'close' })
       response.write('retry: 2000\n\n')

@@ -10,7 +10,7 @@ import { addReaders } from './reader-accounts.ts'
 import { LONG_ROUNDS, measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
 import type { ServerProcess } from './server-process.ts'
-import { getBearer, startBareStreams, startConnbook } from './servers.ts'
+import { copyPrograms, getBearer, startBareStreams, startConnbook } from './servers.ts'
 import { sharedNow } from './shared-clock.ts'
 import { summarize } from './statistics.ts'
 import { latenciesIn, type SteadyRequest, startSteadyRequests } from './steady-requests.ts'
@@ -41,9 +41,11 @@ export async function measureEventStreams(
 ): Promise<Section> {
   const folder = await copyOf(prepared, workshop)
   const readers = await addReaders(folder, ACCOUNTS)
-  await using server = await startConnbook(folder)
+  const programs = await copyPrograms(workshop)
+  await using server = await startConnbook(folder, { program: [programs.connbook] })
   const headers = await getBearer(server)
-  await using bareServer = await startBareStreams(await readAnswer(server.url + record, headers))
+  const answer = await readAnswer(server.url + record, headers)
+  await using bareServer = await startBareStreams(answer, programs.node)
   const tokens = await Promise.all(readers.map((reader) => getToken(server.url, reader)))
   using ofConnbook = await openStreams(server, streams, (i) => tokens[i % ACCOUNTS]?.Authorization)
   using ofBare = await openStreams(bareServer, streams)

@@ -1,34 +1,28 @@
-import { copyFile } from 'node:fs/promises'
-import { executable } from '../support/executable.ts'
 import { copyOf, labelledFieldsOf, newPath } from './data-folders.ts'
 import type { Sample, Series } from './figure.ts'
 import { type Memory, settledMemory } from './memory.ts'
 import { countText, FEW, MOST, prepareFolder } from './prepared-folders.ts'
 import { LONG_ROUNDS, measureInTurn } from './rounds.ts'
 import { ratioAtMost, rowsOf, type Section, valueAtMost } from './row.ts'
-import { node, spawnBareAnswer, startConnbook } from './servers.ts'
+import { copyPrograms, spawnBareAnswer, startConnbook } from './servers.ts'
 
 const MEBIBYTE = 1024 * 1024
 
 /** Of servers that have nothing to do. */
 export async function measureIdleMemory(workshop: string): Promise<Section> {
-  // Both run from fresh copies: how much of a program's file is in memory depends on earlier reads.
-  const program = await newPath(workshop)
-  const nodeCopy = await newPath(workshop)
-  await copyFile(executable, program)
-  await copyFile(node, nodeCopy)
+  const programs = await copyPrograms(workshop)
   const [connbook, bare] = await measureInTurn([
     {
       name: 'connbook',
       async measure() {
-        await using server = await startConnbook(await newPath(workshop), { program: [program] })
+        await using server = await startConnbook(await newPath(workshop), { program: [programs.connbook] })
         return sampleOf(await settledMemory(server))
       },
     },
     {
       name: 'bare node:http',
       async measure() {
-        await using server = await spawnBareAnswer(nodeCopy)
+        await using server = await spawnBareAnswer(programs.node)
         await server.untilAnswered('/')
         return sampleOf(await settledMemory(server))
       },

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -82,9 +82,26 @@ export async function startBareAnswer(answer: FullAnswer): Promise<ServerProcess
   return server
 }
 
-/** Starts a bare `node:http` that writes what is posted to all its event streams, and gives this answer to other reads. */
-export function startBareStreams({ status, fields, body }: FullAnswer): Promise<ServerProcess> {
-  return startServer(node, [bareServer, '0', 'streams', String(status), JSON.stringify(fields), body])
+/**
+ * Starts a bare `node:http` that writes what is posted to all its event streams, and gives this answer to other reads.
+ *
+ * @param program Node, or a copy of it.
+ */
+export function startBareStreams(
+  { status, fields, body }: FullAnswer,
+  program = node,
+): Promise<ServerProcess> {
+  return startServer(program, [bareServer, '0', 'streams', String(status), JSON.stringify(fields), body])
+}
+
+/** Copies both programs: how much of a program's file is in memory depends on who has written and read it. */
+export async function copyPrograms(
+  workshop: string,
+): Promise<{ readonly connbook: string; readonly node: string }> {
+  const copies = { connbook: await newPath(workshop), node: await newPath(workshop) }
+  await copyFile(executable, copies.connbook)
+  await copyFile(node, copies.node)
+  return copies
 }
 
 /**
