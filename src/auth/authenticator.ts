@@ -21,7 +21,7 @@ import type { Revocations } from './revocations.ts'
 import { digestSecret, isSameText } from './secret.ts'
 import { type Claims, signToken } from './signed-token.ts'
 import { type Attempt, createThrottle } from './throttle.ts'
-import { createTokenVerifier, ISSUER } from './token-verifier.ts'
+import { createTokenVerifier, ISSUER, type VerifiedClaims } from './token-verifier.ts'
 
 /** The `aud` that each carrier requires. */
 const AUDIENCES = { bearer: 'api', cookie: 'session' } as const
@@ -63,6 +63,13 @@ export interface Authenticator {
    * @throws {InvalidInputError} as `readOwner` does.
    */
   authenticate(request: Request): Credential | undefined
+  /**
+   * Whether `authenticate` would return a credential. It makes no object: what is checked again and again for an answer that
+   * lasts would fill the memory of what lasts, because V8 puts there what was made at the same place for such an answer.
+   *
+   * @throws {InvalidInputError} as `readOwner` does.
+   */
+  isAuthentic(request: Request): boolean
   /** Await it before refusing a credential: its expiry must survive a crash. Never rejects. */
   readonly remembering: Promise<void> | undefined
   readonly logins: Readonly<Record<AccountKind, LoginCounters>>
@@ -146,12 +153,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
   return {
     authenticate(request) {
-      if (request.isOwner === true && request.headers.authorization === undefined)
-        return { carrier: 'socket', principal: readOwner(request) }
-      const found = findClaims(request)
-      if (found === undefined) return undefined
-      const { principal, exp } = found.claims
-      return { carrier: found.carrier, principal, expiresAt: exp }
+      if (isOwnerWithoutToken(request)) return { carrier: 'socket', principal: readOwner(request) }
+      const claims = findClaims(request)
+      if (claims === undefined) return undefined
+      return { carrier: carrierOf(request), principal: claims.principal, expiresAt: claims.exp }
+    },
+
+    isAuthentic(request) {
+      if (isOwnerWithoutToken(request)) return readOwner(request) !== undefined
+      return findClaims(request) !== undefined
     },
 
     get remembering() {
@@ -171,11 +181,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     },
 
     async logOut(request) {
-      const found = findClaims(request)
-      if (found === undefined) return undefined
-      await ending.end(found.claims, request)
-      await attempts.succeeded('logged_out', request, found.claims.principal)
-      return found.carrier === 'bearer' ? undefined : sessionCookie(request, '', 0)
+      const claims = findClaims(request)
+      if (claims === undefined) return undefined
+      await ending.end(claims, request)
+      await attempts.succeeded('logged_out', request, claims.principal)
+      return carrierOf(request) === 'bearer' ? undefined : sessionCookie(request, '', 0)
     },
 
     async issueToken(caller, spellings, wanted) {
@@ -200,8 +210,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
     async changePassword(request, password, newPassword) {
       const session = findClaims(request)
-      if (session?.carrier !== 'cookie') return 'session_ended'
-      const { sub: name, gen } = session.claims
+      if (session === undefined || carrierOf(request) !== 'cookie') return 'session_ended'
+      const { sub: name, gen } = session
       if ((await checkUser(request, name, password)) === undefined) return 'wrong_password'
       passwordChanges.take(name)
       const secret = await hashPassword(newPassword, networkOf(request.address), 'thread')
@@ -218,12 +228,12 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     },
   }
 
-  function findClaims({ headers: { authorization, cookie }, isSecure }: Request) {
-    const carrier: keyof typeof AUDIENCES = authorization === undefined ? 'cookie' : 'bearer'
+  function findClaims(request: Request): VerifiedClaims | undefined {
+    const { headers, isSecure } = request
+    const { authorization, cookie } = headers
     const token =
       authorization === undefined ? readCookie(cookie, nameCookie(path, isSecure)) : readBearer(authorization)
-    const claims = token === undefined ? undefined : tokens.verify(token, AUDIENCES[carrier])
-    return claims && { claims, carrier }
+    return token === undefined ? undefined : tokens.verify(token, AUDIENCES[carrierOf(request)])
   }
 
   function sessionCookie({ isSecure }: Caller, token: string, maxAgeSeconds: number): string {
@@ -319,6 +329,14 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (!isRight && accounts.hasChosenClientSecret) await verifyPassword(secret, dummyHash, network)
     return isRight
   }
+}
+
+function isOwnerWithoutToken({ isOwner, headers }: Request): boolean {
+  return isOwner === true && headers.authorization === undefined
+}
+
+function carrierOf({ headers }: Request): keyof typeof AUDIENCES {
+  return headers.authorization === undefined ? 'cookie' : 'bearer'
 }
 
 /** The token of a `Bearer` header (RFC 6750 section 2.1), scheme in any case; undefined for another scheme. */

@@ -89,7 +89,7 @@ export function createApp(
 
   /** One for all requests: with a closure in each, requests outlived many collections of the young generation. */
   function checkAgain(this: Request): Promise<never> | undefined {
-    return authenticator.authenticate(this) === undefined ? refuse(this) : undefined
+    return authenticator.isAuthentic(this) ? undefined : refuse(this)
   }
 
   /** @throws {Problem} 403; while an expiry is being made durable, the promise rejects with it instead. */

@@ -35,6 +35,32 @@ describe('authenticate', () => {
     })
   })
 
+  it('says the same without the credential', async (t) => {
+    const { authenticator, logIn, getToken } = await setUpAuthenticator(t)
+    const [session, token] = [asCookie(await logIn()), asBearer(await getToken())]
+    const spoilt = (text: string | undefined) => text?.slice(0, -4) ?? ''
+    const headersOf = [
+      session.headers,
+      token.headers,
+      {},
+      { cookie: spoilt(session.headers.cookie) },
+      { authorization: spoilt(token.headers.authorization) },
+      { ...session.headers, authorization: 'Bearer ' },
+      { ...session.headers, authorization: session.headers.cookie?.replace(/^.*?=/, 'Bearer ') ?? '' },
+    ]
+    const answers = headersOf.map((headers) => {
+      const request = { ...session, headers }
+      assert.equal(authenticator.isAuthentic(request), authenticator.authenticate(request) !== undefined)
+      return authenticator.isAuthentic(request)
+    })
+    assert.deepEqual(answers, [true, true, false, false, false, false, false])
+    const ofOwner = { ...session, headers: {}, isOwner: true }
+    assert.equal(authenticator.isAuthentic(ofOwner), true)
+    assert.equal(authenticator.isAuthentic({ ...ofOwner, headers: { authorization: 'Bearer x' } }), false)
+    await authenticator.logOut(session)
+    assert.deepEqual([session, token].map(authenticator.isAuthentic), [false, true])
+  })
+
   const scopes = [
     ['a session that says nothing', undefined, undefined, 'read write'],
     ['a session for both', undefined, 'read write', 'read write'],

@@ -60,6 +60,7 @@ function setUp(first?: Credential) {
   ]
   const authenticator = {
     authenticate: () => held.credential,
+    isAuthentic: () => held.credential !== undefined,
     get remembering() {
       return held.remembering
     },
