@@ -141,8 +141,10 @@ export class Scheduler {
     const caller = this.#nextCaller()
     const works = this.#callers.get(caller)
     works?.step()
-    this.#callers.delete(caller)
-    if (works !== undefined && !works.isEmpty) this.#callers.set(caller, works)
+    const isLast = works === undefined || works.isEmpty
+    // Alone, a caller keeps its place: to put it last anew makes the map allocate, among what lasts.
+    if (isLast || this.#callers.size > 1) this.#callers.delete(caller)
+    if (!isLast) this.#callers.set(caller, works)
     afterContinuations(this.#goOn)
   }
 
