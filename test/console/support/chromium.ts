@@ -6,7 +6,7 @@ import { type Browser, chromium } from 'playwright-core'
 import { missing } from '../../support/debian.ts'
 
 /** For the `skip` of a suite. */
-export const noChromium = missing('chromium')
+export const noChromium = missing('chromium-headless-shell')
 
 let browser: Promise<Browser> | undefined
 let home = ''
@@ -25,7 +25,7 @@ export function getChromium(): Promise<Browser> {
 async function launch(): Promise<Browser> {
   home = await mkdtemp(join(tmpdir(), 'connbook-test-browser-'))
   return chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: '/usr/bin/chromium-headless-shell',
     // Tests run as root, too, for whom chromium has no sandbox.
     chromiumSandbox: false,
     args: [
