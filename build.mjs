@@ -2,13 +2,17 @@
 // "Build for other machines".
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
+import { writeCodeCache } from './.build/code-cache.mjs'
 import { checkConsoleSize, makeConsole } from './.build/console.mjs'
 import { stripSymbols } from './.build/strip-symbols.mjs'
 
+// The names of the assets that .build/start.cjs asks for.
 const BUNDLE = 'connbook.cjs'
+const CODE_CACHE = `${BUNDLE}.cache`
+const START = 'start.cjs'
 const RUN_TIMEOUT_MS = 30_000
 const FETCH_TIMEOUT_MS = 300_000
 
@@ -82,10 +86,14 @@ async function build(name, title) {
     const base = join(workshop, 'node')
     const node = await readFile(join(await findPackage(machine, workshop), machine.binary))
     await writeFile(base, machine.platform === 'linux' ? stripSymbols(node) : node, { mode: 0o755 })
-    await bundleInto(join(workshop, BUNDLE))
-    const assets = { ...(await findChapters()), ...(await writeConsole(workshop)) }
+    await copyFile(join(root, '.build', START), join(workshop, START))
+    const assets = {
+      ...(await writeProgram(workshop, name)),
+      ...(await findChapters()),
+      ...(await writeConsole(workshop)),
+    }
     await inject(workshop, executable, base, machine, assets)
-    await checkInside(executable, [join(workshop, BUNDLE), ...Object.values(assets)])
+    await checkInside(executable, [join(workshop, START), ...Object.values(assets)])
     if (name === HOST) await checkVersion(executable, version)
     const digest = createHash('sha256')
       .update(await readFile(executable))
@@ -173,6 +181,20 @@ async function fetchPackage(machine, folder) {
     )
 }
 
+/**
+ * The program and, for this machine, its compiled code: paths by the names that .build/start.cjs asks for.
+ *
+ * @type {(workshop: string, name: string) => Promise<Record<string, string>>}
+ */
+async function writeProgram(workshop, name) {
+  const program = { [BUNDLE]: join(workshop, BUNDLE) }
+  await bundleInto(program[BUNDLE])
+  if (name !== HOST) return program
+  const codeCache = join(workshop, CODE_CACHE)
+  await writeCodeCache(program[BUNDLE], codeCache)
+  return { ...program, [CODE_CACHE]: codeCache }
+}
+
 /** @param {string} bundlePath */
 async function bundleInto(bundlePath) {
   // Imported late, so that a wrong argument is refused at once.
@@ -240,11 +262,11 @@ async function writeConsole(workshop) {
  * @param {Record<string, string>} assets
  */
 async function inject(workshop, executable, nodePath, { platform, arch }, assets) {
-  // A code cache would save 3 ms of the start, but no two builds would be the same, and none would fit another machine.
   const seaConfig = {
-    main: `../${BUNDLE}`,
+    main: `../${START}`,
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
+    // No two builds with Node's own code cache would be the same. See .build/code-cache.mjs.
     useCodeCache: false,
     assets,
     execArgv: [
@@ -260,7 +282,7 @@ async function inject(workshop, executable, nodePath, { platform, arch }, assets
   // The Node that runs this prepares the program: that of another machine could not.
   const options = { nodePath, useLocalNode: true, seaConfig, signature: true, targets }
   const { default: pkgSea } = await import('@yao-pkg/pkg/lib-es5/sea.js')
-  await pkgSea.default(join(workshop, BUNDLE), options).catch((cause) => {
+  await pkgSea.default(join(workshop, START), options).catch((cause) => {
     throw new Error(`Cannot put the program into Node: ${cause.message}; try npm ci, then npm run build`)
   })
 }

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 /** What the executable is made from, besides `src`. */
 const sources = [
   'build.mjs',
+  '.build/code-cache.mjs',
   '.build/console.mjs',
+  '.build/start.cjs',
   '.build/strip-symbols.mjs',
   'package.json',
   'tsconfig.json',
