@@ -44,7 +44,7 @@ export async function readEvents(
   /** What follows the last whole block: the events are read once, not again with each piece. */
   let rest = ''
   const told: ToldEvent[] = []
-  const lookers = new Set<() => void>()
+  const lookers = new Set<(piece: string) => void>()
   const over = Promise.withResolvers<void>()
   answer.setEncoding('utf8').on('data', (piece: string) => {
     text += piece
@@ -54,23 +54,24 @@ export async function readEvents(
       told.push(...eventsIn(rest))
       rest = rest.slice(end + 2)
     }
-    for (const look of [...lookers]) look()
+    for (const look of [...lookers]) look(piece)
   })
   answer.on('error', () => {})
   answer.once('close', () => {
     over.resolve()
-    for (const look of [...lookers]) look()
+    for (const look of [...lookers]) look('')
   })
-  const wait = (what: string, holds: () => boolean) => {
+  const wait = (what: string, holds: (piece: string) => boolean) => {
     const held = Promise.withResolvers<void>()
-    const look = () => {
-      if (!holds() && !answer.closed) return
+    const look = (piece: string) => {
+      const isHeld = holds(piece)
+      if (!isHeld && !answer.closed) return
       lookers.delete(look)
-      if (holds()) held.resolve()
+      if (isHeld) held.resolve()
       else held.reject(new Error(`the stream ended before ${what}; it had ${JSON.stringify(text)}`))
     }
     lookers.add(look)
-    look()
+    look(text)
     return held.promise
   }
   return {
@@ -83,7 +84,15 @@ export async function readEvents(
       await wait(`${count} events`, () => told.length >= count)
       return [...told]
     },
-    until: (part) => wait(part, () => text.includes(part)),
+    until(part) {
+      // Only what is new is searched, with what the part may begin in.
+      let tail = ''
+      return wait(part, (piece) => {
+        const searched = tail + piece
+        tail = searched.slice(-part.length)
+        return searched.includes(part)
+      })
+    },
     ended: over.promise,
   }
 }

@@ -9,12 +9,16 @@ export interface MemoryLog extends Log {
 
 export function createMemoryLog(): MemoryLog {
   const lines: string[] = []
+  /** Each line is parsed once, however often a test looks. */
+  const events: string[] = []
   const log = createLog('json', (line) => lines.push(line))
   return {
     ...log,
     lines,
     get events() {
-      return lines.map((line) => (JSON.parse(line) as { event: string }).event)
+      for (const line of lines.slice(events.length))
+        events.push((JSON.parse(line) as { event: string }).event)
+      return [...events]
     },
   }
 }
