@@ -96,7 +96,7 @@ describe('the man pages', () => {
 
     it('have nothing that man warns of', { skip: missing('man') }, async () => {
       const env = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', MANWIDTH: '80' }
-      const args = ['--warnings', '-E', 'UTF-8', '-T', 'utf8', '-l']
+      const args = ['--warnings', '-E', 'UTF-8', '-Tutf8', '-l']
       const { stderr, stdout } = await run('man', [...args, ...files], { env, maxBuffer: 2 ** 26 })
       assert.equal(stderr, '')
       assert.match(stdout, /CONNBOOK-LS\(1\)/)
