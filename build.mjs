@@ -7,6 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { writeCodeCache } from './.build/code-cache.mjs'
 import { checkConsoleSize, makeConsole } from './.build/console.mjs'
+import { debianArchitectures, makeDeb } from './.build/deb.mjs'
 import { makeSbom } from './.build/sbom.mjs'
 import { stripSymbols } from './.build/strip-symbols.mjs'
 
@@ -53,9 +54,9 @@ const root = import.meta.dirname
 const dist = join(root, 'dist')
 
 try {
-  const { target } = readArguments()
-  if (target === undefined) await build(HOST, 'connbook')
-  for (const name of target ?? []) await build(name, `connbook-${name}`)
+  const { target, deb } = readArguments()
+  if (target === undefined) await build(HOST, 'connbook', deb)
+  for (const name of target ?? []) await build(name, `connbook-${name}`, deb)
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1
@@ -63,17 +64,20 @@ try {
 
 function readArguments() {
   try {
-    return parseArgs({ options: { target: { type: 'string', multiple: true } } }).values
+    return parseArgs({
+      options: { target: { type: 'string', multiple: true }, deb: { type: 'boolean', default: false } },
+    }).values
   } catch (error) {
     throw new Error(
-      `${error instanceof Error ? error.message : error}; write: npm run build -- --target NAME`,
+      `${error instanceof Error ? error.message : error}; write: npm run build -- [--target NAME] [--deb]`,
     )
   }
 }
 
-/** @type {(name: string, title: string) => Promise<void>} */
-async function build(name, title) {
+/** @type {(name: string, title: string, isDebWanted: boolean) => Promise<void>} */
+async function build(name, title, isDebWanted) {
   const machine = getMachine(name)
+  const debArch = isDebWanted ? debianArchitecture(name, machine) : undefined
   const { version, license, optionalDependencies } = await readJson('package.json')
   checkNode(optionalDependencies[machine.package])
   await mkdir(dist, { recursive: true })
@@ -103,12 +107,25 @@ async function build(name, title) {
     await writeFile(join(workshop, `${file}.licenses.txt`), notices)
     const sbom = await makeSbom(file, bytes, { version, license }, machine.package)
     await writeFile(join(workshop, `${title}.cdx.json`), sbom)
+    if (debArch !== undefined) {
+      const parts = { executable, licences: notices, version, arch: debArch, workshop }
+      const made = basename(await makeDeb(parts))
+      await rename(join(workshop, made), join(dist, made))
+      console.log(`Built ${join('dist', made)}`)
+    }
     for (const made of [file, `${file}.sha256`, `${file}.licenses.txt`, `${title}.cdx.json`])
       await rename(join(workshop, made), join(dist, made))
     console.log(`Built ${join('dist', file)}, connbook ${version}, for ${name}`)
   } finally {
     await rm(workshop, { recursive: true, force: true })
   }
+}
+
+/** @type {(name: string, machine: Machine) => 'amd64' | 'arm64'} */
+function debianArchitecture(name, { platform, arch }) {
+  const found = platform === 'linux' ? debianArchitectures.get(arch) : undefined
+  if (found !== undefined) return found
+  throw new Error(`Cannot make a package of Debian for ${name}: it can be linux-x64, linux-arm64`)
 }
 
 /** @param {string} name */

@@ -38,10 +38,12 @@ export interface Installation {
   readonly executable: string
   /** Of the server; --data defaults to /var/lib/connbook here. */
   readonly commandLine: Pick<CommandLine, 'options' | 'given'>
+  /** Path of a file with variables, which may be missing. */
+  readonly environmentFile?: string
 }
 
 /** The text of connbook.service, sandboxed; `systemd-analyze security` rates that. */
-export function serviceUnit({ executable, commandLine }: Installation): string {
+export function serviceUnit({ executable, commandLine, environmentFile }: Installation): string {
   const { options, given } = commandLine
   const folder = given.has('--data') ? resolve(options.data) : `${STATE_ROOT}/connbook`
   const files = new Map([['--data', folder]])
@@ -73,6 +75,7 @@ export function serviceUnit({ executable, commandLine }: Installation): string {
     ],
     Service: [
       'Type=exec',
+      ...(environmentFile === undefined ? [] : [`EnvironmentFile=-${environmentFile}`]),
       `ExecStart=${quoteCommandLine([executable, ...words])}`,
       'ExecReload=kill -HUP $MAINPID',
       'Restart=on-failure',
