@@ -7,6 +7,7 @@ import { shown } from '../../command-line/output.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
 import { labelOf } from '../../store/labels.ts'
 import { escapeHidden } from '../../text.ts'
+import { quoted } from './changes.ts'
 import { recordExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { describeRecord, tabLine } from './record-text.ts'
@@ -57,7 +58,7 @@ function textOf(
   if ('label' in field) {
     const value = labelOf(record.labels, field.label)
     if (value !== undefined) return `${seen(value)}\n`
-    throw new NoLabelError(`"${record.name}" has no label "${field.label}"`)
+    throw new NoLabelError(`${quoted(record.name)} has no label ${quoted(field.label)}`)
   }
   return `${seen(String(record[field.field]))}\n`
 }

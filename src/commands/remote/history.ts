@@ -30,9 +30,9 @@ export const historyCommand = defineCommand({
     const client = await connect(input, context, 'history')
     const path = `/v1/history/${encodeURIComponent(name)}${queryOf({ limit })}`
     const answered = await explainFaults(client.askJson({ method: 'GET', path }))
-    if (!isObject(answered) || !Array.isArray(answered.history))
+    const { history: entries, since } = isObject(answered) ? answered : {}
+    if (!Array.isArray(entries) || !entries.every(isEntry))
       throw new OtherAnswerError(`What ${client.place.name} answers is no history; is it an older connbook?`)
-    const entries = answered.history.filter(isObject) as unknown as readonly HistoryEntry[]
     const { look, print, screen } = context
     const seen = look.isTerminal ? escapeHidden : (text: string) => text
     const rows = entries.map((entry) => cellsOf(entry).map(seen))
@@ -42,11 +42,23 @@ export const historyCommand = defineCommand({
         ? alignColumns(['TIME', 'EVENT', 'BY', 'CHANGED'], rows, look)
         : rows.map((row) => row.join('\t'))
     await shown(print(linesOf(text)), 'show the history')
-    if (look.isTerminal) screen.write(`Complete since ${escapeHidden(String(answered.since))}\n`)
+    if (look.isTerminal) screen.write(`Complete since ${escapeHidden(String(since))}\n`)
   },
 })
 
-function cellsOf({ time, event, by = '', command, changed, record }: HistoryEntry): string[] {
+type Entry = Pick<HistoryEntry, 'time' | 'by' | 'command'> & {
+  readonly event: string
+  readonly changed?: unknown
+  readonly record?: unknown
+}
+
+function isEntry(input: unknown): input is Entry {
+  if (!isObject(input)) return false
+  const { time, event, by = '', command = '' } = input
+  return [time, event, by, command].every((member) => typeof member === 'string')
+}
+
+function cellsOf({ time, event, by = '', command, changed, record }: Entry): string[] {
   const who = command === undefined ? by : `${by} (${command})`
   const what = changed ?? record
   return [time, event.replace('configuration_', ''), who, what === undefined ? '' : JSON.stringify(what)]

@@ -1,7 +1,7 @@
 import { recordPath } from '../../client/paths.ts'
 import { RefusedError } from '../../client/refused.ts'
 import { defineCommand } from '../../command-line/command.ts'
-import { UsageError } from '../../errors.ts'
+import { ConnbookError, UsageError } from '../../errors.ts'
 import { makeChange, quoted } from './changes.ts'
 import { changeExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
@@ -29,16 +29,20 @@ export const rmCommand = defineCommand({
     const headers = ifMatch === undefined ? {} : { 'If-Match': ifMatch }
     const client = await connect(input, context, 'rm')
     const missing: RefusedError[] = []
+    const toldMissing = () => missing.map(({ message }) => `${message}\n`).join('')
     for (const name of names) {
       const call = client.ask({ method: 'DELETE', path: recordPath(name), headers })
       await makeChange(client, context.screen, call, () => `Deleted ${quoted(name)}`).catch(
         (error: unknown) => {
-          if (!(error instanceof RefusedError) || error.problem !== 'unknown_name') throw error
-          missing.push(error)
+          if (error instanceof RefusedError && error.problem === 'unknown_name') missing.push(error)
+          else {
+            if (error instanceof ConnbookError) error.message = toldMissing() + error.message
+            throw error
+          }
         },
       )
     }
     const [first] = missing
-    if (first !== undefined) throw new RefusedError(missing.map(({ message }) => message).join('\n'), first)
+    if (first !== undefined) throw new RefusedError(toldMissing().trimEnd(), first)
   },
 })

@@ -20,11 +20,14 @@ export const whoamiCommand = defineCommand({
     if (!isObject(answered) || typeof answered.account !== 'string')
       throw new OtherAnswerError(`${client.place.name} does not say who calls; is it an older connbook?`)
     const { look, print } = context
-    const told = { server: client.place.name, ...answered }
+    // Whatever the answer says: this is the server that was called.
+    const { server, ...others } = answered
+    const told = { server: client.place.name, ...others }
     const rows = Object.entries(told).map(([key, value]) => [key, String(value)])
-    const text = look.isTerminal
-      ? linesOf(align(rows.map((row) => row.map(escapeHidden))))
-      : linesOf(rows.map((row) => row.join('\t')))
-    await shown(print(input.options.json ? `${JSON.stringify(told)}\n` : text), 'show who calls')
+    const seen = look.isTerminal ? escapeHidden : (text: string) => text
+    const cells = rows.map((row) => row.map(seen))
+    const lines = look.isTerminal ? align(cells) : cells.map((row) => row.join('\t'))
+    const text = input.options.json ? [seen(JSON.stringify(told))] : lines
+    await shown(print(linesOf(text)), 'show who calls')
   },
 })
