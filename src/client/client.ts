@@ -2,7 +2,7 @@ import { parseJson } from '../json.ts'
 import { type Answer, type Call, type OpenAnswer, openCall, readAnswer } from './call.ts'
 import type { Credential } from './credential.ts'
 import type { Place } from './place.ts'
-import { OtherAnswerError, refusalOf } from './refused.ts'
+import { OtherAnswerError, RefusedError, refusalOf } from './refused.ts'
 import { callPatiently } from './retry.ts'
 
 /** Calls one server in somebody's name. */
@@ -44,7 +44,9 @@ export function createClient(place: Place, credential: Credential, isPatient: bo
     let answer = await repeat()
     if (answer.status === 403 && credential.renew()) answer = await repeat()
     if ('body' in answer) return answer
-    throw refusalOf(answer, place)
+    const refused = refusalOf(answer, place)
+    if (credential.remedy === undefined || !isUnknown(refused)) throw refused
+    throw new RefusedError(credential.remedy(place), refused)
   }
 
   /** The text of an answer that is no 2xx. */
@@ -53,4 +55,9 @@ export function createClient(place: Place, credential: Credential, isPatient: bo
     const answer = await openCall(place, { ...call, headers }, signal === undefined ? {} : { signal })
     return answer.status >= 200 && answer.status < 300 ? answer : readAnswer(answer)
   }
+}
+
+/** Whether the server does not know who calls. */
+function isUnknown(error: unknown): error is RefusedError {
+  return error instanceof RefusedError && error.problem === 'not_authenticated'
 }

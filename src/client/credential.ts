@@ -1,5 +1,6 @@
 import { ownerHeaders } from '../http/owner-headers.ts'
 import { isObject, parseJson } from '../json.ts'
+import { wordForShell } from '../shell.ts'
 import type { CommandActor } from '../store/actor.ts'
 import { callPlace } from './call.ts'
 import type { Place } from './place.ts'
@@ -17,12 +18,15 @@ export interface Credential {
   renew(): boolean
   /** Whether it must be kept from readers of the network. */
   readonly isSecret: boolean
+  /** What to say when the server does not know it; without this, the server's own words. */
+  readonly remedy?: (place: Place) => string
 }
 
 export const noCredential: Credential = {
   headers: async () => ({}),
   renew: () => false,
   isSecret: false,
+  remedy: ({ name }) => `Not let in at ${name} without a login: connbook login ${wordForShell(name)}`,
 }
 
 /** On the owner's socket. @param actor Whom the audit trail names. */
@@ -40,25 +44,43 @@ export function tokenCredential(token: string): Credential {
 
 /** @param cookie `NAME=VALUE`, as the login gave it. */
 export function sessionCredential(cookie: string): Credential {
-  return { headers: async () => ({ Cookie: cookie }), renew: () => false, isSecret: true }
+  return {
+    headers: async () => ({ Cookie: cookie }),
+    renew: () => false,
+    isSecret: true,
+    remedy: ({ name }) =>
+      `The login at ${name} has ended; log in again: connbook login ${wordForShell(name)}`,
+  }
 }
 
 /**
  * Gets a token at the first call, and another one when the server no longer takes it.
  *
+ * @param isPatient As in `createClient`, of the call that gets a token.
  * @param now In milliseconds, from any start.
  */
-export function clientCredential(id: string, secret: string, now = () => performance.now()): Credential {
+export function clientCredential(
+  id: string,
+  secret: string,
+  isPatient: boolean,
+  now = () => performance.now(),
+): Credential {
   let token: Promise<string> | undefined
   let askedAt = 0
   return {
     isSecret: true,
     async headers(place) {
       if (token === undefined) {
-        token = getToken(place, id, secret)
+        token = getToken(place, id, secret, isPatient)
         askedAt = now()
       }
-      return { Authorization: `Bearer ${await token}` }
+      try {
+        return { Authorization: `Bearer ${await token}` }
+      } catch (error) {
+        // The next call asks again.
+        token = undefined
+        throw error
+      }
     },
     renew() {
       // A token that is refused as soon as it was given would be asked for without end.
@@ -69,11 +91,12 @@ export function clientCredential(id: string, secret: string, now = () => perform
   }
 }
 
-async function getToken(place: Place, id: string, secret: string): Promise<string> {
+async function getToken(place: Place, id: string, secret: string, isPatient: boolean): Promise<string> {
   const body = [Buffer.from(JSON.stringify({ client_id: id, client_secret: secret }))]
   const headers = { 'Content-Type': 'application/json' }
   const call = { method: 'POST', path: '/v1/auth/token', headers, body } as const
-  const answer = await callPatiently(() => callPlace(place, call))
+  const ask = () => callPlace(place, call)
+  const answer = await (isPatient ? callPatiently(ask) : ask())
   if (answer.status !== 200) throw refusalOf(answer, place)
   const granted = parseJson(answer.text)
   if (isObject(granted) && typeof granted.access_token === 'string') return granted.access_token

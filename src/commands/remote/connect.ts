@@ -65,7 +65,7 @@ export async function connect(
   const { options } = input
   if (chosen.isOwners === true)
     return createClient(chosen.place, ownerCredential(commandActor(command)), !options.noRetry)
-  const { credential, login } = await chooseCredential(chosen, environment, logins)
+  const { credential, login } = await chooseCredential(chosen, environment, logins, !options.noRetry)
   const place = withAuthority(chosen.place, options.authority ?? login?.authorities)
   checkPrivate(place, credential, options.plain || login?.isPlain === true)
   return createClient(place, credential, !options.noRetry)
@@ -168,13 +168,14 @@ async function chooseCredential(
   { place, logins: known }: Chosen,
   environment: NodeJS.ProcessEnv,
   logins: Logins,
+  isPatient: boolean,
 ): Promise<{ readonly credential: Credential; readonly login?: Login | undefined }> {
   const token = environment[clientVariables.token]
   if (token) return { credential: tokenCredential(checkToken(token)) }
   const id = environment[clientVariables.clientId]
   if (id) {
     const secret = await readSecretVariable(clientVariables.clientSecret, environment)
-    if (secret !== undefined) return { credential: clientCredential(id, secret) }
+    if (secret !== undefined) return { credential: clientCredential(id, secret, isPatient) }
     throw new UsageError(`Cannot use ${clientVariables.clientId}: set ${clientVariables.clientSecret}, too`)
   }
   const login = (known ?? (await logins.list())).find(({ server }) => server === place.name)
