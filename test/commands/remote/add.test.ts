@@ -1,0 +1,87 @@
+import '../../support/node-version.ts'
+import '../../support/light-argon2.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { recordsIn } from '../../support/http-client.ts'
+import { db1, openHome, openServer, web1 } from './client-home.ts'
+import { serveOther } from './other-server.ts'
+
+const fields = ['--hostname', 'db1.example', '--port', '5432', '--username', 'app']
+
+describe('connbook add', { timeout: 60_000 }, () => {
+  it('adds a record, and names the server on standard error', async (t) => {
+    const { run, ask, service } = await openServer(t)
+    const labels = ['--label', 'env=prod', '--label', 'group=db']
+    assert.deepEqual(await run(['add', 'db1', ...fields, ...labels]), {
+      code: 0,
+      stdout: '',
+      stderr: `Added "db1" at ${service.url}\n`,
+    })
+    assert.deepEqual(recordsIn(await ask('GET', '/configurations/db1')), [{ id: 1, ...db1 }])
+  })
+
+  it('keeps a label with an empty value, and with "=" in it', async (t) => {
+    const { run, ask } = await openServer(t)
+    await run(['add', 'db1', ...fields, '--label', 'a=', '--label', 'b=c=d'])
+    assert.deepEqual(recordsIn(await ask('GET', '/configurations/db1'))[0]?.labels, { a: '', b: 'c=d' })
+  })
+
+  it('says with exit code 4 who has the name', async (t) => {
+    const { run } = await openServer(t, [web1])
+    const { code, stderr } = await run(['add', 'web1', ...fields])
+    assert.equal(code, 4)
+    assert.match(stderr, /^connbook: The name is taken by \{"id":1,"name":"web1",[^\n]*\}\n$/)
+  })
+
+  it('names each faulty or missing flag on a line, with exit code 2', async (t) => {
+    const { run, ask } = await openServer(t)
+    const missing = await run(['add', 'x'])
+    assert.equal(missing.code, 2)
+    assert.deepEqual(
+      missing.stderr
+        .trimEnd()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.split(' ')[2]),
+      ['--hostname', '--port', '--username'],
+    )
+    const words = ['--hostname', 'a b', '--port', '022', '--username', '\u0007', '--label', 'A=b']
+    const faulty = await run(['add', '..', ...words])
+    assert.equal(faulty.code, 2)
+    const [first, ...lines] = faulty.stderr.trimEnd().split('\n')
+    assert.match(first ?? '', /^connbook: \S/)
+    for (const [i, start] of [
+      'NAME must',
+      '--hostname must',
+      '--port must',
+      '--username must',
+      '--label A: is',
+    ].entries())
+      assert.ok(lines[i]?.startsWith(`  ${start} `), lines.join('\n'))
+    assert.equal(lines.length, 5)
+    assert.deepEqual(recordsIn(await ask('GET', '/configurations/')), [])
+  })
+
+  it('refuses a label that is given twice, or has no value, without a call', async (t) => {
+    const { run } = await openHome(t, { CONNBOOK_SERVER: 'http://127.0.0.1:1' })
+    const twice = await run(['add', 'x', ...fields, '--label', 'a=1', '--label', 'a=2'])
+    assert.deepEqual(
+      [twice.code, twice.stderr],
+      [2, 'connbook: The label "a" is given twice; give it once\n'],
+    )
+    const none = await run(['add', 'x', ...fields, '--label', 'a'])
+    assert.equal(none.code, 2)
+    assert.match(none.stderr, /--label/)
+  })
+
+  it('says that it does not know what became of a change without an answer', async (t) => {
+    const url = await serveOther(
+      t,
+      (request) => void request.resume().once('end', () => request.socket.destroy()),
+    )
+    const { run } = await openHome(t, { CONNBOOK_SERVER: url })
+    const { code, stderr } = await run(['add', 'x', ...fields])
+    assert.equal(code, 6)
+    assert.match(stderr, /gave no answer \(ECONNRESET\); whether the change was made is not known, so look /)
+  })
+})

@@ -1,0 +1,57 @@
+import { join } from 'node:path'
+import { runCommand } from '../../support/command.ts'
+import type { Finished } from '../../support/executable.ts'
+import { type Ask, createClient } from '../../support/http-client.ts'
+import { start, type TestService } from '../../support/service.ts'
+import { type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
+
+type Parts = Parameters<typeof runCommand>[1]
+
+/** Whoever runs the client's commands: with logins of their own. */
+export interface ClientHome {
+  readonly environment: NodeJS.ProcessEnv
+  /** Of the file that keeps logins. */
+  readonly sessions: string
+  /** Runs a command line there, in this process; its variables come on top. */
+  run(args: readonly string[], parts?: Parts): Promise<Finished>
+  /** The same with standard output on a terminal. */
+  see(args: readonly string[], parts?: Parts): Promise<Finished>
+}
+
+/** @param more Variables of every command. */
+export async function openHome(t: Lifetime, more: NodeJS.ProcessEnv = {}): Promise<ClientHome> {
+  const state = await temporaryFolder(t)
+  const environment = { XDG_STATE_HOME: state, ...more }
+  const run = (args: readonly string[], parts: Parts = {}) =>
+    runCommand(args, { ...parts, environment: { ...environment, ...parts.environment } })
+  return {
+    environment,
+    sessions: join(state, 'connbook', 'sessions.json'),
+    run,
+    see: (args, parts) => run(args, { ...parts, isTerminal: true }),
+  }
+}
+
+/** A connbook, and a home whose commands call it with a token. */
+export interface CalledServer extends ClientHome {
+  readonly service: TestService
+  readonly ask: Ask
+}
+
+/** @param records Bodies of records to add. */
+export async function openServer(t: Lifetime, records: readonly object[] = []): Promise<CalledServer> {
+  const service = await start(t)
+  const authorization = await service.bearer()
+  const ask = createClient(service.url, { Authorization: authorization })
+  for (const body of records) await ask('POST', '/configurations/', { body })
+  const token = authorization.replace('Bearer ', '')
+  const home = await openHome(t, { CONNBOOK_SERVER: service.url, CONNBOOK_TOKEN: token })
+  return { ...home, service, ask }
+}
+
+/** What the examples have in their books. */
+export const web1 = { name: 'web1', hostname: '192.0.2.10', port: 22, username: 'deploy' }
+export const db1 = {
+  ...{ name: 'db1', hostname: 'db1.example', port: 5432, username: 'app' },
+  labels: { env: 'prod', group: 'db' },
+}

@@ -1,0 +1,113 @@
+import '../../support/node-version.ts'
+import '../../support/light-argon2.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { db1, openHome, openServer, web1 } from './client-home.ts'
+import { serveJson } from './other-server.ts'
+
+/** A record whose texts turn the direction of what follows, or control a terminal. */
+const turned = { name: 'a\u202eb', hostname: 'h', port: 1, username: 'u\u200f', labels: { env: '\u2066x' } }
+
+describe('connbook ls', { timeout: 60_000 }, () => {
+  it('prints tab-separated lines without a heading in a pipe, and a table on a terminal', async (t) => {
+    const { run, see } = await openServer(t, [web1, db1])
+    assert.deepEqual(await run(['ls']), {
+      code: 0,
+      stdout: 'web1\t192.0.2.10\t22\tdeploy\ndb1\tdb1.example\t5432\tapp\tenv=prod;group=db\n',
+      stderr: '',
+    })
+    assert.deepEqual((await see(['ls'], { environment: { NO_COLOR: '1' } })).stdout.split('\n'), [
+      'NAME  HOSTNAME     PORT  USERNAME  LABELS',
+      'web1  192.0.2.10   22    deploy',
+      'db1   db1.example  5432  app       env=prod;group=db',
+      '',
+    ])
+  })
+
+  it('prints a record a line as JSON, or names alone, but not both', async (t) => {
+    const { run } = await openServer(t, [web1, db1])
+    const { stdout } = await run(['ls', '--json'])
+    assert.deepEqual(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+      [
+        { id: 1, ...web1 },
+        { id: 2, ...db1 },
+      ],
+    )
+    assert.equal((await run(['ls', '--names'])).stdout, 'web1\ndb1\n')
+    const both = await run(['ls', '--names', '--json'])
+    assert.deepEqual([both.code, both.stderr], [2, 'connbook: Give --json or --names, not both\n'])
+  })
+
+  it('keeps and orders what text and flags say', async (t) => {
+    const app = { ...web1, name: 'app & co', labels: { env: 'prod' } }
+    const { run } = await openServer(t, [web1, db1, app])
+    const names = async (...args: string[]) => (await run(['ls', '--names', ...args])).stdout
+    assert.equal(await names('eb'), 'web1\n')
+    assert.equal(await names('--sort', '-name'), 'web1\ndb1\napp & co\n')
+    assert.equal(await names('--prefix', 'app & '), 'app & co\n')
+    assert.equal(await names('--name', 'db1'), 'db1\n')
+    assert.equal(await names('--hostname', 'db1.example'), 'db1\n')
+    assert.equal(await names('--port', '5432'), 'db1\n')
+    assert.equal(await names('--username', 'deploy'), 'web1\napp & co\n')
+    assert.equal(await names('--label', 'env=prod'), 'db1\napp & co\n')
+    assert.equal(await names('--label', 'env', '--label', 'group=db'), 'db1\n')
+  })
+
+  it('names what is not valid by what was typed', async (t) => {
+    const { run } = await openServer(t)
+    const port = await run(['ls', '--port', 'x'])
+    assert.equal(port.code, 2)
+    assert.match(port.stderr, /^connbook: [^\n]+\n {2}--port must be [^\n]+\n$/)
+    const label = await run(['ls', '--label', 'A'])
+    assert.equal(label.code, 2)
+    assert.match(label.stderr, /^connbook: [^\n]+\n {2}--label [^\n]+\n$/)
+    const text = await run(['ls', 'x'.repeat(2000)])
+    assert.equal(text.code, 2)
+    assert.match(text.stderr, /^connbook: [^\n]+\n {2}TEXT must [^\n]+\n$/)
+  })
+
+  it('says on a terminal that there are no records', async (t) => {
+    const { run, see } = await openServer(t)
+    assert.deepEqual(await see(['ls']), { code: 0, stdout: '', stderr: 'No records\n' })
+    assert.deepEqual(await run(['ls']), { code: 0, stdout: '', stderr: '' })
+  })
+
+  it('takes a closed pager for success, and a full disk for a failure', async (t) => {
+    const { run, see } = await openServer(t, [web1])
+    assert.deepEqual(await run(['ls'], { outputError: 'EPIPE' }), { code: 0, stdout: '', stderr: '' })
+    assert.equal((await see(['ls'], { outputError: 'EPIPE' })).code, 0)
+    const full = await run(['ls'], { outputError: 'ENOSPC' })
+    assert.deepEqual([full.code, full.stderr], [1, 'connbook: Cannot write to standard output (ENOSPC)\n'])
+  })
+
+  it('escapes on a terminal what turns the direction of text, and not in a pipe', async (t) => {
+    const { run, see } = await openServer(t, [turned])
+    assert.equal((await run(['ls'])).stdout, 'a\u202eb\th\t1\tu\u200f\tenv=\u2066x\n')
+    assert.equal((await run(['ls', '--names'])).stdout, 'a\u202eb\n')
+    for (const args of [['ls'], ['ls', '--json'], ['ls', '--names']]) {
+      const { stdout } = await see(args, { environment: { NO_COLOR: '1' } })
+      assert.match(stdout, /a\\u202eb/)
+      assert.doesNotMatch(stdout, /[\p{Cf}]/u)
+    }
+  })
+
+  it('escapes on a terminal the line ends and control characters that only another server sends', async (t) => {
+    const record = { id: 1, ...web1, name: 'a\n\u001b[2J\tb\u009b', labels: { env: '\r' } }
+    const url = await serveJson(t, 200, { configurations: [record] })
+    const { run, see } = await openHome(t, { CONNBOOK_SERVER: url, NO_COLOR: '1' })
+    assert.match(
+      (await see(['ls'])).stdout,
+      /^NAME [^\n]*\na\\u000a\\u001b\[2J\\u0009b\\u009b [^\n]*\\u000d\n$/,
+    )
+    for (const args of [
+      ['ls', '--names'],
+      ['ls', '--json'],
+    ])
+      assert.match((await see(args)).stdout, /^[\x20-\x7e]+\n$/)
+    assert.equal((await run(['ls', '--names'])).stdout, `${record.name}\n`)
+  })
+})

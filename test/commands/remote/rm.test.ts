@@ -1,0 +1,51 @@
+import '../../support/node-version.ts'
+import '../../support/light-argon2.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { namesIn } from '../../support/http-client.ts'
+import { db1, openHome, openServer, web1 } from './client-home.ts'
+import { problemOf, serveOther } from './other-server.ts'
+
+describe('connbook rm', { timeout: 60_000 }, () => {
+  it('deletes several, one after the other', async (t) => {
+    const { run, ask, service } = await openServer(t, [web1, db1, { ...web1, name: 'web2' }])
+    const told = ['web1', 'db1'].map((name) => `Deleted "${name}" at ${service.url}\n`)
+    assert.deepEqual(await run(['rm', 'web1', 'db1']), { code: 0, stdout: '', stderr: told.join('') })
+    assert.deepEqual(namesIn(await ask('GET', '/configurations/')), ['web2'])
+  })
+
+  it('names each that is missing, deletes the others, and ends with 3', async (t) => {
+    const { run, ask } = await openServer(t, [web1, db1])
+    const { code, stderr } = await run(['rm', 'a\u202e', 'web1', 'b', 'db1'])
+    assert.equal(code, 3)
+    const [first, second, third, fourth] = stderr.split('\n')
+    assert.match(`${first}\n${second}`, /^Deleted "web1" .*\nDeleted "db1" /)
+    assert.match(`${third}\n${fourth}`, /^connbook: .*a\\u202e.*\n.*"b"/)
+    assert.deepEqual(namesIn(await ask('GET', '/configurations/')), [])
+  })
+
+  it('deletes with --if-match only what has not changed, and one record alone', async (t) => {
+    const { run, ask } = await openServer(t, [web1])
+    const tag = (await run(['get', 'web1', '--tag'])).stdout.trimEnd()
+    await run(['set', 'web1', '--port', '23'])
+    assert.equal((await run(['rm', 'web1', '--if-match', tag])).code, 4)
+    assert.deepEqual(namesIn(await ask('GET', '/configurations/')), ['web1'])
+    const several = await run(['rm', 'web1', 'db1', '--if-match', tag])
+    assert.deepEqual(
+      [several.code, several.stderr],
+      [2, 'connbook: --if-match is for one record; name only that one\n'],
+    )
+    assert.equal((await run(['rm'])).stderr, 'connbook: Write it as: connbook rm NAME…\n')
+  })
+
+  it('stops where the server refuses, and tells what was missing before', async (t) => {
+    const url = await serveOther(t, (request, response) => {
+      const [status, type] = request.url === '/configurations/a' ? [404, 'unknown_name'] : [507, 'no_space']
+      response.writeHead(status, { 'Content-Type': 'application/problem+json' })
+      response.end(JSON.stringify(problemOf(status, type, `it is ${status}`)))
+    })
+    const { run } = await openHome(t, { CONNBOOK_SERVER: url })
+    const { code, stderr } = await run(['rm', 'a', 'b', 'c'])
+    assert.deepEqual([code, stderr], [1, 'connbook: it is 404\nit is 507\n'])
+  })
+})
