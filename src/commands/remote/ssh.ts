@@ -6,6 +6,7 @@ import { shown } from '../../command-line/output.ts'
 import { ConnbookError } from '../../errors.ts'
 import { sshArguments } from '../../exchange/ssh-command.ts'
 import { wordForShell } from '../../shell.ts'
+import { escapeHidden } from '../../text.ts'
 import { quoted } from './changes.ts'
 import { recordExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
@@ -47,9 +48,11 @@ export const sshCommand = defineCommand({
     const found = sshArguments(record)
     if (typeof found === 'string') throw new NoSshError(`Cannot run ssh: the record ${quoted(name)} ${found}`)
     const args = ['ssh', ...found, ...more]
-    if (options.print)
-      await shown(context.print(`${args.map(wordForShell).join(' ')}\n`), 'show the command line')
-    else await become(args, context.environment)
+    if (options.print) {
+      const line = args.map(wordForShell).join(' ')
+      const seen = context.look.isTerminal ? escapeHidden(line) : line
+      await shown(context.print(`${seen}\n`), 'show the command line')
+    } else await become(args, context.environment)
   },
 })
 
