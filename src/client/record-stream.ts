@@ -49,6 +49,8 @@ export async function* readRecords(
       cause: error,
     })
   }
+  if (!scanner.hasBegun)
+    throw new OtherAnswerError(`What ${server} answers is no list of records; is it a connbook?`)
   if (!scanner.isComplete)
     throw new NoAnswerError(`The list of ${server} is not complete: the answer ended too early`)
 }
@@ -80,6 +82,10 @@ class RecordScanner {
   #head: string | undefined = ''
   /** The beginning of a record that has not ended yet. */
   #begun: string | undefined
+
+  get hasBegun(): boolean {
+    return this.#head === undefined
+  }
 
   get isComplete(): boolean {
     return this.#isDone

@@ -1,9 +1,9 @@
 import type { OpenAnswer } from '../client/call.ts'
 import type { Client } from '../client/client.ts'
 import { queryOf } from '../client/paths.ts'
-import { RefusedError } from '../client/refused.ts'
+import { OtherAnswerError, RefusedError } from '../client/refused.ts'
 import type { Fault } from '../errors.ts'
-import type { ExportFormatName } from '../exchange/export-formats.ts'
+import { type ExportFormatName, exportFormats } from '../exchange/export-formats.ts'
 
 /** An export that a server begins to send. */
 export interface ServedExport {
@@ -23,8 +23,15 @@ export async function exportByServer(
   format: ExportFormatName,
   isSkipping: boolean,
 ): Promise<ServedExport> {
-  const ask = async (skip?: 1) =>
-    (await client.open({ method: 'GET', path: `/v1/export${queryOf({ format, skip })}` })).body
+  const ask = async (skip?: 1) => {
+    const path = `/v1/export${queryOf({ format, skip })}`
+    const { headers, body } = await client.open({ method: 'GET', path })
+    if (typeOf(headers['content-type']) === typeOf(exportFormats[format].mediaType)) return body
+    await body[Symbol.asyncIterator]().return?.()
+    throw new OtherAnswerError(
+      `What ${client.place.name} answers is no export as ${format}; is it a connbook?`,
+    )
+  }
   try {
     return { body: await ask(), leftOut: undefined }
   } catch (error) {
@@ -32,4 +39,9 @@ export async function exportByServer(
     if (!isSkipping || !(error instanceof RefusedError) || error.problem !== 'not_expressible') throw error
     return { body: await ask(1), leftOut: error.faults }
   }
+}
+
+/** A media type without its parameters. */
+function typeOf(text = ''): string {
+  return text.replace(/\s*;.*/s, '').toLowerCase()
 }

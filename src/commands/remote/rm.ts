@@ -1,10 +1,14 @@
+import type { Client } from '../../client/client.ts'
 import { recordPath } from '../../client/paths.ts'
-import { RefusedError } from '../../client/refused.ts'
+import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
 import { makeChange, quoted } from './changes.ts'
 import { changeExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
+
+/** The status of `DELETE`. */
+const DELETED = 209
 
 export const rmCommand = defineCommand({
   name: 'rm',
@@ -31,7 +35,7 @@ export const rmCommand = defineCommand({
     const missing: RefusedError[] = []
     const toldMissing = () => missing.map(({ message }) => `${message}\n`).join('')
     for (const name of names) {
-      const call = client.ask({ method: 'DELETE', path: recordPath(name), headers })
+      const call = deleteRecord(client, name, headers)
       await makeChange(client, context.screen, call, () => `Deleted ${quoted(name)}`).catch(
         (error: unknown) => {
           if (error instanceof RefusedError && error.problem === 'unknown_name') missing.push(error)
@@ -46,3 +50,12 @@ export const rmCommand = defineCommand({
     if (first !== undefined) throw new RefusedError(toldMissing().trimEnd(), first)
   },
 })
+
+/** Whatever else a server answers, it is none that has deleted something. */
+async function deleteRecord(client: Client, name: string, headers: Readonly<Record<string, string>>) {
+  const { status } = await client.ask({ method: 'DELETE', path: recordPath(name), headers })
+  if (status === DELETED) return
+  throw new OtherAnswerError(
+    `${client.place.name} does not say that it has deleted ${quoted(name)}; is it a connbook?`,
+  )
+}
