@@ -29,10 +29,14 @@ export async function inform(print: Print, text: string): Promise<boolean> {
  *
  * @param what Completes "Cannot …": "show the keys".
  * @param state Ends the message: what was done although it could not be shown.
- * @throws {OutputError} for any failure, also a closed pipe.
+ * @throws {OutputError} for any failure, also a closed pipe. What was to be printed may throw an error of its own.
  */
 export async function shown(printing: Promise<void>, what: string, state = ''): Promise<void> {
   await printing.catch((error: unknown) => {
+    if (error instanceof ConnbookError) {
+      error.message += state
+      throw error
+    }
     throw new OutputError(`Cannot ${what} (${systemCode(error)})${state}`, { cause: error })
   })
 }

@@ -1,7 +1,7 @@
 import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Print, shown } from '../command-line/output.ts'
-import { ifReachable, systemCode } from '../errors.ts'
+import { ConnbookError, ifReachable, systemCode } from '../errors.ts'
 import { FileNotReplacedError, lookBefore } from '../files/replaced-file.ts'
 import { isInside } from '../folder/inside-folder.ts'
 import { onInterruption } from '../service/signals.ts'
@@ -39,7 +39,7 @@ export async function writeToStream(write: Write, what: string, path: string): P
     })
   } catch (error) {
     const code = systemCode(error)
-    if (code === undefined) throw error
+    if (code === undefined || error instanceof ConnbookError) throw error
     const message = `Cannot write ${what} to "${path}" (${code}); what was written is not complete`
     throw new FileNotReplacedError(message, { cause: error })
   }
