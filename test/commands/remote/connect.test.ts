@@ -1,0 +1,337 @@
+import '../../support/node-version.ts'
+import '../../support/light-argon2.ts'
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmod, rename, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { loginsOf } from '../../../src/client/logins.ts'
+import { parseCommandLine } from '../../../src/command-line/command-line.ts'
+import { clientFlags, connect } from '../../../src/commands/remote/connect.ts'
+import { ownerSocketPath } from '../../../src/files/owner-socket.ts'
+import { makeCertificate, noOpenSsl } from '../../support/certificate.ts'
+import { admin, client, start } from '../../support/service.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { openHome, openServer, web1 } from './client-home.ts'
+import { problemOf, serveOther } from './other-server.ts'
+
+const DEFAULT = 'http://localhost:8080'
+const isRoot = process.getuid?.() === 0
+const notRoot = isRoot ? false : 'only root may not use a socket that nobody named'
+const onlyRoot = isRoot && 'root uses only a socket that it has named'
+
+/** Connects as a command does. @param folder Stands for ./data. */
+async function connectWith(args: readonly string[], environment: NodeJS.ProcessEnv, folder: string) {
+  const { options, given } = parseCommandLine(args, environment, clientFlags)
+  const isNamed = given.has('--data') || environment.CONNBOOK_DATA !== undefined
+  return connect({ options: isNamed ? options : { ...options, data: folder }, given }, { environment }, 'ls')
+}
+
+/** The name of the place that it finds. */
+async function placeOf(...words: Parameters<typeof connectWith>) {
+  return (await connectWith(...words)).place.name
+}
+
+/** A private folder with a socket on which something answers as whoami does. */
+async function folderWithSocket(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const server = createServer((_, response) => void response.end('{"account":"me"}'))
+  t.after(() => void server.close())
+  await once(server.listen(ownerSocketPath(folder)), 'listening')
+  return folder
+}
+
+async function keep(environment: NodeJS.ProcessEnv, ...servers: string[]) {
+  for (const server of servers)
+    await loginsOf(environment).keep({ server, user: 'eve', cookie: `session=of-${new URL(server).port}` })
+}
+
+/** A server that tells what each call brings along. */
+async function openEcho(t: TestContext) {
+  const seen: string[] = []
+  const url = await serveOther(t, async (request, response) => {
+    const { authorization, cookie } = request.headers
+    const body = Buffer.concat(await request.toArray()).toString()
+    seen.push([request.url, authorization, cookie, body].filter(Boolean).join(' '))
+    response.end('{"access_token":"granted","account":"me"}')
+  })
+  return { url, seen }
+}
+
+describe('which server is called', { timeout: 60_000 }, () => {
+  it('is the first that is given of flags, variables, the login and the default', async (t) => {
+    const { environment } = await openHome(t)
+    const none = await temporaryFolder(t)
+    const [byFlag, byVariable] = [await folderWithSocket(t), await folderWithSocket(t)]
+    const all: NodeJS.ProcessEnv = { ...environment }
+    assert.equal(await placeOf([], all, none), DEFAULT)
+    await keep(environment, 'http://127.0.0.1:1')
+    assert.equal(await placeOf([], all, none), 'http://127.0.0.1:1')
+    all.CONNBOOK_DATA = byVariable
+    assert.equal(await placeOf([], all, none), `unix:${ownerSocketPath(byVariable)}`)
+    all.CONNBOOK_SERVER = 'http://127.0.0.1:2'
+    assert.equal(await placeOf([], all, none), 'http://127.0.0.1:2')
+    const flags = ['--data', byFlag]
+    assert.equal(await placeOf(flags, all, none), `unix:${ownerSocketPath(byFlag)}`)
+    assert.equal(
+      await placeOf([...flags, '--server', 'http://127.0.0.1:3/'], all, none),
+      'http://127.0.0.1:3',
+    )
+  })
+
+  it('is the socket in ./data after the login', { skip: onlyRoot }, async (t) => {
+    const { environment } = await openHome(t)
+    const folder = await folderWithSocket(t)
+    assert.equal(await placeOf([], environment, folder), `unix:${ownerSocketPath(folder)}`)
+    await keep(environment, 'http://127.0.0.1:1')
+    assert.equal(await placeOf([], environment, folder), 'http://127.0.0.1:1')
+  })
+
+  it('is for root no socket in ./data, but one that is named', { skip: notRoot }, async (t) => {
+    const { environment } = await openHome(t)
+    const folder = await folderWithSocket(t)
+    assert.equal(await placeOf([], environment, folder), DEFAULT)
+    const named = `unix:${ownerSocketPath(folder)}`
+    assert.equal(await placeOf([], { ...environment, CONNBOOK_DATA: folder }, folder), named)
+    assert.equal(await placeOf(['--data', folder], environment, folder), named)
+  })
+
+  it('must be said when there are several logins', async (t) => {
+    const { environment, run } = await openHome(t)
+    await keep(environment, 'http://127.0.0.1:1', 'https://book.example:8443/base')
+    const { code, stderr } = await run(['ls'])
+    const list = '\n  --server http://127.0.0.1:1\n  --server https://book.example:8443/base\n'
+    assert.equal(code, 2)
+    assert.equal(stderr, `connbook: There are logins at several servers; say which one:${list}`)
+  })
+
+  it('may be the host of a login, with or without its port', async (t) => {
+    const { environment, run } = await openHome(t)
+    await keep(environment, 'https://book.example:8443/base', 'http://127.0.0.1:1', 'http://127.0.0.1:2')
+    const byHost = (host: string) => placeOf(['--server', host], environment, '/nowhere')
+    assert.equal(await byHost('book.example'), 'https://book.example:8443/base')
+    assert.equal(await byHost('book.example:8443'), 'https://book.example:8443/base')
+    assert.equal(await byHost('127.0.0.1:2'), 'http://127.0.0.1:2')
+    for (const [host, reason] of [
+      ['127.0.0.1', 'several logins are at that host'],
+      ['example', 'there is no login at a host of that name'],
+    ] as const) {
+      const { code, stderr } = await run(['ls'], { environment: { CONNBOOK_SERVER: host } })
+      assert.equal(code, 2)
+      assert.ok(stderr.startsWith(`connbook: Cannot tell which server "${host}" is: ${reason}; `), stderr)
+    }
+  })
+
+  it('is not reached through a folder without a server, or a stale socket', async (t) => {
+    const { run } = await openHome(t)
+    const folder = await temporaryFolder(t)
+    const empty = await run(['ls', '--data', folder])
+    assert.equal(empty.code, 6)
+    assert.match(
+      empty.stderr,
+      /^connbook: Cannot call the server of "[^\n]+": no server has made its socket [^\n]+\n$/,
+    )
+    const server = createServer().listen(join(folder, 'socket'))
+    await once(server, 'listening')
+    // Node removes at the end what it has made, by its name.
+    await rename(join(folder, 'socket'), ownerSocketPath(folder))
+    server.close()
+    await once(server, 'close')
+    const stale = await run(['ls'], { environment: { CONNBOOK_DATA: folder } })
+    assert.equal(stale.code, 6)
+    assert.match(stale.stderr, /^connbook: Cannot connect to unix:[^\n]+ \(ECONNREFUSED\)\n$/)
+  })
+
+  it('is not reached through a folder that others may enter', async (t) => {
+    const { run } = await openHome(t)
+    const folder = await folderWithSocket(t)
+    await chmod(folder, 0o755)
+    const { code, stderr } = await run(['ls', '--data', folder])
+    assert.equal(code, 6)
+    assert.match(stderr, /\.control is not used: its folder is not private/)
+  })
+
+  it('can be on a Unix socket with a base path of its own kind, or below a base path', async (t) => {
+    const { environment } = await openHome(t)
+    const home = await openServer(t)
+    const socket = `unix:${ownerSocketPath(home.service.folder.path)}`
+    assert.equal(await placeOf(['--server', socket], environment, '/nowhere'), socket)
+    const service = await start(t, { flags: ['--base-path', '/book'] })
+    const { code, stderr } = await home.run(
+      ['add', 'x', '--hostname', 'h', '--port', '1', '--username', 'u'],
+      {
+        environment: { CONNBOOK_SERVER: service.url, CONNBOOK_TOKEN: (await service.bearer()).slice(7) },
+      },
+    )
+    assert.deepEqual([code, stderr], [0, `Added "x" at ${service.url}\n`])
+    assert.ok(service.url.endsWith('/book'))
+  })
+
+  it('is refused when the text is no place', async (t) => {
+    const { run } = await openHome(t)
+    for (const text of ['ftp://x', 'http://u:p@x', 'http://x/?q', 'unix:', 'http://']) {
+      const { code, stderr } = await run(['ls', '--server', text])
+      assert.equal(code, 2, text)
+      assert.match(stderr, /give a URL such as https:\/\/book\.example\.net, or unix:PATH\n$/)
+    }
+  })
+})
+
+describe('who calls', { timeout: 60_000 }, () => {
+  it('is the first that is given of token, client and login', async (t) => {
+    const { url, seen } = await openEcho(t)
+    const { environment, run } = await openHome(t, { CONNBOOK_SERVER: url })
+    const more: NodeJS.ProcessEnv = {}
+    const call = async () => {
+      seen.length = 0
+      assert.equal((await run(['whoami'], { environment: more })).code, 0)
+      return seen
+    }
+    assert.deepEqual(await call(), ['/v1/whoami'])
+    await keep(environment, 'http://127.0.0.1:1')
+    assert.deepEqual(await call(), ['/v1/whoami'])
+    await keep(environment, url)
+    assert.deepEqual(await call(), [`/v1/whoami session=of-${new URL(url).port}`])
+    more.CONNBOOK_LOGIN_CLIENT_ID = 'script'
+    more.CONNBOOK_LOGIN_CLIENT_SECRET = 'secret'
+    assert.deepEqual(await call(), [
+      '/v1/auth/token {"client_id":"script","client_secret":"secret"}',
+      '/v1/whoami Bearer granted',
+    ])
+    more.CONNBOOK_TOKEN = 'mine'
+    assert.deepEqual(await call(), ['/v1/whoami Bearer mine'])
+  })
+
+  it('is nobody of these on the socket of the owner', async (t) => {
+    const { service } = await openServer(t, [web1])
+    const { run } = await openHome(t, { CONNBOOK_TOKEN: 'wrong', CONNBOOK_DATA: service.folder.path })
+    assert.equal((await run(['ls', '--names'])).stdout, 'web1\n')
+  })
+
+  it('is a client of the server, with the secret of a file', async (t) => {
+    const { service } = await openServer(t)
+    const file = join(await temporaryFolder(t), 'secret')
+    await writeFile(file, `${client.client_secret}\n`)
+    const { run } = await openHome(t, {
+      CONNBOOK_SERVER: service.url,
+      CONNBOOK_LOGIN_CLIENT_ID: client.client_id,
+      CONNBOOK_LOGIN_CLIENT_SECRET_FILE: file,
+    })
+    assert.match((await run(['whoami'])).stdout, /\naccount\tscript\n/)
+    await writeFile(file, 'another')
+    const { code, stderr } = await run(['whoami'])
+    assert.equal(code, 5)
+    assert.match(stderr, /^connbook: [^\n]+\n$/)
+  })
+
+  it('must be complete, and a token must be one', async (t) => {
+    const { run } = await openHome(t, { CONNBOOK_SERVER: 'http://127.0.0.1:1' })
+    const half = await run(['ls'], { environment: { CONNBOOK_LOGIN_CLIENT_ID: 'x' } })
+    assert.deepEqual(
+      [half.code, half.stderr],
+      [2, 'connbook: Cannot use CONNBOOK_LOGIN_CLIENT_ID: set CONNBOOK_LOGIN_CLIENT_SECRET, too\n'],
+    )
+    const broken = await run(['ls'], { environment: { CONNBOOK_TOKEN: 'a\r\nb' } })
+    assert.deepEqual(
+      [broken.code, broken.stderr],
+      [2, 'connbook: Cannot use CONNBOOK_TOKEN: it is no token\n'],
+    )
+  })
+
+  it('tries once with --no-retry, also to get a token', async (t) => {
+    let calls = 0
+    const url = await serveOther(t, (_, response) => {
+      calls += 1
+      response.writeHead(503, { 'Retry-After': '1' })
+      response.end(JSON.stringify(problemOf(503, 'busy', 'It is busy')))
+    })
+    const byToken = { CONNBOOK_TOKEN: 'x' }
+    const byClient = { CONNBOOK_LOGIN_CLIENT_ID: 'x', CONNBOOK_LOGIN_CLIENT_SECRET: 'y' }
+    for (const environment of [byToken, byClient]) {
+      calls = 0
+      const { run } = await openHome(t, { CONNBOOK_SERVER: url, ...environment })
+      const { code, stderr } = await run(['ls', '--no-retry'])
+      assert.deepEqual([code, stderr, calls], [1, 'connbook: It is busy\n', 1])
+    }
+  })
+
+  it('is told how to log in when it did not, or when the session has ended', async (t) => {
+    const { service } = await openServer(t)
+    const { run, environment } = await openHome(t, { CONNBOOK_SERVER: service.url })
+    const none = await run(['ls'])
+    assert.deepEqual(none, {
+      code: 5,
+      stdout: '',
+      stderr: `connbook: Not let in at ${service.url} without a login: connbook login ${service.url}\n`,
+    })
+    await loginsOf(environment).keep({ server: service.url, user: 'admin', cookie: await service.cookie() })
+    assert.equal((await run(['ls'])).code, 0)
+    const [login] = await loginsOf(environment).list()
+    await service.call('/logout', { method: 'POST', headers: { Cookie: login?.cookie ?? '' } })
+    const ended = await run(['ls'])
+    assert.deepEqual(ended, {
+      code: 5,
+      stdout: '',
+      stderr: `connbook: The login at ${service.url} has ended; log in again: connbook login ${service.url}\n`,
+    })
+    const token = await run(['ls'], { environment: { CONNBOOK_TOKEN: 'x' } })
+    assert.deepEqual([token.code, token.stderr.split('\n').length], [5, 2])
+  })
+})
+
+describe('the way to a server', { timeout: 60_000 }, () => {
+  it('is not taken with a credential over plain HTTP, except with --plain', async (t) => {
+    const { url, seen } = await openEcho(t)
+    // This machine, and yet no address of the loopback interface.
+    const server = url.replace('127.0.0.1', '0.0.0.0')
+    const { run } = await openHome(t, { CONNBOOK_SERVER: server })
+    const byToken = { CONNBOOK_TOKEN: 'mine' }
+    const byClient = { CONNBOOK_LOGIN_CLIENT_ID: 'x', CONNBOOK_LOGIN_CLIENT_SECRET: 'y' }
+    for (const environment of [byToken, byClient]) {
+      const { code, stderr } = await run(['whoami'], { environment })
+      assert.equal(code, 5)
+      assert.match(stderr, /^connbook: Nothing was sent to [^\n]+; use https, or add --plain\n$/)
+    }
+    assert.deepEqual(seen, [])
+    assert.equal((await run(['whoami', '--plain'], { environment: byToken })).code, 0)
+    assert.equal((await run(['whoami'])).code, 0)
+    assert.deepEqual(seen, ['/v1/whoami Bearer mine', '/v1/whoami'])
+  })
+
+  it('is taken only to a certificate that is trusted', { skip: noOpenSsl }, async (t) => {
+    const tls = await makeCertificate(t)
+    const { url } = await start(t, { tls })
+    const server = url.replace('127.0.0.1', 'localhost')
+    const { run } = await openHome(t, { CONNBOOK_TOKEN: 'x' })
+    const call = (...flags: string[]) => run(['ls', '--server', server, ...flags])
+    const unknown = await call()
+    assert.equal(unknown.code, 6)
+    assert.match(
+      unknown.stderr,
+      /^connbook: Cannot trust the certificate of https:[^\n]+; give --ca FILE [^\n]+\n$/,
+    )
+    assert.equal((await call('--ca', tls.certPath)).code, 5)
+    const byVariable = { environment: { CONNBOOK_CA: tls.certPath } }
+    assert.equal((await run(['ls', '--server', server], byVariable)).code, 5)
+    const ofAnother = await run(['ls', '--server', server.replace('localhost', '127.0.0.1')], byVariable)
+    assert.equal(ofAnother.code, 6)
+    assert.match(ofAnother.stderr, /\(ERR_TLS_CERT_ALTNAME_INVALID\); it is of another host\n$/)
+    const missing = await call('--ca', '/nowhere.pem')
+    assert.equal(missing.code, 2)
+    assert.match(missing.stderr, /^connbook: [^\n]*--ca [^\n]*\/nowhere\.pem[^\n]*\n$/)
+    assert.equal((await call('--ca', tls.keyPath)).code, 2)
+  })
+
+  it('keeps the certificate of a login', { skip: noOpenSsl }, async (t) => {
+    const tls = await makeCertificate(t)
+    const { url } = await start(t, { tls })
+    const server = url.replace('127.0.0.1', 'localhost')
+    const { run } = await openHome(t)
+    const login = ['login', server, '--user', admin.username, '--ca', tls.certPath]
+    const { code, stderr } = await run(login, { input: admin.password })
+    assert.deepEqual([code, stderr], [0, `Logged in as admin at ${server}\n`])
+    assert.match((await run(['whoami'])).stdout, /\naccount\tadmin\n/)
+    assert.equal((await run(['logout'])).code, 0)
+  })
+})
