@@ -12,6 +12,8 @@ process.umask(0o077)
  * @param input Standard input.
  * @param outputError The code of the error with which standard output fails: `ENOSPC` for a full disk, `EPIPE` for a reader
  *   that has gone.
+ * @param onOutput Is given all of standard output so far, each time that there is more; printing fails with what it
+ *   throws.
  * @param openInput Makes standard input from `input` each time that a command opens it.
  * @param isTerminal Whether standard output is a terminal.
  */
@@ -21,12 +23,14 @@ export async function runCommand(
     input = '',
     environment = {},
     outputError,
+    onOutput,
     isTerminal = false,
     openInput = (bytes) => Readable.from([bytes], { objectMode: false }),
   }: {
     input?: string | Uint8Array
     environment?: NodeJS.ProcessEnv
     outputError?: 'ENOSPC' | 'EPIPE' | undefined
+    onOutput?: (stdout: string) => void
     isTerminal?: boolean
     openInput?: (bytes: Buffer) => Readable
   } = {},
@@ -41,6 +45,7 @@ export async function runCommand(
     print: async (text) => {
       if (outputError !== undefined) throw Object.assign(new Error(outputError), { code: outputError })
       stdout += text
+      onOutput?.(stdout)
     },
     look: lookOf({ isTTY: isTerminal }, environment),
     screen: { write: (text) => (stderr += text) },

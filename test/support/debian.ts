@@ -47,6 +47,7 @@ export const tools = {
   slowhttptest: { package: 'slowhttptest', version: '1.8' },
   // Versions before 8.7 read no `\"` inside quotes.
   ssh: { package: 'openssh-client', version: '9.2', least: { version: '8.7', ask: '-V' } },
+  sshd: { package: 'openssh-server', version: '9.2' },
   strace: { package: 'strace', version: '6.1' },
   'systemd-analyze': { package: 'systemd', version: '252' },
   'systemd-socket-activate': { package: 'systemd', version: '252' },

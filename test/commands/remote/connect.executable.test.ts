@@ -1,0 +1,32 @@
+import '../../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { ownerSocketPath } from '../../../src/files/owner-socket.ts'
+import { runExecutable, startExecutable } from '../../support/executable.ts'
+import { asPlainAccount, giveToPlainAccount } from '../../support/plain-account.ts'
+import { firstStartEnvironment } from '../../support/service.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+describe('connbook beside its server', { timeout: 60_000 }, () => {
+  it('calls the server of ./data without a login, and says when that has died', async (t) => {
+    const cwd = await temporaryFolder(t)
+    await mkdir(join(cwd, 'data'))
+    await giveToPlainAccount(cwd)
+    const place = { cwd, through: asPlainAccount }
+    const server = await startExecutable(t, [], { ...place, environment: firstStartEnvironment })
+    const run = (...args: string[]) =>
+      runExecutable(args, { ...place, environment: { XDG_STATE_HOME: join(cwd, 'state') } })
+    const added = await run('add', 'web1', '--hostname', 'h', '--port', '1', '--username', 'u')
+    const name = `unix:${ownerSocketPath(join(cwd, 'data'))}`
+    assert.deepEqual(added, { code: 0, stdout: '', stderr: `Added "web1" at ${name}\n` })
+    assert.equal((await run('ls', '--names')).stdout, 'web1\n')
+    await server.stop('SIGKILL')
+    assert.deepEqual(await run('ls'), {
+      code: 6,
+      stdout: '',
+      stderr: `connbook: Cannot connect to ${name} (ECONNREFUSED)\n`,
+    })
+  })
+})
