@@ -47,7 +47,7 @@ describe('connbook ls', { timeout: 60_000 }, () => {
     const { run } = await openServer(t, [web1, db1, app])
     const names = async (...args: string[]) => (await run(['ls', '--names', ...args])).stdout
     assert.equal(await names('eb'), 'web1\n')
-    assert.equal(await names('--sort', '-name'), 'web1\ndb1\napp & co\n')
+    assert.equal(await names('--sort', 'name'), 'app & co\ndb1\nweb1\n')
     assert.equal(await names('--prefix', 'app & '), 'app & co\n')
     assert.equal(await names('--name', 'db1'), 'db1\n')
     assert.equal(await names('--hostname', 'db1.example'), 'db1\n')
