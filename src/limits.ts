@@ -86,6 +86,9 @@ export const LINGER_MS = 1_000
 /** With less memory, checks of passwords could end a server that has 1,000 records; the start then warns. */
 export const MEMORY_MIB_MIN = 96
 
+/** Address space, which V8 reserves for its threads and hardly uses. */
+export const ADDRESS_SPACE_MIB_MIN = 3 * 1024
+
 /** Between samples of the event loop; each wakes an idle process. */
 export const EVENT_LOOP_LOOK_MS = 50
 /** Shortest window for the quantiles of the event loop's delay. */
@@ -230,6 +233,8 @@ export const PASSWORD_BYTES_MAX = 1024
 export const PASSWORD_HASHES_MAX = 2
 /** How long the thread that checks passwords stays without work; a new one takes some 40 ms to start. */
 export const ARGON2_WORKER_QUIET_MS = 10_000
+/** Address space for the compiled code of that thread; V8 would reserve 128 MiB. */
+export const ARGON2_WORKER_CODE_MIB = 8
 /** Heap of that thread's JavaScript, which needs some 5 MiB; the memory of a hash is not part of it. */
 export const ARGON2_WORKER_HEAP_MIB_MAX = 16
 /** Password hashes that wait; one more is refused with 503. */

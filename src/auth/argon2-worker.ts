@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads'
 // The default import: tests can replace its Worker.
 import workerThreads from 'node:worker_threads'
 import { OverloadedError } from '../errors.ts'
-import { ARGON2_WORKER_HEAP_MIB_MAX, ARGON2_WORKER_QUIET_MS } from '../limits.ts'
+import { ARGON2_WORKER_CODE_MIB, ARGON2_WORKER_HEAP_MIB_MAX, ARGON2_WORKER_QUIET_MS } from '../limits.ts'
 
 export interface Argon2Parameters {
   readonly message: string
@@ -139,6 +139,7 @@ function startThread(): Worker {
       env: {},
       execArgv: [],
       resourceLimits: {
+        codeRangeSizeMb: ARGON2_WORKER_CODE_MIB,
         maxOldGenerationSizeMb: ARGON2_WORKER_HEAP_MIB_MAX,
         maxYoungGenerationSizeMb: 1,
         stackSizeMb: 1,
@@ -151,7 +152,7 @@ function startThread(): Worker {
 
 function endedError(cause: unknown): OverloadedError {
   return new OverloadedError(
-    'Cannot check the password: the thread that checks passwords has ended, probably for lack of memory; try again in a moment',
+    'Cannot check the password: the thread that checks passwords has ended, probably for lack of memory, threads or open files; try again in a moment',
     { cause },
   )
 }

@@ -3,6 +3,7 @@ import { type Options, serverFlags } from '../command-line/options.ts'
 import { warnOfVariables } from '../command-line/variables.ts'
 import { dataFiles } from '../files/data-folder.ts'
 import { memoryBytes } from '../memory.ts'
+import { checkAddressSpace } from '../service/address-space.ts'
 import { warnOfDates } from '../service/certificate-validity.ts'
 import { welcome } from '../service/first-start.ts'
 import { warnOfShortMemory } from '../service/memory.ts'
@@ -36,6 +37,7 @@ export const serveCommand = defineCommand({
 /** @throws {KeyExposedError} and what `startService` throws. */
 async function serve(options: Options, { environment, screen }: CommandContext): Promise<void> {
   const signals = listenToSignals()
+  checkAddressSpace()
   const tlsPaths = tlsPathsOf(options)
   const tls = tlsPaths && readTlsFiles(tlsPaths)
   const log = openServerLog(options, environment)

@@ -10,8 +10,8 @@ const REFUSED_USERNAME = /^-|['`";&<>|(){}]|\s-|\\$/
 const EXPANDED = /%|\$\{/
 
 /**
- * The arguments for ssh that lead to a record. Every value is the argument of an option or comes after `--`, and is checked
- * again, because a server can send anything: nothing in a record becomes an option or a command.
+ * The arguments for ssh that lead to a record. Every value is checked again, because a server can send anything: nothing in a
+ * record becomes an option or a command.
  *
  * @returns Why ssh would not take the record as it is, to complete "The record …", if that is so.
  */
@@ -35,5 +35,6 @@ export function sshArguments(record: NewConfiguration): readonly string[] | stri
     if (reason !== undefined) return `has a label ${key} that ${reason}`
     options.push(option, value)
   }
-  return [...options, '--', host]
+  // Not behind `--`: ssh would then take what follows the host for a command, and not for its own options.
+  return [...options, host]
 }

@@ -30,6 +30,12 @@ describe('connbook ssh to a real host', { skip: noSshServer, timeout: 60_000 }, 
     assert.deepEqual(await ssh(['own', ...command], 'é\0\n'), { code: 7, stdout: 'é\0\n', stderr: 'a  b\n' })
   })
 
+  it('takes flags of ssh behind the name', async () => {
+    const { code, stderr } = await ssh(['own', '-V'])
+    assert.equal(code, 0)
+    assert.match(stderr, /^OpenSSH/)
+  })
+
   it('ends as ssh does when the host lets nobody in', async () => {
     const { code, stdout, stderr } = await ssh(['keyless', 'true'])
     assert.deepEqual([code, stdout], [255, ''])

@@ -26,14 +26,14 @@ describe('connbook ssh', { timeout: 60_000 }, () => {
         "ssh -p 22 -l deploy -J ops@jump.example:2222,b -i '~/keys/a b' -- 2001:db8::1 -v 'a b' 'it'\\''s'\n",
       stderr: '',
     })
-    assert.equal((await run(['ssh', '--print', 'b'])).stdout, 'ssh -p 22 -l deploy -- 192.0.2.10\n')
+    assert.equal((await run(['ssh', '--print', 'b'])).stdout, 'ssh -p 22 -l deploy 192.0.2.10\n')
   })
 
   it('takes no flag after the name for its own, and none before it for one of ssh', async (t) => {
     const { run } = await openServer(t, [web1])
     assert.equal(
       (await run(['ssh', '--print', 'web1', '--print', '--json', '--', '-x'])).stdout,
-      'ssh -p 22 -l deploy -- 192.0.2.10 --print --json -- -x\n',
+      'ssh -p 22 -l deploy 192.0.2.10 --print --json -- -x\n',
     )
     assert.equal((await run(['ssh', '-v', 'web1'])).code, 2)
     assert.equal((await run(['ssh'])).code, 2)
@@ -67,13 +67,13 @@ describe('connbook ssh', { timeout: 60_000 }, () => {
 
   it('gives the option of a label one argument, whatever that is', async (t) => {
     const { stdout } = await printOf(t, { labels: { 'ssh.identityfile': '-oProxyCommand=id' } })
-    assert.equal(stdout, 'ssh -p 22 -l deploy -i -oProxyCommand=id -- 192.0.2.10\n')
+    assert.equal(stdout, 'ssh -p 22 -l deploy -i -oProxyCommand=id 192.0.2.10\n')
   })
 
   it('escapes on a terminal what turns the direction of text', async (t) => {
     const record = { username: 'a\u202eb' }
-    assert.equal((await printOf(t, record)).stdout, "ssh -p 22 -l 'a\u202eb' -- 192.0.2.10\n")
-    assert.equal((await printOf(t, record, true)).stdout, "ssh -p 22 -l 'a\\u202eb' -- 192.0.2.10\n")
+    assert.equal((await printOf(t, record)).stdout, "ssh -p 22 -l 'a\u202eb' 192.0.2.10\n")
+    assert.equal((await printOf(t, record, true)).stdout, "ssh -p 22 -l 'a\\u202eb' 192.0.2.10\n")
   })
 
   it('says that ssh is missing', async (t) => {
