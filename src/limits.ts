@@ -61,6 +61,9 @@ export const NOTED_NAME_BYTES = 64
 export const KEPT_RECORD_BYTES = 100
 /** Open connections, fewer if the limit on open files is low; for one more, the longest quiet one is closed. */
 export const CONNECTIONS_MAX = 10_000
+/** At the limit, so many connections may be there that have not shown a credential yet; no larger share of all. */
+export const NEWCOMERS_MAX = 256
+export const NEWCOMERS_SHARE = 1 / 4
 /** Descriptors kept for files: snapshots, accounts, certificates. */
 export const DESCRIPTORS_RESERVED = 16
 /** Between log lines about connections that were cut off. */

@@ -1,15 +1,20 @@
 import type { Socket } from 'node:net'
+import { NEWCOMERS_MAX, NEWCOMERS_SHARE } from '../limits.ts'
 import { Connection } from './connection.ts'
 
 /**
- * The open connections. At the limit, a new one closes the one unused for longest; those that never showed a valid
- * credential go first.
+ * The open connections. At the limit, a new one closes another: of those that never showed a valid credential the one unused
+ * for longest; or, if those are few, of the account with most. So an account that holds nearly all leaves room for others,
+ * whose first request has not been read yet.
  */
 export class Connections {
   readonly #max: number
   readonly #cutOff: (connection: Connection) => void
+  /** Room for connections that have not shown a credential yet, at the cost of the account with most. */
+  readonly #newcomersMax: number
   readonly #strangers = new Group()
-  readonly #known = new Group()
+  readonly #known = new Map<string, Group>()
+  #count = 0
   /** By TCP socket, and by TLS socket once there is one. */
   readonly #bySocket = new WeakMap<Socket, Connection>()
   /** By address pair: links a TLS socket to its TCP connection. */
@@ -19,11 +24,12 @@ export class Connections {
   /** @param cutOff Closes a connection to make room for another. */
   constructor(max: number, cutOff: (connection: Connection) => void) {
     this.#max = max
+    this.#newcomersMax = Math.min(NEWCOMERS_MAX, Math.floor(max * NEWCOMERS_SHARE))
     this.#cutOff = cutOff
   }
 
   get count(): number {
-    return this.#strangers.members.size + this.#known.members.size
+    return this.#count
   }
 
   /**
@@ -37,6 +43,7 @@ export class Connections {
     const connection = new Connection(socket, address, isOwner)
     this.touch(connection)
     this.#strangers.members.add(connection)
+    this.#count += 1
     this.#bySocket.set(socket, connection)
     if (addresses !== undefined) this.#byAddresses.set(addresses, connection)
     // It comes once, but `once` would keep two objects more for each connection.
@@ -66,9 +73,18 @@ export class Connections {
     connection.touched = this.#touches
   }
 
-  /** Marks a connection as authenticated. */
-  trust(connection: Connection): void {
-    if (this.#strangers.members.delete(connection)) this.#known.members.add(connection)
+  /** Marks a connection as authenticated. @param account Whose request was the last on it. */
+  trust(connection: Connection, account: string): void {
+    const before = connection.account
+    if (before === account || !this.#groupOf(connection)?.members.delete(connection)) return
+    this.#dropIfEmpty(before)
+    connection.account = account
+    let group = this.#known.get(account)
+    if (group === undefined) {
+      group = new Group()
+      this.#known.set(account, group)
+    }
+    group.members.add(connection)
   }
 
   /** Pauses every connection; the function returned resumes those that were not paused before. */
@@ -85,20 +101,38 @@ export class Connections {
   }
 
   #all(): Connection[] {
-    return [...this.#strangers.members, ...this.#known.members]
+    return [this.#strangers, ...this.#known.values()].flatMap(({ members }) => [...members])
   }
 
   #makeRoom() {
-    const quietest = this.#strangers.takeQuietest() ?? this.#known.takeQuietest()
+    const areStrangersFew = this.#strangers.members.size <= this.#newcomersMax
+    const group = (areStrangersFew ? this.#largestKnown() : undefined) ?? this.#strangers
+    const quietest = group.takeQuietest()
     if (quietest === undefined) return
     // Not left to its event `close`, which comes later.
     this.#remove(quietest)
     this.#cutOff(quietest)
   }
 
+  #largestKnown(): Group | undefined {
+    let largest: Group | undefined
+    for (const group of this.#known.values())
+      if (group.members.size > (largest?.members.size ?? 0)) largest = group
+    return largest
+  }
+
+  #groupOf({ account }: Connection): Group | undefined {
+    return account === undefined ? this.#strangers : this.#known.get(account)
+  }
+
   #remove(connection: Connection) {
-    this.#strangers.members.delete(connection)
-    this.#known.members.delete(connection)
+    if (!this.#groupOf(connection)?.members.delete(connection)) return
+    this.#count -= 1
+    this.#dropIfEmpty(connection.account)
+  }
+
+  #dropIfEmpty(account: string | undefined) {
+    if (account !== undefined && this.#known.get(account)?.members.size === 0) this.#known.delete(account)
   }
 }
 

@@ -122,7 +122,9 @@ describe('the package for Debian', { skip: missing('dpkg-deb') }, () => {
 
     await inRoot('dpkg', '--install', '/first.deb')
     assert.match(await inRoot('connbook', '--version'), /^connbook /)
-    assert.match(await inRoot('deb-systemd-helper', 'debian-installed', 'connbook.service'), /^$/)
+    assert.ok(
+      (await stat(join(root, 'etc/systemd/system/multi-user.target.wants/connbook.service'))).isFile(),
+    )
     const options = join(root, 'etc/default/connbook')
     assert.match(await readFile(options, 'utf8'), /^CONNBOOK_HOST=127\.0\.0\.1$/m)
     await appendFile(options, 'CONNBOOK_PORT=8181\n')

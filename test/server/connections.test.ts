@@ -52,7 +52,7 @@ describe('open connections', () => {
   it('are paused and resumed together, except those that were paused before', () => {
     const { connections, at, of, add } = setUp()
     add(0, 1, 2)
-    connections.trust(of(0))
+    connections.trust(of(0), 'a')
     at(1).pause()
     const goOn = connections.hold()
     const paused = () => [0, 1, 2].map((position) => at(position).isPaused())
@@ -64,14 +64,40 @@ describe('open connections', () => {
   it('give way only to authenticated ones once they are authenticated', () => {
     const { connections, of, add, gaveWay } = setUp()
     add(0, 1)
-    connections.trust(of(0))
-    connections.trust(of(1))
+    connections.trust(of(0), 'a')
+    connections.trust(of(1), 'a')
     add(2, 3, 4)
     assert.deepEqual(gaveWay, [2, 3])
-    connections.trust(of(4))
+    connections.trust(of(4), 'a')
     connections.touch(of(0))
     add(5)
     assert.deepEqual(gaveWay, [2, 3, 1])
+  })
+
+  it('of the account with most give way to newcomers, and those of others only when newcomers are many', () => {
+    const gaveWay: string[] = []
+    const sockets = new Map<Socket, string>()
+    const connections = new Connections(8, ({ socket }) => gaveWay.push(sockets.get(socket) ?? ''))
+    const add = (name: string, account?: string) => {
+      const socket = new Socket()
+      sockets.set(socket, name)
+      connections.add(socket)
+      const connection = connections.of(socket) ?? assert.fail('it was never added')
+      if (account !== undefined) connections.trust(connection, account)
+      return connection
+    }
+    for (const i of [1, 2, 3, 4, 5]) add(`large${i}`, 'large')
+    const small = [1, 2].map((i) => add(`small${i}`, 'small'))
+    add('new1')
+    add('new2')
+    add('new3')
+    assert.deepEqual(gaveWay, ['large1', 'large2'])
+    // A quarter of all are newcomers now, and one more.
+    add('new4')
+    assert.deepEqual(gaveWay, ['large1', 'large2', 'new1'])
+    for (const connection of small) connections.trust(connection, 'large')
+    assert.equal(connections.count, 8)
+    for (const connection of [...sockets.keys()]) connection.destroy()
   })
 
   it('give way in the right order after any sequence of actions', () => {
@@ -112,7 +138,7 @@ describe('open connections', () => {
           } else {
             known.push(socket)
             connections.touch(connection)
-            connections.trust(connection)
+            connections.trust(connection, 'a')
           }
         }
         assert.deepEqual(
@@ -143,7 +169,7 @@ describe('open connections', () => {
     const gone = once(second.client, 'close')
     const third = await ask()
     await gone
-    connections.trust(first.connection)
+    connections.trust(first.connection, 'a')
     const goneToo = once(third.client, 'close')
     await ask()
     await ask()

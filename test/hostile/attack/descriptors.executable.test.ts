@@ -2,14 +2,17 @@ import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/limits.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { fieldsOf } from '../../bench/data-folders.ts'
+import { logIn } from '../../support/api.ts'
 import { missing } from '../../support/debian.ts'
 import { eventually } from '../../support/eventually.ts'
 import { extent } from '../../support/extent.ts'
+import { admin } from '../../support/service.ts'
 import { startAttacked } from './attacked-server.ts'
 
 const OPEN_FILES_MAX = 60
@@ -43,6 +46,16 @@ async function open(t: TestContext, url: string): Promise<Socket> {
   return socket
 }
 
+/** Of a request on a connection of its own; fetch would repeat one that was reset. */
+async function statusOf(url: string, headers: { readonly Cookie: string }): Promise<number | undefined> {
+  const outgoing = request(`${url}/v1/whoami`, { agent: false, headers })
+  const answered = once(outgoing, 'response')
+  outgoing.end()
+  const [response] = (await answered) as [IncomingMessage]
+  response.resume()
+  return response.statusCode
+}
+
 describe('with a limit of 60 open files', { skip: missing('prlimit') }, () => {
   it('changes are kept and a snapshot is written while connections flood in', async (t) => {
     const server = await startWithFewDescriptors(t)
@@ -62,6 +75,22 @@ describe('with a limit of 60 open files', { skip: missing('prlimit') }, () => {
     assert.doesNotMatch(server.stderr(), /EMFILE|"level":"error"/)
     assert.match(server.stderr(), /"event":"connection_cut_off"/)
     assert.ok(readdirSync(server.folder).includes('snapshot.json'))
+  })
+
+  it('new connections of one account are answered at once while another account holds the whole limit', async (t) => {
+    const server = await startWithFewDescriptors(t)
+    const headers = await logIn(server.url, admin)
+    for (let i = 0; i < OPEN_FILES_MAX; i += 1) {
+      const socket = await open(t, server.url)
+      socket.write(`GET /v1/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.bearer}\r\n\r\n`)
+      await once(socket, 'data')
+    }
+    for (let round = 0; round < extent({ quick: 5, full: 50 }); round += 1) {
+      // As many as may wait for their first request.
+      const statuses = Array.from({ length: 5 }, () => statusOf(server.url, headers))
+      assert.deepEqual(await Promise.all(statuses), [200, 200, 200, 200, 200])
+    }
+    assert.match(server.stderr(), /"event":"connection_cut_off"/)
   })
 
   it('a new connection is answered while others use the whole limit', async (t) => {
