@@ -49,6 +49,12 @@ export function openFormDialog(
       return false
     },
   })
+  // The browser asks before a reload.
+  const keep = (event: Event) => {
+    if (send !== undefined && form.isTouched) event.preventDefault()
+  }
+  addEventListener('beforeunload', keep)
+  dom.addEventListener('close', () => removeEventListener('beforeunload', keep))
   return { dom, tell }
 
   function tell(...nodes: readonly Child[]) {

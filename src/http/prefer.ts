@@ -5,7 +5,7 @@
 export function parseWait(prefer: string | readonly string[] | undefined): number | undefined {
   if (prefer === undefined) return undefined
   for (const preference of String(prefer).split(',')) {
-    const seconds = /^[ \t]*wait[ \t]*=[ \t]*"?(\d{1,9})"?[ \t]*(?:;.*)?$/i.exec(preference)?.[1]
+    const seconds = /^[ \t]*wait[ \t]*=[ \t]*"?(\d+)"?[ \t]*(?:;.*)?$/i.exec(preference)?.[1]
     if (seconds !== undefined) return Number(seconds)
   }
   return undefined

@@ -36,6 +36,44 @@ describe('the list of the console', { skip: noChromium }, () => {
     ])
   })
 
+  it('stays within its window, however long the labels are', async (t) => {
+    const key = `k${'x'.repeat(62)}`
+    const records = [
+      record('alpha', 1, { [key]: 'v'.repeat(255) }),
+      record('beta', 2, { env: `a${'\u0301'.repeat(254)}` }),
+    ]
+    const server = await startConsoleServer(t, { records })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['alpha', 'beta'])
+    for (const width of [320, 768, 1440]) {
+      await page.setViewportSize({ width, height: 800 })
+      const widths =
+        'const { scrollWidth, clientWidth } = document.documentElement; [scrollWidth, clientWidth]'
+      const [content = 0, window = 0] = await page.evaluate<number[]>(widths)
+      assert.ok(content <= window, `${content} in ${window}`)
+    }
+  })
+
+  it('asks before a reload drops what was typed', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['record-1'])
+    await page.keyboard.press('n')
+    await page.getByLabel('Name', { exact: true }).fill('typed')
+    const asked = page.waitForEvent('dialog')
+    await page.evaluate('void setTimeout(() => location.reload())')
+    const dialog = await asked
+    assert.equal(dialog.type(), 'beforeunload')
+    await dialog.dismiss()
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'typed')
+    await page.getByRole('button', { name: 'Close', exact: true }).last().click()
+    await page.getByRole('button', { name: 'Drop it' }).click()
+    await page.reload()
+    await showsNames(page, ['record-1'])
+  })
+
   it('sorts, searches, filters by a label and turns pages, and its address says so', async (t) => {
     const records = [
       record('alpha', 3, { env: 'prod' }),
