@@ -23,7 +23,7 @@ describe('connbook ssh', { timeout: 60_000 }, () => {
     assert.deepEqual(await run(['ssh', '--print', 'web1', '-v', 'a b', "it's"]), {
       code: 0,
       stdout:
-        "ssh -p 22 -l deploy -J ops@jump.example:2222,b -i '~/keys/a b' -- 2001:db8::1 -v 'a b' 'it'\\''s'\n",
+        "ssh -p 22 -l deploy -J ops@jump.example:2222,b -i '~/keys/a b' 2001:db8::1 -v 'a b' 'it'\\''s'\n",
       stderr: '',
     })
     assert.equal((await run(['ssh', '--print', 'b'])).stdout, 'ssh -p 22 -l deploy 192.0.2.10\n')

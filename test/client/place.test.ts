@@ -1,0 +1,85 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { isPrivate, parsePlace } from '../../src/client/place.ts'
+
+describe('parsePlace', () => {
+  const places: Record<string, [name: string, host: string, at: object, basePath: string]> = {
+    'http://localhost:8080': [
+      'http://localhost:8080',
+      'localhost:8080',
+      { hostname: 'localhost', port: 8080 },
+      '',
+    ],
+    'HTTPS://Book.Example.net/': [
+      'https://book.example.net',
+      'book.example.net',
+      { hostname: 'book.example.net', port: 443 },
+      '',
+    ],
+    'http://a:80/x/y/': ['http://a/x/y', 'a', { hostname: 'a', port: 80 }, '/x/y'],
+    'http://[::1]:8080/b': ['http://[::1]:8080/b', '[::1]:8080', { hostname: '::1', port: 8080 }, '/b'],
+    'unix:/run/connbook.sock': [
+      'unix:/run/connbook.sock',
+      'localhost',
+      { socketPath: '/run/connbook.sock' },
+      '',
+    ],
+  }
+  for (const [text, [name, host, at, basePath]] of Object.entries(places)) {
+    it(`reads ${text}`, () => {
+      const place = parsePlace(text) ?? assert.fail('it is a place')
+      assert.deepEqual([place.name, place.host, place.at, place.basePath], [name, host, at, basePath])
+      assert.equal(place.isSecure, name.startsWith('https:'))
+      // A login is kept by the name, and found by it.
+      assert.equal(parsePlace(name)?.name, name)
+    })
+  }
+
+  const others = [
+    '',
+    'localhost',
+    'localhost:8080',
+    'book',
+    'ftp://a',
+    'http://',
+    'http:///x',
+    'unix:',
+    'unix:a\0b',
+  ]
+  const unsafe = [
+    'http://u@a',
+    'http://u:p@a',
+    'http://a?x',
+    'http://a/#x',
+    'http://a\\b',
+    'http://a b',
+    'http://a:99999',
+  ]
+  for (const text of [...others, ...unsafe]) {
+    it(`takes ${JSON.stringify(text)} for none`, () => assert.equal(parsePlace(text), undefined))
+  }
+})
+
+describe('isPrivate', () => {
+  it('is true of TLS, of sockets and of this machine, and of nothing else', () => {
+    const isSo = (text: string) => isPrivate(parsePlace(text) ?? assert.fail(text))
+    for (const text of [
+      'https://a',
+      'unix:/s',
+      'http://localhost',
+      'http://x.localhost',
+      'http://127.1.2.3',
+      'http://[::1]',
+    ])
+      assert.equal(isSo(text), true, text)
+    for (const text of [
+      'http://a',
+      'http://localhost.example',
+      'http://notlocalhost',
+      'http://10.0.0.1',
+      'http://[fe80::1]',
+    ])
+      assert.equal(isSo(text), false, text)
+  })
+})
