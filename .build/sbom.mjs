@@ -3,16 +3,15 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { versionedParts } from './node-parts.mjs'
 
 const root = join(import.meta.dirname, '..')
 
-/** Entries of `process.versions` that are no parts, but numbers of interfaces. */
-const NO_PARTS = ['node', 'modules', 'napi', 'cldr', 'tz', 'unicode']
-
 /**
  * What is inside an executable, as a CycloneDX bill of materials (cyclonedx.org, version 1.5): connbook, its packages from
- * `npm sbom`, and Node with its own parts. Tools that only build are not in it. The same executable gives the same bytes:
- * there is no time, and the serial number is made of the content.
+ * `npm sbom`, and Node with its own parts. Tools that only build are not in it: nothing of them is on the host, and
+ * package-lock.json lists them. The same executable gives the same bytes: there is no time, and the serial number is made
+ * of the content.
  *
  * @param {string} file Name of the executable.
  * @param {Uint8Array} executable
@@ -29,19 +28,20 @@ export async function makeSbom(file, executable, { version, license }, nodePacka
     name: 'node',
     version: locked.version,
     description: 'Node.js, into which the program is put',
+    licenses: [{ license: { id: 'MIT' } }],
     cpe: `cpe:2.3:a:nodejs:node.js:${locked.version}:*:*:*:*:*:*:*`,
     purl: `pkg:npm/${nodePackage}@${locked.version}`,
     hashes: [{ alg: 'SHA-512', content: hexOf(locked.integrity) }],
   }
-  const parts = Object.entries(process.versions)
-    .filter(([name, text]) => text !== '' && !NO_PARTS.includes(name))
-    .map(([name, text]) => ({
-      'bom-ref': `${name}@${text}`,
-      type: 'library',
-      name,
-      version: text,
-      purl: `pkg:generic/${name}@${encodeURIComponent(text ?? '')}`,
-    }))
+  const parts = versionedParts(process.versions).map(({ name, license: spdx, version: text, isNpm }) => ({
+    'bom-ref': text === undefined ? name : `${name}@${text}`,
+    type: 'library',
+    name,
+    ...(text === undefined
+      ? {}
+      : { version: text, purl: `pkg:${isNpm ? 'npm' : 'generic'}/${name}@${encodeURIComponent(text)}` }),
+    licenses: [{ license: { id: spdx } }],
+  }))
   const digest = createHash('sha256').update(executable).digest('hex')
   const component = {
     'bom-ref': `connbook@${version}`,

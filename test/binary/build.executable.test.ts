@@ -48,7 +48,7 @@ async function assertAccompanied(path: string) {
   )
   for (const part of ['Copyright Node.js contributors', 'V8', 'OpenSSL', 'ICU', 'llhttp', 'libuv', 'zlib'])
     assert.ok(notices.includes(part), part)
-  const sbom = JSON.parse(await readFile(`${path}.cdx.json`, 'utf8'))
+  const sbom = JSON.parse(await readFile(`${path.replace(/\.exe$/, '')}.cdx.json`, 'utf8'))
   const digest = (await digestOf(path)).split(' ')[0]
   assert.deepEqual(sbom.metadata.component.hashes, [{ alg: 'SHA-256', content: digest }])
 }
@@ -91,8 +91,9 @@ describe('the build', { skip: process.platform !== 'linux' && 'it is for Linux' 
       /^Cannot build for linux-mips: it can be linux-x64, linux-arm64, win-x64, darwin-arm64\n$/,
     '--target darwin-arm64':
       /^Cannot build for darwin-arm64 here: macOS runs only what is signed; build on a Mac\n$/,
-    '--targets linux-x64': /^Unknown option '--targets'[^\n]*; write: npm run build -- --target NAME\n$/,
-    '--target': /^[^\n]+; write: npm run build -- --target NAME\n$/,
+    '--targets linux-x64':
+      /^Unknown option '--targets'[^\n]*; write: npm run build -- \[--target NAME\] \[--deb\]\n$/,
+    '--target': /^[^\n]+; write: npm run build -- \[--target NAME\] \[--deb\]\n$/,
   }
   for (const [words, message] of Object.entries(refusals)) {
     it(`refuses ${words} with one line`, async () => {

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
+import { nodeParts, notInside, versionedParts } from '../../.build/node-parts.mjs'
 import { makeSbom } from '../../.build/sbom.mjs'
 import { version } from '../../src/version.ts'
 import { executable } from '../support/executable.ts'
@@ -13,7 +14,9 @@ import { executable } from '../support/executable.ts'
 interface Component {
   readonly 'bom-ref': string
   readonly name: string
-  readonly version: string
+  readonly version?: string
+  readonly purl?: string
+  readonly licenses: readonly { readonly license: { readonly id?: string } }[]
 }
 
 const schemas = join(
@@ -56,8 +59,34 @@ describe('the bill of materials beside the executable', async () => {
     assert.equal(sbom.metadata.component.version, version)
     const found = new Map(components.map(({ name, version: of }) => [name, of]))
     assert.equal(found.get('node'), process.version.slice(1))
-    for (const part of ['openssl', 'v8', 'uv', 'zlib', 'llhttp', 'sqlite', 'icu', 'undici'] as const)
+    for (const part of ['openssl', 'v8', 'zlib', 'llhttp', 'sqlite', 'icu', 'undici'] as const)
       assert.equal(found.get(part), process.versions[part])
+    assert.equal(found.get('libuv'), process.versions.uv)
+  })
+
+  it('tells the licence of each part, and where npm has it', () => {
+    for (const { name, licenses } of components) assert.ok(licenses[0]?.license.id, name)
+    const { purl } = components.find(({ name }) => name === 'undici') ?? {}
+    assert.equal(purl, `pkg:npm/undici@${process.versions.undici}`)
+  })
+
+  it('leaves out no part that the licences of Node name', async () => {
+    const notices = await readFile(`${executable}.licenses.txt`, 'utf8')
+    const named = Array.from(notices.matchAll(/^- ([^,\n]+), located at /gm), ([, name = '']) =>
+      name.toLowerCase(),
+    )
+    assert.ok(named.length > 40)
+    const known = [...nodeParts.map(({ name }) => name), ...notInside]
+    assert.deepEqual(
+      named.filter((name) => !known.includes(name)),
+      [],
+    )
+  })
+
+  it('leaves out what this Node was built without, and nothing that is new', () => {
+    const names = versionedParts({ zlib: '1.3', sqlite: '', nghttp3: '' }).map(({ name }) => name)
+    assert.ok(names.includes('zlib') && !names.includes('sqlite') && !names.includes('nghttp3'))
+    assert.throws(() => versionedParts({ quic: '1.0' }), /its part quic is new; add it to/)
   })
 
   it('depends only on what it names', () => {
