@@ -88,8 +88,10 @@ export async function openCall(
   call: Call,
   { silenceMs = CALL_SILENCE_MS, signal }: CallOptions = {},
 ): Promise<OpenAnswer> {
+  // An aborted signal has no more events.
+  if (signal?.aborted) throw ended()
   const { outgoing, isConnected } = startRequest(place, call)
-  const cancel = () => outgoing.destroy(new NoAnswerError('The call was ended'))
+  const cancel = () => outgoing.destroy(ended())
   signal?.addEventListener('abort', cancel, { once: true })
   const leave = () => {
     signal?.removeEventListener('abort', cancel)
@@ -200,6 +202,10 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()
+}
+
+function ended(): NoAnswerError {
+  return new NoAnswerError('The call was ended')
 }
 
 function silent(silenceMs: number): NoAnswerError {

@@ -51,7 +51,7 @@ export function createClient(place: Place, credential: Credential, isPatient: bo
 
   /** The text of an answer that is no 2xx. */
   async function attemptCall(call: Call, signal: AbortSignal | undefined): Promise<OpenAnswer | Answer> {
-    const headers = { ...(await credential.headers(place)), ...call.headers }
+    const headers = { ...(await credential.headers(place, signal)), ...call.headers }
     const answer = await openCall(place, { ...call, headers }, signal === undefined ? {} : { signal })
     return answer.status >= 200 && answer.status < 300 ? answer : readAnswer(answer)
   }

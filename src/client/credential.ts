@@ -12,8 +12,8 @@ const TOKEN_AGE_MS_MIN = 10_000
 
 /** By which a client says who calls. */
 export interface Credential {
-  /** The headers of a call; may ask the server for a token first. */
-  headers(place: Place): Promise<Readonly<Record<string, string>>>
+  /** The headers of a call; may ask the server for a token first, until the signal ends that. */
+  headers(place: Place, signal?: AbortSignal): Promise<Readonly<Record<string, string>>>
   /** After the server has refused it: whether the next call has a new one. */
   renew(): boolean
   /** Whether it must be kept from readers of the network. */
@@ -69,9 +69,9 @@ export function clientCredential(
   let askedAt = 0
   return {
     isSecret: true,
-    async headers(place) {
+    async headers(place, signal) {
       if (token === undefined) {
-        token = getToken(place, id, secret, isPatient)
+        token = getToken(place, id, secret, isPatient, signal)
         askedAt = now()
       }
       try {
@@ -91,11 +91,17 @@ export function clientCredential(
   }
 }
 
-async function getToken(place: Place, id: string, secret: string, isPatient: boolean): Promise<string> {
+async function getToken(
+  place: Place,
+  id: string,
+  secret: string,
+  isPatient: boolean,
+  signal: AbortSignal | undefined,
+): Promise<string> {
   const body = [Buffer.from(JSON.stringify({ client_id: id, client_secret: secret }))]
   const headers = { 'Content-Type': 'application/json' }
   const call = { method: 'POST', path: '/v1/auth/token', headers, body } as const
-  const ask = () => callPlace(place, call)
+  const ask = () => callPlace(place, call, signal === undefined ? {} : { signal })
   const answer = await (isPatient ? callPatiently(ask) : ask())
   if (answer.status !== 200) throw refusalOf(answer, place)
   const granted = parseJson(answer.text)

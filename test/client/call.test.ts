@@ -5,7 +5,8 @@ import { createServer, type RequestListener } from 'node:http'
 import { createServer as createPlainServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { callOnSocket, NoAnswerError, UnreachableError } from '../../src/client/call.ts'
+import { callOnSocket, callPlace, NoAnswerError, UnreachableError } from '../../src/client/call.ts'
+import { socketPlace } from '../../src/client/place.ts'
 import { CALL_ANSWER_BYTES_MAX } from '../../src/limits.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -94,5 +95,16 @@ describe('callOnSocket', () => {
   it('does not keep an answer that is too long', async (t) => {
     const path = await serve(t, (_, response) => response.end(Buffer.alloc(CALL_ANSWER_BYTES_MAX + 1)))
     await assert.rejects(callOnSocket(path, { method: 'GET', path: '/' }), /The answer is longer than/)
+  })
+
+  it('sends nothing when its caller has given up before', async (t) => {
+    let isAsked = false
+    const path = await serve(t, (_, response) => {
+      isAsked = true
+      response.end()
+    })
+    const call = callPlace(socketPlace(path), { method: 'GET', path: '/' }, { signal: AbortSignal.abort() })
+    await assert.rejects(call, NoAnswerError)
+    assert.equal(isAsked, false)
   })
 })

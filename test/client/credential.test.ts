@@ -29,4 +29,15 @@ describe('clientCredential', () => {
     assert.deepEqual(await Promise.all([header(), header()]), ['Bearer second', 'Bearer second'])
     assert.equal(asked, 3)
   })
+
+  it('ends asking for a token when its caller does', { timeout: 10_000 }, async (t) => {
+    const waits = Promise.withResolvers<void>()
+    const url = await serveOther(t, () => waits.resolve())
+    const place = parsePlace(url) ?? assert.fail('no place')
+    const caller = new AbortController()
+    const headers = clientCredential('script', 'secret', false).headers(place, caller.signal)
+    await waits.promise
+    caller.abort()
+    await assert.rejects(headers, { code: 'no_answer' })
+  })
 })
