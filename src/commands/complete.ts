@@ -29,16 +29,16 @@ export const completeCommand = defineCommand({
   async run({ operands }, context) {
     const [shell, ...rest] = operands
     const [breaks = '', line = ''] = rest
-    const typed = shell === 'bash' ? splitTyped(line) : undefined
+    const typed = shell === 'bash' ? splitTyped(line, breaks) : undefined
     const words = typed === undefined ? rest.slice(0, -1) : typed.words.slice(1)
-    const last: TypedWord = typed?.last ?? { text: rest.at(-1) ?? '', quote: '' }
+    const last: TypedWord = typed?.last ?? { text: rest.at(-1) ?? '', quote: '', keptLength: 0 }
     const completion = completionOf(commands, words, last.text)
-    if (completion.kind === 'files') return void (await inform(context.print, 'files\n'))
+    if (completion.kind === 'files' || typed?.isRedirection)
+      return void (await inform(context.print, 'files\n'))
     const found =
       completion.kind === 'words' ? completion.words : await namesOf(completion, last.text, context)
     const fitting = found.filter((word) => word.startsWith(last.text))
-    const spelled =
-      shell === 'bash' ? fitting.flatMap((word) => spellForBash(word, last, breaks) ?? []) : fitting
+    const spelled = shell === 'bash' ? fitting.map((word) => spellForBash(word, last)) : fitting
     await inform(context.print, linesOf(['words', ...spelled]))
   },
 })
