@@ -8,7 +8,7 @@ import { commands } from '../../src/commands/commands.ts'
 import { chapters, readChapter } from '../../src/manual/chapters.ts'
 import { runExecutable, startExecutable, toFullDevice, toNobody } from '../support/executable.ts'
 import { plainLook } from '../support/plain-look.ts'
-import { usedFolder } from '../support/service.ts'
+import { admin, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const folder = await usedFolder({ after })
@@ -44,7 +44,23 @@ const lines: Record<string, readonly [words: string, stdout: RegExp, input?: str
 /** Commands without --data. */
 const others: Record<string, readonly [words: string, stdout: RegExp]> = {
   openapi: ['openapi', /^\{"openapi":"3\.1\.1",.*\}\n$/],
+  completion: ['completion bash', /^# bash completion of connbook/],
+  man: ['man backup', /^\.TH "CONNBOOK\\-BACKUP" 1 /],
   help: ['help user list', /^connbook user list \[FLAGS\]\n/],
+}
+
+/** Commands that call a server, ordered so that each finds what it needs; `URL` stands for its own. */
+const calls: Record<string, readonly [words: string, stdout: RegExp, stderr: RegExp, input?: string]> = {
+  login: ['login URL --user admin', /^$/, /^Logged in as admin at http:/, `${admin.password}\n`],
+  whoami: ['whoami', /^server\thttp:.*\naccount\tadmin\n/, /^$/],
+  add: ['add b --hostname b.example --port 22 --username u', /^$/, /^Added "b" at http:/],
+  set: ['set b --port 23', /^$/, /^Set "b" at http:/],
+  get: ['get b --field port', /^23\n$/, /^$/],
+  ls: ['ls b', /^b\tb\.example\t23\tu\n$/, /^$/],
+  ssh: ['ssh --print b', /^ssh -p 23 -l u b\.example\n$/, /^$/],
+  history: ['history b --limit 1', /\tmodified\tadmin\t/, /^$/],
+  rm: ['rm b', /^$/, /^Deleted "b" at http:/],
+  logout: ['logout', /^$/, /^Logged out at http:/],
 }
 
 describe('the executable', () => {
@@ -72,15 +88,25 @@ describe('the executable', () => {
     })
   }
 
-  it('runs serve and healthcheck', async (t) => {
+  it('runs serve, and the commands that call it', async (t) => {
     const { url, stop } = await startExecutable(t, ['--data', folder])
     const { code, stdout } = await runExecutable(['healthcheck', url])
     assert.deepEqual([code, stdout], [0, `${url}/readyz answers 200\n`])
+    const environment = { XDG_STATE_HOME: place }
+    for (const [name, [words, output, errors, input = '']] of Object.entries(calls)) {
+      const finished = await runExecutable(words.replace('URL', url).split(' '), { input, environment })
+      assert.equal(finished.code, 0, `${name}: ${finished.stderr}`)
+      assert.match(finished.stdout, output)
+      assert.match(finished.stderr, errors)
+    }
     assert.equal(await stop(), 0)
   })
 
   it('has no command that this suite leaves out', () => {
-    const tried = [...Object.keys(lines), ...Object.keys(others), 'serve', 'healthcheck']
+    // It has no end: test/commands/remote/terminal.executable.test.ts tries it.
+    const endless = ['watch']
+    const tables = [lines, others, calls].flatMap((table) => Object.keys(table))
+    const tried = [...tables, ...endless, 'serve', 'healthcheck']
     assert.deepEqual(commands.map(({ name }) => name).sort(), tried.sort())
   })
 

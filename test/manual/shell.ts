@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import type { Lifetime } from '../support/temporary-folder.ts'
 
 const END = '--- end of command ---'
+/** In the place of an exit code: the shell has ended. */
+const CLOSED = 'closed'
 
 /** One bash for many commands; what it leaves running is killed when the test ends. */
 export function openShell(t: Lifetime, { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv }) {
@@ -28,7 +30,7 @@ export function openShell(t: Lifetime, { cwd, env }: { cwd: string; env: NodeJS.
     })
   }
   child.on('close', () => {
-    text += `${END} closed\n`
+    text += `${END} ${CLOSED}\n`
     onChange()
   })
   // For a runner that is killed: the servers of a shell end with its input.
@@ -37,14 +39,17 @@ export function openShell(t: Lifetime, { cwd, env }: { cwd: string; env: NodeJS.
     /** Runs a command; its output, on both streams, comes without blank lines around it. */
     async run(command: string): Promise<{ text: string; code: number }> {
       text = ''
-      child.stdin.write(`${command}\nlast_code=$?; echo; echo "${END} $last_code"\n`)
-      const end = new RegExp(`${END} (\\w+)\n`)
-      let found = end.exec(text)
-      while (found === null) {
+      // On both streams: what one has printed may arrive after the end of the other.
+      child.stdin.write(
+        `${command}\nlast_code=$?; for fd in 1 2; do printf '\\n%s\\n' "${END} $last_code" >&$fd; done\n`,
+      )
+      const end = new RegExp(`\n?${END} (\\w+)\n`, 'g')
+      let ends = [...text.matchAll(end)]
+      while (ends.length < 2 && ends[0]?.[1] !== CLOSED) {
         await changed.promise
-        found = end.exec(text)
+        ends = [...text.matchAll(end)]
       }
-      return { text: text.slice(0, found.index).trim(), code: Number(found[1]) }
+      return { text: text.replaceAll(end, '').trim(), code: Number(ends[0]?.[1]) }
     },
   }
 }

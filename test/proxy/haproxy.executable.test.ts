@@ -156,7 +156,15 @@ describe('connbook behind HAProxy, set up in another way', { skip: noHaproxy || 
   })
 
   it('serves reads while its disk takes no changes', { skip: missing('strace') }, async (t) => {
-    const site = await startHaproxySite(t, { changes: [[CHECK, QUICK_CHECK]], flags: ['--access-log'] })
+    const directive = '    retries 5\n'
+    const site = await startHaproxySite(t, {
+      changes: [
+        [CHECK, QUICK_CHECK],
+        // By default a check may take no longer than the time between two, which is short here.
+        [directive, `${directive}    timeout check 10s\n`],
+      ],
+      flags: ['--access-log'],
+    })
     const ask = createClient(site.url, await getToken(site.url, client))
     assert.equal((await ask('POST', '/configurations/', { body: draft('a') })).status, 200)
     const injections = [{ calls: 'pwrite64,fdatasync,fsync', fault: 'error=EIO' }]
