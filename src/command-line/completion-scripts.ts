@@ -1,11 +1,14 @@
 import type { shells } from './completion.ts'
 
-// Each asks the program, which prints "files", or "words" and a word a line. Nothing that was typed is evaluated.
+// Each asks the program, which prints "files", or "words" and a word a line. Nothing that was typed is evaluated. Another
+// word than the program's, such as an alias, stands for the connbook on the PATH.
 
 const bash = `# bash completion of connbook. For all users: /usr/share/bash-completion/completions/connbook
 _connbook() {
-  local lines
-  mapfile -t lines < <("$1" complete bash "$COMP_WORDBREAKS" -- "\${COMP_LINE:0:COMP_POINT}" 2> /dev/null)
+  local program=$1 lines
+  [[ $program == '~/'* ]] && program=$HOME/\${program:2}
+  type -P -- "$program" > /dev/null || program=connbook
+  mapfile -t lines < <("$program" complete bash "$COMP_WORDBREAKS" -- "\${COMP_LINE:0:COMP_POINT}" 2> /dev/null)
   if [[ \${lines[0]-} == files ]]; then
     compopt -o default
     COMPREPLY=()
@@ -19,9 +22,13 @@ complete -F _connbook connbook
 const zsh = `#compdef connbook
 # zsh completion of connbook: a file _connbook in a folder of $fpath.
 _connbook() {
+  local program=\${(Q)words[1]}
   local -a lines
-  lines=("\${(@f)$("\${(Q)words[1]}" complete zsh -- "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2> /dev/null)}")
+  [[ $program == '~/'* ]] && program=$HOME/\${program[3,-1]}
+  whence -p -- $program > /dev/null || program=connbook
+  lines=("\${(@f)$("$program" complete zsh -- "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2> /dev/null)}")
   if [[ $lines[1] == files ]]; then
+    [[ $PREFIX == --*=* ]] && compset -P 1 '*='
     _files
   else
     shift lines
@@ -39,11 +46,17 @@ const fish = `# fish completion of connbook: ~/.config/fish/completions/connbook
 function __connbook_complete
     set -l words (commandline -opc)
     set -l last (commandline -ct | string unescape)
-    set -l lines ($words[1] complete fish -- $words[2..] "$last" 2> /dev/null)
+    set -l program $words[1]
+    string match -q -- '~/*' $program; and set program $HOME/(string sub -s 3 -- $program)
+    command -q -- $program; or set program connbook
+    command -q -- $program; or return
+    set -l lines ($program complete fish -- $words[2..] "$last" 2> /dev/null)
     if test "$lines[1]" = files
-        __fish_complete_path "$last"
+        set -l flag (string match -r -- '^--[^=]*=' "$last")
+        set -l path (string sub -s (math 1 + (string length -- "$flag")) -- "$last")
+        __fish_complete_path "$path" | string replace -r -- '^' "$flag"
     else
-        printf '%s\\n' $lines[2..]
+        string join -- \\n $lines[2..]
     end
 end
 complete -c connbook -f -a '(__connbook_complete)'

@@ -6,8 +6,14 @@ import { describeFlags, type FlagDescription } from './options.ts'
 export type Completion =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'files' }
-  /** Names of records that begin so. */
-  | { readonly kind: 'records'; readonly command: Command; readonly words: readonly string[] }
+  /** Names of records. */
+  | {
+      readonly kind: 'records'
+      readonly command: Command
+      readonly words: readonly string[]
+      /** Whether a name may begin with `-`, and is no flag then. */
+      readonly areFlagsOver: boolean
+    }
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 
@@ -27,18 +33,19 @@ export function completionOf(
   words: readonly string[],
   last: string,
 ): Completion {
-  const [first, ...rest] = words
-  if (first === undefined)
-    return wordsOf([...commands.map(({ name }) => firstWordOf(name)), '--version', '--help'])
-  const family = commands.filter(
-    ({ name }) => firstWordOf(name) === (first.startsWith('-') ? 'serve' : first),
-  )
+  const [first = last, ...rest] = words
+  const isOfServer = first.startsWith('-')
+  if (words.length === 0 && !isOfServer) return wordsOf(commands.map(({ name }) => firstWordOf(name)))
+  const family = commands.filter(({ name }) => firstWordOf(name) === (isOfServer ? 'serve' : first))
   const [only] = family
   if (only === undefined) return nothing
   const isAlone = verbOf(only) === undefined
   const command = isAlone ? only : family.find((each) => verbOf(each) === rest[0])
   if (command === undefined) return rest.length === 0 ? wordsOf(verbsOf(family)) : nothing
-  return inCommand(command, first.startsWith('-') ? words : rest.slice(isAlone ? 0 : 1), last, commands)
+  const completion = inCommand(command, isOfServer ? words : rest.slice(isAlone ? 0 : 1), last, commands)
+  return words.length === 0 && completion.kind === 'words'
+    ? wordsOf([...completion.words, '--version'])
+    : completion
 }
 
 function inCommand(
@@ -48,33 +55,47 @@ function inCommand(
   commands: readonly Command[],
 ): Completion {
   const flags = describeFlags(command.flags)
-  const flagOf = (word: string | undefined) => flags.find(({ usage }) => firstWordOf(usage) === word)
-  const takesNext = (word: string | undefined) => placeholderOf(flagOf(word)) !== undefined
-  const areFlagsOver = words.some((word, i) => {
-    const isOperand = !word.startsWith('-') && !takesNext(words[i - 1])
-    return word === '--' || (command.passesOn === true && isOperand)
-  })
-  if (areFlagsOver)
-    return command.passesOn === true ? { kind: 'files' } : operandsOf(command, words, commands)
-  const before = flagOf(words.at(-1))
-  if (before !== undefined && takesNext(words.at(-1))) return valuesOf(before, '')
-  const [name] = last.split('=', 1)
-  const typed = last.includes('=') ? flagOf(name) : undefined
-  if (typed !== undefined) return valuesOf(typed, `${name}=`)
-  if (last.startsWith('-')) {
-    const left = flags.filter(({ usage, isList }) => isList || !words.includes(firstWordOf(usage)))
-    return wordsOf([...left.map(({ usage }) => firstWordOf(usage)), '--help'])
+  const flagOf = (word: string) => flags.find(({ usage }) => firstWordOf(usage) === word)
+  const operands: string[] = []
+  let areFlagsOver = false
+  let unvalued: FlagDescription | undefined
+  for (const word of words) {
+    if (unvalued !== undefined) unvalued = undefined
+    else if (areFlagsOver || !word.startsWith('-') || word === '-') {
+      operands.push(word)
+      areFlagsOver ||= command.passesOn === true
+    } else if (word === '--') areFlagsOver = true
+    else if (placeholderOf(flagOf(word)) !== undefined) unvalued = flagOf(word)
   }
-  return operandsOf(command, words, commands)
+  if (unvalued !== undefined) return valuesOf(unvalued, '')
+  if (areFlagsOver || !last.startsWith('-'))
+    return operandOf(command, words, operands, areFlagsOver, commands)
+  const [name = ''] = last.split('=', 1)
+  const valued = last.includes('=') ? flagOf(name) : undefined
+  if (valued !== undefined) return valuesOf(valued, `${name}=`)
+  const left = flags.filter(({ usage, isList }) => isList || !words.includes(firstWordOf(usage)))
+  return wordsOf([...left.map(({ usage }) => firstWordOf(usage)), '--help'])
 }
 
-function operandsOf(command: Command, words: readonly string[], commands: readonly Command[]): Completion {
+/** @param operands Those that are complete. */
+function operandOf(
+  command: Command,
+  words: readonly string[],
+  operands: readonly string[],
+  areFlagsOver: boolean,
+  commands: readonly Command[],
+): Completion {
+  const [first] = operands
+  if (operands.length >= (command.operandsMax ?? 1)) return nothing
+  if (command.passesOn === true && first !== undefined) return { kind: 'files' }
   switch (command.completes) {
     case 'records':
-      return { kind: 'records', command, words }
+      return { kind: 'records', command, words, areFlagsOver }
     case 'files':
       return { kind: 'files' }
     case 'topics':
+      if (first !== undefined)
+        return wordsOf(verbsOf(commands.filter(({ name }) => firstWordOf(name) === first)))
       return wordsOf([...commands.map(({ name }) => firstWordOf(name)), ...chapters.map(({ name }) => name)])
     default:
       return wordsOf(command.completes ?? [])

@@ -25,6 +25,7 @@ export class DamageFoundError extends ConnbookError {
 export const checkCommand = defineCommand({
   name: 'check',
   operands: '[FILE]',
+  completes: 'files',
   summary: 'check whether the data folder, or a backup, is sound',
   examples: [
     ['connbook check', 'the data folder'],

@@ -45,26 +45,35 @@ export const completeCommand = defineCommand({
 
 /** The names of records that begin so: the first ones, and the last one, so that a shell finds what all have in common. */
 async function namesOf(
-  { command, words }: Extract<Completion, { kind: 'records' }>,
+  { command, words, areFlagsOver }: Extract<Completion, { kind: 'records' }>,
   prefix: string,
   { environment }: CommandContext,
 ): Promise<string[]> {
+  const signal = AbortSignal.timeout(COMPLETION_MS)
   try {
-    const input = parseCommandLine(words, environment, command.flags)
+    const expanded = words.map((word) => expandHome(word, environment))
+    const input = parseCommandLine(expanded, environment, command.flags)
     const options = { ...input.options, noRetry: true }
     const client = await connect({ ...input, options }, { environment }, 'complete')
-    const signal = AbortSignal.timeout(COMPLETION_MS)
     const ask = async (sort: string, count: number) => {
       const query = { prefix: prefix === '' ? undefined : prefix, sort, page: 0, per_page: count }
       return namesIn(await client.askJson({ method: 'GET', path: listPath(query) }, signal))
     }
     const [first, last] = await Promise.all([ask('name', PAGE_RECORDS_MAX), ask('-name', 1)])
-    // What a terminal would not show as it is, is not offered.
-    return [...new Set([...first, ...last])].filter((name) => escapeHidden(name) === name)
+    // Neither what a terminal would not show as it is, nor what would be taken for a flag.
+    const isOffered = (name: string) => escapeHidden(name) === name && (areFlagsOver || !name.startsWith('-'))
+    const names = [...new Set([...first, ...last])].filter(isOffered)
+    // A shell takes a name that is alone; here others may stand before it.
+    return first.length === PAGE_RECORDS_MAX && names.length === 1 ? [] : names
   } catch (error) {
     if (error instanceof ConnbookError) return []
     throw error
   }
+}
+
+/** As a shell will do when the line is run. */
+function expandHome(word: string, { HOME }: NodeJS.ProcessEnv): string {
+  return HOME !== undefined && word.startsWith('~/') ? HOME + word.slice(1) : word
 }
 
 function namesIn(answered: unknown): string[] {

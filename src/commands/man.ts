@@ -16,6 +16,7 @@ export const manCommandOf = (commands: () => readonly Command[]) =>
   defineCommand({
     name: 'man',
     operands: '[PAGE]',
+    completes: 'topics',
     summary: 'print a page for man(1), or write all of them',
     examples: [
       ['connbook man ls | man -l -', 'read the page of a command'],

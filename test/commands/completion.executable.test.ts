@@ -1,11 +1,11 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join, parse } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { shells } from '../../src/command-line/completion.ts'
 import { ifPresent } from '../../src/errors.ts'
+import { PAGE_RECORDS_MAX } from '../../src/limits.ts'
 import { runCommand } from '../support/command.ts'
 import { missing } from '../support/debian.ts'
 import { eventually } from '../support/eventually.ts'
@@ -13,6 +13,7 @@ import { executable } from '../support/executable.ts'
 import { hasTerminals, startProgramAtTerminal } from '../support/pseudo-terminal.ts'
 import { start, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { serveJson, serveOther } from './remote/other-server.ts'
 
 /** What is typed before the Tab key, and the name that the shell must then have. */
 const names: readonly (readonly [typed: string, name: string])[] = [
@@ -22,20 +23,44 @@ const names: readonly (readonly [typed: string, name: string])[] = [
   ['k=', 'k=v'],
   ['"quo', 'quote"d'],
   ["'dol", 'dollar$(touch pwned)`touch pwned`;touch pwned'],
+  ['ops@w', 'ops@web1'],
+  ['at@"two x', 'at@two x:y'],
+  ['e\\:', 'e:f'],
+  ['"ba', 'bang!'],
+  ["'it", "it's"],
+  ['-- -', '-dash'],
   ['mi', 'mixed $x "y" \\ z & | > < * ? [a] {b} ! ~ #'],
   ['é', 'éa'],
 ]
 
-/** Commands that make a shell complete, and show nothing of the user's own. */
-const shellWords = {
-  bash: ['bash', '--norc', '--noprofile', '-i'],
-  zsh: ['zsh', '-f', '-i'],
-  fish: ['fish', '--no-config', '-i'],
+interface Shell {
+  /** Shows nothing of the user's own. */
+  readonly words: readonly string[]
+  /** What makes it complete. */
+  readonly preparation: string
+  readonly skip: string | false
 }
-const preparations = {
-  bash: 'source <(connbook completion bash)',
-  zsh: 'autoload -U compinit; compinit -u -d zcompdump; source <(connbook completion zsh)',
-  fish: 'connbook completion fish | source',
+
+const bash = ['bash', '--norc', '--noprofile', '-i']
+const place = '~/.local/share/bash-completion/completions'
+const shells: Readonly<Record<string, Shell>> = {
+  bash: { words: bash, preparation: 'source <(connbook completion bash)', skip: false },
+  // It loads the script from that place at the first Tab key.
+  'bash with bash-completion': {
+    words: bash,
+    preparation: `mkdir -p ${place}; connbook completion bash > ${place}/connbook; source /usr/share/bash-completion/bash_completion; true`,
+    skip: missing('dh_bash-completion'),
+  },
+  zsh: {
+    words: ['zsh', '-f', '-i'],
+    preparation: 'autoload -U compinit; compinit -u -d zcompdump; source <(connbook completion zsh)',
+    skip: missing('zsh'),
+  },
+  fish: {
+    words: ['fish', '--no-config', '-i'],
+    preparation: 'connbook completion fish | source',
+    skip: missing('fish'),
+  },
 }
 
 async function addNames(service: TestService, all: readonly string[]) {
@@ -51,7 +76,7 @@ async function addNames(service: TestService, all: readonly string[]) {
   }
 }
 
-async function openShell(t: TestContext, shell: (typeof shells)[number], environment: NodeJS.ProcessEnv) {
+async function openShell(t: TestContext, { words, preparation }: Shell, environment: NodeJS.ProcessEnv) {
   const folder = await temporaryFolder(t)
   await mkdir(join(folder, 'person'))
   const env = {
@@ -61,11 +86,7 @@ async function openShell(t: TestContext, shell: (typeof shells)[number], environ
     TERM: 'dumb',
     ...environment,
   }
-  const session = startProgramAtTerminal(
-    t,
-    ['sh', '-c', 'cd "$0" && exec "$@"', folder, ...shellWords[shell]],
-    env,
-  )
+  const session = startProgramAtTerminal(t, ['sh', '-c', 'cd "$0" && exec "$@"', folder, ...words], env)
   let runs = 0
   /** Types a line, where \t asks for a completion, and waits until its output is in a file. */
   const run = async (line: string): Promise<string> => {
@@ -76,14 +97,14 @@ async function openShell(t: TestContext, shell: (typeof shells)[number], environ
     await eventually(`the end of ${line}`, ended).catch(() => assert.fail(`${line}\n${session.screen()}`))
     return readFile(out, 'utf8')
   }
-  await run(preparations[shell])
+  await run(preparation)
   return { run, folder }
 }
 
 describe('connbook completion', { timeout: 120_000 }, () => {
-  for (const shell of shells) {
-    const skip = !hasTerminals || (shell !== 'bash' && missing(shell))
-    it(`gives ${shell} exactly the name that was begun, and runs nothing of it`, { skip }, async (t) => {
+  for (const [name, shell] of Object.entries(shells)) {
+    const skip = !hasTerminals || shell.skip
+    it(`gives ${name} exactly the name that was begun, and runs nothing of it`, { skip }, async (t) => {
       const service = await start(t)
       await addNames(
         service,
@@ -93,19 +114,25 @@ describe('connbook completion', { timeout: 120_000 }, () => {
       const environment = { CONNBOOK_SERVER: service.url, CONNBOOK_TOKEN: token }
       const { run, folder } = await openShell(t, shell, environment)
       for (const [typed, name] of names) {
-        // In fish a quote that the user has opened stays open.
-        const begun = shell === 'fish' ? typed.replace(/^['"]/, '') : typed
-        assert.equal(await run(`connbook get --field name ${begun}\t`), `${name}\n`)
+        assert.equal(await run(`connbook get --field name ${typed}\t`), `${name}\n`)
       }
       assert.equal(await ifPresent(readFile(join(folder, 'pwned'))), undefined)
     })
 
-    it(`gives ${shell} commands, flags, values and files`, { skip }, async (t) => {
+    it(`gives ${name} commands, flags, values and files`, { skip }, async (t) => {
       const { run, folder } = await openShell(t, shell, { CONNBOOK_SERVER: 'http://127.0.0.1:1' })
       await writeFile(join(folder, 'hosts.csv'), 'name,hostname,port,username\na,b,1,c\n')
       assert.match(await run('connbook hea\t --he\t'), /^connbook healthcheck /)
       assert.match(await run('connbook imp\tho\t --dat\tnew'), /1 added/)
       assert.match(await run('connbook export --data new --form\tjsonl'), /"name":"a"/)
+      assert.match(await run('connbook export --data=ne\t --format jsonl'), /"name":"a"/)
+      assert.match(
+        await run('connbook export --data new --format jsonl > hos\t; cat hosts.csv'),
+        /"name":"a"/,
+      )
+      await mkdir(join(folder, 'person', 'bin'))
+      await symlink(executable, join(folder, 'person', 'bin', 'connbook'))
+      assert.match(await run('~/bin/connbook healthc\t --he\t'), /^connbook healthcheck /)
       assert.match(await run('connbook user li\t --data new'), /^$/)
       // Without a server there are no names, and nothing is asked or shown.
       assert.match(await run('connbook get --field name x\t'), /Cannot connect/)
@@ -130,5 +157,61 @@ describe('connbook completion', { timeout: 120_000 }, () => {
     assert.deepEqual(await complete('nothing', ''), ['words'])
     assert.deepEqual(await complete('ls', '--limit', ''), ['words'])
     assert.deepEqual(await complete('ls', '--no-retry', '--no'), ['words'])
+    assert.deepEqual(await complete('--vers'), ['words', '--version'])
+    assert.deepEqual(await complete('--tls-c'), ['words', '--tls-cert'])
+    assert.deepEqual(await complete('help', 'user', 'p'), ['words', 'passwd'])
+    assert.deepEqual(await complete('man', 'tro'), ['words', 'troubles'])
+    assert.deepEqual(await complete('man', 'ls', ''), ['words'])
+    assert.deepEqual(await complete('completion', 'bash', ''), ['words'])
+    assert.deepEqual(await complete('check', '--data', 'x', ''), ['files'])
+    assert.deepEqual(await complete('import', 'one', ''), ['words'])
   })
+
+  const namesOf = async (server: string, words: readonly string[], environment = {}) => {
+    const all = { CONNBOOK_SERVER: server, XDG_STATE_HOME: '/nonexistent', ...environment }
+    const { code, stdout, stderr } = await runCommand(['complete', 'zsh', '--', ...words], {
+      environment: all,
+    })
+    assert.deepEqual([code, stderr], [0, ''])
+    return stdout.trimEnd().split('\n').slice(1)
+  }
+
+  it('gives the names that a terminal shows as they are, and that are no flags', async (t) => {
+    const names = ['-dash', 'a', 'bell\u0007', 'line\nbreak', 'right\u202eleft', 'z']
+    const server = await serveJson(t, 200, { configurations: names.map((name) => ({ name })) })
+    assert.deepEqual(await namesOf(server, ['get', '']), ['a', 'z'])
+    assert.deepEqual(await namesOf(server, ['get', '--', '']), ['-dash', 'a', 'z'])
+    assert.deepEqual(await namesOf(server, ['get', 'z']), ['z'])
+  })
+
+  it('asks the server of a folder in the home', async (t) => {
+    const folder = await temporaryFolder(t)
+    await addNames(await start(t, { folder }), ['web1'])
+    const { dir, base } = parse(folder)
+    const words = ['complete', 'zsh', '--', 'get', '--data', `~/${base}`, 'w']
+    assert.equal((await runCommand(words, { environment: { HOME: dir } })).stdout, 'words\nweb1\n')
+  })
+
+  it('gives no name alone when there are others that it has not asked for', async (t) => {
+    const names = Array.from({ length: PAGE_RECORDS_MAX }, (_, i) => `-${i}`)
+    const server = await serveOther(t, (request, response) => {
+      const found = request.url?.includes('sort=-name') ? ['z'] : names
+      response.end(JSON.stringify({ configurations: found.map((name) => ({ name })) }))
+    })
+    assert.deepEqual(await namesOf(server, ['get', '']), [])
+    assert.equal((await namesOf(server, ['get', '--', ''])).length, PAGE_RECORDS_MAX + 1)
+  })
+
+  for (const [whom, environment] of Object.entries({
+    'a caller with a token': { CONNBOOK_TOKEN: 'token' },
+    'a client, which needs a token': {
+      CONNBOOK_LOGIN_CLIENT_ID: 'script',
+      CONNBOOK_LOGIN_CLIENT_SECRET: 'secret',
+    },
+  })) {
+    it(`does not wait for a server that is silent to ${whom}`, { timeout: 10_000 }, async (t) => {
+      const server = await serveOther(t, () => {})
+      assert.deepEqual(await namesOf(server, ['get', ''], environment), [])
+    })
+  }
 })

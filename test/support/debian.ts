@@ -21,6 +21,8 @@ export const tools = {
   'chromium-headless-shell': { package: 'chromium-headless-shell', version: '156' },
   curl: { package: 'curl', version: '7.88' },
   'dpkg-deb': { package: 'dpkg', version: '1.21' },
+  // The completions themselves are no command.
+  'dh_bash-completion': { package: 'bash-completion', version: '2.11' },
   'dpkg-query': { package: 'dpkg', version: '1.21' },
   eatmydata: { package: 'eatmydata', version: '130' },
   etcd: { package: 'etcd-server', version: '3.4' },
