@@ -1,4 +1,5 @@
-import { isObject, parseJson } from '../json.ts'
+import { NewerFormError } from '../errors.ts'
+import { isObject } from '../json.ts'
 import { SERVED_RECORD_CHARACTERS_MAX } from '../limits.ts'
 import { parseStoredRecord } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
@@ -40,8 +41,8 @@ export async function* readRecords(
   const decoder = new TextDecoder()
   try {
     for await (const bytes of body) {
-      const found = scanner.read(decoder.decode(bytes, { stream: true })).map(parseServed)
-      if (found.length > 0) yield found
+      const texts = scanner.read(decoder.decode(bytes, { stream: true }))
+      if (texts.length > 0) yield parseServed(texts)
     }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
@@ -55,21 +56,32 @@ export async function* readRecords(
     throw new NoAnswerError(`The list of ${server} is not complete: the answer ended too early`)
 }
 
-/** Also takes what a newer connbook says of a record beyond its members. @throws {SyntaxError} if it is none. */
-export function parseServed(json: string): ServedRecord {
-  const record = parseServedRecord(parseJson(json))
-  // Records are shown on a line each.
-  return { json: /[\r\n]/.test(json) ? JSON.stringify(JSON.parse(json)) : json, record }
+/** All at once, which takes half the time. @throws {SyntaxError} if one is no record. */
+function parseServed(texts: readonly string[]): ServedRecord[] {
+  const values = JSON.parse(`[${texts.join(',')}]`) as unknown[]
+  return texts.map((json, i) => {
+    // Records are shown on a line each.
+    const line = json.includes('\n') || json.includes('\r') ? JSON.stringify(values[i]) : json
+    return { json: line, record: parseServedRecord(values[i]) }
+  })
 }
 
-/** @throws {SyntaxError} if it is no record. */
+/** Also takes what a newer connbook says of a record beyond its members. @throws {SyntaxError} if it is none. */
 export function parseServedRecord(input: unknown): Configuration {
-  const { id, labels } = isObject(input) ? input : {}
+  try {
+    const record = parseStoredRecord(input)
+    if (record !== undefined) return record
+  } catch (error) {
+    if (error instanceof NewerFormError && isObject(input)) return parseServedRecord(knownMembersOf(input))
+    throw error
+  }
+  throw new SyntaxError('it is no record')
+}
+
+function knownMembersOf({ id, labels, ...others }: Record<string, unknown>): Record<string, unknown> {
   const known: Record<string, unknown> = labels === undefined ? { id } : { id, labels }
-  if (isObject(input)) for (const name of fieldNames) known[name] = input[name]
-  const record = parseStoredRecord(known)
-  if (record === undefined) throw new SyntaxError('it is no record')
-  return record
+  for (const name of fieldNames) known[name] = others[name]
+  return known
 }
 
 /** Finds the texts of the records in the text of a list, which comes in pieces. */
