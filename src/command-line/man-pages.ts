@@ -1,4 +1,4 @@
-import { type Chapter, chapters, readChapter } from '../manual/chapters.ts'
+import { type Chapter, chapters, findChapter, readChapter } from '../manual/chapters.ts'
 import { RELEASED, version } from '../version.ts'
 import { align } from './columns.ts'
 import { type Command, firstWordOf, verbOf } from './command.ts'
@@ -36,17 +36,16 @@ export function manPages(commands: readonly Command[]): readonly ManPage[] {
     ...families.map((family): ManPage => {
       const name = `connbook-${family}`
       const members = commands.filter((command) => firstWordOf(command.name) === family)
-      return { name, section: 1, text: () => familyPage(name, members) }
+      return { name, section: 1, text: () => familyPage(name, members, findChapter(family)) }
     }),
     ...chapters.map((chapter): ManPage => {
       const name = `connbook-${chapter.name}`
-      return { name, section: 7, text: () => chapterPage(name, chapter) }
+      return { name, section: 7, text: () => chapterPage(name, chapter, families.includes(chapter.name)) }
     }),
   ]
 }
 
 function overview(commands: readonly Command[]): string {
-  const page = (name: string, section: ManSection) => `${roffBold(`connbook-${name}`)}(${section})`
   return roffPage([
     title('connbook', 1, 'named connection configurations, served over HTTP'),
     roffSection('synopsis'),
@@ -57,16 +56,16 @@ function overview(commands: readonly Command[]): string {
     ),
     roffSection('commands'),
     ...commands.map(({ name, summary }) =>
-      roffTagged(page(firstWordOf(name), 1), [`\`${name}\`: ${summary}`]),
+      roffTagged(reference(`connbook-${firstWordOf(name)}`, 1), [`\`${name}\`: ${summary}`]),
     ),
     roffSection('chapters'),
-    ...chapters.map(({ name, summary }) => roffTagged(page(name, 7), [summary])),
+    ...chapters.map(({ name, summary }) => roffTagged(reference(`connbook-${name}`, 7), [summary])),
     roffSection('exit status'),
     ...Object.entries(exitCodes).map(([code, { meaning }]) => roffTagged(roffBold(code), [meaning])),
   ])
 }
 
-function familyPage(name: string, members: readonly Command[]): string {
+function familyPage(name: string, members: readonly Command[], chapter: Chapter | undefined): string {
   const [first] = members
   const isAlone = members.length === 1
   const verbs = members.flatMap((command) => verbOf(command) ?? [])
@@ -76,8 +75,7 @@ function familyPage(name: string, members: readonly Command[]): string {
     roffSection('synopsis'),
     ...members.map((command, i) => `${i === 0 ? '' : '.br\n'}${roffBold(usageOf(command))}\n`),
     ...members.flatMap((command) => commandParts(command, isAlone)),
-    roffSection('see also'),
-    `${roffBold('connbook')}(1)\n`,
+    seeAlso(chapter && reference(name, 7)),
   ])
 }
 
@@ -118,16 +116,25 @@ function flagParts(flags: Command['flags']): string[] {
   })
 }
 
-function chapterPage(name: string, chapter: Chapter): string {
+function chapterPage(name: string, chapter: Chapter, isCommand: boolean): string {
   const text = readChapter(chapter)
   const isPlain = !/^## /m.test(text.split('\n\n')[1] ?? '')
   return roffPage([
     title(name, 7, chapter.summary),
     isPlain ? roffSection('description') : '',
     roffOfMarkdown(text),
-    roffSection('see also'),
-    `${roffBold('connbook')}(1)\n`,
+    seeAlso(isCommand ? reference(name, 1) : undefined),
   ])
+}
+
+/** @param namesake The page of the same name in the other section. */
+function seeAlso(namesake: string | undefined): string {
+  const pages = [reference('connbook', 1), namesake].filter((page) => page !== undefined)
+  return `${roffSection('see also')}${pages.join(',\n')}\n`
+}
+
+function reference(name: string, section: ManSection): string {
+  return `${roffBold(name)}(${section})`
 }
 
 function title(name: string, section: ManSection, summary: string): string {

@@ -51,6 +51,22 @@ describe('the man pages', () => {
       assert.ok(text.includes(`${code}\n${meaning.replaceAll('`', '')}\n`), code)
   })
 
+  it('lead from a command to the chapter of its name, and back', () => {
+    const families = new Set(commands.map(({ name }) => firstWordOf(name)))
+    const both = chapters.filter(({ name }) => families.has(name))
+    assert.notEqual(both.length, 0)
+    for (const { name } of both) {
+      for (const [section, other] of [
+        [1, 7],
+        [7, 1],
+      ] as const) {
+        const text = unescaped(textOf(`connbook-${name}`, section))
+        assert.ok(text.endsWith(`.SH "SEE ALSO"\nconnbook(1),\nconnbook-${name}(${other})\n`), text)
+      }
+    }
+    assert.ok(unescaped(textOf('connbook-ls', 1)).endsWith('.SH "SEE ALSO"\nconnbook(1)\n'))
+  })
+
   for (const { name, summary, flags, notes = [], examples, exitCodes: codes = {} } of commands) {
     it(`tell of ${name} what its help tells`, () => {
       const text = unescaped(textOf(`connbook-${firstWordOf(name)}`, 1))
