@@ -1,5 +1,5 @@
 import { chmod, mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type Command, defineCommand } from '../command-line/command.ts'
 import { type ManPage, manPages } from '../command-line/man-pages.ts'
 import { adviceFor } from '../command-line/nearest.ts'
@@ -25,10 +25,13 @@ export const manCommandOf = (commands: () => readonly Command[]) =>
     ],
     notes: ['Without PAGE it is the page of connbook itself.'],
     flags: ['write'],
-    async run({ options: { write }, operands: [name = 'connbook'] }, { print }) {
+    async run({ options: { write }, operands: [name] }, { print }) {
       const pages = manPages(commands())
-      if (write !== undefined) return writePages(pages, write)
-      await shown(print(getPage(pages, name).text()), 'show the page')
+      if (write === undefined)
+        return void (await shown(print(getPage(pages, name ?? 'connbook').text()), 'show the page'))
+      if (name !== undefined)
+        throw new UsageError('Write it as: connbook man --write FOLDER, which writes all pages')
+      await writePages(pages, write)
     },
   })
 
@@ -48,11 +51,17 @@ async function writePages(pages: readonly ManPage[], folder: string): Promise<vo
   using interruption = abortOnSignals()
   for (const page of pages) {
     const place = join(folder, `man${page.section}`)
-    const made = await lookBefore(mkdir(place, { recursive: true }), CANNOT_WRITE, place)
+    await makeFolder(place)
     const path = join(place, `${page.name}.${page.section}`)
     await replaceFile(path, CANNOT_WRITE, (write) => write(page.text()), interruption.signal, realFileSystem)
-    // For everybody, whatever else this program makes for its own account alone.
-    if (made !== undefined) await chmod(place, 0o755)
     await chmod(path, 0o644)
   }
+}
+
+/** For everybody, whatever else this program makes for its own account alone. */
+async function makeFolder(place: string): Promise<void> {
+  const first = await lookBefore(mkdir(place, { recursive: true }), CANNOT_WRITE, place)
+  if (first === undefined) return
+  const highest = resolve(first)
+  for (let made = resolve(place); made.startsWith(highest); made = dirname(made)) await chmod(made, 0o755)
 }

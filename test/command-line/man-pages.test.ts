@@ -105,6 +105,15 @@ describe('the man pages', () => {
       assert.equal((await stat(join(folder, 'man1'))).mode & 0o777, 0o755)
     })
 
+    it('are in folders that everybody may read, where these are made', async (t) => {
+      const old = await temporaryFolder(t)
+      assert.equal((await runCommand(['man', '--write', join(old, 'a', 'b')])).code, 0)
+      const modes = ['.', 'a', 'a/b', 'a/b/man7'].map(
+        async (path) => (await stat(join(old, path))).mode & 0o777,
+      )
+      assert.deepEqual(await Promise.all(modes), [0o700, 0o755, 0o755, 0o755])
+    })
+
     it('have nothing that mandoc warns of', { skip: missing('mandoc') }, async () => {
       const { stdout } = await run('mandoc', ['-T', 'lint', '-W', 'warning', ...files])
       assert.equal(stdout, '')
@@ -161,6 +170,9 @@ describe('connbook man', () => {
     const unknown = await runCommand(['man', 'bakup'])
     assert.deepEqual([unknown.code, unknown.stdout], [2, ''])
     assert.match(unknown.stderr, /There is no page "bakup"; did you mean backup\?/)
+    const both = await runCommand(['man', 'ls', '--write', await temporaryFolder(t)])
+    assert.deepEqual([both.code, both.stdout], [2, ''])
+    assert.match(both.stderr, /which writes all pages/)
     const file = join(await temporaryFolder(t), 'file')
     await writeFile(file, '')
     const refused = await runCommand(['man', '--write', file])
