@@ -82,6 +82,8 @@ async function openShell(t: TestContext, { words, preparation }: Shell, environm
   const env = {
     PATH: [dirname(executable), process.env.PATH].join(delimiter),
     HOME: join(folder, 'person'),
+    // Otherwise fish makes a folder of its own in the temporary one.
+    XDG_RUNTIME_DIR: folder,
     LC_ALL: 'C.UTF-8',
     TERM: 'dumb',
     ...environment,
