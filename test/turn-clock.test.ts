@@ -27,7 +27,10 @@ describe('the clocks of a turn', () => {
     Object.assign(machine, { wall: 1_005, elapsed: 15 })
     assert.deepEqual([elapsedInTurn(), wallInTurn(), machine.readings], [10, 1_000, 2])
     await nextTurn()
-    assert.deepEqual([elapsedInTurn(), wallInTurn(), machine.readings], [15, 1_005, 4])
+    // What other tests in this process have left running may have read the clocks meanwhile.
+    machine.readings = 0
+    assert.deepEqual([elapsedInTurn(), wallInTurn()], [15, 1_005])
+    assert.ok(machine.readings <= 2, `${machine.readings} readings for two calls`)
     await nextTurn()
   })
 
