@@ -108,7 +108,7 @@ async function build(name, title, isDebWanted) {
     const sbom = await makeSbom(file, bytes, { version, license }, machine.package)
     await writeFile(join(workshop, `${title}.cdx.json`), sbom)
     if (debArch !== undefined) {
-      const parts = { executable, licences: notices, version, arch: debArch, workshop }
+      const parts = { executable, license, notices, version, arch: debArch, workshop }
       const made = basename(await makeDeb(parts))
       await rename(join(workshop, made), join(dist, made))
       console.log(`Built ${join('dist', made)}`)

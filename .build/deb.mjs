@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { debianCopyright } from './deb-copyright.mjs'
+import { defaults, maintainerScripts, unitName } from './deb-scripts.mjs'
 
 const run = promisify(execFile)
 
@@ -17,7 +19,8 @@ export const debianArchitectures = new Map([
   ['arm64', 'arm64'],
 ])
 
-const LIBRARIES = ['libc6 (>= 2.28)', 'libstdc++6 (>= 6)', 'libatomic1 (>= 4.8)']
+// By the versions of the symbols that Node asks for, which a test reads from the executable.
+const LIBRARIES = ['libc6 (>= 2.28)', 'libstdc++6 (>= 7)', 'libatomic1 (>= 4.8)']
 const MAINTAINER = 'connbook <connbook@localhost>'
 const SUMMARY = 'named connection configurations, served over HTTP'
 const DESCRIPTION = [
@@ -25,61 +28,6 @@ const DESCRIPTION = [
   'username) in one folder, and serves them over HTTP to people with curl or',
   'a browser and to scripts with tokens. The same executable is the client.',
 ]
-
-const DEFAULTS = `# Options of the service connbook: a variable for each flag of the server, as
-# "connbook help options" lists them. Then: systemctl restart connbook
-#
-# A port below 1024, and the key of a certificate, need a unit of your own:
-# connbook systemd --port 443 --tls-cert … --tls-key … > /etc/systemd/system/connbook.service
-
-# Without this, every host on the network can reach connbook, without HTTPS.
-CONNBOOK_HOST=127.0.0.1
-# CONNBOOK_PORT=8080
-# CONNBOOK_ACCESS_LOG=true
-`
-
-const UNIT = 'connbook.service'
-
-const AFTER_INSTALL = `#!/bin/sh
-set -e
-if [ "$1" = configure ]; then
-  deb-systemd-helper unmask ${UNIT} > /dev/null
-  # Somebody who has disabled the service keeps it so.
-  if deb-systemd-helper --quiet was-enabled ${UNIT}; then
-    deb-systemd-helper enable ${UNIT} > /dev/null
-  else
-    deb-systemd-helper update-state ${UNIT} > /dev/null
-  fi
-  if [ -d /run/systemd/system ]; then
-    systemctl --system daemon-reload
-    # An upgrade restarts it, a first installation starts it; policy-rc.d may say no.
-    if [ -n "$2" ]; then action=restart; else action=start; fi
-    deb-systemd-invoke "$action" ${UNIT} || true
-  fi
-fi
-`
-
-const BEFORE_REMOVAL = `#!/bin/sh
-set -e
-if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-  deb-systemd-invoke stop ${UNIT}
-fi
-`
-
-const AFTER_REMOVAL = `#!/bin/sh
-set -e
-if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-  systemctl --system daemon-reload
-fi
-if [ "$1" = purge ]; then
-  if command -v deb-systemd-helper > /dev/null; then
-    deb-systemd-helper purge ${UNIT} > /dev/null
-  fi
-  if [ -e /var/lib/connbook ] || [ -e /var/lib/private/connbook ]; then
-    echo 'connbook: The records stay in /var/lib/connbook; to delete them: rm -r /var/lib/connbook /var/lib/private/connbook'
-  fi
-fi
-`
 
 /** What lintian finds, and why it stays so. */
 const OVERRIDES = [
@@ -95,21 +43,29 @@ const OVERRIDES = [
 ]
 
 /**
- * Makes a package for Debian: the executable, man pages, completions, and a service that systemd starts.
+ * `license` is connbook's own, `notices` the text of all others.
  *
- * @param {{ executable: string, licences: string, version: string, arch: 'amd64' | 'arm64', workshop: string }} parts
- *   `licences` is the text of all notices. Every file of the package has the day of the release.
+ * @typedef {{ executable: string, license: string, notices: string, version: string, arch: 'amd64' | 'arm64', workshop: string }} Parts
+ */
+
+/**
+ * Makes a package for Debian: the executable, man pages, completions, and a service that systemd starts. All files in it
+ * have the time of SOURCE_DATE_EPOCH, or else of the day of the release, so the same parts give the same bytes.
+ *
+ * @param {Parts} parts
  * @returns {Promise<string>} The path of the package.
  * @throws {Error} if dpkg-deb is missing or refuses.
  */
-export async function makeDeb({ executable, licences, version, arch, workshop }) {
-  const { RELEASED } = await import('../src/version.ts')
+export async function makeDeb({ executable, license, notices, version: release, arch, workshop }) {
+  const epoch = await sourceDate()
+  // To Debian, 1.0.0-rc.1 would be later than 1.0.0.
+  const version = release.replace('-', '~')
   const tree = join(workshop, 'deb')
   const write = fileWriter(tree)
   await write('usr/bin/connbook', await readFile(executable), 0o755)
-  await write(`usr/lib/systemd/system/${UNIT}`, await unitText())
-  await write('etc/default/connbook', DEFAULTS)
-  await write('usr/share/doc/connbook/copyright', copyright(licences))
+  await write(`usr/lib/systemd/system/${unitName}`, await unitText())
+  await write('etc/default/connbook', defaults)
+  await write('usr/share/doc/connbook/copyright', debianCopyright(license, notices))
   await write('usr/share/lintian/overrides/connbook', overrides())
   for (const [path, text] of await completionsAndPages()) await write(path, text)
   const paths = await filesIn(tree)
@@ -123,18 +79,30 @@ export async function makeDeb({ executable, licences, version, arch, workshop })
   await write('DEBIAN/control', control(version, arch, size))
   await write('DEBIAN/conffiles', '/etc/default/connbook\n')
   await write('DEBIAN/md5sums', sums.join(''))
-  await write('DEBIAN/postinst', AFTER_INSTALL, 0o755)
-  await write('DEBIAN/prerm', BEFORE_REMOVAL, 0o755)
-  await write('DEBIAN/postrm', AFTER_REMOVAL, 0o755)
+  for (const [name, text] of Object.entries(maintainerScripts)) await write(`DEBIAN/${name}`, text, 0o755)
+  // dpkg-deb itself only makes a later time earlier.
+  for (const entry of await readdir(tree, { recursive: true })) await utimes(join(tree, entry), epoch, epoch)
+  await utimes(tree, epoch, epoch)
   const made = join(workshop, `connbook_${version}_${arch}.deb`)
   await run('dpkg-deb', ['--root-owner-group', '-Zxz', '--build', tree, made], {
-    env: { ...process.env, SOURCE_DATE_EPOCH: String(Date.parse(RELEASED) / 1000) },
+    env: { ...process.env, SOURCE_DATE_EPOCH: String(epoch) },
   }).catch((cause) => {
     const reason = cause.code === 'ENOENT' ? 'dpkg-deb is missing; apt-get install dpkg' : cause.stderr
     throw new Error(`Cannot make ${made}: ${reason}`)
   })
   await rm(tree, { recursive: true })
   return made
+}
+
+/** In seconds. */
+async function sourceDate() {
+  const given = process.env.SOURCE_DATE_EPOCH
+  if (given === undefined) {
+    const { RELEASED } = await import('../src/version.ts')
+    return Date.parse(RELEASED) / 1000
+  }
+  if (/^\d{1,10}$/.test(given)) return Number(given)
+  throw new Error(`Cannot take SOURCE_DATE_EPOCH "${given}": it must be a number of seconds since 1970`)
 }
 
 /** @param {string} tree */
@@ -160,6 +128,7 @@ async function unitText() {
     executable: '/usr/bin/connbook',
     commandLine: parseCommandLine([], {}, serverFlags),
     environmentFile: '/etc/default/connbook',
+    documentation: ['man:connbook(1)', 'man:connbook-systemd(7)'],
   })
 }
 
@@ -188,27 +157,11 @@ Architecture: ${arch}
 Maintainer: ${MAINTAINER}
 Installed-Size: ${size}
 Depends: ${LIBRARIES.join(', ')}
+Suggests: openssh-client
 Section: net
 Priority: optional
 Description: ${SUMMARY}
 ${DESCRIPTION.map((line) => ` ${line}\n`).join('')}`
-}
-
-/** @param {string} licences */
-function copyright(licences) {
-  const text = licences
-    .trimEnd()
-    .split('\n')
-    .map((line) => (line.trim() === '' ? ' .' : ` ${line.trimEnd()}`))
-    .join('\n')
-  return `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
-Upstream-Name: connbook
-
-Files: *
-Copyright: the owners of connbook, and of Node.js and its parts
-License: connbook-and-node
-${text}
-`
 }
 
 function overrides() {

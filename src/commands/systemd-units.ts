@@ -40,10 +40,13 @@ export interface Installation {
   readonly commandLine: Pick<CommandLine, 'options' | 'given'>
   /** Path of a file with variables, which may be missing. */
   readonly environmentFile?: string
+  /** Where to read about it (systemd.unit(5), "Documentation="). */
+  readonly documentation?: readonly string[]
 }
 
 /** The text of connbook.service, sandboxed; `systemd-analyze security` rates that. */
-export function serviceUnit({ executable, commandLine, environmentFile }: Installation): string {
+export function serviceUnit(installation: Installation): string {
+  const { executable, commandLine, environmentFile, documentation } = installation
   const { options, given } = commandLine
   const folder = given.has('--data') ? resolve(options.data) : `${STATE_ROOT}/connbook`
   const files = new Map([['--data', folder]])
@@ -69,6 +72,7 @@ export function serviceUnit({ executable, commandLine, environmentFile }: Instal
   return unit({
     Unit: [
       'Description=connbook, named connection configurations over HTTP',
+      ...(documentation === undefined ? [] : [`Documentation=${documentation.join(' ')}`]),
       ...networkOf(options),
       '# systemd tries again for ever: the disk, the address or the port may be there later.',
       'StartLimitIntervalSec=0',

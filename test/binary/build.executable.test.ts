@@ -91,6 +91,8 @@ describe('the build', { skip: process.platform !== 'linux' && 'it is for Linux' 
       /^Cannot build for linux-mips: it can be linux-x64, linux-arm64, win-x64, darwin-arm64\n$/,
     '--target darwin-arm64':
       /^Cannot build for darwin-arm64 here: macOS runs only what is signed; build on a Mac\n$/,
+    '--target win-x64 --deb':
+      /^Cannot make a package of Debian for win-x64: it can be linux-x64, linux-arm64\n$/,
     '--targets linux-x64':
       /^Unknown option '--targets'[^\n]*; write: npm run build -- \[--target NAME\] \[--deb\]\n$/,
     '--target': /^[^\n]+; write: npm run build -- \[--target NAME\] \[--deb\]\n$/,

@@ -8,14 +8,12 @@ import { promisify } from 'node:util'
 import { runCommand } from '../support/command.ts'
 import { missing } from '../support/debian.ts'
 import { executable, runExecutable } from '../support/executable.ts'
+import { complaints, EXPOSURE_MAX, exposure } from '../support/systemd-analyze.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { service, valuesOf, wordsOf } from './unit-text.ts'
 
 const run = promisify(execFile)
 const skip = missing('systemd-analyze')
-/** The highest exposure score that a unit may have, of 10. */
-const EXPOSURE_MAX = 2
-
 /** Puts the executable into a new folder. */
 async function copyTo(folder: string): Promise<string> {
   await mkdir(folder)
@@ -28,20 +26,6 @@ async function write(t: TestContext, name: string, unit: string): Promise<string
   const file = join(await temporaryFolder(t), name)
   await writeFile(file, unit)
   return file
-}
-
-/** What systemd reports about units; the executable that they name must exist. */
-async function complaints(...files: string[]): Promise<string> {
-  const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', ...files]).catch(
-    (error: { stdout: string; stderr: string }) => error,
-  )
-  return stdout + stderr
-}
-
-async function exposure(file: string): Promise<number> {
-  const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--no-pager', file])
-  const found = /Overall exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1]
-  return Number(found ?? assert.fail(stdout))
 }
 
 describe('connbook systemd', { skip }, () => {
