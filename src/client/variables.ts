@@ -5,4 +5,5 @@ export const clientVariables = {
   token: 'CONNBOOK_TOKEN',
   clientId: 'CONNBOOK_LOGIN_CLIENT_ID',
   clientSecret: 'CONNBOOK_LOGIN_CLIENT_SECRET',
+  completionMs: 'CONNBOOK_COMPLETION_MS',
 } as const

@@ -1,4 +1,5 @@
 import { listPath } from '../client/paths.ts'
+import { clientVariables } from '../client/variables.ts'
 import { type CommandContext, defineCommand } from '../command-line/command.ts'
 import { parseCommandLine } from '../command-line/command-line.ts'
 import { type Completion, completionOf } from '../command-line/completion.ts'
@@ -49,7 +50,7 @@ async function namesOf(
   prefix: string,
   { environment }: CommandContext,
 ): Promise<string[]> {
-  const signal = AbortSignal.timeout(COMPLETION_MS)
+  const signal = AbortSignal.timeout(limitMs(environment))
   try {
     const expanded = words.map((word) => expandHome(word, environment))
     const input = parseCommandLine(expanded, environment, command.flags)
@@ -69,6 +70,11 @@ async function namesOf(
     if (error instanceof ConnbookError) return []
     throw error
   }
+}
+
+/** COMPLETION_MS, unless the variable says otherwise. */
+function limitMs({ [clientVariables.completionMs]: text = '' }: NodeJS.ProcessEnv): number {
+  return /^[1-9]\d{0,4}$/.test(text) ? Number(text) : COMPLETION_MS
 }
 
 /** As a shell will do when the line is run. */

@@ -113,7 +113,12 @@ describe('connbook completion', { timeout: 120_000 }, () => {
         names.map(([, name]) => name),
       )
       const token = (await service.bearer()).replace('Bearer ', '')
-      const environment = { CONNBOOK_SERVER: service.url, CONNBOOK_TOKEN: token }
+      // On a busy machine the usual limit would leave names out.
+      const environment = {
+        CONNBOOK_SERVER: service.url,
+        CONNBOOK_TOKEN: token,
+        CONNBOOK_COMPLETION_MS: '20000',
+      }
       const { run, folder } = await openShell(t, shell, environment)
       for (const [typed, name] of names) {
         assert.equal(await run(`connbook get --field name ${typed}\t`), `${name}\n`)
@@ -170,7 +175,12 @@ describe('connbook completion', { timeout: 120_000 }, () => {
   })
 
   const namesOf = async (server: string, words: readonly string[], environment = {}) => {
-    const all = { CONNBOOK_SERVER: server, XDG_STATE_HOME: '/nonexistent', ...environment }
+    const all = {
+      CONNBOOK_SERVER: server,
+      XDG_STATE_HOME: '/nonexistent',
+      CONNBOOK_COMPLETION_MS: '20000',
+      ...environment,
+    }
     const { code, stdout, stderr } = await runCommand(['complete', 'zsh', '--', ...words], {
       environment: all,
     })
@@ -213,7 +223,8 @@ describe('connbook completion', { timeout: 120_000 }, () => {
   })) {
     it(`does not wait for a server that is silent to ${whom}`, { timeout: 10_000 }, async (t) => {
       const server = await serveOther(t, () => {})
-      assert.deepEqual(await namesOf(server, ['get', ''], environment), [])
+      const usual = { ...environment, CONNBOOK_COMPLETION_MS: '' }
+      assert.deepEqual(await namesOf(server, ['get', ''], usual), [])
     })
   }
 })
