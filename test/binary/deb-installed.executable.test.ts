@@ -83,8 +83,10 @@ async function bareDebian(t: Lifetime) {
 describe('the package for Debian with the executable', { skip, timeout: 580_000 }, async () => {
   const first = await pack({ after }, executable, '0.1.0')
 
-  it('is as lintian wants it, but for what it says itself', async () => {
-    const { stdout } = await run('lintian', ['--allow-root', '--fail-on=none', first])
+  it('is as lintian wants it, but for what it says itself', async (t) => {
+    // It leaves files in the temporary folder.
+    const env = { ...process.env, TMPDIR: await temporaryFolder(t) }
+    const { stdout } = await run('lintian', ['--allow-root', '--fail-on=none', first], { env })
     assert.equal(stdout, '')
   })
 
