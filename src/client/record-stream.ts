@@ -2,7 +2,7 @@ import { NewerFormError } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { SERVED_RECORD_CHARACTERS_MAX } from '../limits.ts'
 import { parseStoredRecord } from '../store/change.ts'
-import type { Configuration } from '../store/configuration.ts'
+import { Configuration } from '../store/configuration.ts'
 import { fieldNames } from '../store/fields.ts'
 import { NoAnswerError } from './call.ts'
 import type { Client } from './client.ts'
@@ -41,8 +41,8 @@ export async function* readRecords(
   const decoder = new TextDecoder()
   try {
     for await (const bytes of body) {
-      const texts = scanner.read(decoder.decode(bytes, { stream: true }))
-      if (texts.length > 0) yield parseServed(texts)
+      const found = scanner.read(decoder.decode(bytes, { stream: true }))
+      if (found.length > 0) yield parseServed(found)
     }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
@@ -56,13 +56,18 @@ export async function* readRecords(
     throw new NoAnswerError(`The list of ${server} is not complete: the answer ended too early`)
 }
 
-/** All at once, which takes half the time. @throws {SyntaxError} if one is no record. */
-function parseServed(texts: readonly string[]): ServedRecord[] {
+/** Parses the texts among what was found. @throws {SyntaxError} if one is no record. */
+function parseServed(found: readonly (string | ServedRecord)[]): ServedRecord[] {
+  const texts = found.filter((each) => typeof each === 'string')
+  // All at once, which takes half the time.
   const values = JSON.parse(`[${texts.join(',')}]`) as unknown[]
-  return texts.map((json, i) => {
+  let next = 0
+  return found.map((each) => {
+    if (typeof each !== 'string') return each
+    const value = values[next++]
     // Records are shown on a line each.
-    const line = json.includes('\n') || json.includes('\r') ? JSON.stringify(values[i]) : json
-    return { json: line, record: parseServedRecord(values[i]) }
+    const json = each.includes('\n') || each.includes('\r') ? JSON.stringify(value) : each
+    return { json, record: parseServedRecord(value) }
   })
 }
 
@@ -103,9 +108,9 @@ class RecordScanner {
     return this.#isDone
   }
 
-  /** @throws {SyntaxError} */
-  read(text: string): string[] {
-    const found: string[] = []
+  /** @returns Texts that are still to be parsed, and usual records. @throws {SyntaxError} */
+  read(text: string): (string | ServedRecord)[] {
+    const found: (string | ServedRecord)[] = []
     let start = 0
     for (let at = 0; at < text.length; at++) {
       const code = text.charCodeAt(at)
@@ -116,6 +121,12 @@ class RecordScanner {
       } else if (code === QUOTE) this.#isInString = true
       else if (code === BRACE_OPEN || code === BRACKET_OPEN) {
         if (this.#isDone) throw new SyntaxError('something follows the list')
+        const usual = this.#depth === LIST_DEPTH ? usualRecordAt(text, at) : undefined
+        if (usual !== undefined) {
+          found.push(usual)
+          at += usual.json.length - 1
+          continue
+        }
         this.#depth += 1
         if (this.#head !== undefined && this.#depth === LIST_DEPTH) {
           if ((this.#head + text.slice(0, at + 1)).replace(/\s+/g, '') !== LIST_HEAD)
@@ -144,6 +155,19 @@ class RecordScanner {
     if (kept > SERVED_RECORD_CHARACTERS_MAX) throw new SyntaxError('a record is too long')
     return found
   }
+}
+
+/** A record as connbook writes it, without labels, and with nothing that JSON escapes. */
+const USUAL_RECORD =
+  /\{"id":([1-9]\d{0,14}),"name":"([^"\\\p{Cc}]*)","hostname":"([^"\\\p{Cc}]*)","port":([1-9]\d{0,4}),"username":"([^"\\\p{Cc}]*)"\}/uy
+
+/** Nearly all records are such, and one look takes a third of the time of finding its end and parsing it. */
+function usualRecordAt(text: string, at: number): ServedRecord | undefined {
+  USUAL_RECORD.lastIndex = at
+  const [json, id, name, hostname, port, username] = USUAL_RECORD.exec(text) ?? []
+  if (json === undefined || name === undefined || hostname === undefined || username === undefined)
+    return undefined
+  return { json, record: new Configuration(Number(id), { name, hostname, port: Number(port), username }) }
 }
 
 const SPACE = 0x20
