@@ -9,8 +9,11 @@ import { escapeHidden } from '../../text.ts'
 /** The fields, then the labels as one cell if there are any; with tabs between them, for a pipe. */
 export function tabLine(record: Configuration): string {
   // Not through `cellsOf`: a list can have a million lines.
-  let line = ''
-  for (const name of fieldNames) line += line === '' ? record[name] : `\t${record[name]}`
+  let [line, tab] = ['', '']
+  for (const name of fieldNames) {
+    line += tab + record[name]
+    tab = '\t'
+  }
   return record.labels === undefined ? line : `${line}\t${encodeLabelCell(record.labels)}`
 }
 
