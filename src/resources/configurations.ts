@@ -12,7 +12,6 @@ import {
   parseReplacement,
 } from '../store/configuration.ts'
 import type { ConfigurationStore, Expectation } from '../store/configuration-store.ts'
-import { listTag } from '../store/list-tag.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
 import { createFilteredList } from './filtered-list.ts'
 import { pageLinks, parseListQuery } from './list-query.ts'
@@ -50,15 +49,15 @@ export function configurationHandlers(
 
   function list(request: Request): Reply | Promise<Reply> {
     const { query } = request
-    const { revision } = store
-    const remembered = isConditional(request) ? undefined : pages.find(query, revision)
+    const { tag, revision } = store
+    const remembered = isConditional(request) ? undefined : pages.find(query, tag)
     if (remembered !== undefined) return remembered
     const parsed = parseListQuery(query)
     const { filter, sort, page } = parsed
     if (filter !== undefined) return listFiltered(request, { ...parsed, filter })
     const headers: Record<string, string> = {
       'Cache-Control': CACHE_CONTROL,
-      ETag: `"${listTag(store.id, revision)}"`,
+      ETag: `"${tag}"`,
       'X-Total-Count': String(store.count),
     }
     if (page !== undefined) headers.Link = pageLinks(collection, parsed, page, store.count)
@@ -71,7 +70,7 @@ export function configurationHandlers(
       const bytes = longBytesOf(records)
       if (bytes !== undefined) return streamed(records, bytes, headers, jsonOf)
       const reply = envelope(records, headers)
-      pages.add(query, revision, reply)
+      pages.add(query, tag, reply)
       return reply
     }
     const { count, jsonBytes } = store

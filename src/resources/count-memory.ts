@@ -6,17 +6,17 @@ import { SEARCH_COUNTS_MAX } from '../limits.ts'
  */
 export class CountMemory {
   readonly #counts = new Map<string, number>()
-  /** The revision that all of them are of. */
-  #revision = 0
+  /** The tag of the records that all of them are of. */
+  #tag = ''
 
-  find(search: string, revision: number): number | undefined {
-    return revision === this.#revision ? this.#counts.get(search) : undefined
+  find(search: string, tag: string): number | undefined {
+    return tag === this.#tag ? this.#counts.get(search) : undefined
   }
 
-  /** Forgets the counts of another revision. */
-  add(search: string, revision: number, count: number): void {
-    if (revision !== this.#revision) this.#counts.clear()
-    this.#revision = revision
+  /** Forgets the counts of another tag. */
+  add(search: string, tag: string, count: number): void {
+    if (tag !== this.#tag) this.#counts.clear()
+    this.#tag = tag
     this.#counts.delete(search)
     this.#counts.set(search, count)
     const [oldest] = this.#counts.keys()

@@ -11,7 +11,7 @@ export interface EventPiece {
   readonly position: EventPosition
   /** Undefined if the filter leaves all changes out. */
   readonly live: LivePiece | undefined
-  /** Revision of the last change that it has, or that the filter leaves out. */
+  /** Place of the last change that it has, or that the filter leaves out. */
   readonly upTo: number
 }
 

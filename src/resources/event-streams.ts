@@ -9,10 +9,9 @@ import {
 } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { listTag } from '../store/list-tag.ts'
 import type { Filter } from '../store/record-filter.ts'
 import { type EventPiece, EventPieces, type EventPosition } from './event-pieces.ts'
-import { beginningText, COMMENT_TEXT, commentText, eventIdOf, resetText } from './event-text.ts'
+import { beginningText, COMMENT_TEXT, commentText, eventIdOf, placeNow, resetText } from './event-text.ts'
 import { CredentialChecks, hasEnded, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
 
 /** The caller of the scheduler for what all streams share. */
@@ -24,7 +23,7 @@ const COMMENT = pieceOf(COMMENT_TEXT)
 
 /** What a stream is to tell. */
 export interface Wanted {
-  /** Revision after which it begins; undefined if what follows the caller's is not known any more. */
+  /** Place after which it begins; undefined if what follows the caller's is not known any more. */
   readonly after: number | undefined
   readonly filter: Filter
 }
@@ -45,10 +44,10 @@ export class EventStreams {
     this.#calls = calls
     this.#surroundings = {
       tell: () => this.#tellNow(),
-      tag: () => listTag(store.id, store.revision),
-      idOf: (revision) => eventIdOf(store, revision),
-      revision: () => store.revision,
-      waitingBytes: (revision) => store.recent.bytesAfter(revision),
+      tag: () => store.tag,
+      idOf: (place) => eventIdOf(store, place),
+      place: () => placeNow(store),
+      waitingBytes: (place) => store.recent.bytesAfter(place),
       closed: (stream) => this.#streams.delete(stream),
     }
     store.onDurable(() => this.#tellSoon())
@@ -122,9 +121,10 @@ export class EventStreams {
 interface Surroundings {
   readonly tell: () => void
   readonly tag: () => string
-  readonly idOf: (revision: number) => string
-  readonly revision: () => number
-  readonly waitingBytes: (revision: number) => number
+  readonly idOf: (place: number) => string
+  /** After the last change that the records show. */
+  readonly place: () => number
+  readonly waitingBytes: (place: number) => number
   readonly closed: (stream: EventStream) => void
 }
 
@@ -161,7 +161,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
     this.#all = all
   }
 
-  /** Revision up to which it has been told. */
+  /** Place up to which it has been told. */
   get after(): number {
     return this.#after
   }
@@ -170,9 +170,9 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
     return this.#sink?.hasRoom === true
   }
 
-  startAfter(revision: number | undefined) {
-    this.#isReset = revision === undefined
-    this.#after = revision ?? this.#all.revision()
+  startAfter(place: number | undefined) {
+    this.#isReset = place === undefined
+    this.#after = place ?? this.#all.place()
     this.#idAfter = this.#after
     this.#waitingMax = this.#all.waitingBytes(this.#after) + EVENTS_WAITING_BYTES_MAX
   }
@@ -224,7 +224,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
 
   /** Tells that changes are missing. */
   reset(): void {
-    this.#after = this.#all.revision()
+    this.#after = this.#all.place()
     this.#idAfter = this.#after
     this.#write(pieceOf(resetText(this.#all.tag())))
   }

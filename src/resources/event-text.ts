@@ -1,7 +1,7 @@
 import { EVENTS_RETRY_MS } from '../limits.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { listTag, parseListTag, storeOfTag } from '../store/list-tag.ts'
-import type { RecordChange } from '../store/recent-changes.ts'
+import type { Point, RecordChange } from '../store/recent-changes.ts'
 
 type Told = Pick<ConfigurationStore, 'id' | 'revision' | 'recent'>
 
@@ -22,28 +22,31 @@ export function parseEventId(text: string): EventId | undefined {
   return parsed && { ...parsed, part: part === undefined ? undefined : Number(part) }
 }
 
-/** The revision after which the changes have not been seen; undefined if they are not all known here. */
-export function revisionOf({ id, revision, recent }: Told, seen: EventId): number | undefined {
+/** The place after which the changes have not been seen; undefined if they are not all known here. */
+export function placeOf({ id, revision, recent }: Told, seen: EventId): number | undefined {
   if (seen.store !== storeOfTag(id) || seen.revision > revision) return undefined
-  let found = seen.revision
-  if (seen.part !== undefined) {
-    const change = recent.at(Math.min(seen.revision, recent.last))
-    if (change?.lastTogether !== seen.revision) return undefined
-    found = change.firstTogether + seen.part - 1
-    if (found >= seen.revision) return undefined
-  }
-  return found < recent.floor ? undefined : found
+  const place = recent.placeAt(seen.revision)
+  if (place === undefined || seen.part === undefined) return place
+  const together = recent.at(Math.min(place, recent.last))?.together
+  if (together?.revision !== seen.revision) return undefined
+  const found = together.first + seen.part - 1
+  return found < recent.floor || found >= together.last ? undefined : found
 }
 
-/** The id of the event of a revision; of one that is not known, its tag. */
-export function eventIdOf({ id, recent }: Pick<Told, 'id' | 'recent'>, revision: number): string {
-  const change = recent.at(revision)
-  return change === undefined ? listTag(id, revision) : idOf(id, change)
+/** The place after the last change that the records show. */
+export function placeNow({ revision, recent }: Told): number {
+  return recent.placeAt(revision) ?? recent.last
 }
 
-function idOf(store: string, { revision, firstTogether, lastTogether }: RecordChange): string {
-  const tag = listTag(store, lastTogether)
-  return revision === lastTogether ? tag : `${tag}.${revision - firstTogether + 1}`
+/** The id of the event of a place. */
+export function eventIdOf({ id, revision, recent }: Told, place: number): string {
+  const point = recent.pointAt(place)
+  return point === undefined ? listTag(id, revision) : idOf(id, point)
+}
+
+function idOf(store: string, { place, together: { revision, first, last } }: Point): string {
+  const tag = listTag(store, revision)
+  return place === last ? tag : `${tag}.${place - first + 1}`
 }
 
 /** What a stream begins with. It is no event, so that a stream that breaks before the first one can go on. */

@@ -1,7 +1,7 @@
 import type { Reply, Request } from '../http/message.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import type { EventStreams, Wanted } from './event-streams.ts'
-import { parseEventId, revisionOf } from './event-text.ts'
+import { parseEventId, placeNow, placeOf } from './event-text.ts'
 import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.ts'
 import { checkQuery, parseQuery } from './query.ts'
 
@@ -37,6 +37,6 @@ export function eventHandlers(store: ConfigurationStore, streams: EventStreams) 
       faults.push({ field, detail: 'must be the id of an event, or the ETag of a list without its quotes' })
     const filter = parseFilter(query) ?? NO_FILTER
     checkQuery(query)
-    return { after: id === undefined ? store.revision : revisionOf(store, id), filter }
+    return { after: id === undefined ? placeNow(store) : placeOf(store, id), filter }
   }
 }

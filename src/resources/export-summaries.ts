@@ -3,6 +3,7 @@ import type { ExportFormatName } from '../exchange/export-formats.ts'
 import { SUMMARY_KEPT_BYTES_MAX } from '../limits.ts'
 
 interface Known {
+  readonly tag: string
   readonly revision: number
   readonly summary: ExportSummary | WeakRef<ExportSummary>
 }
@@ -14,20 +15,24 @@ interface Known {
 export class ExportSummaries {
   readonly #known = new Map<ExportFormatName, Known>()
 
-  find(format: ExportFormatName, revision: number): ExportSummary | undefined {
+  find(format: ExportFormatName, tag: string): ExportSummary | undefined {
     const known = this.#known.get(format)
-    if (known?.revision !== revision) return undefined
+    if (known?.tag !== tag) return undefined
     return known.summary instanceof WeakRef ? known.summary.deref() : known.summary
   }
 
   /** @returns The summary to use: another caller may have made it meanwhile. */
-  keep(format: ExportFormatName, revision: number, made: ExportSummary): ExportSummary {
-    const known = this.find(format, revision)
+  keep(
+    format: ExportFormatName,
+    { tag, revision }: { readonly tag: string; readonly revision: number },
+    made: ExportSummary,
+  ): ExportSummary {
+    const known = this.find(format, tag)
     if (known !== undefined) return known
     const newest = this.#known.get(format)?.revision ?? 0
     if (revision < newest) return made
     const summary = made.notedBytes > SUMMARY_KEPT_BYTES_MAX ? new WeakRef(made) : made
-    this.#known.set(format, { revision, summary })
+    this.#known.set(format, { tag, revision, summary })
     return made
   }
 }

@@ -59,12 +59,12 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
 
   /** Takes the records of the moment when it begins. */
   function* prepare(name: ExportFormatName): LongWork<PreparedExport> {
-    const { revision, count, jsonBytes, hasLabels } = store
+    const { tag, revision, count, jsonBytes, hasLabels } = store
     const format = formatFor(name, hasLabels)
     const records = store.freeze()
     const summary =
-      summaries.find(name, revision) ??
-      summaries.keep(name, revision, yield* summarizeExport(format, records, FAULTS_MAX))
+      summaries.find(name, tag) ??
+      summaries.keep(name, { tag, revision }, yield* summarizeExport(format, records, FAULTS_MAX))
     return {
       ...summary,
       pieces: exportPieces(format, records, summary),

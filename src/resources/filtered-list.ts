@@ -5,7 +5,6 @@ import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { compareBy } from '../store/configuration-index.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { listTag } from '../store/list-tag.ts'
 import { type Filter, type Matcher, matcherOf, type Stretch, stretchOf } from '../store/record-filter.ts'
 import { scanRecords } from '../store/record-scan.ts'
 import { sortInSlices } from '../store/slices.ts'
@@ -19,6 +18,8 @@ type FilteredQuery = ListQuery & { readonly filter: Filter }
 /** What a filter keeps, at one revision. */
 interface Kept {
   readonly revision: number
+  /** Of all records at the revision. */
+  readonly tag: string
   /** On all pages. */
   readonly count: number
   /** Of the page, or all. */
@@ -50,8 +51,8 @@ export function createFilteredList(
   return list
 
   function list(request: Request, query: FilteredQuery): Reply | Promise<Reply> {
-    const { revision } = store
-    const etag = etagAt(revision)
+    const { tag, revision } = store
+    const etag = `"${tag}"`
     checkIfMatch(request, etag)
     const { name } = query.filter
     const stretch = stretchOf(query.filter, query.sort)
@@ -60,16 +61,16 @@ export function createFilteredList(
       if (store.isOrdered(stretch.order)) return answer(request, query, within(query, stretch))
       return store.order(stretch.order).then(() => list(request, query))
     }
-    const count = counts.find(JSON.stringify(query.filter), revision)
+    const count = counts.find(JSON.stringify(query.filter), tag)
     if (count !== undefined && isUnchanged(request.headers['if-none-match'], etag))
-      return answer(request, query, { revision, count, records: [], length: 0 })
+      return answer(request, query, { tag, revision, count, records: [], length: 0 })
     return search(request, query).then((kept) => answer(request, query, kept))
   }
 
   function answer(request: Request, query: ListQuery, kept: Kept): Reply {
     const { page } = query
-    const { revision, count } = kept
-    const etag = etagAt(revision)
+    const { tag, revision, count } = kept
+    const etag = `"${tag}"`
     const headers: Record<string, string> = {
       'Cache-Control': CACHE_CONTROL,
       ETag: etag,
@@ -90,7 +91,7 @@ export function createFilteredList(
     const bytes = longBytesOf(few)
     if (bytes !== undefined) return streamed(few, bytes, headers, jsonOf)
     const reply = envelope(few, headers)
-    if (page !== undefined && revision === store.revision) pages.add(request.query, revision, reply)
+    if (page !== undefined && tag === store.tag) pages.add(request.query, tag, reply)
     return reply
   }
 
@@ -99,11 +100,12 @@ export function createFilteredList(
     const all = record !== undefined && matcherOf(filter)(record) ? [record] : []
     const { offset, limit } = partOf(page, 1)
     const records = all.slice(offset, offset + limit)
-    return { revision: store.revision, count: all.length, records, length: records.length }
+    const { tag, revision } = store
+    return { tag, revision, count: all.length, records, length: records.length }
   }
 
   function within({ page }: ListQuery, stretch: Stretch): Kept {
-    const { revision } = store
+    const { tag, revision } = store
     const { offset: begin, count } = store.measure(stretch)
     const { offset, limit } = partOf(page, count)
     const length = Math.max(0, Math.min(limit, count - offset))
@@ -111,7 +113,7 @@ export function createFilteredList(
       page === undefined
         ? store.freeze(stretch.order, begin, length)
         : store.list(begin + offset, length, stretch.order)
-    return { revision, count, records, length }
+    return { tag, revision, count, records, length }
   }
 
   /** Stops when the client goes. */
@@ -137,9 +139,9 @@ export function createFilteredList(
   ): LongWork<Kept | undefined> {
     // Dropped since it was made.
     if (order !== undefined && !store.isOrdered(order)) return undefined
-    const { revision } = store
+    const { tag, revision } = store
     const key = JSON.stringify(filter)
-    const known = counts.find(key, revision)
+    const known = counts.find(key, tag)
     const isSorted = order === sort
     if (!isSorted && known !== undefined && known > SEARCH_RECORDS_MAX) return undefined
     const matches = matcherOf(filter)
@@ -147,19 +149,15 @@ export function createFilteredList(
     const part = partOf(isSorted ? page : undefined, SEARCH_RECORDS_MAX)
     const found = yield* scanRecords(records.leaves, matches, part, known)
     const { count } = found
-    counts.add(key, revision, count)
-    if (isSorted && page !== undefined) return { revision, ...found, length: found.records.length }
+    counts.add(key, tag, count)
+    if (isSorted && page !== undefined) return { tag, revision, ...found, length: found.records.length }
     if (count > SEARCH_RECORDS_MAX)
-      return isSorted ? { revision, count, records, length: count, matches } : undefined
+      return isSorted ? { tag, revision, count, records, length: count, matches } : undefined
     const few =
       sort === undefined || isSorted ? found.records : yield* sortInSlices(found.records, compareBy(sort))
     const { offset, limit } = partOf(page, count)
     const onPage = page === undefined ? few : few.slice(offset, offset + limit)
-    return { revision, count, records: onPage, length: onPage.length }
-  }
-
-  function etagAt(revision: number): string {
-    return `"${listTag(store.id, revision)}"`
+    return { tag, revision, count, records: onPage, length: onPage.length }
   }
 }
 

@@ -13,7 +13,7 @@ const LOOKS_AT_ONCE = 64
 /** A poll that waits for a change that its filter can see. */
 export interface FilteredPoll {
   readonly filter: Filter
-  /** Revision up to which its filter sees no change since the tag of its caller. */
+  /** Place up to which its filter sees no change since the tag of its caller. */
   after: number
   /** Called once a later change is one that its filter can see, or may be: when not all of them are known any more. */
   see(): void

@@ -45,7 +45,7 @@ export function historyHandlers(
       return scheduler.once(callerKey(request), piece)
     }
     // A large import shows in the records before the trail has heard of all its changes.
-    while (store.recent.last < store.revision) {
+    while (store.recent.revision < store.revision) {
       await nextTold(store)
       request.signal.throwIfAborted()
     }

@@ -17,19 +17,19 @@ export class PageMemory {
   readonly #pages = new Map<string, PageReply>()
   /** Queries whose page was put together once. */
   readonly #asked = new Set<string>()
-  /** The revision that all of them show. */
-  #revision = 0
+  /** The tag of the records that all of them show. */
+  #tag = ''
   #bytes = 0
 
-  /** The page of a query as it is at this revision; undefined if it must be put together. */
-  find(query: string, revision: number): PageReply | undefined {
-    return revision === this.#revision ? this.#pages.get(query) : undefined
+  /** The page of a query as it is with this tag; undefined if it must be put together. */
+  find(query: string, tag: string): PageReply | undefined {
+    return tag === this.#tag ? this.#pages.get(query) : undefined
   }
 
-  /** Call it with each page that is put together, after `find`. Forgets the pages of another revision. */
-  add(query: string, revision: number, page: PageReply): void {
-    if (revision !== this.#revision) {
-      this.#revision = revision
+  /** Call it with each page that is put together, after `find`. Forgets the pages of another tag. */
+  add(query: string, tag: string, page: PageReply): void {
+    if (tag !== this.#tag) {
+      this.#tag = tag
       this.#asked.clear()
       this.#forgetPages()
     }

@@ -62,9 +62,9 @@ export class WaitingPolls {
     const waited = (watch: Watch) => this.#waited(request, watch, answer, seconds)
     if ('name' in polled) return waited((poll) => this.#watchRecord(poll, polled.name))
     const { filter } = polled
-    const revision = filter && expected === undefined ? this.#revisionOf(seen) : undefined
-    if (filter === undefined || revision === undefined) return waited((poll) => this.#watchList(poll))
-    return this.#waitedFor(request, filter, revision, answer, seconds)
+    const place = filter && expected === undefined ? this.#placeOf(seen) : undefined
+    if (filter === undefined || place === undefined) return waited((poll) => this.#watchList(poll))
+    return this.#waitedFor(request, filter, place, answer, seconds)
   }
 
   /** Waits while the answer is a 304. */
@@ -90,8 +90,8 @@ export class WaitingPolls {
     }
   }
 
-  /** Waits while the filter sees no change after a revision. */
-  async #waitedFor(request: Request, filter: Filter, revision: number, answer: Answer, seconds: number) {
+  /** Waits while the filter sees no change after a place. */
+  async #waitedFor(request: Request, filter: Filter, after: number, answer: Answer, seconds: number) {
     const poll = new WaitingPoll(request, seconds)
     let isSeen = false
     const see = () => {
@@ -99,7 +99,7 @@ export class WaitingPolls {
       poll.wake()
     }
     this.#count += 1
-    const forget = this.#filtered.add({ filter, after: revision, see })
+    const forget = this.#filtered.add({ filter, after, see })
     try {
       poll.enter(this.#calls)
       for (let changed = poll.changed(); !isSeen && !poll.isOver; changed = poll.changed()) {
@@ -121,15 +121,15 @@ export class WaitingPolls {
     await request.checkAgain?.()
   }
 
-  /** Newest revision that `If-None-Match` names; undefined if none, or if not all changes since then are known. */
-  #revisionOf(seen: string): number | undefined {
+  /** Place of the newest tag in `If-None-Match`; undefined if there is none, or if not all changes since then are known. */
+  #placeOf(seen: string): number | undefined {
     const { id, revision, recent } = this.#store
     let newest = -1
     for (const text of tagsIn(seen)) {
       const tag = parseListTag(text)
       if (tag?.store === storeOfTag(id)) newest = Math.max(newest, tag.revision)
     }
-    return newest >= recent.floor && newest <= revision ? newest : undefined
+    return newest >= 0 && newest <= revision ? recent.placeAt(newest) : undefined
   }
 
   #watchList(poll: WaitingPoll) {

@@ -29,7 +29,6 @@ import type { TlsTexts } from '../server/http-server.ts'
 import { createListener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'
-import { listTag } from '../store/list-tag.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
 import { createFirstAccounts, givenVariables, readFirstStartValues } from './first-start.ts'
@@ -196,7 +195,7 @@ async function start(
   if (folder.completedRestore !== undefined)
     await audit.record('restored', undefined, { completed: folder.completedRestore })
   if (madeUp !== undefined) await audit.record('first_started', undefined, namesOf(accounts))
-  await audit.begin(listTag(store.id, store.revision), { version, pid: process.pid, url, socket })
+  await audit.begin(store.tag, { version, pid: process.pid, url, socket })
   clearTimeout(notice)
   const sets = createRoutes(parts)
   apps = {

@@ -23,6 +23,7 @@ import {
 } from './import-plan.ts'
 import { stepsOfLabels } from './labels.ts'
 import { type Asker, LargeImportGate } from './large-import-gate.ts'
+import { listTag } from './list-tag.ts'
 import { CHANGES, ORDERS, TRIALS } from './long-works.ts'
 import { RecentChanges } from './recent-changes.ts'
 import type { Stretch } from './record-filter.ts'
@@ -75,6 +76,7 @@ export class ConfigurationStore {
   /** Orders that are being made. */
   readonly #ordering = new Map<Sort, Promise<void>>()
   #lastId: number
+  #tag = { id: '', revision: -1, text: '' }
   #listeners: readonly DurableListener[] = []
   /** The last durable changes. A large import shows in the records first, and then here. */
   readonly recent: RecentChanges
@@ -114,6 +116,14 @@ export class ConfigurationStore {
   /** Rises with every change. */
   get revision(): number {
     return this.#index.revision
+  }
+
+  /** The tag of all records as they are now. */
+  get tag(): string {
+    const { id, revision } = this
+    if (this.#tag.revision !== revision || this.#tag.id !== id)
+      this.#tag = { id, revision, text: listTag(id, revision) }
+    return this.#tag.text
   }
 
   get count(): number {

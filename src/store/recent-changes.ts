@@ -2,17 +2,29 @@ import { RECENT_CHANGE_BYTES, RECENT_CHANGES_BYTES_MAX, RECENT_CHANGES_MAX } fro
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 
+/** Where a change is among all changes. */
+export interface Point {
+  /** Its number among the changes of this process; each has the next one. */
+  readonly place: number
+  /** The changes that became visible with it. */
+  readonly together: Together
+}
+
 /** A durable change of one record. */
-export interface RecordChange {
-  readonly revision: number
+export interface RecordChange extends Point {
   /** Undefined for a record that was added. */
   readonly before: Configuration | undefined
   /** Undefined for a record that was removed. */
   readonly after: Configuration | undefined
-  /** The changes of an import become visible together, so they share the tag of the last one. */
-  readonly lastTogether: number
-  /** Revision of the first of them. */
-  readonly firstTogether: number
+}
+
+/** Changes that became visible together, so that they share one tag. */
+export interface Together {
+  /** After the last of them. */
+  readonly revision: number
+  /** Places of the first and the last. */
+  readonly first: number
+  readonly last: number
 }
 
 /** Dropped changes are removed when there is one for so many that may be kept. */
@@ -26,28 +38,33 @@ interface Kept {
 
 /** The last durable changes, RECENT_CHANGES_MAX or RECENT_CHANGES_BYTES_MAX. */
 export class RecentChanges {
-  /** Of rising revisions without a gap; those before `#start` are dropped now and then. */
+  /** Of rising places without a gap; those before `#start` are dropped now and then. */
   #kept: Kept[] = []
   #start = 0
   #bytesUpTo = 0
   #bytesDropped = 0
   #last: number
+  #revision: number
+  /** Of the last change that is not kept, or of the state before the first one. */
+  #floorPoint: Point
   readonly #max: number
   readonly #bytesMax: number
 
   /** @param revision Of the state before the first change. */
   constructor(revision = 0, max = RECENT_CHANGES_MAX, bytesMax = RECENT_CHANGES_BYTES_MAX) {
     this.#last = revision
+    this.#revision = revision
+    this.#floorPoint = pointOf(revision, revision)
     this.#max = max
     this.#bytesMax = bytesMax
   }
 
-  /** Revision of the last change. */
+  /** Place of the last change. */
   get last(): number {
     return this.#last
   }
 
-  /** The changes after this revision are here, all of them. */
+  /** The changes after this place are here, all of them. */
   get floor(): number {
     return this.#last - this.count
   }
@@ -56,59 +73,107 @@ export class RecentChanges {
     return this.#kept.length - this.#start
   }
 
-  /** Call it for each change, in the order of revisions. @param before The record as it was. */
+  /** Of the state that the changes up to `last` have made. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /**
+   * Call it for each change, in their order.
+   *
+   * @param revision The same for changes of one moment, and otherwise higher than before.
+   * @param before The record as it was.
+   */
   add(change: Change, revision: number, before: Configuration | undefined): void {
-    if (revision !== this.#last + 1) this.#forgetAll()
     const after = 'remove' in change ? undefined : 'add' in change ? change.add : change.modify
-    const [firstTogether, lastTogether] = this.#together(change, revision)
+    const place = this.#last + 1
+    const together = this.#together(change, place, revision)
     this.#bytesUpTo += RECENT_CHANGE_BYTES + charactersOf(before) + charactersOf(after)
-    this.#kept.push({
-      change: { revision, before, after, firstTogether, lastTogether },
-      bytesUpTo: this.#bytesUpTo,
-    })
-    this.#last = revision
+    this.#kept.push({ change: { place, before, after, together }, bytesUpTo: this.#bytesUpTo })
+    this.#last = place
+    this.#revision = revision
     while (this.count > this.#max || this.#bytesUpTo - this.#bytesDropped > this.#bytesMax) this.#dropFirst()
   }
 
-  /** The change of a revision; undefined if it is not kept. */
-  at(revision: number): RecordChange | undefined {
-    return revision <= this.floor ? undefined : this.#keptAt(revision)?.change
+  /** The state has a later revision without a change of a record. */
+  reach(revision: number): void {
+    this.#revision = Math.max(this.#revision, revision)
   }
 
-  /** Estimated bytes of the changes after a revision, in an event stream. */
-  bytesAfter(revision: number): number {
-    if (revision >= this.#last) return 0
-    return this.#bytesUpTo - (this.#keptAt(Math.max(revision, this.floor))?.bytesUpTo ?? this.#bytesDropped)
+  /** Forgets all changes, because another state is in place of the one that they made: no place of before is known. */
+  restart(revision: number): void {
+    this.#kept = []
+    this.#start = 0
+    this.#bytesDropped = this.#bytesUpTo
+    this.#last += 1
+    this.#revision = revision
+    this.#floorPoint = pointOf(this.#last, revision)
   }
 
-  #keptAt(revision: number): Kept | undefined {
-    const place = revision - this.floor - 1
-    return place < 0 ? undefined : this.#kept[this.#start + place]
+  /** The change of a place; undefined if it is not kept. */
+  at(place: number): RecordChange | undefined {
+    return place <= this.floor ? undefined : this.#keptAt(place)?.change
   }
 
-  /** First and last revision of the changes that become visible with this one. */
-  #together({ authorship }: Change, revision: number): readonly [number, number] {
+  /** The place after which the changes after a revision come; undefined if they are not all kept. */
+  placeAt(revision: number): number | undefined {
+    // While a large import is told, the records are further than what has been told.
+    if (revision >= this.#revision) return this.#last + revision - this.#revision
+    if (revision < this.#floorPoint.together.revision) return undefined
+    let [low, high] = [this.#start, this.#kept.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#kept[middle]?.change.together.revision ?? 0) <= revision) low = middle + 1
+      else high = middle
+    }
+    return this.floor + low - this.#start
+  }
+
+  /** Where a place is, from `floor` on; undefined if it is not known. */
+  pointAt(place: number): Point | undefined {
+    if (place > this.#last) return pointOf(place, this.#revision + place - this.#last)
+    return place === this.floor ? this.#floorPoint : this.at(place)
+  }
+
+  /** Estimated bytes of the changes after a place, in an event stream. */
+  bytesAfter(place: number): number {
+    if (place >= this.#last) return 0
+    return this.#bytesUpTo - (this.#keptAt(Math.max(place, this.floor))?.bytesUpTo ?? this.#bytesDropped)
+  }
+
+  #keptAt(place: number): Kept | undefined {
+    const after = place - this.floor - 1
+    return after < 0 ? undefined : this.#kept[this.#start + after]
+  }
+
+  #together({ authorship }: Change, place: number, revision: number): Together {
+    const before = this.#kept.at(-1)?.change.together
+    // All changes of one transaction have its revision.
+    if (before?.revision === revision && before.last < place) return Object.assign(before, { last: place })
+    if (before !== undefined && before.last >= place) return before
     const note = authorship?.import
-    if (note !== undefined) return [revision, revision + note.added + note.modified + note.removed - 1]
-    const before = this.#kept.at(-1)?.change
-    if (before !== undefined && before.lastTogether >= revision)
-      return [before.firstTogether, before.lastTogether]
-    return [revision, revision]
+    const others = note === undefined ? 0 : note.added + note.modified + note.removed - 1
+    return { revision: revision + others, first: place, last: place + others }
   }
 
   #dropFirst() {
-    this.#bytesDropped = this.#kept[this.#start]?.bytesUpTo ?? this.#bytesUpTo
+    const dropped = this.#kept[this.#start]
+    this.#bytesDropped = dropped?.bytesUpTo ?? this.#bytesUpTo
+    this.#floorPoint = dropped === undefined ? this.#floorPoint : pointAlone(dropped.change)
     this.#start += 1
     if (this.#start < this.#max / DROPPED_SHARE) return
     this.#kept = this.#kept.slice(this.#start)
     this.#start = 0
   }
+}
 
-  #forgetAll() {
-    this.#kept = []
-    this.#start = 0
-    this.#bytesDropped = this.#bytesUpTo
-  }
+/** Without the records, which are forgotten. */
+function pointAlone({ place, together }: Point): Point {
+  return { place, together }
+}
+
+function pointOf(place: number, revision: number): Point {
+  return { place, together: { revision, first: place, last: place } }
 }
 
 function charactersOf(record: Configuration | undefined): number {

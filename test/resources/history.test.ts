@@ -338,7 +338,7 @@ describe('GET /v1/history/NAME', () => {
     const store = {
       id: 'told0000-0000',
       revision: 3,
-      recent: { last: 1 },
+      recent: { revision: 1 },
       find: () => ({ id: 1 }),
       onDurable(listener: () => void) {
         listeners.add(listener)
@@ -346,7 +346,7 @@ describe('GET /v1/history/NAME', () => {
       },
     }
     const tell = async (revision: number) => {
-      store.recent.last = revision
+      store.recent.revision = revision
       for (const listener of listeners) listener()
       await turnOfEventLoop()
     }

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const record = (id: number) => new Configuration(id, draft(`r${id}`))
 
 describe('the recent changes', () => {
-  it('are found by their revision, the oldest dropped first', () => {
+  it('are found by their place, the oldest dropped first', () => {
     const recent = new RecentChanges(10, 20)
     assert.deepEqual([recent.last, recent.floor, recent.count], [10, 10, 0])
     for (let revision = 11; revision <= 100; revision++) {
@@ -18,7 +18,9 @@ describe('the recent changes', () => {
       assert.deepEqual([recent.last, recent.floor], [revision, floor])
       assert.equal(recent.at(floor), undefined)
       assert.equal(recent.at(floor + 1)?.after?.id, floor + 1)
-      assert.equal(recent.at(revision)?.revision, revision)
+      assert.equal(recent.at(revision)?.place, revision)
+      assert.deepEqual([recent.placeAt(revision), recent.placeAt(floor)], [revision, floor])
+      assert.equal(recent.placeAt(floor - 1), undefined)
       assert.equal(recent.at(revision + 1), undefined)
       const one = recent.bytesAfter(revision - 1)
       assert.ok(one > 0)
@@ -43,13 +45,48 @@ describe('the recent changes', () => {
     assert.equal(bytesOf({ env: 'x'.repeat(200) }) - bytesOf({}), 203)
   })
 
-  it('begin anew after a gap', () => {
+  it('of one revision are together, and revisions between them are places, too', () => {
+    const recent = new RecentChanges(10)
+    for (const [id, revision] of [
+      [1, 12],
+      [2, 20],
+      [3, 20],
+      [4, 20],
+      [5, 21],
+    ] as const)
+      recent.add({ add: record(id) }, revision, undefined)
+    recent.reach(30)
+    assert.deepEqual([recent.floor, recent.last, recent.revision], [10, 15, 30])
+    assert.deepEqual(
+      [9, 10, 11, 12, 19, 20, 21, 22, 30].map((revision) => recent.placeAt(revision)),
+      [undefined, 10, 10, 11, 11, 14, 15, 15, 15],
+    )
+    assert.deepEqual(
+      [12, 13, 14].map((place) => recent.at(place)?.together),
+      [12, 13, 14].map(() => ({ revision: 20, first: 12, last: 14 })),
+    )
+  })
+
+  it('that are dropped leave no place for a revision before them, in the middle of one either', () => {
+    const recent = new RecentChanges(0, 2)
+    for (const id of [1, 2, 3]) recent.add({ add: record(id) }, 5, undefined)
+    assert.deepEqual([recent.floor, recent.placeAt(4), recent.placeAt(5)], [1, undefined, 3])
+    recent.add({ add: record(4) }, 6, undefined)
+    assert.deepEqual([recent.floor, recent.placeAt(4), recent.placeAt(5)], [2, undefined, 3])
+  })
+
+  it('know no place of before another state', () => {
     const recent = new RecentChanges()
-    recent.add({ add: record(1) }, 1, undefined)
-    recent.add({ add: record(2) }, 8, undefined)
-    assert.deepEqual([recent.floor, recent.last], [7, 8])
-    assert.equal(recent.at(8)?.after?.id, 2)
-    assert.equal(recent.at(1), undefined)
+    for (const id of [1, 2]) recent.add({ add: record(id) }, id, undefined)
+    recent.restart(1)
+    assert.deepEqual([recent.floor, recent.last, recent.count, recent.revision], [3, 3, 0, 1])
+    assert.deepEqual(
+      [0, 1].map((revision) => recent.placeAt(revision)),
+      [undefined, 3],
+    )
+    recent.add({ add: record(3) }, 2, undefined)
+    assert.equal(recent.at(4)?.after?.id, 3)
+    assert.equal(recent.placeAt(2), 4)
   })
 
   it('are those since the snapshot after a start, and know which were made together', async (t) => {
@@ -60,7 +97,7 @@ describe('the recent changes', () => {
     await first.store.remove(someone, 'b')
     const told = [1, 2, 3, 4, 5].map((revision) => first.store.recent.at(revision))
     assert.deepEqual(
-      told.map((change) => change && [change.firstTogether, change.lastTogether]),
+      told.map((change) => change && [change.together.first, change.together.last]),
       [
         [1, 1],
         [2, 4],

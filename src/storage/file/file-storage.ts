@@ -65,8 +65,12 @@ export async function openConfigurationStore(
   const listed = await trail?.listed()
   const opened = await openStoreFiles(folder, 'r+')
   try {
-    const recent = new RecentChanges()
-    const state = await readStoreFiles(opened, folder, mustExist, listed, recent)
+    let recent: RecentChanges | undefined
+    const state = await readStoreFiles(opened, folder, mustExist, listed, (durable) => {
+      const { change, revision, before } = durable
+      recent ??= new RecentChanges(revision - 1)
+      recent.add(change, revision, before)
+    })
     const { store = createStoreId(), index, oldJournal, unlisted } = state
     await oldJournal?.file.cut(oldJournal.end, log)
     const journal = state.journal ?? (await createJournal(folder, store, index))
@@ -80,8 +84,7 @@ export async function openConfigurationStore(
       (owner) => createFileChangeLog(recovered, folder, log, snapshotBytesMin, trail, scheduler, owner),
       scheduler,
       updatesAtOnceMax,
-      // Without a change it would not know the revision of the snapshot.
-      recent.last === index.revision ? recent : new RecentChanges(index.revision),
+      recent,
     )
     records.onDurable((change, revision, before) => trail?.list(store, change, revision, before))
     return records

@@ -6,7 +6,6 @@ import type { JournalEnd } from '../../journal/journal-reader.ts'
 import { type Change, ChangeReader, LABELS_CHANGE_VERSION } from '../../store/change.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import { ConfigurationIndex } from '../../store/configuration-index.ts'
-import type { RecentChanges } from '../../store/recent-changes.ts'
 import type { Listed, ListedChanges } from '../change-trail.ts'
 import type { DocumentStart } from '../record-document.ts'
 import type { StoredRecords } from '../record-storage.ts'
@@ -73,7 +72,7 @@ export async function openStoreFiles(folder: DataPaths, flags: 'r' | 'r+'): Prom
  *
  * @param mustExist Whether missing files are damage, because the folder has been in use.
  * @param listed What the audit trail lists, read before the files.
- * @param recent Gets the changes since the snapshot.
+ * @param visit Gets the changes since the snapshot.
  * @throws {DamagedFileError} for anything but a torn tail. Also if the trail lists a change that they lack.
  */
 export async function readStoreFiles(
@@ -81,7 +80,7 @@ export async function readStoreFiles(
   folder: DataPaths,
   mustExist: boolean,
   listed?: Listed,
-  recent?: RecentChanges,
+  visit: (durable: DurableChange) => void = () => {},
 ): Promise<StoredState> {
   const path = folder.file(dataFiles.journal)
   const damage = (reason: string, file = path, offset = 0) =>
@@ -132,8 +131,9 @@ export async function readStoreFiles(
       const change = reader.read(input)
       if (revision <= index.revision || revision > lastRevision) return
       const before = index.apply(change, revision)
-      recent?.add(change, revision, before)
-      if (known?.has(revision) === false) unlisted.push({ change, revision, before })
+      const durable = { change, revision, before }
+      visit(durable)
+      if (known?.has(revision) === false) unlisted.push(durable)
     })
     return { file, end }
   }
