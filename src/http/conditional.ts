@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { trimBlanks } from './white-space.ts'
 
 /** Whether `If-None-Match` names the tag: a read is 304, a change 412 (RFC 9110 section 13.1.2, weak comparison). */
@@ -12,6 +13,13 @@ export function isUnchanged(ifNoneMatch: string | undefined, etag: string): bool
 export function isExpected(ifMatch: string | undefined, etag: string): boolean {
   if (ifMatch === undefined) return true
   return trimBlanks(ifMatch) === '*' || parseTags(ifMatch).includes(etag)
+}
+
+/** Whether the conditions of a change hold for a tag; undefined without conditions. */
+export function conditionIn(headers: IncomingHttpHeaders): ((etag: string) => boolean) | undefined {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
+  if (ifMatch === undefined && ifNoneMatch === undefined) return undefined
+  return (etag) => isExpected(ifMatch, etag) && !isUnchanged(ifNoneMatch, etag)
 }
 
 /** The tags of `If-None-Match`, without `W/` and quotes; none for `*`. */

@@ -86,7 +86,8 @@ export const problemTypes = {
   request_timeout: { status: 408, meaning: 'the request took too long to arrive; send it again' },
   stale_record: {
     status: 412,
-    meaning: 'the record is not the one that `If-Match` or `If-None-Match` asks for; read it again',
+    meaning:
+      'the record, or the list, is not the one that `If-Match` or `If-None-Match` asks for; read it again',
   },
   body_too_large: { status: 413, meaning: 'the body is too long, or comes in too many pieces; send less' },
   too_many_changes: {

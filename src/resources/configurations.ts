@@ -1,5 +1,5 @@
 import { listEnvelope } from '../exchange/json-format.ts'
-import { isExpected, isUnchanged } from '../http/conditional.ts'
+import { conditionIn, isUnchanged } from '../http/conditional.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { KEPT_JSON_BYTES_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
@@ -151,9 +151,8 @@ function isConditional({ headers }: Request): boolean {
 }
 
 function expectation({ headers }: Request): Expectation | undefined {
-  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
-  if (ifMatch === undefined && ifNoneMatch === undefined) return undefined
-  return ({ etag }) => isExpected(ifMatch, etag) && !isUnchanged(ifNoneMatch, etag)
+  const holds = conditionIn(headers)
+  return holds && (({ etag }) => holds(etag))
 }
 
 /** As `expectation`, where there may be no record: then any `If-Match` fails, and any `If-None-Match` holds. */

@@ -3,6 +3,7 @@ import { recordIfUnchanged } from '../audit/unchanged-import.ts'
 import { InvalidInputError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
 import { createImportReader, type ImportReader } from '../exchange/import-reader.ts'
+import { conditionIn } from '../http/conditional.ts'
 import {
   callerKey,
   checkBodyType,
@@ -15,11 +16,14 @@ import {
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX, IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import { senderOf } from '../store/actor.ts'
-import type { ConfigurationStore } from '../store/configuration-store.ts'
+import type { ConfigurationStore, ImportOutcome } from '../store/configuration-store.ts'
 import { importModes } from '../store/import-mode.ts'
 import { countsOf, type ImportPlan } from '../store/import-plan.ts'
+import { listTag } from '../store/list-tag.ts'
+import { StaleListError } from '../store/refusals.ts'
 import { counted } from '../text.ts'
 import { createImportSlot } from './import-slot.ts'
+import { CACHE_CONTROL } from './list-reply.ts'
 import { parseChoices } from './query.ts'
 
 export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
@@ -32,18 +36,31 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
       mode: importModes,
       dry_run: ['0', '1'],
     })
+    const holds = conditionIn(request.headers)
+    const expected = holds && ((revision: number) => holds(tagOf(revision)))
     const turn = await slot.take(callerKey(request), request.signal)
     try {
       const { format, mode = 'merge' } = query
       const drafts = await turn.receive(request.progress, (check) => readDrafts(request, format, check))
       if (query.dry_run === '1')
-        return jsonReply(200, tried(await store.planImport(drafts, mode, request.signal)))
-      const plan = await store.importAll(senderOf(request), drafts, mode, request)
-      await recordIfUnchanged(audit, senderOf(request), mode, plan)
-      return jsonReply(200, countsOf(plan))
+        return reply(tried, await store.planImport(drafts, mode, expected, request.signal))
+      const done = await store.importAll(senderOf(request), drafts, mode, expected, request)
+      await recordIfUnchanged(audit, senderOf(request), mode, done)
+      return reply(countsOf, done)
+    } catch (error) {
+      throw error instanceof StaleListError ? new Problem(error.code, error.message) : error
     } finally {
       turn.release()
     }
+  }
+
+  function reply(tell: (outcome: ImportOutcome) => object, outcome: ImportOutcome): Reply {
+    const headers = { 'Cache-Control': CACHE_CONTROL, ETag: tagOf(outcome.revision) }
+    return jsonReply(200, tell(outcome), headers)
+  }
+
+  function tagOf(revision: number): string {
+    return `"${listTag(store.id, revision)}"`
   }
 }
 

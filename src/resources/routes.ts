@@ -444,16 +444,20 @@ export const routes: readonly RouteDescription[] = [
     path: '/v1/import',
     access: 'write',
     summary: 'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`',
-    answers: '200; 400 with the line of each fault',
+    answers: '200 with `ETag`; 400 with the line of each fault; 412',
     operation: {
       id: 'importConfigurations',
       tag: 'exchange',
-      notes: 'All changes are made together, or none.',
+      notes:
+        'All changes are made together, or none. With the tag of a dry run, or of the list, in `If-Match`, they are made only if no record has changed since.',
       parameters: importParameters,
+      isConditional: true,
       body: importBody,
       answers: {
         200: {
-          description: 'What has changed, or would change.',
+          description:
+            'What has changed, or would change. The tag is that of the list after it, or of the list now.',
+          headers: ['ETag'],
           content: json('ImportResult', 'ImportTrial'),
         },
       },

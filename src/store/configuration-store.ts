@@ -27,13 +27,16 @@ import { listTag } from './list-tag.ts'
 import { CHANGES, ORDERS, TRIALS } from './long-works.ts'
 import { RecentChanges } from './recent-changes.ts'
 import type { Stretch } from './record-filter.ts'
-import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
+import { NameTakenError, StaleListError, StaleRecordError, UnknownNameError } from './refusals.ts'
 import { SLICE_STEPS } from './slices.ts'
 import type { Frozen } from './sorted-index.ts'
 import { StagedNames } from './staged-names.ts'
 
 /** Whether a record is the one that the caller means to change. */
 export type Expectation = (record: Configuration) => boolean
+
+/** Whether the records are, at a revision, those that the caller means to change. */
+export type ExpectedRevision = (revision: number) => boolean
 
 /** A record before and after a change; the same object if nothing changed. */
 export interface Modification {
@@ -45,6 +48,12 @@ export interface Modification {
 export interface Replacement {
   readonly before: Configuration | undefined
   readonly after: Configuration
+}
+
+/** What an import did, or would do. */
+export interface ImportOutcome extends ImportPlan {
+  /** Of the records after it; of one that was only tried, of the records that it was compared with. */
+  readonly revision: number
 }
 
 /** Called after each durable change, with the record as it was before it; must not throw. */
@@ -77,6 +86,8 @@ export class ConfigurationStore {
   readonly #ordering = new Map<Sort, Promise<void>>()
   #lastId: number
   #tag = { id: '', revision: -1, text: '' }
+  /** Of the newest staged change; without one, of the index. */
+  #lastRevision: number
   #listeners: readonly DurableListener[] = []
   /** The last durable changes. A large import shows in the records first, and then here. */
   readonly recent: RecentChanges
@@ -100,11 +111,15 @@ export class ConfigurationStore {
     this.#gate = new LargeImportGate(scheduler)
     this.#updatesAtOnceMax = updatesAtOnceMax
     this.#lastId = index.lastId
+    this.#lastRevision = index.revision
     this.#log = createLog({
       apply: (change, revision) => this.#apply(change, revision),
       applyTogether: (changes, firstRevision) =>
         scheduler.run(CHANGES, this.#applyTogether(changes, firstRevision)),
-      refuse: () => this.#staged.clear(),
+      refuse: () => {
+        this.#staged.clear()
+        this.#lastRevision = index.revision
+      },
     })
   }
 
@@ -280,18 +295,32 @@ export class ConfigurationStore {
   }
 
   /**
-   * What `importAll` would do now; pending changes count as done. Of changes made meanwhile, some may count.
+   * What `importAll` would do now; pending changes count as done, once they are. Of changes made meanwhile, some may
+   * count, but not in the revision: `importAll` refuses it then.
    *
    * @param signal Stops the work; the promise rejects with its reason.
+   * @throws {StaleListError} if the records are not `expected`.
    */
-  planImport(
+  async planImport(
     drafts: readonly ImportedConfiguration[],
     mode: ImportMode,
+    expected?: ExpectedRevision,
     signal?: AbortSignal,
-  ): Promise<ImportPlan> {
-    const records = mode === 'replace' ? this.#allLatest() : []
-    const stored = { records, find: (name: string) => this.#latest(name), lastId: this.#lastId }
-    return this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored), signal)
+  ): Promise<ImportOutcome> {
+    for (;;) {
+      const revision = this.#lastRevision
+      const pending = revision === this.#index.revision ? undefined : this.#lastStaged
+      const areDurable = async () => (await Promise.allSettled([pending]))[0].status === 'fulfilled'
+      try {
+        checkRevision(revision, expected)
+        const records = mode === 'replace' ? this.#allLatest() : []
+        const stored = { records, find: (name: string) => this.#latest(name), lastId: this.#lastId }
+        const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored), signal)
+        if (await areDurable()) return { ...plan, revision }
+      } catch (refusal) {
+        if (await areDurable()) throw refusal
+      }
+    }
   }
 
   /**
@@ -299,6 +328,7 @@ export class ConfigurationStore {
    * Resolves once everything is durable. During a large import, all other changes wait, and reads show the state before.
    *
    * @param drafts No two with the same name.
+   * @throws {StaleListError} if the records are not `expected`, at the moment when the changes are decided.
    * @throws {TooManyChangesError} if it takes too many changes; nothing has changed.
    * @throws {InvalidInputError} if a record would have too many labels. Also what `add` throws.
    */
@@ -306,16 +336,18 @@ export class ConfigurationStore {
     actor: Actor,
     drafts: readonly ImportedConfiguration[],
     mode: ImportMode,
+    expected?: ExpectedRevision,
     asker?: Asker,
-  ): Promise<ImportPlan> {
+  ): Promise<ImportOutcome> {
     this.#checkOpen()
     for (;;) {
       if (this.#gate.isClosed) await this.#gate.pass(asker)
-      if (this.#isLargeImport(drafts, mode)) return this.#importInSlices(actor, drafts, mode)
+      if (this.#isLargeImport(drafts, mode)) return this.#importInSlices(actor, drafts, mode, expected)
       const records = mode === 'replace' ? this.#allLatest() : []
       const find = (name: string) => this.#latest(name)
       let plan: ImportPlan
       try {
+        checkRevision(this.#lastRevision, expected)
         plan = planImport(drafts, mode, { records, find, lastId: this.#lastId })
       } catch (refusal) {
         if (await this.#staged.areDurable(this.#staged.names())) throw refusal
@@ -323,11 +355,14 @@ export class ConfigurationStore {
       }
       const changes = runAtOnce(signedChangesOf(plan, actor, mode))
       if (changes.length > 0) {
-        await this.#stage(changes, this.#log.appendTogether(changes))
-        return plan
+        const durable = this.#stage(changes, this.#log.appendTogether(changes))
+        const revision = this.#lastRevision
+        await durable
+        return { ...plan, revision }
       }
+      const revision = this.#lastRevision
       // As in `#change`: a plan without changes waits until the pending ones are durable.
-      if (await this.#staged.areDurable(this.#staged.names())) return plan
+      if (await this.#staged.areDurable(this.#staged.names())) return { ...plan, revision }
     }
   }
 
@@ -389,6 +424,7 @@ export class ConfigurationStore {
 
   #stage(changes: readonly Change[], durable: Promise<void>): Promise<void> {
     this.#lastStaged = durable
+    this.#lastRevision += changes.length
     for (const change of changes) {
       if ('add' in change) this.#lastId = change.add.id
       this.#staged.add(change, durable)
@@ -416,13 +452,19 @@ export class ConfigurationStore {
   }
 
   /** As no other change is decided meanwhile, the plan stays right, and needs no staged names. */
-  async #importInSlices(actor: Actor, drafts: readonly ImportedConfiguration[], mode: ImportMode) {
+  async #importInSlices(
+    actor: Actor,
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedRevision | undefined,
+  ): Promise<ImportOutcome> {
     const open = this.#gate.hold()
     try {
       // The changes before it are applied or refused first, so that the index is the latest state.
       await this.#lastStaged.catch(() => {})
       if (!this.#log.isWritable)
         throw new StorageUnavailableError('Cannot import: the disk failed, and it is not yet sure again')
+      checkRevision(this.#lastRevision, expected)
       const records = this.#index.freeze()
       const stored = { records, find: (name: string) => this.#index.find(name), lastId: this.#lastId }
       const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, stored))
@@ -434,8 +476,9 @@ export class ConfigurationStore {
           if (error instanceof TooManyChangesError) this.#lastId = stored.lastId
           throw error
         })
+        this.#lastRevision = this.#index.revision
       } else if (changes.length > 0) await this.#stage(changes, this.#log.appendTogether(changes))
-      return plan
+      return { ...plan, revision: this.#lastRevision }
     } finally {
       open()
     }
@@ -481,6 +524,11 @@ export class ConfigurationStore {
     if (expected !== undefined && !expected(record)) throw new StaleRecordError(name)
     return record
   }
+}
+
+/** @throws {StaleListError} */
+function checkRevision(revision: number, expected: ExpectedRevision | undefined) {
+  if (expected !== undefined && !expected(revision)) throw new StaleListError()
 }
 
 function unexpected(name: string, record: Configuration | undefined): StaleRecordError {

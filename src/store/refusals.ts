@@ -19,6 +19,15 @@ export class UnknownNameError extends ConnbookError {
   }
 }
 
+/** The records are not what the caller of an import expects. */
+export class StaleListError extends ConnbookError {
+  readonly code = 'stale_record'
+
+  constructor() {
+    super('The records have changed since they were read; nothing is imported; read them again')
+  }
+}
+
 /** The record is not what the caller expects. */
 export class StaleRecordError extends ConnbookError {
   readonly code = 'stale_record'

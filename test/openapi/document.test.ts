@@ -80,6 +80,14 @@ describe('the OpenAPI document', () => {
     ])
   })
 
+  it('says of an import that it takes the tag of the list, and answers with it', () => {
+    const { parameters, responses } = document.paths['/v1/import'].post
+    const { parameters: conditions } = document.paths['/configurations/{name}'].patch
+    assert.deepEqual(parameters.slice(-2), conditions.slice(-2))
+    assert.ok('ETag' in responses['200'].headers)
+    assert.ok('412' in responses && !('304' in responses))
+  })
+
   it('has the limits that are enforced', () => {
     const { parameters } = document.paths['/configurations'].get
     const perPage = parameters.find(({ name }: { name: string }) => name === 'per_page')

@@ -114,6 +114,46 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     assert.deepEqual(await shownBefore(), before)
   })
 
+  it('is refused with 412 if a record has changed since the tag was read, tried or not', async (t) => {
+    const { ask, service, auth, shown } = await setUp(t)
+    const importIf = (headers: Headers, query = '') =>
+      ask('POST', `/v1/import?format=csv&mode=replace${query}`, { body: csv, headers })
+    const tagOf = async () => (await ask('GET', '/configurations/')).headers.etag ?? ''
+    const tried = await importIf({}, '&dry_run=1')
+    const tag = tried.headers.etag ?? ''
+    assert.deepEqual([tag, tried.headers['cache-control']], [await tagOf(), 'no-cache, private'])
+    const other = createClient(service.url, auth)
+    await other('POST', '/configurations/', { body: draft('unseen', { port: 1 }) })
+    for (const [headers, query] of [
+      [{ 'If-Match': tag }, ''],
+      [{ 'If-Match': tag }, '&dry_run=1'],
+      [{ 'If-Match': '' }, ''],
+      [{ 'If-Match': `W/${await tagOf()}` }, ''],
+      [{ 'If-None-Match': await tagOf() }, ''],
+      [{ 'If-None-Match': '*' }, '&dry_run=1'],
+    ] as const) {
+      const { status, text } = await importIf(headers, query)
+      const { type, detail } = JSON.parse(text)
+      assert.deepEqual(
+        [status, type, detail],
+        [
+          412,
+          'urn:connbook:problem:stale_record',
+          'The records have changed since they were read; nothing is imported; read them again',
+        ],
+      )
+    }
+    assert.deepEqual(await shown(), { ...before, unseen: 1 })
+    const again = await importIf({ 'If-Match': `"x", ${await tagOf()}`, 'If-None-Match': tag }, '&dry_run=1')
+    const done = await importIf({ 'If-Match': again.headers.etag ?? '' })
+    assert.deepEqual([done.status, done.headers.etag], [200, await tagOf()])
+    assert.deepEqual(await shown(), { same: 1, other: 2, new: 3 })
+    // Nothing differs any more: the tag stays.
+    const unchanged = await importIf({ 'If-Match': done.headers.etag ?? '' })
+    assert.deepEqual([unchanged.status, unchanged.headers.etag], [200, done.headers.etag])
+    assert.equal((await importIf({ 'If-Match': '*' })).status, 200)
+  })
+
   it('names every fault with its line, and changes nothing', async () => {
     const { status, text } = await sendInVain(
       'text/csv',

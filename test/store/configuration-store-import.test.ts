@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { StorageFullError, TooManyChangesError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { LABELS_MAX, LINE_BYTES_MAX } from '../../src/limits.ts'
-import { NameTakenError } from '../../src/store/refusals.ts'
+import { NameTakenError, StaleListError } from '../../src/store/refusals.ts'
 import { extent } from '../support/extent.ts'
 import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
 import { draft, names, openStore, someone } from '../support/store.ts'
@@ -80,6 +80,60 @@ describe('an import into a store', { timeout: 30_000 }, () => {
     assert.deepEqual(names(store), ['renamed', 'new', 'unnamed', 'late'])
     const { added, unchanged } = await store.planImport(file, 'replace')
     assert.deepEqual([added.length, unchanged], [3, 1])
+  })
+
+  it('is refused if the records are not those that are expected, pending changes included', async (t) => {
+    const { store, files } = await openFilled(t)
+    const { revision } = await store.planImport(file, 'replace', (found) => found === 3)
+    assert.equal(revision, 3)
+    const isSame = (found: number) => found === revision
+    const held = holdUp(files, 'write', dataFiles.journal)
+    const adding = store.add(someone, draft('unseen'))
+    await held.begun
+    const refused = [
+      store.planImport(file, 'replace', isSame),
+      store.importAll(someone, file, 'replace', isSame),
+    ]
+    held.release()
+    for (const each of await Promise.allSettled(refused))
+      assert.ok(each.status === 'rejected' && each.reason instanceof StaleListError)
+    await adding
+    assert.deepEqual(names(store), ['same', 'other', 'left', 'unseen'])
+  })
+
+  it('that expects the records before a change is tried and made if that one is refused', async (t) => {
+    const { store, files } = await openFilled(t)
+    const isSame = (found: number) => found === 3
+    const refuseMeanwhile = async <Done>(begin: () => Done) => {
+      const held = holdUp(files, 'write', dataFiles.journal)
+      const adding = store.add(someone, draft('unseen'))
+      await held.begun
+      const begun = begin()
+      held.fail(systemError('ENOSPC'))
+      await assert.rejects(adding, StorageFullError)
+      return begun
+    }
+    const trials = await refuseMeanwhile(() => [
+      store.planImport(file, 'replace'),
+      store.planImport(file, 'replace', isSame),
+    ])
+    // The revision of a change that never was is the next one's.
+    for (const { removed, revision } of await Promise.all(trials))
+      assert.deepEqual([removed.map(({ name }) => name), revision], [['left'], 3])
+    const { removed, revision } = await refuseMeanwhile(() =>
+      store.importAll(someone, file, 'replace', isSame),
+    )
+    assert.deepEqual([removed.length, revision, store.revision], [1, 7, 7])
+  })
+
+  it('tells the revision that it made, not that of the changes behind it', async (t) => {
+    const { store } = await openFilled(t)
+    const importing = store.importAll(someone, file, 'merge')
+    const behind = store.add(someone, draft('behind'))
+    assert.equal((await importing).revision, 6)
+    await behind
+    assert.equal(store.revision, 7)
+    assert.equal((await store.importAll(someone, file, 'merge')).revision, 7)
   })
 
   it('can be previewed without writing anything', async (t) => {

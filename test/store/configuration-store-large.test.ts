@@ -11,7 +11,7 @@ import type { LongWork } from '../../src/scheduler.ts'
 import type { Configuration } from '../../src/store/configuration.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { LargeImportGate } from '../../src/store/large-import-gate.ts'
-import { NameTakenError } from '../../src/store/refusals.ts'
+import { NameTakenError, StaleListError } from '../../src/store/refusals.ts'
 import { createFailingFiles, failOn, holdUp, systemError } from '../support/failing-files.ts'
 import { draft, names, openStore, someone, until } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -139,6 +139,24 @@ describe('a large import', { timeout: 60_000 }, () => {
     assert.deepEqual(names(store), ['a', 'b', 'c'])
   })
 
+  it('is refused if the records are not those that are expected once the changes before it are made', async (t) => {
+    const { store, files } = await openSmall(t, 'a')
+    const two = [draft('b'), draft('c')]
+    const held = holdUp(files, 'write', dataFiles.journal)
+    const adding = store.add(someone, draft('d'))
+    await held.begun
+    const importing = store.importAll(someone, two, 'replace', (revision) => revision === 1)
+    held.release()
+    await assert.rejects(importing, StaleListError)
+    await adding
+    assert.deepEqual(names(store), ['a', 'd'])
+    const asked: number[] = []
+    const { revision } = await store.importAll(someone, two, 'replace', (found) => asked.push(found) > 0)
+    assert.deepEqual([asked, revision, store.revision], [[2], 6, 6])
+    const next = store.importAll(someone, [draft('e')], 'merge', (found) => found === revision)
+    assert.equal((await next).revision, 7)
+  })
+
   it('changes nothing when the disk is full, and the changes behind it go on', async (t) => {
     const { store, files, folder, close } = await openSmall(t, 'a')
     failOn(files, 'write', dataFiles.journal, 'ENOSPC')
@@ -249,8 +267,8 @@ describe('a change that waits for a large import', () => {
     const changes = [
       store.add(someone, draft('d'), asked[0]),
       store.modify(someone, 'b', { port: 1 }, undefined, asked[1]),
-      store.importAll(someone, [draft('e'), draft('f')], 'merge', asked[2]),
-      store.importAll(someone, [draft('g'), draft('h')], 'merge', asked[0]),
+      store.importAll(someone, [draft('e'), draft('f')], 'merge', undefined, asked[2]),
+      store.importAll(someone, [draft('g'), draft('h')], 'merge', undefined, asked[0]),
     ]
     held.release()
     await importing

@@ -12,6 +12,12 @@ export function conditionRows({ bearer, etag }: Loot): HostileRow[] {
     entriesFrom(values, (value) => send(`GET ${victim}`, { 'If-None-Match': value }), 'If-None-Match: ')
   const put = (path: string, fields: Record<string, string>) =>
     send(`PUT ${path}`, fields, '{"hostname":"other","port":2,"username":"u"}')
+  const replacement = (fields: Record<string, string>) =>
+    send(
+      'POST /v1/import?format=csv&mode=replace',
+      { 'Content-Type': 'text/csv', ...fields },
+      'name,hostname,port,username\n',
+    )
   const bare = etag.slice(1, -1)
 
   return [
@@ -148,6 +154,11 @@ export function conditionRows({ bearer, etag }: Loot): HostileRow[] {
         'an empty If-Match where nothing is': put(nobody, { 'If-Match': '' }),
         'If-Match where nothing is': put(nobody, { 'If-Match': etag, 'If-None-Match': '*' }),
         'If-Match of a read': send(`GET ${victim}`, { 'If-Match': '"x"' }),
+        'If-Match of an import that would remove everything': replacement({ 'If-Match': '"00000000-1"' }),
+        'If-Match of an import, with the tag of a record': replacement({ 'If-Match': etag }),
+        'an empty If-Match of an import': replacement({ 'If-Match': '' }),
+        'If-None-Match: * of an import': replacement({ 'If-None-Match': '*' }),
+        'both conditions of an import': replacement({ 'If-Match': '*', 'If-None-Match': '*' }),
         'If-Match: * behind a no-break space': send(`PATCH ${victim}`, { 'If-Match': '\xa0*' }, idlePatch),
       },
       412,
