@@ -185,6 +185,10 @@ export const EVENTS_LOOKED_AT_MAX = 1_000
 export const WAITING_CHANGES_MAX = 10_000
 /** Updates at once: each change makes one by name and id, and one of each order in use. A larger import is applied in slices. */
 export const UPDATES_AT_ONCE_MAX = 1_000
+/** How often an import is planned anew when other nodes change records meanwhile. */
+export const IMPORT_TRIES_MAX = 5
+/** How long a change is decided anew when other nodes are faster each time. */
+export const OVERTAKEN_MS_MAX = 10_000
 /** How long a frame of separate changes is applied before others have their turn. */
 export const FRAME_TURN_MS = 5
 /** Bytes of a large frame that are encoded or checksummed at once. */

@@ -16,10 +16,10 @@ import {
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX, IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import { senderOf } from '../store/actor.ts'
-import type { ConfigurationStore, ImportOutcome } from '../store/configuration-store.ts'
+import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { importModes } from '../store/import-mode.ts'
 import { countsOf, type ImportPlan } from '../store/import-plan.ts'
-import { listTag } from '../store/list-tag.ts'
+import type { ImportOutcome } from '../store/record-changes.ts'
 import { StaleListError } from '../store/refusals.ts'
 import { counted } from '../text.ts'
 import { createImportSlot } from './import-slot.ts'
@@ -37,7 +37,7 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
       dry_run: ['0', '1'],
     })
     const holds = conditionIn(request.headers)
-    const expected = holds && ((revision: number) => holds(tagOf(revision)))
+    const expected = holds && ((tag: string) => holds(`"${tag}"`))
     const turn = await slot.take(callerKey(request), request.signal)
     try {
       const { format, mode = 'merge' } = query
@@ -55,12 +55,8 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
   }
 
   function reply(tell: (outcome: ImportOutcome) => object, outcome: ImportOutcome): Reply {
-    const headers = { 'Cache-Control': CACHE_CONTROL, ETag: tagOf(outcome.revision) }
+    const headers = { 'Cache-Control': CACHE_CONTROL, ETag: `"${outcome.tag}"` }
     return jsonReply(200, tell(outcome), headers)
-  }
-
-  function tagOf(revision: number): string {
-    return `"${listTag(store.id, revision)}"`
   }
 }
 

@@ -1,13 +1,20 @@
 import type { Family } from '../metrics/family.ts'
 import type { Change } from './change.ts'
+import type { ConfigurationIndex } from './configuration-index.ts'
 
-/** Makes the changes of a store durable; the store knows nothing else of its storage. */
-export interface ChangeLog {
-  /** Id of the store: random and never changed. */
+/** What a store knows of its storage, whoever makes changes durable. */
+export interface LogState {
+  /** Id of the store: random. Records that are put in place of others have another one. */
   readonly store: string
   /** False while changes are refused because the storage failed. */
   readonly isWritable: boolean
   readonly metrics: readonly Family[]
+  /** Waits for pending changes; refuses further ones. */
+  close(): Promise<void>
+}
+
+/** Makes the changes of a store durable that only this process changes. */
+export interface ChangeLog extends LogState {
   /**
    * Resolves once the change is durable and applied.
    *
@@ -25,8 +32,34 @@ export interface ChangeLog {
   appendTogether(changes: readonly Change[]): Promise<void>
   /** The same in slices, for very many changes: the owner gets them by `applyTogether`. Rejects where others throw. */
   appendInSlices(changes: readonly Change[]): Promise<void>
-  /** Waits for pending changes; refuses further ones. */
-  close(): Promise<void>
+}
+
+/** Makes changes durable in a store that other processes change, too. They compete; each gets what all of them make. */
+export interface SharedChangeLog extends LogState {
+  /**
+   * Resolves once the change is durable and applied.
+   *
+   * @param change Of the records as the index has them; the log gives a record that is added its id.
+   * @returns The change as it was made.
+   * @throws {OvertakenError} if another change came first; the index has it. Nothing has changed by this one.
+   * @throws {OutcomeUnknownError} if nobody can know whether it was made. Also what `ChangeLog.append` throws.
+   */
+  append(change: Change): Promise<Change>
+  /**
+   * The same for several changes, atomically.
+   *
+   * @param changes At least one; no two take or free the same name.
+   * @param revision Of the records for which they were decided; any other change after it overtakes them.
+   * @returns The revision of the records with them.
+   * @throws {TooManyChangesError} if they are too many. Also what `append` throws.
+   */
+  appendTogether(changes: readonly Change[], revision: number): Promise<number>
+  /**
+   * Resolves once the index has every change that was acknowledged anywhere before the call.
+   *
+   * @throws {StorageUnavailableError} if the storage does not say.
+   */
+  catchUp(): Promise<void>
 }
 
 /** What a log tells its store. */
@@ -37,4 +70,13 @@ export interface ChangeLogOwner {
   applyTogether(changes: readonly Change[], firstRevision: number): Promise<void>
   /** Every appended change that is not applied yet is refused. Called before `append` rejects. */
   refuse(): void
+}
+
+/** What a shared log tells its store. */
+export interface SharedChangeLogOwner {
+  readonly index: ConfigurationIndex
+  /** Applies durable changes, which become visible together; none if the revision stands for no change of a record. */
+  applyAt(revision: number, changes: readonly Change[]): void
+  /** Puts other records in the place of all, which do not follow from them by changes. */
+  replace(index: ConfigurationIndex): void
 }

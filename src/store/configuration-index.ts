@@ -125,6 +125,11 @@ export class ConfigurationIndex {
     return before
   }
 
+  /** The records have a later revision without a change. */
+  reach(revision: number): void {
+    this.#revision = Math.max(this.#revision, revision)
+  }
+
   /**
    * Applies many changes in slices. Until the end it shows the state before, then all of them at once. No other change
    * may be applied meanwhile.

@@ -1,10 +1,8 @@
-import { StorageUnavailableError, TooManyChangesError } from '../errors.ts'
 import type { Family } from '../metrics/family.ts'
-import { type LongWork, runAtOnce, type Scheduler } from '../scheduler.ts'
-import { timestamp } from '../timestamp.ts'
+import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { Actor } from './actor.ts'
-import type { Alteration, Change } from './change.ts'
-import type { ChangeLog, ChangeLogOwner } from './change-log.ts'
+import type { Change } from './change.ts'
+import type { LogState } from './change-log.ts'
 import {
   Configuration,
   type ConfigurationPatch,
@@ -13,30 +11,18 @@ import {
 } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
-import {
-  type ImportPlan,
-  planImport,
-  planImportInSlices,
-  signedChangesOf,
-  stepsOfChanges,
-  stepsOfDraft,
-} from './import-plan.ts'
-import { stepsOfLabels } from './labels.ts'
-import { type Asker, LargeImportGate } from './large-import-gate.ts'
+import type { Asker } from './large-import-gate.ts'
 import { listTag } from './list-tag.ts'
-import { CHANGES, ORDERS, TRIALS } from './long-works.ts'
+import { CHANGES, ORDERS } from './long-works.ts'
 import { RecentChanges } from './recent-changes.ts'
+import type { CreateChanges, ExpectedTag, ImportOutcome, RecordChanges } from './record-changes.ts'
 import type { Stretch } from './record-filter.ts'
-import { NameTakenError, StaleListError, StaleRecordError, UnknownNameError } from './refusals.ts'
+import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
 import { SLICE_STEPS } from './slices.ts'
 import type { Frozen } from './sorted-index.ts'
-import { StagedNames } from './staged-names.ts'
 
 /** Whether a record is the one that the caller means to change. */
 export type Expectation = (record: Configuration) => boolean
-
-/** Whether the records are, at a revision, those that the caller means to change. */
-export type ExpectedRevision = (revision: number) => boolean
 
 /** A record before and after a change; the same object if nothing changed. */
 export interface Modification {
@@ -50,20 +36,8 @@ export interface Replacement {
   readonly after: Configuration
 }
 
-/** What an import did, or would do. */
-export interface ImportOutcome extends ImportPlan {
-  /** Of the records after it; of one that was only tried, of the records that it was compared with. */
-  readonly revision: number
-}
-
 /** Called after each durable change, with the record as it was before it; must not throw. */
 export type DurableListener = (change: Change, revision: number, before: Configuration | undefined) => void
-
-interface Decision<Outcome> {
-  readonly outcome: Outcome
-  /** Undefined if nothing changes. */
-  readonly change?: Alteration
-}
 
 /**
  * The records, and every decision about them.
@@ -72,58 +46,49 @@ interface Decision<Outcome> {
  * visible when it is durable.
  */
 export class ConfigurationStore {
-  readonly #index: ConfigurationIndex
-  readonly #log: ChangeLog
+  #index: ConfigurationIndex
+  readonly #log: LogState
+  readonly #changes: RecordChanges
   readonly #scheduler: Scheduler
-  readonly #updatesAtOnceMax: number
-  readonly #staged = new StagedNames()
-  /** Every change passes it before it is decided. */
-  readonly #gate: LargeImportGate
-  #isClosing = false
-  /** Settles when the newest staged change is applied or refused. */
-  #lastStaged: Promise<void> = Promise.resolve()
   /** Orders that are being made. */
   readonly #ordering = new Map<Sort, Promise<void>>()
-  #lastId: number
   #tag = { id: '', revision: -1, text: '' }
-  /** Of the newest staged change; without one, of the index. */
-  #lastRevision: number
   #listeners: readonly DurableListener[] = []
+  #replacedListeners: readonly (() => void)[] = []
   /** The last durable changes. A large import shows in the records first, and then here. */
   readonly recent: RecentChanges
 
   /**
    * @param index All records that are durable already.
-   * @param updatesAtOnceMax An import that makes more updates of the index is planned and applied in slices.
    * @param recent The last of the changes that made them.
    */
   constructor(
     index: ConfigurationIndex,
-    createLog: (owner: ChangeLogOwner) => ChangeLog,
+    createChanges: CreateChanges,
     scheduler: Scheduler,
-    updatesAtOnceMax: number,
     recent = new RecentChanges(index.revision),
   ) {
     this.recent = recent
     this.onDurable((change, revision, before) => recent.add(change, revision, before))
     this.#index = index
     this.#scheduler = scheduler
-    this.#gate = new LargeImportGate(scheduler)
-    this.#updatesAtOnceMax = updatesAtOnceMax
-    this.#lastId = index.lastId
-    this.#lastRevision = index.revision
-    this.#log = createLog({
-      apply: (change, revision) => this.#apply(change, revision),
-      applyTogether: (changes, firstRevision) =>
-        scheduler.run(CHANGES, this.#applyTogether(changes, firstRevision)),
-      refuse: () => {
-        this.#staged.clear()
-        this.#lastRevision = index.revision
+    const current = () => this.#index
+    const { log, changes } = createChanges({
+      get index() {
+        return current()
       },
+      apply: (change, revision) => this.#apply(change, revision),
+      applyTogether: (made, firstRevision) =>
+        scheduler.run(CHANGES, this.#applyTogether(made, firstRevision)),
+      applyAt: (revision, made) => this.#applyAt(revision, made),
+      refuse: () => this.#changes.refused(),
+      replace: (next) => this.#replace(next),
     })
+    this.#log = log
+    this.#changes = changes
   }
 
-  /** Random and never changed. */
+  /** Random. Another one when other records have been put in place of all. */
   get id(): string {
     return this.#log.store
   }
@@ -175,9 +140,7 @@ export class ConfigurationStore {
 
   /** Resolves once `isOrdered`. Calls for the same `sort` share the work, which goes on if a caller has gone. */
   order(sort: Sort): Promise<void> {
-    const ordering =
-      this.#ordering.get(sort) ??
-      this.#scheduler.run(ORDERS, this.#index.order(sort)).finally(() => this.#ordering.delete(sort))
+    const ordering = this.#ordering.get(sort) ?? this.#order(sort).finally(() => this.#ordering.delete(sort))
     this.#ordering.set(sort, ordering)
     return ordering
   }
@@ -216,10 +179,10 @@ export class ConfigurationStore {
    * @throws {OverloadedError} if too many changes are waiting.
    */
   add(actor: Actor, draft: NewConfiguration, asker?: Asker): Promise<Configuration> {
-    return this.#change(actor, asker, [draft.name], () => {
-      this.#checkFree(draft.name)
-      const record = new Configuration(this.#lastId + 1, draft)
-      return { outcome: record, change: { add: record } }
+    return this.#changes.change<Configuration>(actor, asker, [draft.name], ({ find, nextId }) => {
+      checkFree(find(draft.name))
+      const add = new Configuration(nextId, draft)
+      return { change: { add }, outcomeOf: (made) => recordAfter(made) }
     })
   }
 
@@ -239,13 +202,12 @@ export class ConfigurationStore {
     expected?: Expectation,
     asker?: Asker,
   ): Promise<Modification> {
-    return this.#change(actor, asker, [name, patch.name ?? name], () => {
-      const before = this.#getExpected(name, expected)
-      const after = before.with(patch)
-      const outcome = { before, after }
-      if (after === before) return { outcome }
-      if (after.name !== name) this.#checkFree(after.name)
-      return { outcome, change: { modify: after, name } }
+    return this.#changes.change<Modification>(actor, asker, [name, patch.name ?? name], ({ find }) => {
+      const before = getExpected(find(name), name, expected)
+      const modify = before.with(patch)
+      if (modify === before) return { outcome: { before, after: before } }
+      if (modify.name !== name) checkFree(find(modify.name))
+      return { change: { modify, name }, outcomeOf: (made) => ({ before, after: recordAfter(made) }) }
     })
   }
 
@@ -267,16 +229,15 @@ export class ConfigurationStore {
     asker?: Asker,
   ): Promise<Replacement> {
     const { name } = draft
-    return this.#change<Replacement>(actor, asker, [name], () => {
-      const before = this.#latest(name)
+    return this.#changes.change<Replacement>(actor, asker, [name], ({ find, nextId }) => {
+      const before = find(name)
       if (expected !== undefined && !expected(before)) throw unexpected(name, before)
-      if (before === undefined) {
-        const after = new Configuration(this.#lastId + 1, draft)
-        return { outcome: { before, after }, change: { add: after } }
-      }
-      const after = before.replacedBy(draft)
-      const outcome = { before, after }
-      return after === before ? { outcome } : { outcome, change: { modify: after, name } }
+      const outcomeOf = (made: Change) => ({ before, after: recordAfter(made) })
+      if (before === undefined) return { change: { add: new Configuration(nextId, draft) }, outcomeOf }
+      const modify = before.replacedBy(draft)
+      return modify === before
+        ? { outcome: { before, after: before } }
+        : { change: { modify, name }, outcomeOf }
     })
   }
 
@@ -288,39 +249,26 @@ export class ConfigurationStore {
    * @throws {StaleRecordError} if the record is not `expected`. Also what `add` throws.
    */
   remove(actor: Actor, name: string, expected?: Expectation, asker?: Asker): Promise<Configuration> {
-    return this.#change(actor, asker, [name], () => ({
-      outcome: this.#getExpected(name, expected),
-      change: { remove: name },
-    }))
+    return this.#changes.change<Configuration>(actor, asker, [name], ({ find }) => {
+      const before = getExpected(find(name), name, expected)
+      return { change: { remove: name }, outcomeOf: () => before }
+    })
   }
 
   /**
    * What `importAll` would do now; pending changes count as done, once they are. Of changes made meanwhile, some may
-   * count, but not in the revision: `importAll` refuses it then.
+   * count, but not in the tag: `importAll` refuses it then.
    *
    * @param signal Stops the work; the promise rejects with its reason.
    * @throws {StaleListError} if the records are not `expected`.
    */
-  async planImport(
+  planImport(
     drafts: readonly ImportedConfiguration[],
     mode: ImportMode,
-    expected?: ExpectedRevision,
+    expected?: ExpectedTag,
     signal?: AbortSignal,
   ): Promise<ImportOutcome> {
-    for (;;) {
-      const revision = this.#lastRevision
-      const pending = revision === this.#index.revision ? undefined : this.#lastStaged
-      const areDurable = async () => (await Promise.allSettled([pending]))[0].status === 'fulfilled'
-      try {
-        checkRevision(revision, expected)
-        const records = mode === 'replace' ? this.#allLatest() : []
-        const stored = { records, find: (name: string) => this.#latest(name), lastId: this.#lastId }
-        const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored), signal)
-        if (await areDurable()) return { ...plan, revision }
-      } catch (refusal) {
-        if (await areDurable()) throw refusal
-      }
-    }
+    return this.#changes.planImport(drafts, mode, expected, signal)
   }
 
   /**
@@ -332,38 +280,14 @@ export class ConfigurationStore {
    * @throws {TooManyChangesError} if it takes too many changes; nothing has changed.
    * @throws {InvalidInputError} if a record would have too many labels. Also what `add` throws.
    */
-  async importAll(
+  importAll(
     actor: Actor,
     drafts: readonly ImportedConfiguration[],
     mode: ImportMode,
-    expected?: ExpectedRevision,
+    expected?: ExpectedTag,
     asker?: Asker,
   ): Promise<ImportOutcome> {
-    this.#checkOpen()
-    for (;;) {
-      if (this.#gate.isClosed) await this.#gate.pass(asker)
-      if (this.#isLargeImport(drafts, mode)) return this.#importInSlices(actor, drafts, mode, expected)
-      const records = mode === 'replace' ? this.#allLatest() : []
-      const find = (name: string) => this.#latest(name)
-      let plan: ImportPlan
-      try {
-        checkRevision(this.#lastRevision, expected)
-        plan = planImport(drafts, mode, { records, find, lastId: this.#lastId })
-      } catch (refusal) {
-        if (await this.#staged.areDurable(this.#staged.names())) throw refusal
-        continue
-      }
-      const changes = runAtOnce(signedChangesOf(plan, actor, mode))
-      if (changes.length > 0) {
-        const durable = this.#stage(changes, this.#log.appendTogether(changes))
-        const revision = this.#lastRevision
-        await durable
-        return { ...plan, revision }
-      }
-      const revision = this.#lastRevision
-      // As in `#change`: a plan without changes waits until the pending ones are durable.
-      if (await this.#staged.areDurable(this.#staged.names())) return { ...plan, revision }
-    }
+    return this.#changes.importAll(actor, drafts, mode, expected, asker)
   }
 
   /**
@@ -379,109 +303,21 @@ export class ConfigurationStore {
     }
   }
 
+  /** Calls the listener when other records are in the place of all, which do not follow from them by changes. */
+  onReplaced(listener: () => void): void {
+    this.#replacedListeners = [...this.#replacedListeners, listener]
+  }
+
   /** Waits for pending changes; refuses further ones at once, with {StorageUnavailableError}. */
   async close(): Promise<void> {
-    this.#isClosing = true
-    while (this.#gate.isClosed) await this.#gate.idle()
+    await this.#changes.close()
     await this.#log.close()
   }
 
-  #checkOpen() {
-    if (this.#isClosing)
-      throw new StorageUnavailableError('Cannot store the change: the store is being closed')
-  }
-
-  /**
-   * Makes a decision and, if it is a change, appends it to the log.
-   *
-   * A crash may still undo pending changes. So a decision that writes nothing, such as a refusal, waits until they are
-   * durable, and is made again if they are refused.
-   */
-  async #change<Outcome>(
-    actor: Actor,
-    asker: Asker | undefined,
-    names: readonly string[],
-    decide: () => Decision<Outcome>,
-  ): Promise<Outcome> {
-    this.#checkOpen()
-    for (;;) {
-      if (this.#gate.isClosed) await this.#gate.pass(asker)
-      let decision: Decision<Outcome>
-      try {
-        decision = decide()
-      } catch (refusal) {
-        if (await this.#staged.areDurable(names)) throw refusal
-        continue
-      }
-      if (decision.change !== undefined) {
-        const change = { ...decision.change, authorship: { actor, time: timestamp() } }
-        await this.#stage([change], this.#log.append(change))
-        return decision.outcome
-      }
-      if (await this.#staged.areDurable(names)) return decision.outcome
-    }
-  }
-
-  #stage(changes: readonly Change[], durable: Promise<void>): Promise<void> {
-    this.#lastStaged = durable
-    this.#lastRevision += changes.length
-    for (const change of changes) {
-      if ('add' in change) this.#lastId = change.add.id
-      this.#staged.add(change, durable)
-    }
-    return durable
-  }
-
-  #isLarge(changes: number): boolean {
-    return changes * this.#index.parts > this.#updatesAtOnceMax
-  }
-
-  /** Whether an import takes so many updates, or so much text of labels, that it must be done in slices. */
-  #isLargeImport(drafts: readonly ImportedConfiguration[], mode: ImportMode): boolean {
-    const changes = drafts.length + (mode === 'replace' ? this.count : 0)
-    if (this.#isLarge(changes)) return true
-    // Few enough to look at each.
-    let steps = changes
-    for (const draft of drafts) {
-      steps += stepsOfDraft(draft) - 1
-      if (mode === 'merge' && this.hasLabels) steps += stepsOfLabels(this.#index.find(draft.name)?.labels)
-    }
-    const replaced = mode === 'replace' && this.hasLabels ? this.#index.freeze() : []
-    for (const { labels } of replaced) steps += stepsOfLabels(labels)
-    return this.#isLarge(steps)
-  }
-
-  /** As no other change is decided meanwhile, the plan stays right, and needs no staged names. */
-  async #importInSlices(
-    actor: Actor,
-    drafts: readonly ImportedConfiguration[],
-    mode: ImportMode,
-    expected: ExpectedRevision | undefined,
-  ): Promise<ImportOutcome> {
-    const open = this.#gate.hold()
-    try {
-      // The changes before it are applied or refused first, so that the index is the latest state.
-      await this.#lastStaged.catch(() => {})
-      if (!this.#log.isWritable)
-        throw new StorageUnavailableError('Cannot import: the disk failed, and it is not yet sure again')
-      checkRevision(this.#lastRevision, expected)
-      const records = this.#index.freeze()
-      const stored = { records, find: (name: string) => this.#index.find(name), lastId: this.#lastId }
-      const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, stored))
-      const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
-      if (this.#isLarge(stepsOfChanges(changes, this.#updatesAtOnceMax))) {
-        this.#lastId = plan.added.at(-1)?.id ?? stored.lastId
-        await this.#log.appendInSlices(changes).catch((error: unknown) => {
-          // Nothing was written, so its ids are still free. A disk that failed may have kept them.
-          if (error instanceof TooManyChangesError) this.#lastId = stored.lastId
-          throw error
-        })
-        this.#lastRevision = this.#index.revision
-      } else if (changes.length > 0) await this.#stage(changes, this.#log.appendTogether(changes))
-      return { ...plan, revision: this.#lastRevision }
-    } finally {
-      open()
-    }
+  /** The records may be replaced meanwhile. */
+  async #order(sort: Sort) {
+    do await this.#scheduler.run(ORDERS, this.#index.order(sort))
+    while (!this.isOrdered(sort))
   }
 
   *#applyTogether(changes: readonly Change[], firstRevision: number): LongWork<void> {
@@ -494,41 +330,46 @@ export class ConfigurationStore {
 
   #apply(change: Change, revision: number) {
     const before = this.#index.apply(change, revision)
-    this.#staged.remove(change)
+    this.#changes.applied(change)
     for (const listener of this.#listeners) listener(change, revision, before)
   }
 
-  #latest(name: string): Configuration | undefined {
-    const staged = this.#staged.find(name)
-    return staged === undefined ? this.#index.find(name) : staged.holder
+  #applyAt(revision: number, changes: readonly Change[]) {
+    const before = changes.map((change) => this.#index.apply(change, revision))
+    this.#index.reach(revision)
+    for (const [i, change] of changes.entries()) {
+      this.#changes.applied(change)
+      for (const listener of this.#listeners) listener(change, revision, before[i])
+    }
+    this.recent.reach(revision)
   }
 
-  /** Every record as it is now, pending changes included. */
-  #allLatest(): Iterable<Configuration> {
-    const [records, holders] = [this.#index.freeze(), this.#staged.holders()]
-    const touched = new Set(this.#staged.names())
-    return (function* () {
-      for (const record of records) if (!touched.has(record.name)) yield record
-      yield* holders
-    })()
-  }
-
-  #checkFree(name: string) {
-    const holder = this.#latest(name)
-    if (holder !== undefined) throw new NameTakenError(holder)
-  }
-
-  #getExpected(name: string, expected: Expectation | undefined): Configuration {
-    const record = this.#latest(name)
-    if (record === undefined) throw new UnknownNameError(name)
-    if (expected !== undefined && !expected(record)) throw new StaleRecordError(name)
-    return record
+  #replace(index: ConfigurationIndex) {
+    this.#index = index
+    this.recent.restart(index.revision)
+    for (const listener of this.#replacedListeners) listener()
   }
 }
 
-/** @throws {StaleListError} */
-function checkRevision(revision: number, expected: ExpectedRevision | undefined) {
-  if (expected !== undefined && !expected(revision)) throw new StaleListError()
+function recordAfter(change: Change): Configuration {
+  if ('remove' in change) throw new Error(`"${change.remove}" was removed`)
+  return 'add' in change ? change.add : change.modify
+}
+
+/** @throws {NameTakenError} */
+function checkFree(holder: Configuration | undefined) {
+  if (holder !== undefined) throw new NameTakenError(holder)
+}
+
+/** @throws {UnknownNameError} {StaleRecordError} */
+function getExpected(
+  record: Configuration | undefined,
+  name: string,
+  expected: Expectation | undefined,
+): Configuration {
+  if (record === undefined) throw new UnknownNameError(name)
+  if (expected !== undefined && !expected(record)) throw new StaleRecordError(name)
+  return record
 }
 
 function unexpected(name: string, record: Configuration | undefined): StaleRecordError {

@@ -6,6 +6,7 @@ import { describe, it } from 'node:test'
 import { StorageFullError, TooManyChangesError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { LABELS_MAX, LINE_BYTES_MAX } from '../../src/limits.ts'
+import { listTag } from '../../src/store/list-tag.ts'
 import { NameTakenError, StaleListError } from '../../src/store/refusals.ts'
 import { extent } from '../support/extent.ts'
 import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
@@ -84,9 +85,9 @@ describe('an import into a store', { timeout: 30_000 }, () => {
 
   it('is refused if the records are not those that are expected, pending changes included', async (t) => {
     const { store, files } = await openFilled(t)
-    const { revision } = await store.planImport(file, 'replace', (found) => found === 3)
-    assert.equal(revision, 3)
-    const isSame = (found: number) => found === revision
+    const { tag } = await store.planImport(file, 'replace', (found) => found === listTag(store.id, 3))
+    assert.equal(tag, store.tag)
+    const isSame = (found: string) => found === tag
     const held = holdUp(files, 'write', dataFiles.journal)
     const adding = store.add(someone, draft('unseen'))
     await held.begun
@@ -103,7 +104,8 @@ describe('an import into a store', { timeout: 30_000 }, () => {
 
   it('that expects the records before a change is tried and made if that one is refused', async (t) => {
     const { store, files } = await openFilled(t)
-    const isSame = (found: number) => found === 3
+    const { tag } = store
+    const isSame = (found: string) => found === tag
     const refuseMeanwhile = async <Done>(begin: () => Done) => {
       const held = holdUp(files, 'write', dataFiles.journal)
       const adding = store.add(someone, draft('unseen'))
@@ -118,22 +120,23 @@ describe('an import into a store', { timeout: 30_000 }, () => {
       store.planImport(file, 'replace', isSame),
     ])
     // The revision of a change that never was is the next one's.
-    for (const { removed, revision } of await Promise.all(trials))
-      assert.deepEqual([removed.map(({ name }) => name), revision], [['left'], 3])
-    const { removed, revision } = await refuseMeanwhile(() =>
+    for (const { removed, tag: tried } of await Promise.all(trials))
+      assert.deepEqual([removed.map(({ name }) => name), tried], [['left'], tag])
+    const { removed, tag: made } = await refuseMeanwhile(() =>
       store.importAll(someone, file, 'replace', isSame),
     )
-    assert.deepEqual([removed.length, revision, store.revision], [1, 7, 7])
+    assert.deepEqual([removed.length, made, store.revision], [1, listTag(store.id, 7), 7])
+    assert.equal(made, store.tag)
   })
 
-  it('tells the revision that it made, not that of the changes behind it', async (t) => {
+  it('tells the tag of the records that it made, not that of the changes behind it', async (t) => {
     const { store } = await openFilled(t)
     const importing = store.importAll(someone, file, 'merge')
     const behind = store.add(someone, draft('behind'))
-    assert.equal((await importing).revision, 6)
+    assert.equal((await importing).tag, listTag(store.id, 6))
     await behind
     assert.equal(store.revision, 7)
-    assert.equal((await store.importAll(someone, file, 'merge')).revision, 7)
+    assert.equal((await store.importAll(someone, file, 'merge')).tag, listTag(store.id, 7))
   })
 
   it('can be previewed without writing anything', async (t) => {

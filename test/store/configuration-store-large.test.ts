@@ -11,6 +11,7 @@ import type { LongWork } from '../../src/scheduler.ts'
 import type { Configuration } from '../../src/store/configuration.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { LargeImportGate } from '../../src/store/large-import-gate.ts'
+import { listTag } from '../../src/store/list-tag.ts'
 import { NameTakenError, StaleListError } from '../../src/store/refusals.ts'
 import { createFailingFiles, failOn, holdUp, systemError } from '../support/failing-files.ts'
 import { draft, names, openStore, someone, until } from '../support/store.ts'
@@ -145,16 +146,17 @@ describe('a large import', { timeout: 60_000 }, () => {
     const held = holdUp(files, 'write', dataFiles.journal)
     const adding = store.add(someone, draft('d'))
     await held.begun
-    const importing = store.importAll(someone, two, 'replace', (revision) => revision === 1)
+    const importing = store.importAll(someone, two, 'replace', (tag) => tag === listTag(store.id, 1))
     held.release()
     await assert.rejects(importing, StaleListError)
     await adding
     assert.deepEqual(names(store), ['a', 'd'])
-    const asked: number[] = []
-    const { revision } = await store.importAll(someone, two, 'replace', (found) => asked.push(found) > 0)
-    assert.deepEqual([asked, revision, store.revision], [[2], 6, 6])
-    const next = store.importAll(someone, [draft('e')], 'merge', (found) => found === revision)
-    assert.equal((await next).revision, 7)
+    const asked: string[] = []
+    const before = store.tag
+    const { tag } = await store.importAll(someone, two, 'replace', (found) => asked.push(found) > 0)
+    assert.deepEqual([asked, tag, store.revision], [[before], listTag(store.id, 6), 6])
+    const next = store.importAll(someone, [draft('e')], 'merge', (found) => found === tag)
+    assert.equal((await next).tag, listTag(store.id, 7))
   })
 
   it('changes nothing when the disk is full, and the changes behind it go on', async (t) => {

@@ -8,6 +8,7 @@ import { Scheduler } from '../../scheduler.ts'
 import { LABELS_CHANGE_VERSION, stateVersionOf } from '../../store/change.ts'
 import type { ConfigurationIndex } from '../../store/configuration-index.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
+import { ownChanges } from '../../store/own-changes.ts'
 import { RecentChanges } from '../../store/recent-changes.ts'
 import type { ChangeTrail } from '../change-trail.ts'
 import type { RecordStorage } from '../record-storage.ts'
@@ -41,7 +42,7 @@ export function fileStorage(folder: DataPaths): RecordStorage {
  * @param trail Gets the changes that it does not list yet, and those to come; none are listed if absent.
  * @param snapshotBytesMin A smaller journal gets no snapshot.
  * @param scheduler Shares the event loop between this store and other long work.
- * @param updatesAtOnceMax As in `ConfigurationStore`.
+ * @param updatesAtOnceMax As in `OwnChanges`.
  * @throws {DamagedFileError} for anything but a torn tail. Also if the trail lists a change that is missing.
  */
 export async function openConfigurationStore(
@@ -81,9 +82,12 @@ export async function openConfigurationStore(
     const recovered = { ...state, store, position }
     const records = new ConfigurationStore(
       index,
-      (owner) => createFileChangeLog(recovered, folder, log, snapshotBytesMin, trail, scheduler, owner),
+      ownChanges(
+        (owner) => createFileChangeLog(recovered, folder, log, snapshotBytesMin, trail, scheduler, owner),
+        scheduler,
+        updatesAtOnceMax,
+      ),
       scheduler,
-      updatesAtOnceMax,
       recent,
     )
     records.onDurable((change, revision, before) => trail?.list(store, change, revision, before))

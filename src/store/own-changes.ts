@@ -1,0 +1,266 @@
+import { StorageUnavailableError, TooManyChangesError } from '../errors.ts'
+import { runAtOnce, type Scheduler } from '../scheduler.ts'
+import { timestamp } from '../timestamp.ts'
+import type { Actor } from './actor.ts'
+import type { Change } from './change.ts'
+import type { ChangeLog, ChangeLogOwner } from './change-log.ts'
+import type { Configuration, ImportedConfiguration } from './configuration.ts'
+import type { ConfigurationIndex } from './configuration-index.ts'
+import type { ImportMode } from './import-mode.ts'
+import {
+  type ImportPlan,
+  planImport,
+  planImportInSlices,
+  signedChangesOf,
+  stepsOfChanges,
+  stepsOfDraft,
+} from './import-plan.ts'
+import { stepsOfLabels } from './labels.ts'
+import { type Asker, LargeImportGate } from './large-import-gate.ts'
+import { listTag } from './list-tag.ts'
+import { CHANGES, TRIALS } from './long-works.ts'
+import type {
+  CreateChanges,
+  Decide,
+  Decision,
+  ExpectedTag,
+  ImportOutcome,
+  RecordChanges,
+} from './record-changes.ts'
+import { StaleListError } from './refusals.ts'
+import { StagedNames } from './staged-names.ts'
+
+/** Makes the changes of a store that only this process changes. @param updatesAtOnceMax As in `OwnChanges`. */
+export function ownChanges(
+  createLog: (owner: ChangeLogOwner) => ChangeLog,
+  scheduler: Scheduler,
+  updatesAtOnceMax: number,
+): CreateChanges {
+  return (owner) => {
+    const log = createLog(owner)
+    return { log, changes: new OwnChanges(owner.index, log, scheduler, updatesAtOnceMax) }
+  }
+}
+
+/**
+ * The changes of a store that only this process changes. Each is decided for the latest state, pending changes included.
+ */
+export class OwnChanges implements RecordChanges {
+  readonly #index: ConfigurationIndex
+  readonly #log: ChangeLog
+  readonly #scheduler: Scheduler
+  readonly #updatesAtOnceMax: number
+  readonly #staged = new StagedNames()
+  /** Every change passes it before it is decided. */
+  readonly #gate: LargeImportGate
+  #isClosing = false
+  /** Settles when the newest staged change is applied or refused. */
+  #lastStaged: Promise<void> = Promise.resolve()
+  #lastId: number
+  /** Of the newest staged change; without one, of the index. */
+  #lastRevision: number
+
+  /** @param updatesAtOnceMax An import that makes more updates of the index is planned and applied in slices. */
+  constructor(index: ConfigurationIndex, log: ChangeLog, scheduler: Scheduler, updatesAtOnceMax: number) {
+    this.#index = index
+    this.#log = log
+    this.#scheduler = scheduler
+    this.#gate = new LargeImportGate(scheduler)
+    this.#updatesAtOnceMax = updatesAtOnceMax
+    this.#lastId = index.lastId
+    this.#lastRevision = index.revision
+  }
+
+  /**
+   * A crash may still undo pending changes. So a decision that writes nothing, such as a refusal, waits until they are
+   * durable, and is made again if they are refused.
+   */
+  async change<Outcome>(
+    actor: Actor,
+    asker: Asker | undefined,
+    names: readonly string[],
+    decide: Decide<Outcome>,
+  ): Promise<Outcome> {
+    this.#checkOpen()
+    for (;;) {
+      if (this.#gate.isClosed) await this.#gate.pass(asker)
+      let decision: Decision<Outcome>
+      try {
+        decision = decide({ find: (name) => this.#latest(name), nextId: this.#lastId + 1 })
+      } catch (refusal) {
+        if (await this.#staged.areDurable(names)) throw refusal
+        continue
+      }
+      if ('change' in decision) {
+        const change = { ...decision.change, authorship: { actor, time: timestamp() } }
+        await this.#stage([change], this.#log.append(change))
+        return decision.outcomeOf(change)
+      }
+      if (await this.#staged.areDurable(names)) return decision.outcome
+    }
+  }
+
+  async planImport(
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedTag | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<ImportOutcome> {
+    for (;;) {
+      const revision = this.#lastRevision
+      const pending = revision === this.#index.revision ? undefined : this.#lastStaged
+      const areDurable = async () => (await Promise.allSettled([pending]))[0].status === 'fulfilled'
+      try {
+        const tag = this.#checkedTag(expected)
+        const records = mode === 'replace' ? this.#allLatest() : []
+        const stored = { records, find: (name: string) => this.#latest(name), lastId: this.#lastId }
+        const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored), signal)
+        if (await areDurable()) return { ...plan, tag }
+      } catch (refusal) {
+        if (await areDurable()) throw refusal
+      }
+    }
+  }
+
+  async importAll(
+    actor: Actor,
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedTag | undefined,
+    asker: Asker | undefined,
+  ): Promise<ImportOutcome> {
+    this.#checkOpen()
+    for (;;) {
+      if (this.#gate.isClosed) await this.#gate.pass(asker)
+      if (this.#isLargeImport(drafts, mode)) return this.#importInSlices(actor, drafts, mode, expected)
+      const records = mode === 'replace' ? this.#allLatest() : []
+      const find = (name: string) => this.#latest(name)
+      let plan: ImportPlan
+      try {
+        this.#checkedTag(expected)
+        plan = planImport(drafts, mode, { records, find, lastId: this.#lastId })
+      } catch (refusal) {
+        if (await this.#staged.areDurable(this.#staged.names())) throw refusal
+        continue
+      }
+      const changes = runAtOnce(signedChangesOf(plan, actor, mode))
+      if (changes.length > 0) {
+        const durable = this.#stage(changes, this.#log.appendTogether(changes))
+        const tag = this.#lastTag
+        await durable
+        return { ...plan, tag }
+      }
+      const tag = this.#lastTag
+      // As in `change`: a plan without changes waits until the pending ones are durable.
+      if (await this.#staged.areDurable(this.#staged.names())) return { ...plan, tag }
+    }
+  }
+
+  applied(change: Change): void {
+    this.#staged.remove(change)
+  }
+
+  refused(): void {
+    this.#staged.clear()
+    this.#lastRevision = this.#index.revision
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    while (this.#gate.isClosed) await this.#gate.idle()
+  }
+
+  get #lastTag(): string {
+    return listTag(this.#log.store, this.#lastRevision)
+  }
+
+  #checkOpen() {
+    if (this.#isClosing)
+      throw new StorageUnavailableError('Cannot store the change: the store is being closed')
+  }
+
+  /** @throws {StaleListError} */
+  #checkedTag(expected: ExpectedTag | undefined): string {
+    const tag = this.#lastTag
+    if (expected !== undefined && !expected(tag)) throw new StaleListError()
+    return tag
+  }
+
+  #stage(changes: readonly Change[], durable: Promise<void>): Promise<void> {
+    this.#lastStaged = durable
+    this.#lastRevision += changes.length
+    for (const change of changes) {
+      if ('add' in change) this.#lastId = change.add.id
+      this.#staged.add(change, durable)
+    }
+    return durable
+  }
+
+  #isLarge(changes: number): boolean {
+    return changes * this.#index.parts > this.#updatesAtOnceMax
+  }
+
+  /** Whether an import takes so many updates, or so much text of labels, that it must be done in slices. */
+  #isLargeImport(drafts: readonly ImportedConfiguration[], mode: ImportMode): boolean {
+    const { count, hasLabels } = this.#index
+    const changes = drafts.length + (mode === 'replace' ? count : 0)
+    if (this.#isLarge(changes)) return true
+    // Few enough to look at each.
+    let steps = changes
+    for (const draft of drafts) {
+      steps += stepsOfDraft(draft) - 1
+      if (mode === 'merge' && hasLabels) steps += stepsOfLabels(this.#index.find(draft.name)?.labels)
+    }
+    const replaced = mode === 'replace' && hasLabels ? this.#index.freeze() : []
+    for (const { labels } of replaced) steps += stepsOfLabels(labels)
+    return this.#isLarge(steps)
+  }
+
+  /** As no other change is decided meanwhile, the plan stays right, and needs no staged names. */
+  async #importInSlices(
+    actor: Actor,
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedTag | undefined,
+  ): Promise<ImportOutcome> {
+    const open = this.#gate.hold()
+    try {
+      // The changes before it are applied or refused first, so that the index is the latest state.
+      await this.#lastStaged.catch(() => {})
+      if (!this.#log.isWritable)
+        throw new StorageUnavailableError('Cannot import: the disk failed, and it is not yet sure again')
+      this.#checkedTag(expected)
+      const records = this.#index.freeze()
+      const stored = { records, find: (name: string) => this.#index.find(name), lastId: this.#lastId }
+      const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, stored))
+      const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
+      if (this.#isLarge(stepsOfChanges(changes, this.#updatesAtOnceMax))) {
+        this.#lastId = plan.added.at(-1)?.id ?? stored.lastId
+        await this.#log.appendInSlices(changes).catch((error: unknown) => {
+          // Nothing was written, so its ids are still free. A disk that failed may have kept them.
+          if (error instanceof TooManyChangesError) this.#lastId = stored.lastId
+          throw error
+        })
+        this.#lastRevision = this.#index.revision
+      } else if (changes.length > 0) await this.#stage(changes, this.#log.appendTogether(changes))
+      return { ...plan, tag: this.#lastTag }
+    } finally {
+      open()
+    }
+  }
+
+  #latest(name: string): Configuration | undefined {
+    const staged = this.#staged.find(name)
+    return staged === undefined ? this.#index.find(name) : staged.holder
+  }
+
+  /** Every record as it is now, pending changes included. */
+  #allLatest(): Iterable<Configuration> {
+    const [records, holders] = [this.#index.freeze(), this.#staged.holders()]
+    const touched = new Set(this.#staged.names())
+    return (function* () {
+      for (const record of records) if (!touched.has(record.name)) yield record
+      yield* holders
+    })()
+  }
+}

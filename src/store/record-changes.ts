@@ -1,0 +1,78 @@
+import type { Actor } from './actor.ts'
+import type { Alteration, Change } from './change.ts'
+import type { ChangeLogOwner, LogState, SharedChangeLogOwner } from './change-log.ts'
+import type { Configuration, ImportedConfiguration } from './configuration.ts'
+import type { ImportMode } from './import-mode.ts'
+import type { ImportPlan } from './import-plan.ts'
+import type { Asker } from './large-import-gate.ts'
+
+/** Makes what a store needs to change. Nothing may be applied before it has returned. */
+export type CreateChanges = (owner: StoreOwner) => { readonly log: LogState; readonly changes: RecordChanges }
+
+/** What a log of either kind tells its store. */
+export interface StoreOwner extends ChangeLogOwner, SharedChangeLogOwner {}
+
+/** Makes decisions about records durable. There is one way for a store of this process alone, and one for a shared store. */
+export interface RecordChanges {
+  /**
+   * Makes a decision and, if it is a change, resolves once that is durable. The decision is made again if it may have been
+   * made from what is not the latest state.
+   *
+   * @param names Those that the decision may read, take or free.
+   */
+  change<Outcome>(
+    actor: Actor,
+    asker: Asker | undefined,
+    names: readonly string[],
+    decide: Decide<Outcome>,
+  ): Promise<Outcome>
+  /** See `ConfigurationStore.planImport`. */
+  planImport(
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedTag | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<ImportOutcome>
+  /** See `ConfigurationStore.importAll`. */
+  importAll(
+    actor: Actor,
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedTag | undefined,
+    asker: Asker | undefined,
+  ): Promise<ImportOutcome>
+  /** Call it with each change that the index has taken up. */
+  applied(change: Change): void
+  /** Call it when every change that is on its way is refused. */
+  refused(): void
+  /** Resolves once no import is under way; refuses further changes at once. */
+  close(): Promise<void>
+}
+
+/** The latest state, as far as a decision about a few names needs it. */
+export interface Latest {
+  find(name: string): Configuration | undefined
+  /** For a record that is added; a shared store may give it another one. */
+  readonly nextId: number
+}
+
+/** @throws A refusal, if the latest state does not allow the change. */
+export type Decide<Outcome> = (latest: Latest) => Decision<Outcome>
+
+export type Decision<Outcome> =
+  /** Nothing changes. */
+  | { readonly outcome: Outcome }
+  | {
+      readonly change: Alteration
+      /** @param made The change as it became durable. */
+      outcomeOf(made: Change): Outcome
+    }
+
+/** Whether the records with a tag are those that the caller means to change. */
+export type ExpectedTag = (tag: string) => boolean
+
+/** What an import did, or would do. */
+export interface ImportOutcome extends ImportPlan {
+  /** Of the records after it; of one that was only tried, of the records that it was compared with. */
+  readonly tag: string
+}

@@ -1,0 +1,216 @@
+import { StorageUnavailableError } from '../errors.ts'
+import { IMPORT_TRIES_MAX, OVERTAKEN_MS_MAX } from '../limits.ts'
+import type { Scheduler } from '../scheduler.ts'
+import { timestamp } from '../timestamp.ts'
+import type { Actor } from './actor.ts'
+import type { Alteration } from './change.ts'
+import type { SharedChangeLog, SharedChangeLogOwner } from './change-log.ts'
+import type { ImportedConfiguration } from './configuration.ts'
+import type { ConfigurationIndex } from './configuration-index.ts'
+import type { ImportMode } from './import-mode.ts'
+import { planImportInSlices, signedChangesOf } from './import-plan.ts'
+import { type Asker, LargeImportGate } from './large-import-gate.ts'
+import { listTag } from './list-tag.ts'
+import { CHANGES, TRIALS } from './long-works.ts'
+import type {
+  CreateChanges,
+  Decide,
+  Decision,
+  ExpectedTag,
+  ImportOutcome,
+  RecordChanges,
+} from './record-changes.ts'
+import { OvertakenError, StaleListError } from './refusals.ts'
+
+/** Makes the changes of a store that other processes change, too. */
+export function sharedChanges(
+  createLog: (owner: SharedChangeLogOwner) => SharedChangeLog,
+  scheduler: Scheduler,
+): CreateChanges {
+  return (owner) => {
+    const log = createLog(owner)
+    return { log, changes: new SharedChanges(() => owner.index, log, scheduler) }
+  }
+}
+
+/**
+ * The changes of a store that other processes change, too.
+ *
+ * A decision is made for the records as the index has them, and the log makes its change only if that is still the latest
+ * state. One that writes nothing, such as a refusal, is made again once the index has caught up.
+ */
+export class SharedChanges implements RecordChanges {
+  readonly #index: () => ConfigurationIndex
+  readonly #log: SharedChangeLog
+  readonly #scheduler: Scheduler
+  readonly #gate: LargeImportGate
+  readonly #elapsed: () => number
+  /** The changes on their way, by the names that they touch; each settles with its change, and never rejects. */
+  readonly #pending = new Map<string, Promise<void>>()
+  #isClosing = false
+
+  /** @param elapsed Milliseconds of a monotonic clock. */
+  constructor(
+    index: () => ConfigurationIndex,
+    log: SharedChangeLog,
+    scheduler: Scheduler,
+    elapsed: () => number = () => performance.now(),
+  ) {
+    this.#index = index
+    this.#log = log
+    this.#scheduler = scheduler
+    this.#gate = new LargeImportGate(scheduler)
+    this.#elapsed = elapsed
+  }
+
+  async change<Outcome>(
+    actor: Actor,
+    asker: Asker | undefined,
+    names: readonly string[],
+    decide: Decide<Outcome>,
+  ): Promise<Outcome> {
+    const until = this.#elapsed() + OVERTAKEN_MS_MAX
+    for (let isCaughtUp = false; ; ) {
+      this.#checkOpen()
+      if (this.#gate.isClosed) await this.#gate.pass(asker)
+      const before = this.#pendingOf(names)
+      if (before !== undefined) {
+        await before
+        continue
+      }
+      let decision: Decision<Outcome>
+      try {
+        const { lastId } = this.#index()
+        decision = decide({ find: (name) => this.#index().find(name), nextId: lastId + 1 })
+      } catch (refusal) {
+        if (isCaughtUp) throw refusal
+        await this.#log.catchUp()
+        isCaughtUp = true
+        continue
+      }
+      if (!('change' in decision)) {
+        if (isCaughtUp) return decision.outcome
+        await this.#log.catchUp()
+        isCaughtUp = true
+        continue
+      }
+      try {
+        return decision.outcomeOf(await this.#append(actor, names, decision.change))
+      } catch (error) {
+        if (!(error instanceof OvertakenError)) throw error
+        if (this.#elapsed() >= until)
+          throw new StorageUnavailableError(
+            'Cannot store the change: others change the same record again and again; try later',
+          )
+        // The index has the change that came first.
+        isCaughtUp = true
+      }
+    }
+  }
+
+  /** As the index knows no revision in the middle of a plan, its tag is that from before. */
+  async planImport(
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedTag | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<ImportOutcome> {
+    await this.#log.catchUp()
+    const tag = this.#checkedTag(expected)
+    const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, this.#stored()), signal)
+    return { ...plan, tag }
+  }
+
+  async importAll(
+    actor: Actor,
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedTag | undefined,
+    asker: Asker | undefined,
+  ): Promise<ImportOutcome> {
+    this.#checkOpen()
+    while (this.#gate.isClosed) await this.#gate.pass(asker)
+    const open = this.#gate.hold()
+    try {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await this.#importOnce(actor, drafts, mode, expected)
+        } catch (error) {
+          if (!(error instanceof OvertakenError)) throw error
+          if (tries >= IMPORT_TRIES_MAX)
+            throw new StorageUnavailableError(
+              'Cannot import: other nodes changed records meanwhile, again and again; nothing has changed; try later',
+            )
+        }
+      }
+    } finally {
+      open()
+    }
+  }
+
+  /** @throws {OvertakenError} if any record was changed meanwhile. */
+  async #importOnce(
+    actor: Actor,
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedTag | undefined,
+  ): Promise<ImportOutcome> {
+    await Promise.all(this.#pending.values())
+    await this.#log.catchUp()
+    const { revision } = this.#index()
+    const tag = this.#checkedTag(expected)
+    const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, this.#stored()))
+    const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
+    if (this.#index().revision !== revision) throw new OvertakenError()
+    if (changes.length === 0) return { ...plan, tag }
+    const made = await this.#log.appendTogether(changes, revision)
+    return { ...plan, tag: listTag(this.#log.store, made) }
+  }
+
+  applied(): void {}
+
+  refused(): void {}
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    while (this.#gate.isClosed) await this.#gate.idle()
+  }
+
+  get #tag(): string {
+    return listTag(this.#log.store, this.#index().revision)
+  }
+
+  #stored() {
+    const index = this.#index()
+    return { records: index.freeze(), find: (name: string) => index.find(name), lastId: index.lastId }
+  }
+
+  #checkedTag(expected: ExpectedTag | undefined): string {
+    const tag = this.#tag
+    if (expected !== undefined && !expected(tag)) throw new StaleListError()
+    return tag
+  }
+
+  #checkOpen() {
+    if (this.#isClosing)
+      throw new StorageUnavailableError('Cannot store the change: the store is being closed')
+  }
+
+  /** Settles with the changes on their way that touch any of the names; undefined if there are none. */
+  #pendingOf(names: readonly string[]): Promise<unknown> | undefined {
+    const pending = names.flatMap((name) => this.#pending.get(name) ?? [])
+    return pending.length === 0 ? undefined : Promise.all(pending)
+  }
+
+  /** Until it has settled, no other change of these names is decided here: it would only be overtaken. */
+  async #append(actor: Actor, names: readonly string[], alteration: Alteration) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    for (const name of names) this.#pending.set(name, promise)
+    try {
+      return await this.#log.append({ ...alteration, authorship: { actor, time: timestamp() } })
+    } finally {
+      for (const name of names) this.#pending.delete(name)
+      resolve()
+    }
+  }
+}
