@@ -185,6 +185,10 @@ export const EVENTS_LOOKED_AT_MAX = 1_000
 export const WAITING_CHANGES_MAX = 10_000
 /** Updates at once: each change makes one by name and id, and one of each order in use. A larger import is applied in slices. */
 export const UPDATES_AT_ONCE_MAX = 1_000
+/** For one attempt of a call to etcd; then the next member is asked. */
+export const ETCD_ATTEMPT_MS = 1_000
+/** Of one answer of etcd, which is read in ranges of about a thousandth of this. */
+export const ETCD_ANSWER_BYTES_MAX = 512 * 1024 * 1024
 /** How often an import is planned anew when other nodes change records meanwhile. */
 export const IMPORT_TRIES_MAX = 5
 /** How long a change is decided anew when other nodes are faster each time. */

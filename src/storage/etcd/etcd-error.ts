@@ -1,0 +1,61 @@
+import { ConnbookError } from '../../errors.ts'
+
+/** Why etcd did not do what it was asked for. */
+export type EtcdReason =
+  /** No connection, or one that broke. */
+  | 'unreachable'
+  | 'timed_out'
+  /** It answered that it cannot now: no leader, a leader that changed, a member that stops. */
+  | 'unavailable'
+  | 'no_space'
+  | 'too_large'
+  | 'compacted'
+  /** The role of the user does not allow it. */
+  | 'denied'
+  /** User or password are wrong, or missing. */
+  | 'login_failed'
+  /** etcd takes the name in the client certificate for a user, and its gateway allows no such certificate. */
+  | 'common_name'
+  | 'tls'
+  /** An answer that makes no sense. */
+  | 'unexpected'
+
+/** etcd refused a call, or did not answer. */
+export class EtcdError extends ConnbookError {
+  readonly code = 'etcd_failed'
+  readonly reason: EtcdReason
+  /** Whether it is certain that nothing has changed. */
+  readonly isUndone: boolean
+  readonly endpoint: string
+  /** The words of etcd or of the system. */
+  readonly words: string
+
+  constructor(
+    endpoint: string,
+    reason: EtcdReason,
+    words: string,
+    { isUndone, cause }: { readonly isUndone: boolean; readonly cause?: unknown },
+  ) {
+    super(`etcd at ${endpoint}: ${words}; ${remedies[reason]}`, { cause })
+    this.endpoint = endpoint
+    this.reason = reason
+    this.isUndone = isUndone
+    this.words = words
+  }
+}
+
+const remedies: Readonly<Record<EtcdReason, string>> = {
+  unreachable: 'check that it runs and that --etcd names its client URL',
+  timed_out: 'check the network, and that a majority of its members run',
+  unavailable: 'it is tried again; check that a majority of its members run',
+  no_space:
+    'its database is full: compact and defragment it, disarm its alarm, or raise --quota-backend-bytes',
+  too_large: 'raise --max-request-bytes of etcd, or send less at once',
+  compacted: 'the records are read anew',
+  denied: 'give the role of the user readwrite on the prefix, with its end',
+  login_failed: 'check --etcd-user and --etcd-password-file',
+  common_name:
+    'with authentication on, its gateway refuses a client certificate with a CommonName: use one without, or --etcd-user',
+  tls: 'check --etcd-ca, --etcd-cert and --etcd-key, and the dates of the certificates',
+  unexpected: 'check that --etcd names etcd 3.4 or later, not a proxy or another program',
+}
