@@ -1,8 +1,7 @@
 import { ConnbookError } from '../errors.ts'
-import type { DataPaths } from '../files/data-folder.ts'
+import type { SharedDocument } from '../files/shared-document.ts'
 import { DURATION_SECONDS_MAX, KEY_TAKE_UP_SECONDS, KEYS_MAX } from '../limits.ts'
-import { withCredentialsLock } from './credentials-lock.ts'
-import { createKey, keysDocument, readKeys, type StoredKey } from './keys.ts'
+import { createKey, type StoredKey } from './keys.ts'
 
 // A command sets a superseded key's `until` by the system clock, or by the latest moment that a server has stored, if
 // that is later. A server's clock never goes back (`createClock`), so it may be ahead of the command; the server then
@@ -15,7 +14,7 @@ export class TooManyKeysError extends ConnbookError {
 
 export const NO_KEY = 'no key: the next start makes one, and every session and token ends'
 
-/** The folder has no key until its next start makes one. */
+/** There is no key until the next start makes one. */
 export class NoKeyError extends ConnbookError {
   readonly code = 'no_key'
 }
@@ -76,49 +75,23 @@ function withTtl(keys: readonly StoredKey[], ttlSeconds: number, now: number): r
   return [changed, ...others.filter((key) => !hasEnded(key, now))]
 }
 
-/** Returns the keys to store, or the same array if there is nothing to write. */
-type KeysEdit = (keys: readonly StoredKey[]) => readonly StoredKey[] | Promise<readonly StoredKey[]>
-
-/**
- * Changes the keys of a folder under the credentials lock; resolves once the change is on disk.
- *
- * @param isInUse As for `readKeys`.
- * @throws {DamagedFileError} as `readKeys` does. Also what `withCredentialsLock` and `edit` throw. Nothing has changed.
- */
-export async function changeKeys(
-  folder: DataPaths,
-  edit: KeysEdit,
-  isInUse = true,
-): Promise<{ before: readonly StoredKey[]; after: readonly StoredKey[] }> {
-  const change = async () => {
-    const before = await readKeys(folder, isInUse)
-    const after = await edit(before)
-    if (after !== before) await keysDocument(folder).write([...after])
-    return { before, after }
-  }
-  return withCredentialsLock(folder, change)
-}
-
 /**
  * Prepares the keys before a server issues its first token: makes one if there is none, and stores the token lifetime,
  * so that a later rotation lets the key verify for as long.
  *
- * @param isInUse As for `readKeys`.
  * @param ttlSeconds Longest lifetime of a session or token.
  * @param now In seconds since 1970.
- * @throws as `changeKeys` does.
+ * @throws as `edit` does.
  */
 export async function prepareKeys(
-  folder: DataPaths,
-  isInUse: boolean,
+  document: SharedDocument<readonly StoredKey[]>,
   ttlSeconds: number,
   now: number,
 ): Promise<readonly StoredKey[]> {
-  const edit = (keys: readonly StoredKey[]) => withTtl(keys, ttlSeconds, now)
-  const found = await readKeys(folder, isInUse)
+  const prepared = (keys: readonly StoredKey[]) => withTtl(keys, ttlSeconds, now)
+  const found = await document.read()
   // Most starts have nothing to write, and need no lock.
-  if (edit(found) === found) return found
-  return (await changeKeys(folder, edit, isInUse)).after
+  return prepared(found) === found ? found : (await document.edit(prepared)).after
 }
 
 /** Formats seconds since 1970 for messages, as in `2026-01-31T12:00:00Z`. */

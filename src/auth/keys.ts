@@ -43,7 +43,7 @@ export function newKeysCommand(folder: DataPaths): string {
  *   restore, and count as none.
  * @throws {DamagedFileError} if the folder is in use and the file missing, or not what was written.
  */
-export async function readKeys(folder: DataPaths, isInUse: boolean): Promise<StoredKey[]> {
+export async function readKeys(folder: DataPaths, isInUse: boolean): Promise<readonly StoredKey[]> {
   if (!isInUse) return []
   const stored = await keysDocument(folder).read()
   if (stored !== undefined) return stored
@@ -68,7 +68,7 @@ export function createKey(now: number, ttlSeconds: number | undefined): StoredKe
 }
 
 /** The keys file of a folder; written under the accounts lock. */
-export function keysDocument(folder: DataPaths): JsonDocument<StoredKey[]> {
+export function keysDocument(folder: DataPaths): JsonDocument<readonly StoredKey[]> {
   return createJsonDocument(
     folder.file(dataFiles.keys),
     FORMAT,

@@ -5,8 +5,6 @@ import {
   StorageUnavailableError,
   systemCode,
 } from '../errors.ts'
-import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { followDocument } from '../files/followed-document.ts'
 import type { Log } from '../log.ts'
 import {
   type Account,
@@ -16,15 +14,14 @@ import {
   findAccount,
   raiseGeneration,
 } from './accounts.ts'
-import { accountsDocument } from './accounts-file.ts'
-import { AccountsBusyError, withCredentialsLock } from './credentials-lock.ts'
-import { forgetInitialCredentials } from './initial-credentials.ts'
+import type { CredentialStorage } from './credential-storage.ts'
+import { AccountsBusyError } from './credentials-lock.ts'
 import { warnOfMissingAccess } from './missing-accounts.ts'
 
 const END_CREDENTIAL = 'Cannot end the credential'
 const CHANGE_PASSWORD = 'Cannot change the password'
 
-/** The current accounts: changes to the file are taken up. */
+/** The current accounts: changes to what is stored are taken up. */
 export interface LiveAccounts {
   find(kind: AccountKind, name: string): Account | undefined
   /** Whether some client's secret was chosen by a person, and so is slow to check. */
@@ -53,24 +50,25 @@ export interface LiveAccounts {
   close(): void
 }
 
-/** Follows the accounts file of a folder, as `followDocument` does, from what it held when last read. */
-export function followAccounts(folder: DataPaths, accounts: Accounts, log: Log): LiveAccounts {
+type FollowedCredentials = Pick<CredentialStorage, 'accounts' | 'initial' | 'addingCommand'>
+
+/** Follows the stored accounts. @param accounts As last read. */
+export function followAccounts(
+  { accounts: document, initial, addingCommand }: FollowedCredentials,
+  accounts: Accounts,
+  log: Log,
+): LiveAccounts {
   const listeners: (() => void)[] = []
   let current = accounts
-  const document = accountsDocument(folder)
-  const follower = followDocument<Accounts>({
-    path: folder.file(dataFiles.accounts),
-    document,
+  const follower = document.follow({
     content: accounts,
-    name: 'accounts',
     takeUp(changed) {
       current = changed
       for (const listener of listeners) listener()
       log.info('accounts_taken_up', { users: current.users.length, clients: current.clients.length })
-      warnOfMissingAccess(current, folder, log)
+      warnOfMissingAccess(current, addingCommand, log)
     },
     log,
-    files: folder.files,
   })
 
   return {
@@ -95,7 +93,7 @@ export function followAccounts(folder: DataPaths, accounts: Accounts, log: Log):
   /**
    * Changes an account if it still has the generation, and takes that up.
    *
-   * @param afterwards Runs once the change is written, while no other process changes accounts.
+   * @param afterwards As for `SharedDocument.edit`.
    * @returns The account as it was written; undefined if it was not.
    */
   async function edit(
@@ -104,27 +102,24 @@ export function followAccounts(folder: DataPaths, accounts: Accounts, log: Log):
     name: string,
     generation: number,
     change: (accounts: Accounts) => Accounts,
-    afterwards: () => Promise<void> = async () => {},
+    afterwards?: () => Promise<void>,
   ): Promise<Account | undefined> {
-    const written = await withCredentialsLock(folder, async () => {
-      // A command may have changed the account since.
-      const found = await document.read()
-      if (found === undefined || findAccount(found, kind, name)?.generation !== generation) return undefined
-      const changed = change(found)
-      await document.write(changed)
-      await afterwards()
-      return findAccount(changed, kind, name)
-    }).catch((error: unknown) => throwForCaller(what, error))
+    // A command may have changed the account since.
+    const changeUnlessOver = (found: Accounts) =>
+      findAccount(found, kind, name)?.generation === generation ? change(found) : found
+    const { before, after } = await document
+      .edit(changeUnlessOver, afterwards)
+      .catch((error: unknown) => throwForCaller(what, error))
     await follower.look()
-    if (findAccount(current, kind, name)?.generation !== generation) return written
-    throw new StorageUnavailableError(`${what}: the file of accounts cannot be read`)
+    if (findAccount(current, kind, name)?.generation === generation)
+      throw new StorageUnavailableError(`${what}: the stored accounts cannot be read`)
+    return after === before ? undefined : findAccount(after, kind, name)
   }
 
   /** The password there is not good any more, so a failure does no harm but to its reader. */
   async function forgetInitial(name: string) {
-    await forgetInitialCredentials(folder, 'user', name).catch((error: unknown) => {
-      const file = folder.file(dataFiles.initialCredentials)
-      log.warn('initial_credentials_not_removed', { file, reason: String(error) })
+    await initial?.forget('user', name).catch((error: unknown) => {
+      log.warn('initial_credentials_not_removed', { file: initial.file, reason: String(error) })
     })
   }
 }

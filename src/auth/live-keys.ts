@@ -1,13 +1,11 @@
-import { DamagedFileError } from '../errors.ts'
-import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { followDocument } from '../files/followed-document.ts'
+import type { SharedDocument } from '../files/shared-document.ts'
 import type { Log } from '../log.ts'
 import type { Clock } from './clock.ts'
-import { changeKeys, endOfTokens, extendKey, hasEnded, secondsOf } from './key-rotation.ts'
-import { keysDocument, type StoredKey, toSigningKey } from './keys.ts'
+import { endOfTokens, extendKey, hasEnded, secondsOf } from './key-rotation.ts'
+import { type StoredKey, toSigningKey } from './keys.ts'
 import type { SigningKey } from './signed-token.ts'
 
-/** The current keys: changes to the file are taken up, ended keys dropped. */
+/** The current keys: changes to what is stored are taken up, ended keys dropped. */
 export interface LiveKeys {
   readonly signing: SigningKey
   /** The keys that verify, `signing` included; a new array whenever they change. */
@@ -17,31 +15,29 @@ export interface LiveKeys {
 }
 
 /**
- * Follows the keys file of a folder, as `followDocument` does. A file without a key takes effect at the next start only.
+ * Follows the stored keys. An empty list takes effect at the next start only.
  *
- * @param keys What the file held when last read; at least one.
+ * @param keys As last read; at least one.
  * @param clock Decides when a key has ended.
  */
-export function followKeys(folder: DataPaths, keys: readonly StoredKey[], clock: Clock, log: Log): LiveKeys {
-  const path = folder.file(dataFiles.keys)
-  const document = keysDocument(folder)
+export function followKeys(
+  document: SharedDocument<readonly StoredKey[]>,
+  keys: readonly StoredKey[],
+  clock: Clock,
+  log: Log,
+): LiveKeys {
   let stored: readonly StoredKey[] = []
   let current = { signing: toSigningKey(first(keys)), verifying: [] as readonly SigningKey[] }
   let nextEnd = 0
   let extending: Promise<void> = Promise.resolve()
   put(keys)
 
-  const follower = followDocument<readonly StoredKey[]>({
-    path,
-    document: {
-      async read() {
-        const found = await document.read()
-        if (found?.length !== 0) return found
-        throw new DamagedFileError(path, 0, 'it holds no key', 'start connbook anew, which makes one')
-      },
-    },
+  const follower = document.follow({
     content: keys,
-    name: 'keys',
+    findFault: ({ length }) =>
+      length === 0
+        ? { reason: 'it holds no key', advice: 'start connbook anew, which makes one' }
+        : undefined,
     takeUp(changed) {
       const signed = first(stored)
       const end = endOfTokens(signed, secondsOf(clock.now()))
@@ -51,7 +47,6 @@ export function followKeys(folder: DataPaths, keys: readonly StoredKey[], clock:
       if (extended !== changed) extending = extend(signed.id, end)
     },
     log,
-    files: folder.files,
   })
 
   function put(changed: readonly StoredKey[]) {
@@ -65,7 +60,7 @@ export function followKeys(folder: DataPaths, keys: readonly StoredKey[], clock:
   /** Tokens that this server signed before it saw the change must stay valid after a restart. */
   async function extend(id: string, end: number) {
     try {
-      await changeKeys(folder, (found) => extendKey(found, id, end))
+      await document.edit((found) => extendKey(found, id, end))
     } catch (error) {
       log.error('key_not_extended', { key: id, reason: String(error) })
     }

@@ -1,7 +1,5 @@
-import type { DataPaths } from '../files/data-folder.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
 import type { Log } from '../log.ts'
-import { quoteForShell } from '../shell.ts'
 import { type Accounts, scopeOf } from './accounts.ts'
 
 /**
@@ -15,15 +13,10 @@ export function findMissingAccess({ users, clients, isPrepared }: Accounts): 'lo
   return accounts.some((account) => scopeOf(account) === FULL_SCOPE) ? undefined : 'change'
 }
 
-/** The shell command that adds an account which can change records. */
-export function addingCommand({ path }: DataPaths): string {
-  return `connbook user add NAME --data ${quoteForShell(path)}`
-}
-
-/** Logs it when nobody can log in, or change records. */
-export function warnOfMissingAccess(accounts: Accounts, folder: DataPaths, log: Log): void {
+/** Logs it when nobody can log in, or change records. @param addingCommand As in `CredentialStorage`. */
+export function warnOfMissingAccess(accounts: Accounts, addingCommand: string, log: Log): void {
   const missing = findMissingAccess(accounts)
-  const remedy = `run: ${addingCommand(folder)}`
+  const remedy = `run: ${addingCommand}`
   if (missing === 'log_in') log.warn('nobody_can_log_in', { remedy })
   if (missing === 'change') log.warn('nobody_can_change', { remedy })
 }

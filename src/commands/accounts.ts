@@ -1,5 +1,3 @@
-import { resolve } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import {
   type Account,
   AccountExistsError,
@@ -15,20 +13,18 @@ import {
   scopeOf,
   UnknownAccountError,
 } from '../auth/accounts.ts'
-import { accountsDocument } from '../auth/accounts-file.ts'
-import { withCredentialsLock } from '../auth/credentials-lock.ts'
-import { forgetInitialCredentials } from '../auth/initial-credentials.ts'
 import { alignColumns } from '../command-line/columns.ts'
 import type { CommandContext, CommandInput } from '../command-line/command.ts'
 import type { Look } from '../command-line/look.ts'
 import { shown } from '../command-line/output.ts'
-import { FolderInUseError, UsageError } from '../errors.ts'
-import { type DataPaths, dataPaths } from '../files/data-folder.ts'
+import { UsageError } from '../errors.ts'
 import { recordCommand } from '../folder/command-audit.ts'
-import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
-import { getUsedFolder, noData } from '../folder/used-folder.ts'
+import {
+  getCredentialsToAddTo,
+  getUsedCredentials,
+  type UsedCredentials,
+} from '../folder/used-credentials.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
-import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
 import { type NewSecret, newSecret } from './account-secret.ts'
 import { warnOfLastAccount } from './last-account.ts'
 
@@ -38,47 +34,27 @@ const SECRET_LOST = ': the secret is lost; rotate it again'
 // of the disk it may be; after any other error nothing has changed.
 
 /** Runs `user add` or `client add`. @throws {AccountExistsError} {UsageError} {FolderRefusedError} */
-export async function addToFolder(
+export async function addNamed(
   kind: AccountKind,
   { options, operands: [name = ''] }: CommandInput<'data' | 'readOnly' | 'ifMissing' | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
-  const isNew = await isNewFolder(options.data)
-  const folder = isNew ? dataPaths(resolve(options.data)) : await getUsedFolder(options.data)
+  const { accounts, place, folder, prepare } = await getCredentialsToAddTo(options)
   checkAccountName(kind, name)
   const scope = options.readOnly ? 'read' : FULL_SCOPE
   try {
     // Checked before asking for a password; addAccount checks again, under the lock.
-    if (!isNew && findAccount(await readAccounts(folder), kind, name) !== undefined)
-      throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${folder.path}": there is one already`)
+    if (prepare === undefined && findAccount(await accounts.read(), kind, name) !== undefined)
+      throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${place}": there is one already`)
     const secret = await newSecret(kind, name, options.secretStdin, context)
-    if (isNew) await prepareUnlessUsed(folder, context)
-    await change(folder, (accounts) => addAccount(accounts, kind, name, secret.stored, scope))
+    await prepare?.(context)
+    await accounts.edit((found) => addAccount(found, kind, name, secret.stored, scope))
     await recordCommand(context, folder, `${kind}_added`, `${kind} add`, { account: name, scope })
     const what = scope === FULL_SCOPE ? kind : `read-only ${kind}`
-    await showDone([`Added ${what} "${name}" in ${folder.path}`, ...secret.shown], context, secret)
+    await showDone([`Added ${what} "${name}" in ${place}`, ...secret.shown], context, secret)
   } catch (error) {
     if (!(error instanceof AccountExistsError) || !options.ifMissing) throw error
-    await showDone([`There is ${kind} "${name}" in ${folder.path} already; nothing has changed`], context)
-  }
-}
-
-/**
- * Makes the folder. If another process is making it, waits until that has made its accounts.
- *
- * @throws {FolderInUseError} if it has not made them within LOCK_WAIT_MS.
- */
-async function prepareUnlessUsed(folder: DataPaths, context: CommandContext) {
-  const end = performance.now() + LOCK_WAIT_MS
-  for (;;) {
-    try {
-      return (await prepareFolder(folder.path, context)).release()
-    } catch (error) {
-      if (!(error instanceof FolderInUseError)) throw error
-      if ((await accountsDocument(folder).read()) !== undefined) return
-      if (performance.now() >= end) throw error
-    }
-    await setTimeout(LOCK_PAUSE_MS)
+    await showDone([`There is ${kind} "${name}" in ${place} already; nothing has changed`], context)
   }
 }
 
@@ -88,16 +64,17 @@ export async function replaceSecret(
   { options, operands: [name = ''] }: CommandInput<'data' | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
-  const folder = await getUsedFolder(options.data)
-  await getKnown(folder, kind, name)
+  const credentials = await getUsedCredentials(options)
+  const { place, folder } = credentials
+  await getKnown(credentials, kind, name)
   const secret = await newSecret(kind, name, options.secretStdin, context)
-  await change(folder, (accounts) => changeSecret(accounts, kind, name, secret.stored), [kind, name])
+  await endSecret(credentials, kind, name, (found) => changeSecret(found, kind, name, secret.stored))
   if (kind === 'user')
     await recordCommand(context, folder, 'user_password_changed', 'user passwd', { account: name })
   else await recordCommand(context, folder, 'client_rotated', 'client rotate', { account: name })
   const [what, ended] = kind === 'user' ? ['password', 'session'] : ['secret', 'token']
   const lines = [
-    `Changed the ${what} of ${kind} "${name}" in ${folder.path}`,
+    `Changed the ${what} of ${kind} "${name}" in ${place}`,
     `Every ${ended} of this ${kind} has ended`,
     ...secret.shown,
   ]
@@ -105,7 +82,7 @@ export async function replaceSecret(
 }
 
 /** Runs `user set` or `client set`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
-export async function setInFolder(
+export async function setScope(
   kind: AccountKind,
   { options, operands: [name = ''] }: CommandInput<'data' | 'readOnly' | 'readWrite'>,
   context: CommandContext,
@@ -114,49 +91,52 @@ export async function setInFolder(
     const line = `connbook ${kind} set ${kind === 'user' ? 'NAME' : 'ID'}`
     throw new UsageError(`Write it as: ${line} --read-only, or: ${line} --read-write`)
   }
-  const folder = await getUsedFolder(options.data)
+  const credentials = await getUsedCredentials(options)
+  const { accounts, place, folder } = credentials
   const scope = options.readOnly ? 'read' : FULL_SCOPE
-  const isSame = scopeOf(await getKnown(folder, kind, name)) === scope
+  const isSame = scopeOf(await getKnown(credentials, kind, name)) === scope
   if (!isSame) {
-    await change(folder, (accounts) => changeScope(accounts, kind, name, scope))
+    await accounts.edit((found) => changeScope(found, kind, name, scope))
     await recordCommand(context, folder, `${kind}_changed`, `${kind} set`, { account: name, scope })
   }
   const may = scope === FULL_SCOPE ? 'read and change records' : 'only read'
   const since = isSame ? 'already; nothing has changed' : 'from now on'
   await showDone(
-    [`${kind === 'user' ? 'User' : 'Client'} "${name}" in ${folder.path} may ${may} ${since}`],
+    [`${kind === 'user' ? 'User' : 'Client'} "${name}" in ${place} may ${may} ${since}`],
     context,
   )
-  if (!isSame) await warnOfLastAccount(folder, context)
+  if (!isSame) await warnOfLastAccount(credentials, context)
 }
 
 /** Runs `user remove` or `client remove`. @throws {UnknownAccountError} {FolderRefusedError} */
-export async function removeFromFolder(
+export async function removeNamed(
   kind: AccountKind,
   { options, operands: [name = ''] }: CommandInput<'data' | 'ifPresent'>,
   context: CommandContext,
 ): Promise<void> {
-  const folder = await getUsedFolder(options.data)
+  const credentials = await getUsedCredentials(options)
+  const { place, folder } = credentials
   try {
-    await getKnown(folder, kind, name)
-    await change(folder, (accounts) => removeAccount(accounts, kind, name), [kind, name])
+    await getKnown(credentials, kind, name)
+    await endSecret(credentials, kind, name, (found) => removeAccount(found, kind, name))
     await recordCommand(context, folder, `${kind}_removed`, `${kind} remove`, { account: name })
-    await showDone([`Removed ${kind} "${name}" from ${folder.path}`], context)
-    await warnOfLastAccount(folder, context)
+    await showDone([`Removed ${kind} "${name}" from ${place}`], context)
+    await warnOfLastAccount(credentials, context)
   } catch (error) {
     if (!(error instanceof UnknownAccountError) || !options.ifPresent) throw error
-    await showDone([`There is no ${kind} "${name}" in ${folder.path}; nothing has changed`], context)
+    await showDone([`There is no ${kind} "${name}" in ${place}; nothing has changed`], context)
   }
 }
 
 /** Runs `user list` or `client list`. @throws {FolderRefusedError} */
-export async function listFolder(
+export async function listNames(
   kind: AccountKind,
   { options }: CommandInput<'data'>,
   { print, look }: CommandContext,
 ): Promise<void> {
-  const accounts = listOf(await readAccounts(await getUsedFolder(options.data)), kind)
-  await shown(print(linesOf(accounts, kind, look).map(asLine).join('')), `show the ${kind}s`)
+  const { accounts } = await getUsedCredentials(options)
+  const listed = listOf(await accounts.read(), kind)
+  await shown(print(linesOf(listed, kind, look).map(asLine).join('')), `show the ${kind}s`)
 }
 
 function linesOf(accounts: readonly Account[], kind: AccountKind, look: Look): string[] {
@@ -184,27 +164,23 @@ function isReadOnly(account: Account): boolean {
   return scopeOf(account) !== FULL_SCOPE
 }
 
-/** @throws {UnknownAccountError} naming the folder. */
-async function getKnown(folder: DataPaths, kind: AccountKind, name: string): Promise<Account> {
-  const account = findAccount(await readAccounts(folder), kind, name)
+/** @throws {UnknownAccountError} naming the place. */
+async function getKnown(
+  { accounts, place }: UsedCredentials,
+  kind: AccountKind,
+  name: string,
+): Promise<Account> {
+  const account = findAccount(await accounts.read(), kind, name)
   if (account !== undefined) return account
-  throw new UnknownAccountError(`There is no ${kind} "${name}" in "${folder.path}"`)
+  throw new UnknownAccountError(`There is no ${kind} "${name}" in "${place}"`)
 }
 
-/** @param known The account whose initial credentials are forgotten once the change is on disk. */
-async function change(
-  folder: DataPaths,
-  edit: (accounts: Accounts) => Accounts,
-  known?: readonly [kind: AccountKind, name: string],
+/** Changes the secret of an account, or removes it; then its initial credentials are forgotten. */
+async function endSecret(
+  { accounts, initial }: UsedCredentials,
+  kind: AccountKind,
+  name: string,
+  change: (found: Accounts) => Accounts,
 ) {
-  await withCredentialsLock(folder, async () => {
-    await accountsDocument(folder).write(edit(await readAccounts(folder)))
-    if (known !== undefined) await forgetInitialCredentials(folder, ...known)
-  })
-}
-
-async function readAccounts(folder: DataPaths): Promise<Accounts> {
-  const accounts = await accountsDocument(folder).read()
-  if (accounts === undefined) throw noData(folder.path)
-  return accounts
+  await accounts.edit(change, async () => initial?.forget(kind, name))
 }

@@ -1,5 +1,5 @@
 import { type Command, defineCommand, EXISTS, UNKNOWN } from '../command-line/command.ts'
-import { addToFolder, listFolder, removeFromFolder, replaceSecret, setInFolder } from './accounts.ts'
+import { addNamed, listNames, removeNamed, replaceSecret, setScope } from './accounts.ts'
 
 export const clientCommands: readonly Command[] = [
   defineCommand({
@@ -12,7 +12,7 @@ export const clientCommands: readonly Command[] = [
     ],
     flags: ['data', 'readOnly', 'ifMissing', 'secretStdin'],
     exitCodes: { 4: EXISTS },
-    run: (input, context) => addToFolder('client', input, context),
+    run: (input, context) => addNamed('client', input, context),
   }),
   defineCommand({
     name: 'client rotate',
@@ -33,7 +33,7 @@ export const clientCommands: readonly Command[] = [
     ],
     flags: ['data', 'readOnly', 'readWrite'],
     exitCodes: { 3: UNKNOWN },
-    run: (input, context) => setInFolder('client', input, context),
+    run: (input, context) => setScope('client', input, context),
   }),
   defineCommand({
     name: 'client remove',
@@ -42,7 +42,7 @@ export const clientCommands: readonly Command[] = [
     examples: [['connbook client remove deploy', 'at once, also in a running server']],
     flags: ['data', 'ifPresent'],
     exitCodes: { 3: UNKNOWN },
-    run: (input, context) => removeFromFolder('client', input, context),
+    run: (input, context) => removeNamed('client', input, context),
   }),
   defineCommand({
     name: 'client list',
@@ -52,6 +52,6 @@ export const clientCommands: readonly Command[] = [
       ['connbook client list | cut -f 1', 'only the ids'],
     ],
     flags: ['data'],
-    run: (input, context) => listFolder('client', input, context),
+    run: (input, context) => listNames('client', input, context),
   }),
 ]

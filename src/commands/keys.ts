@@ -1,5 +1,4 @@
 import {
-  changeKeys,
   describeMoment,
   hasEnded,
   NO_KEY,
@@ -8,8 +7,7 @@ import {
   rotateKeys,
   secondsOf,
 } from '../auth/key-rotation.ts'
-import { readKeys, type StoredKey } from '../auth/keys.ts'
-import { checkRevocations, openRevocationsFile } from '../auth/revocations-file.ts'
+import type { StoredKey } from '../auth/keys.ts'
 import { alignColumns } from '../command-line/columns.ts'
 import {
   type Command,
@@ -20,9 +18,8 @@ import {
 } from '../command-line/command.ts'
 import type { Look } from '../command-line/look.ts'
 import { shown } from '../command-line/output.ts'
-import type { DataPaths } from '../files/data-folder.ts'
 import { recordCommand } from '../folder/command-audit.ts'
-import { getUsedFolder } from '../folder/used-folder.ts'
+import { getUsedCredentials, type UsedCredentials } from '../folder/used-credentials.ts'
 
 /**
  * They work whether or not a server runs on the folder.
@@ -53,18 +50,18 @@ export const keysCommands: readonly Command[] = [
     flags: ['data'],
     exitCodes: { 65: DAMAGED },
     async run({ options }, { print, look }) {
-      const lines = await list(await getUsedFolder(options.data), look)
+      const lines = await list(await getUsedCredentials(options), look)
       await shown(print(asText(lines)), 'show the keys')
     },
   }),
 ]
 
 async function change(
-  edit: (folder: DataPaths, context: CommandContext) => Promise<string[]>,
+  edit: (credentials: UsedCredentials, context: CommandContext) => Promise<string[]>,
   { options }: CommandInput<'data'>,
   context: CommandContext,
 ): Promise<void> {
-  const lines = await edit(await getUsedFolder(options.data), context)
+  const lines = await edit(await getUsedCredentials(options), context)
   await shown(context.print(asText(lines)), 'show what was done')
 }
 
@@ -72,37 +69,40 @@ function asText(lines: readonly string[]): string {
   return `${lines.join('\n')}\n`
 }
 
-async function rotate(folder: DataPaths, context: CommandContext): Promise<string[]> {
-  const { before, after } = await changeKeys(folder, async (keys) => {
-    if (keys.length === 0) throw noKey(folder, 'rotate')
-    return rotateKeys(keys, await latestMoment(folder))
+async function rotate(credentials: UsedCredentials, context: CommandContext): Promise<string[]> {
+  const { place, folder } = credentials
+  const { before, after } = await credentials.keys.edit(async (keys) => {
+    if (keys.length === 0) throw noKey(place, 'rotate')
+    // If the clock went back, the latest moment that a server has stored.
+    return rotateKeys(keys, secondsOf(Math.max(Date.now(), await credentials.latestMoment())))
   })
   const [signing] = after
   await recordCommand(context, folder, 'keys_rotated', 'keys rotate', { key: signing?.id })
   const superseded = after.find(({ id }) => id === before[0]?.id)
   return [
-    `Rotated the keys in ${folder.path}`,
+    `Rotated the keys in ${place}`,
     `Key ${signing?.id} signs from now on`,
     `Key ${superseded?.id} verifies until ${describeMoment(superseded?.until ?? 0)}, when all that it signed has expired`,
   ]
 }
 
-async function revokeAll(folder: DataPaths, context: CommandContext): Promise<string[]> {
-  const { after } = await changeKeys(folder, async (keys) => {
+async function revokeAll(credentials: UsedCredentials, context: CommandContext): Promise<string[]> {
+  const { place, folder } = credentials
+  const { after } = await credentials.keys.edit(async (keys) => {
     // Without both, the next start makes both; a key made here would look as if its revocations were lost.
-    if (keys.length === 0 && !(await hasRevocations(folder))) throw noKey(folder, 'replace')
+    if (keys.length === 0 && !(await credentials.hasRevocations())) throw noKey(place, 'replace')
     return replaceKeys(keys, secondsOf(Date.now()))
   })
   await recordCommand(context, folder, 'keys_revoked', 'keys revoke-all', { key: after[0]?.id })
   return [
-    `Replaced the keys in ${folder.path}`,
+    `Replaced the keys in ${place}`,
     `Key ${after[0]?.id} is the only one from now on`,
     'Every session and token ends: a running server applies this within a second',
   ]
 }
 
-async function list(folder: DataPaths, look: Look): Promise<string[]> {
-  const keys = await readKeys(folder, true)
+async function list(credentials: UsedCredentials, look: Look): Promise<string[]> {
+  const keys = await credentials.keys.read()
   const now = secondsOf(Date.now())
   if (keys.length === 0) return [NO_KEY]
   const state = (key: StoredKey, i: number) => (i === 0 ? 'signs' : describeEnd(key, now))
@@ -123,20 +123,8 @@ function describeEnd(key: StoredKey, now: number): string {
   return `${hasEnded(key, now) ? 'ended' : 'verifies until'} ${describeMoment(key.until)}`
 }
 
-/** Now in seconds since 1970, or the latest time that a server has recorded, if the clock went back. */
-async function latestMoment(folder: DataPaths): Promise<number> {
-  const found = await checkRevocations(folder, true, 'r')
-  return secondsOf(Math.max(Date.now(), found?.passed ?? 0))
-}
-
-async function hasRevocations(folder: DataPaths): Promise<boolean> {
-  const file = await openRevocationsFile(folder, 'r')
-  await file?.close()
-  return file !== undefined
-}
-
-function noKey(folder: DataPaths, what: string): NoKeyError {
+function noKey(place: string, what: string): NoKeyError {
   return new NoKeyError(
-    `Cannot ${what} the keys of "${folder.path}": there is none; the next start of connbook makes one, and every session and token ends`,
+    `Cannot ${what} the keys of "${place}": there is none; the next start of connbook makes one, and every session and token ends`,
   )
 }

@@ -1,7 +1,6 @@
-import { accountsDocument } from '../auth/accounts-file.ts'
-import { addingCommand, findMissingAccess } from '../auth/missing-accounts.ts'
+import type { CredentialStorage } from '../auth/credential-storage.ts'
+import { findMissingAccess } from '../auth/missing-accounts.ts'
 import type { CommandContext } from '../command-line/command.ts'
-import type { DataPaths } from '../files/data-folder.ts'
 
 const warnings = {
   log_in: 'there is no user and no client any more, so nobody can log in',
@@ -9,9 +8,11 @@ const warnings = {
 }
 
 /** Warns on standard error when a command has taken the last account that can log in, or change records. */
-export async function warnOfLastAccount(folder: DataPaths, { screen }: CommandContext): Promise<void> {
-  const accounts = await accountsDocument(folder).read()
-  const missing = accounts && findMissingAccess(accounts)
+export async function warnOfLastAccount(
+  { accounts, addingCommand }: CredentialStorage,
+  { screen }: CommandContext,
+): Promise<void> {
+  const missing = findMissingAccess(await accounts.read())
   if (missing === undefined) return
-  screen.write(`connbook: Warning: ${warnings[missing]}; add an account: ${addingCommand(folder)}\n`)
+  screen.write(`connbook: Warning: ${warnings[missing]}; add an account: ${addingCommand}\n`)
 }

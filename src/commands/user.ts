@@ -1,5 +1,5 @@
 import { type Command, defineCommand, EXISTS, UNKNOWN } from '../command-line/command.ts'
-import { addToFolder, listFolder, removeFromFolder, replaceSecret, setInFolder } from './accounts.ts'
+import { addNamed, listNames, removeNamed, replaceSecret, setScope } from './accounts.ts'
 
 export const userCommands: readonly Command[] = [
   defineCommand({
@@ -14,7 +14,7 @@ export const userCommands: readonly Command[] = [
     flags: ['data', 'readOnly', 'ifMissing'],
     exitCodes: { 4: EXISTS },
     run: ({ options, ...others }, context) =>
-      addToFolder('user', { ...others, options: { ...options, secretStdin: false } }, context),
+      addNamed('user', { ...others, options: { ...options, secretStdin: false } }, context),
   }),
   defineCommand({
     name: 'user passwd',
@@ -39,7 +39,7 @@ export const userCommands: readonly Command[] = [
     ],
     flags: ['data', 'readOnly', 'readWrite'],
     exitCodes: { 3: UNKNOWN },
-    run: (input, context) => setInFolder('user', input, context),
+    run: (input, context) => setScope('user', input, context),
   }),
   defineCommand({
     name: 'user remove',
@@ -48,7 +48,7 @@ export const userCommands: readonly Command[] = [
     examples: [['connbook user remove eve', 'at once, also in a running server']],
     flags: ['data', 'ifPresent'],
     exitCodes: { 3: UNKNOWN },
-    run: (input, context) => removeFromFolder('user', input, context),
+    run: (input, context) => removeNamed('user', input, context),
   }),
   defineCommand({
     name: 'user list',
@@ -58,6 +58,6 @@ export const userCommands: readonly Command[] = [
       ['connbook user list | cut -f 1', 'only the names'],
     ],
     flags: ['data'],
-    run: (input, context) => listFolder('user', input, context),
+    run: (input, context) => listNames('user', input, context),
   }),
 ]

@@ -2,29 +2,17 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { DamagedFileError, ifPresent } from '../errors.ts'
 import { CREDENTIALS_POLL_MS } from '../limits.ts'
-import type { Log } from '../log.ts'
 import { syncFolder } from './atomic-file.ts'
 import type { FileSystem } from './file-system.ts'
 import type { JsonDocument } from './json-document.ts'
+import type { Follower, Following } from './shared-document.ts'
 
-export interface FollowOptions<Content> {
+export interface FollowOptions<Content> extends Following<Content> {
   readonly path: string
   readonly document: Pick<JsonDocument<Content>, 'read'>
-  /** The content as last read. */
-  readonly content: Content
   /** For the log. */
   readonly name: 'accounts' | 'keys'
-  /** Called with each new content, once it is durable. */
-  takeUp(content: Content): void
-  readonly log: Log
   readonly files: FileSystem
-}
-
-export interface Follower {
-  /** Resolves after a look at the file that begins now, or when the one under way has ended. Never rejects. */
-  look(): Promise<void>
-  /** Stops the polling. */
-  close(): void
 }
 
 /**
@@ -32,7 +20,7 @@ export interface Follower {
  * logged and changes nothing.
  */
 export function followDocument<Content>(options: FollowOptions<Content>): Follower {
-  const { path, document, name, takeUp, log, files } = options
+  const { path, document, name, takeUp, findFault, log, files } = options
   let { content } = options
   // Undefined at first, because the file may have changed since `content` was read.
   let lookTaken: string | undefined
@@ -79,6 +67,8 @@ export function followDocument<Content>(options: FollowOptions<Content>): Follow
     if (changed === undefined)
       return log.error(`${name}_missing`, { file: path, in_force: `the ${name} from before` })
     if (isDeepStrictEqual(changed, content)) return
+    const fault = findFault?.(changed)
+    if (fault !== undefined) throw new DamagedFileError(path, 0, fault.reason, fault.advice)
     // The writer may not have synced yet; take up nothing that a crash could undo.
     await syncFolder(dirname(path), files)
     if (isClosed) return

@@ -5,9 +5,9 @@ import type { Accounts } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
+import { folderCredentials, folderKeys } from '../auth/folder-credentials.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
 import { prepareKeys, secondsOf } from '../auth/key-rotation.ts'
-import { readKeys } from '../auth/keys.ts'
 import { followAccounts } from '../auth/live-accounts.ts'
 import { followKeys } from '../auth/live-keys.ts'
 import { loginMetrics } from '../auth/login-metrics.ts'
@@ -128,8 +128,8 @@ async function start(
   cleanUps.push(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))
   const known = await accountsDocument(folder).read()
   const mustExist = known !== undefined
-  const found = await readKeys(folder, mustExist)
-  const revocationsMustExist = found.length > 0
+  const storedKeys = folderKeys(folder, mustExist)
+  const revocationsMustExist = (await storedKeys.read()).length > 0
   // Everything is read before anything is changed, so that a refused folder stays as it was.
   await checkRevocations(folder, revocationsMustExist)
   if (known === undefined) await checkNeverStarted(folder)
@@ -148,17 +148,18 @@ async function start(
   // After the revocations: even after a crash, a folder with keys has revocations.
   const ttlSeconds = Math.max(options.sessionTtlSeconds, options.tokenTtlSeconds)
   const now = secondsOf(revocations.clock.now())
-  const keys = await prepareKeys(folder, mustExist, ttlSeconds, now)
+  const keys = await prepareKeys(storedKeys, ttlSeconds, now)
 
   const { accounts, madeUp, ignored } =
     before.values === undefined ? before : await createFirstAccounts(folder, before.values)
   const variables = ignored.join(' ')
   if (variables !== '')
     log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
-  warnOfMissingAccess(accounts, folder, log)
-  const liveAccounts = followAccounts(folder, accounts, log)
+  const credentials = folderCredentials(folder)
+  warnOfMissingAccess(accounts, credentials.addingCommand, log)
+  const liveAccounts = followAccounts(credentials, accounts, log)
   cleanUps.push(() => liveAccounts.close())
-  const liveKeys = followKeys(folder, keys, revocations.clock, log)
+  const liveKeys = followKeys(credentials.keys, keys, revocations.clock, log)
   cleanUps.push(() => liveKeys.close())
 
   const authenticator = createAuthenticator({

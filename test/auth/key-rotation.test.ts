@@ -2,8 +2,8 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
+import { folderKeys } from '../../src/auth/folder-credentials.ts'
 import {
-  changeKeys,
   endOfTokens,
   extendKey,
   prepareKeys,
@@ -95,7 +95,7 @@ describe('extendKey', () => {
 
 describe('prepareKeys', () => {
   const prepare = (folder: DataFolder, ttlSeconds: number, isInUse = true) =>
-    prepareKeys(folder, isInUse, ttlSeconds, NOW)
+    prepareKeys(folderKeys(folder, isInUse), ttlSeconds, NOW)
   const store = (folder: DataFolder, keys: StoredKey[]) => keysDocument(folder).write(keys)
 
   it('creates a key if there is none, or if the folder is not yet in use', async (t) => {
@@ -112,7 +112,7 @@ describe('prepareKeys', () => {
     const folder = await openedFolder(t)
     const made = await prepare(folder, HOUR, false)
     const files = createFailingFiles()
-    assert.deepEqual(await prepareKeys({ ...folder, files }, true, HOUR, NOW), made)
+    assert.deepEqual(await prepareKeys(folderKeys({ ...folder, files }), HOUR, NOW), made)
     assert.deepEqual(
       files.calls.filter((call) => /^(open|rename) /.test(call)),
       [],
@@ -130,7 +130,7 @@ describe('prepareKeys', () => {
       assert.deepEqual([key?.ttl, key?.serverTtl], [longest, ttlSeconds])
       assert.deepEqual(await readKeys(folder, true), [key])
     }
-    const { after } = await changeKeys(folder, (keys) => rotateKeys(keys, NOW))
+    const { after } = await folderKeys(folder).edit((keys) => rotateKeys(keys, NOW))
     assert.equal(after[0]?.ttl, 60)
     assert.equal(after[1]?.until, NOW + 2 * HOUR + KEY_TAKE_UP_SECONDS)
   })
@@ -139,7 +139,7 @@ describe('prepareKeys', () => {
     const folder = await openedFolder(t)
     await store(folder, [plain])
     assert.deepEqual(await prepare(folder, HOUR), [{ ...plain, ttl: DURATION_SECONDS_MAX, serverTtl: HOUR }])
-    const { after } = await changeKeys(folder, (keys) => rotateKeys(keys, NOW))
+    const { after } = await folderKeys(folder).edit((keys) => rotateKeys(keys, NOW))
     assert.equal(after[0]?.ttl, HOUR)
     assert.equal(after[1]?.until, endOfTokens(plain, NOW) + KEY_TAKE_UP_SECONDS)
   })
@@ -150,28 +150,28 @@ describe('prepareKeys', () => {
     const before = await readFile(folder.file(dataFiles.keys), 'utf8')
     const files = createFailingFiles()
     failOn(files, 'write', dataFiles.keys, 'ENOSPC')
-    await assert.rejects(prepareKeys({ ...folder, files }, true, 2 * HOUR, NOW), { code: 'ENOSPC' })
+    await assert.rejects(prepareKeys(folderKeys({ ...folder, files }), 2 * HOUR, NOW), { code: 'ENOSPC' })
     assert.equal(await readFile(folder.file(dataFiles.keys), 'utf8'), before)
   })
 })
 
-describe('changeKeys', () => {
+describe('an edit of the keys of a folder', () => {
   it('edits the keys stored at that time, and returns the keys before and after', async (t) => {
     const folder = await openedFolder(t)
-    const made = await prepareKeys(folder, false, HOUR, NOW)
-    const first = await changeKeys(folder, (keys) => rotateKeys(keys, NOW))
+    const made = await prepareKeys(folderKeys(folder, false), HOUR, NOW)
+    const first = await folderKeys(folder).edit((keys) => rotateKeys(keys, NOW))
     assert.deepEqual(first.before, made)
-    const { before, after } = await changeKeys(folder, (keys) => rotateKeys(keys, NOW))
+    const { before, after } = await folderKeys(folder).edit((keys) => rotateKeys(keys, NOW))
     assert.deepEqual(before, first.after)
     assert.deepEqual(await readKeys(folder, true), after)
   })
 
   it('holds off other changes of accounts or keys', async (t) => {
     const folder = await openedFolder(t)
-    await prepareKeys(folder, false, HOUR, NOW)
+    await prepareKeys(folderKeys(folder, false), HOUR, NOW)
     const take = () => takeLock(folder, dataFiles.accountsLock)
     let taken: FileLock | undefined
-    await changeKeys(folder, async (keys) => {
+    await folderKeys(folder).edit(async (keys) => {
       taken = await take()
       return keys
     })
@@ -183,8 +183,8 @@ describe('changeKeys', () => {
 
   it('changes nothing when the edit throws', async (t) => {
     const folder = await openedFolder(t)
-    const made = await prepareKeys(folder, false, HOUR, NOW)
-    await assert.rejects(changeKeys(folder, () => Promise.reject(new Error('made by the test'))))
+    const made = await prepareKeys(folderKeys(folder, false), HOUR, NOW)
+    await assert.rejects(folderKeys(folder).edit(() => Promise.reject(new Error('made by the test'))))
     assert.deepEqual(await readKeys(folder, true), made)
   })
 })

@@ -15,6 +15,7 @@ import {
 } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
+import { folderCredentials } from '../../src/auth/folder-credentials.ts'
 import { followAccounts } from '../../src/auth/live-accounts.ts'
 import { dummyHash } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
@@ -38,7 +39,7 @@ async function setUp(t: TestContext, known: Accounts = one) {
   await document.write(one)
   const log = createMemoryLog()
   const files = createFailingFiles()
-  const live = followAccounts({ ...folder, files }, known, log)
+  const live = followAccounts(folderCredentials({ ...folder, files }), known, log)
   t.after(() => live.close())
   let changes = 0
   live.onChange(() => (changes += 1))

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { unlink, writeFile } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { changeKeys, prepareKeys, replaceKeys, rotateKeys, secondsOf } from '../../src/auth/key-rotation.ts'
+import { folderKeys } from '../../src/auth/folder-credentials.ts'
+import { prepareKeys, replaceKeys, rotateKeys, secondsOf } from '../../src/auth/key-rotation.ts'
 import { keysDocument, readKeys, type StoredKey, toSigningKey } from '../../src/auth/keys.ts'
 import { followKeys } from '../../src/auth/live-keys.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
@@ -20,10 +21,10 @@ async function setUp(t: TestContext) {
   const folder = await openedFolder(t)
   const held = holdClock()
   const clock = held.make()
-  const keys = await prepareKeys(folder, false, HOUR, secondsOf(held.wall))
+  const keys = await prepareKeys(folderKeys(folder, false), HOUR, secondsOf(held.wall))
   const log = createMemoryLog()
   const files = createFailingFiles()
-  const live = followKeys({ ...folder, files }, keys, clock, log)
+  const live = followKeys(folderKeys({ ...folder, files }), keys, clock, log)
   t.after(() => live.close())
   const looks = () => files.calls.filter((call) => call.startsWith('stat ')).length
   return {
@@ -34,8 +35,9 @@ async function setUp(t: TestContext) {
     log,
     files,
     /** Rotates as a command does, by the machine's clock. */
-    rotate: async () => (await changeKeys(folder, (all) => rotateKeys(all, secondsOf(held.wall)))).after,
-    replace: async () => (await changeKeys(folder, (all) => replaceKeys(all, secondsOf(held.wall)))).after,
+    rotate: async () => (await folderKeys(folder).edit((all) => rotateKeys(all, secondsOf(held.wall)))).after,
+    replace: async () =>
+      (await folderKeys(folder).edit((all) => replaceKeys(all, secondsOf(held.wall)))).after,
     stored: () => readKeys(folder, true),
     verifies: (...some: (StoredKey | undefined)[]) =>
       some.map((key) => live.verifying.some(({ header }) => key && header === toSigningKey(key).header)),
@@ -93,7 +95,7 @@ describe('followKeys', () => {
     const { folder, held } = await setUp(t)
     const now = secondsOf(held.wall)
     const stored = rotateKeys(await readKeys(folder, true), now - HOUR - KEY_TAKE_UP_SECONDS)
-    const live = followKeys(folder, stored, held.make(), createMemoryLog())
+    const live = followKeys(folderKeys(folder), stored, held.make(), createMemoryLog())
     t.after(() => live.close())
     assert.deepEqual(live.verifying, [live.signing])
   })

@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addAccount, noAccounts } from '../../src/auth/accounts.ts'
+import { folderCredentials } from '../../src/auth/folder-credentials.ts'
 import { findMissingAccess, warnOfMissingAccess } from '../../src/auth/missing-accounts.ts'
 import { dataPaths } from '../../src/files/data-folder.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -19,7 +20,8 @@ describe('missing accounts', () => {
 
   it('are logged, with the command that adds one', () => {
     const log = createMemoryLog()
-    for (const accounts of [noAccounts, reader, writer]) warnOfMissingAccess(accounts, dataPaths('/a b'), log)
+    const { addingCommand } = folderCredentials(dataPaths('/a b'))
+    for (const accounts of [noAccounts, reader, writer]) warnOfMissingAccess(accounts, addingCommand, log)
     assert.equal(log.lines.length, 2)
     assert.match(log.lines[0] ?? '', /"level":"warn","event":"nobody_can_log_in"/)
     assert.match(log.lines[1] ?? '', /"level":"warn","event":"nobody_can_change"/)

@@ -2,6 +2,7 @@ import crypto, { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { addAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
+import { folderKeys } from '../../src/auth/folder-credentials.ts'
 import { prepareKeys } from '../../src/auth/key-rotation.ts'
 import { openRevocations } from '../../src/auth/revocations.ts'
 import { openDataFolder } from '../../src/files/data-folder.ts'
@@ -26,7 +27,7 @@ export async function startedFolder(
   try {
     const revocations = await openRevocations(folder, { mustExist: false, log })
     await revocations.close()
-    await prepareKeys(folder, false, 1, Math.floor(Date.now() / 1000))
+    await prepareKeys(folderKeys(folder, false), 1, Math.floor(Date.now() / 1000))
     await (await openConfigurationStore(folder, { mustExist: false, log })).close()
     const withUser = addAccount(noAccounts, 'user', user.name, await cheapHashOf(user.secret))
     await accountsDocument(folder).write(

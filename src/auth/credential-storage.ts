@@ -1,0 +1,28 @@
+import type { SharedDocument } from '../files/shared-document.ts'
+import type { AccountKind, Accounts } from './accounts.ts'
+import type { StoredKey } from './keys.ts'
+
+/** Where accounts and signing keys are kept. Those who serve and commands use it at the same time. */
+export interface CredentialStorage {
+  /** For messages: the path of a folder. */
+  readonly place: string
+  /** The shell command that adds an account. */
+  readonly addingCommand: string
+  readonly accounts: SharedDocument<Accounts>
+  /** The keys; an empty list until the next start makes one. */
+  readonly keys: SharedDocument<readonly StoredKey[]>
+  /** Undefined if they are kept nowhere. */
+  readonly initial: InitialSecrets | undefined
+  /** The latest moment that a server has stored as passed, in ms since 1970; 0 if there is none. */
+  latestMoment(): Promise<number>
+  /** Whether revocations are kept. Without keys and revocations, the next start makes both. */
+  hasRevocations(): Promise<boolean>
+}
+
+/** The credentials that the first start made up, in plain text. */
+export interface InitialSecrets {
+  /** The file that holds them. */
+  readonly file: string
+  /** Removes those of an account, which have just been changed. */
+  forget(kind: AccountKind, name: string): Promise<void>
+}

@@ -1,0 +1,67 @@
+import { resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { accountsDocument } from '../auth/accounts-file.ts'
+import type { CredentialStorage } from '../auth/credential-storage.ts'
+import { folderCredentials } from '../auth/folder-credentials.ts'
+import { FolderInUseError } from '../errors.ts'
+import { type DataPaths, dataPaths } from '../files/data-folder.ts'
+import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
+import { isNewFolder, prepareFolder } from './new-folder.ts'
+import { getUsedFolder } from './used-folder.ts'
+
+/** Options that say where accounts and keys are kept. */
+export interface CredentialOptions {
+  readonly data: string
+}
+
+/** The accounts and keys that a command works on. */
+export interface UsedCredentials extends CredentialStorage {
+  /** Its audit trail names what the command did. */
+  readonly folder: DataPaths
+}
+
+/** A command may add the first account before the first start. */
+export interface CredentialsToAddTo extends UsedCredentials {
+  /** Makes the place for the accounts; undefined if it is there. Throws {FolderInUseError} {FolderRefusedError}. */
+  readonly prepare: ((terminal: Terminal) => Promise<void>) | undefined
+}
+
+interface Terminal {
+  readonly screen: { write(text: string): unknown }
+}
+
+/** @throws {FolderRefusedError} {DamagedFileError} as `getUsedFolder` does. */
+export async function getUsedCredentials({ data }: CredentialOptions): Promise<UsedCredentials> {
+  return credentialsIn(await getUsedFolder(data))
+}
+
+/** @throws as `getUsedCredentials` does, for a folder that cannot be made either. */
+export async function getCredentialsToAddTo(options: CredentialOptions): Promise<CredentialsToAddTo> {
+  if (!(await isNewFolder(options.data)))
+    return { ...(await getUsedCredentials(options)), prepare: undefined }
+  const folder = dataPaths(resolve(options.data))
+  return { ...credentialsIn(folder), prepare: (terminal) => prepareUnlessUsed(folder, terminal) }
+}
+
+function credentialsIn(folder: DataPaths): UsedCredentials {
+  return { ...folderCredentials(folder), folder }
+}
+
+/**
+ * Makes the folder. If another process is making it, waits until that has made its accounts.
+ *
+ * @throws {FolderInUseError} if it has not made them within LOCK_WAIT_MS.
+ */
+async function prepareUnlessUsed(folder: DataPaths, terminal: Terminal): Promise<void> {
+  const end = performance.now() + LOCK_WAIT_MS
+  for (;;) {
+    try {
+      return (await prepareFolder(folder.path, terminal)).release()
+    } catch (error) {
+      if (!(error instanceof FolderInUseError)) throw error
+      if ((await accountsDocument(folder).read()) !== undefined) return
+      if (performance.now() >= end) throw error
+    }
+    await setTimeout(LOCK_PAUSE_MS)
+  }
+}
