@@ -1,188 +1,29 @@
-import { DamagedFileError } from '../errors.ts'
-import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import type { FileSystem } from '../files/file-system.ts'
-import { Journal } from '../journal/journal.ts'
-import type { JournalFile, JournalPosition } from '../journal/journal-file.ts'
-import { FIRST_VERSION } from '../journal/journal-reader.ts'
-import { REVOCATIONS_BYTES_MIN } from '../limits.ts'
-import type { Log } from '../log.ts'
-import { type Clock, createClock } from './clock.ts'
-import { EndedCredentials } from './ended-credentials.ts'
-import {
-  createRevocations,
-  openRevocationsFile,
-  type RevocationChange,
-  readRevocations,
-  revocationsMissing,
-  type StoredRevocations,
-} from './revocations-file.ts'
+import type { Clock } from './clock.ts'
 
 /** Credentials that ended before they expired. */
-export class Revocations {
-  /** Decides what has expired; never behind the latest moment in the file. */
+export interface Revocations {
+  /** Decides what has expired; never behind the latest moment that is stored. */
   readonly clock: Clock
-  readonly #ended = new EndedCredentials()
-  /** The latest moment in the file, in ms since 1970. */
-  #passed: number
-  #remembering: Promise<void> | undefined
-  /** Whether the last moment was not stored; only the first of several failures is logged. */
-  #isForgetful = false
-  readonly #journal: Journal<RevocationChange>
-  readonly #log: Log
-  #rewriteDueBytes = 0
-  #rewriting: Promise<void> | undefined
-
-  /** Use `openRevocations`. */
-  constructor(
-    { path, header }: JournalFile,
-    position: JournalPosition,
-    { ended, passed }: StoredRevocations,
-    clock: Clock,
-    log: Log,
-    files: FileSystem,
-  ) {
-    this.clock = clock
-    for (const [jti, exp] of ended) this.#ended.add(jti, exp)
-    this.#passed = passed
-    this.#log = log
-    const owner = {
-      version: FIRST_VERSION,
-      encode: (changes: readonly RevocationChange[]) => JSON.stringify(changes),
-      renew: (begin: () => Promise<void>) => begin(),
-      apply: (change: RevocationChange) => this.#apply(change),
-      refuse: () => {},
-      recover: () => this.#rewrite(),
-    }
-    this.#journal = new Journal(path, header.store, position, owner, log, files)
-  }
-
-  get isWritable(): boolean {
-    return this.#journal.isWritable
-  }
-
-  has(jti: string): boolean {
-    return this.#ended.has(jti)
-  }
-
+  readonly isWritable: boolean
+  has(jti: string): boolean
   /**
-   * Ends a credential; resolves once that is on disk.
+   * Ends a credential; resolves once that is durable.
    *
    * @param exp When it would have expired, in seconds since 1970.
-   * @throws What `Journal.append` throws.
+   * @throws {StorageFullError} {StorageUnavailableError}
    */
-  async add(jti: string, exp: number): Promise<void> {
-    const arrived = this.#ended.expect(jti)
-    try {
-      await this.#journal.append({ jti, exp })
-    } finally {
-      arrived()
-    }
-  }
-
+  add(jti: string, exp: number): Promise<void>
   /** Whether another credential of a generation may be added, as `EndedCredentials` says. */
-  hasRoom(generation: number): boolean {
-    return this.#ended.hasRoom(generation, Math.floor(this.clock.now() / 1000))
-  }
-
-  /** Drops the credentials of a generation that no account has any more; the next rewriting removes them from the file. */
-  dropGeneration(generation: number): void {
-    this.#ended.dropGeneration(generation)
-  }
-
+  hasRoom(generation: number): boolean
+  /** Drops the credentials of a generation that no account has any more. */
+  dropGeneration(generation: number): void
   /**
    * Stores the present moment: what has expired stays so if the clock is set back and the process killed.
    *
    * @param exp When the credential expired, in seconds since 1970.
    */
-  rememberExpired(exp: number): void {
-    if (exp * 1000 <= this.#passed || this.#remembering !== undefined) return
-    this.#remembering = this.#rememberNow().finally(() => {
-      this.#remembering = undefined
-    })
-  }
-
+  rememberExpired(exp: number): void
   /** Resolves once `rememberExpired` has written or failed; undefined while it writes nothing. Never rejects. */
-  get remembering(): Promise<void> | undefined {
-    return this.#remembering
-  }
-
-  /** Drops expired credentials and writes the rest to a new file. */
-  async #rewrite() {
-    await this.#journal.restart(() => {
-      const passed = Math.floor(this.clock.now())
-      this.#ended.dropExpired(Math.floor(passed / 1000))
-      return [{ passed }, ...Array.from(this.#ended, ([jti, exp]) => ({ jti, exp }))]
-    })
-    this.#rewriteDueBytes = Math.max(REVOCATIONS_BYTES_MIN, 2 * this.#journal.size)
-  }
-
-  async close(): Promise<void> {
-    await this.#rememberNow()
-    await this.#rewriting
-    await this.#journal.close()
-  }
-
-  async #rememberNow() {
-    const passed = Math.floor(this.clock.now())
-    try {
-      await this.#journal.append({ passed })
-      this.#passed = passed
-      this.#isForgetful = false
-    } catch (error) {
-      if (!this.#isForgetful) this.#log.warn('moment_not_remembered', { reason: String(error) })
-      this.#isForgetful = true
-    }
-  }
-
-  /** Rewrites the file in the background if it has grown enough; call it after opening, too. */
-  rewriteIfDue(): void {
-    if (this.#rewriting !== undefined || this.#journal.size < this.#rewriteDueBytes) return
-    this.#rewriting = this.#rewrite()
-      .catch((error: unknown) => {
-        this.#log.error('revocations_not_rewritten', { reason: String(error) })
-        this.#rewriteDueBytes = this.#journal.size + REVOCATIONS_BYTES_MIN
-      })
-      .finally(() => {
-        this.#rewriting = undefined
-      })
-  }
-
-  #apply(change: RevocationChange) {
-    if ('jti' in change) this.#ended.add(change.jti, change.exp)
-    this.rewriteIfDue()
-  }
-}
-
-/**
- * Reads the ended credentials of a folder.
- *
- * @param mustExist Whether a missing file is damage; if not, it is created.
- * @param makeClock As `createClock`.
- * @throws {DamagedFileError} if the file is not what was written, a torn tail excepted.
- */
-export async function openRevocations(
-  folder: DataPaths,
-  {
-    mustExist,
-    log,
-    makeClock = createClock,
-  }: {
-    mustExist: boolean
-    log: Log
-    makeClock?: (notBefore: number) => Clock
-  },
-): Promise<Revocations> {
-  let file = await openRevocationsFile(folder)
-  if (file === undefined && !mustExist) {
-    await createRevocations(folder)
-    file = await openRevocationsFile(folder)
-    if (file === undefined)
-      throw new DamagedFileError(folder.file(dataFiles.revocations), 0, 'the file vanished', 'start again')
-  }
-  if (file === undefined) throw revocationsMissing(folder)
-  const stored = await readRevocations(file, folder)
-  const position = await file.cut(stored.end, log)
-  const revocations = new Revocations(file, position, stored, makeClock(stored.passed), log, folder.files)
-  revocations.rewriteIfDue()
-  return revocations
+  readonly remembering: Promise<void> | undefined
+  close(): Promise<void>
 }

@@ -10,7 +10,7 @@ import {
   raiseGeneration,
 } from '../../src/auth/accounts.ts'
 import { type AuthenticatorOptions, createAuthenticator } from '../../src/auth/authenticator.ts'
-import { openRevocations } from '../../src/auth/revocations.ts'
+import { openRevocations } from '../../src/auth/folder-revocations.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
 import { type Claims, createSigningKey, type SigningKey, signToken } from '../../src/auth/signed-token.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
