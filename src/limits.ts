@@ -189,6 +189,22 @@ export const UPDATES_AT_ONCE_MAX = 1_000
 export const ETCD_ATTEMPT_MS = 1_000
 /** Of one answer of etcd, which is read in ranges of about a thousandth of this. */
 export const ETCD_ANSWER_BYTES_MAX = 512 * 1024 * 1024
+/** Up to so many records are read from etcd at once; more in ranges. */
+export const CLUSTER_SMALL_RECORDS = 5_000
+export const CLUSTER_RANGES_AT_ONCE = 4
+/** Changes in one transaction of etcd, whose default of --max-txn-ops is 128; two more operations are the node's. */
+export const BATCH_CHANGES_MAX = 120
+/** Changes of an import, and bytes of its keys and values, that fit in one transaction. */
+export const CLUSTER_IMPORT_CHANGES_MAX = 4_000
+export const CLUSTER_IMPORT_BYTES_MAX = 1024 * 1024
+/** How long a change waits for etcd in all. */
+export const CLUSTER_CHANGE_MS = 10_000
+/** Before a batch that lost to another node is tried again, at random up to this: without it, one node starves. */
+export const BATCH_PAUSE_MS_MAX = 10
+/** How often a node checks that it hears of all changes. */
+export const CLUSTER_CHECK_MS = 1_000
+/** How long the watch may be behind such a check before it is begun anew. */
+export const CLUSTER_BEHIND_MS = 500
 /** How often an import is planned anew when other nodes change records meanwhile. */
 export const IMPORT_TRIES_MAX = 5
 /** How long a change is decided anew when other nodes are faster each time. */

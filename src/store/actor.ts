@@ -2,8 +2,8 @@
 export type Actor = Sender | CommandActor
 
 export interface Sender {
-  /** Without a port. */
-  readonly address: string
+  /** Without a port. Unknown of a change that another node has made. */
+  readonly address?: string
   readonly requestId: string
   /** Absent before the caller is authenticated. */
   readonly principal?: { readonly kind: 'user' | 'client'; readonly name: string }
@@ -17,7 +17,8 @@ export interface CommandActor {
 }
 
 /** A request, or whatever else names its sender. */
-interface Sent extends Omit<Sender, 'principal'> {
+interface Sent extends Omit<Sender, 'principal' | 'address'> {
+  readonly address: string
   readonly principal?:
     | NonNullable<Sender['principal']>
     | { readonly kind: 'command'; readonly name: string; readonly command: string }

@@ -65,7 +65,7 @@ export class AuthorshipReader {
     if (actor === undefined || actor === null) return undefined
     if (!isObject(actor) || typeof time !== 'string') throw malformed()
     const stored = { actor: parseActor(actor, request), time }
-    return note === undefined ? stored : { ...stored, import: parseNote(note) }
+    return note === undefined ? stored : { ...stored, import: parseImportNote(note) }
   }
 }
 
@@ -79,7 +79,8 @@ function parseActor(stored: Record<string, unknown>, request: unknown): Actor {
   return { address, requestId: request, principal: { kind, name: by } }
 }
 
-function parseNote(note: unknown): ImportNote {
+/** @throws {SyntaxError} {NewerFormError} */
+export function parseImportNote(note: unknown): ImportNote {
   if (!isObject(note)) throw malformed()
   checkMembers(note, noteMembers, 'the import note of a change')
   const { mode, added, modified, removed, unchanged } = note

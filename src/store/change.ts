@@ -20,6 +20,13 @@ export type Alteration =
   | { readonly modify: Configuration; readonly name: string }
   | { readonly remove: string }
 
+/** The names that a change takes or frees. */
+export function namesOf(change: Alteration): readonly string[] {
+  if ('add' in change) return [change.add.name]
+  if ('remove' in change) return [change.remove]
+  return change.name === change.modify.name ? [change.name] : [change.name, change.modify.name]
+}
+
 /** Form of the changes that `encodeChanges` gives; `ChangeReader` also reads those before it. */
 export const CHANGE_VERSION = 2
 /** Form of those with labels, which an older connbook would drop. */

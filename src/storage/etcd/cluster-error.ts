@@ -1,0 +1,37 @@
+import { ConnbookError, NewerFormError } from '../../errors.ts'
+import type { ClusterKeys } from './cluster-keys.ts'
+import type { Gateway } from './gateway.ts'
+
+/** What etcd holds below the prefix is not what a connbook wrote there, or is not for this node. */
+export class ClusterRefusedError extends ConnbookError {
+  readonly code = 'cluster_refused'
+}
+
+/** A key whose value cannot be read. @param error What its parser threw. */
+export function refusedKey(key: string, { endpoint }: Pick<Gateway, 'endpoint'>, error: unknown) {
+  const reason = error instanceof Error ? error.message : String(error)
+  const remedy =
+    error instanceof NewerFormError
+      ? 'use the connbook that wrote it, or a newer one'
+      : 'put it back, or restore a backup into another prefix with "connbook restore FILE --etcd URL --etcd-prefix PREFIX"'
+  return new ClusterRefusedError(
+    `Cannot read the key "${key}" of etcd at ${endpoint}: ${reason}; ${remedy}`,
+    {
+      cause: error,
+    },
+  )
+}
+
+/** @param key One that connbook did not write. */
+export function foreignKey(key: string, { prefix }: ClusterKeys, { endpoint }: Pick<Gateway, 'endpoint'>) {
+  return new ClusterRefusedError(
+    `Cannot use the prefix "${prefix}" of etcd at ${endpoint}: the key "${key}" there is not connbook's; name another prefix with --etcd-prefix, or remove that key`,
+  )
+}
+
+/** A restore into the prefix was not completed, or a part of it was removed. */
+export function incomplete(what: string, { prefix }: ClusterKeys, { endpoint }: Pick<Gateway, 'endpoint'>) {
+  return new ClusterRefusedError(
+    `Cannot use the prefix "${prefix}" of etcd at ${endpoint}: ${what}; if a restore was broken off there, run it again; otherwise check --etcd-prefix`,
+  )
+}
