@@ -1,6 +1,6 @@
 import { DamagedFileError, NewerFormError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
+import { createJsonDocument, type DocumentForm, type JsonDocument } from '../files/json-document.ts'
 import { isScope } from '../http/scope.ts'
 import { checkMembers, isObject } from '../json.ts'
 import type { Account, Accounts } from './accounts.ts'
@@ -8,10 +8,13 @@ import { isPasswordHash } from './password.ts'
 
 const ADVICE = `put it back from a copy of the folder, or ${RESTORE_ADVICE}`
 
+/** The form of stored accounts. */
+export const accountsForm: DocumentForm<Accounts> = { format: 'connbook accounts', parse: parseAccounts }
+
 /** The accounts file of a folder. */
 export function accountsDocument(folder: DataPaths): JsonDocument<Accounts> {
   const path = folder.file(dataFiles.accounts)
-  return createJsonDocument(path, 'connbook accounts', parseAccounts, ADVICE, folder.files)
+  return createJsonDocument(path, accountsForm.format, accountsForm.parse, ADVICE, folder.files)
 }
 
 /** For a folder with records, which must have had accounts. */

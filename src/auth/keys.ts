@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { DamagedFileError, RESTORE_ADVICE } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { createJsonDocument, type JsonDocument, seal } from '../files/json-document.ts'
+import { createJsonDocument, type DocumentForm, type JsonDocument, seal } from '../files/json-document.ts'
 import { checkMembers, isObject } from '../json.ts'
 import { KEYS_MAX } from '../limits.ts'
 import { quoteForShell } from '../shell.ts'
@@ -26,13 +26,14 @@ export interface StoredKey {
 
 const keyTimes = ['created', 'ttl', 'serverTtl', 'until'] as const
 const KEY_BYTES = 32
-const FORMAT = 'connbook keys'
+/** The form of stored keys. */
+export const keysForm: DocumentForm<readonly StoredKey[]> = { format: 'connbook keys', parse: parseKeys }
 /** The latest moment that a `Date` can hold, in seconds since 1970. */
 const MOMENT_MAX = 8_640_000_000_000
 
 /** The shell command after which the next start makes a new key, which ends every session and token. */
 export function newKeysCommand(folder: DataPaths): string {
-  const noKeys = quoteForShell(JSON.stringify(seal(FORMAT, [])))
+  const noKeys = quoteForShell(JSON.stringify(seal(keysForm.format, [])))
   return `(umask 077; echo ${noKeys} > ${quoteForShell(folder.file(dataFiles.keys))})`
 }
 
@@ -71,8 +72,8 @@ export function createKey(now: number, ttlSeconds: number | undefined): StoredKe
 export function keysDocument(folder: DataPaths): JsonDocument<readonly StoredKey[]> {
   return createJsonDocument(
     folder.file(dataFiles.keys),
-    FORMAT,
-    parseKeys,
+    keysForm.format,
+    keysForm.parse,
     adviceForNewKeys(folder),
     folder.files,
   )

@@ -12,11 +12,18 @@ export interface JsonDocument<Content> {
   write(content: Content): Promise<void>
 }
 
+/** The form of what a document holds. */
+export interface DocumentForm<Content> {
+  /** The member `format`: "connbook accounts". */
+  readonly format: string
+  /** Throws for content of the wrong form. */
+  readonly parse: (input: unknown) => Content
+}
+
 const VERSION = 1
 
 /**
- * @param format The file's member `format`: "connbook accounts".
- * @param parse Throws for content of the wrong form.
+ * @param format As in `DocumentForm`, and so `parse`.
  * @param advice For the operator, when the file is damaged.
  */
 export function createJsonDocument<Content>(
@@ -34,7 +41,7 @@ export function createJsonDocument<Content>(
       const bytes = await ifPresent(files.readFile(path))
       if (bytes === undefined) return undefined
       try {
-        return parse(openEnvelope(bytes.toString('utf8')))
+        return decodeDocument({ format, parse }, bytes.toString('utf8'))
       } catch (error) {
         throw inFile(path, 0, error, advice)
       }
@@ -43,19 +50,25 @@ export function createJsonDocument<Content>(
       await writeAtomicFile(path, `${JSON.stringify(seal(format, content), null, 2)}\n`, files)
     },
   }
+}
 
-  function openEnvelope(text: string): unknown {
-    // These files hold secrets, which the message of JSON.parse would quote.
-    const envelope = parseJson(text)
-    if (!isObject(envelope) || envelope.format !== format) throw new SyntaxError(`it is no "${format}" file`)
-    const { format: _, version, checksum: sum, content, ...others } = envelope
-    // It covers the content only: a version that damage made higher looks newer. Either way the file is refused.
-    if (sum !== checksum(content)) throw new SyntaxError('checksum differs')
-    if (isNewerVersion(version, VERSION)) throw new NewerFormError(`version ${version}`, VERSION)
-    if (version !== VERSION) throw new SyntaxError(`it is no "${format}" file`)
-    checkMembers(others, [], 'the file')
-    return content
-  }
+/** @throws {SyntaxError} if the text is not what `encodeDocument` makes. Also what `parse` throws. */
+export function decodeDocument<Content>({ format, parse }: DocumentForm<Content>, text: string): Content {
+  // These documents hold secrets, which the message of JSON.parse would quote.
+  const envelope = parseJson(text)
+  if (!isObject(envelope) || envelope.format !== format) throw new SyntaxError(`it is no "${format}" file`)
+  const { format: _, version, checksum: sum, content, ...others } = envelope
+  // It covers the content only: a version that damage made higher looks newer. Either way the text is refused.
+  if (sum !== checksum(content)) throw new SyntaxError('checksum differs')
+  if (isNewerVersion(version, VERSION)) throw new NewerFormError(`version ${version}`, VERSION)
+  if (version !== VERSION) throw new SyntaxError(`it is no "${format}" file`)
+  checkMembers(others, [], 'the file')
+  return parse(content)
+}
+
+/** The text of a document, on one line. */
+export function encodeDocument<Content>({ format }: DocumentForm<Content>, content: Content): string {
+  return JSON.stringify(seal(format, content))
 }
 
 /** The envelope around the content of a file. */
