@@ -7,6 +7,7 @@ import { FIRST_VERSION } from '../journal/journal-reader.ts'
 import { REVOCATIONS_BYTES_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type Clock, createClock } from './clock.ts'
+import { RememberedClock } from './clock-floor.ts'
 import { EndedCredentials } from './ended-credentials.ts'
 import type { Revocations } from './revocations.ts'
 import {
@@ -22,11 +23,7 @@ import {
 class FolderRevocations implements Revocations {
   readonly clock: Clock
   readonly #ended = new EndedCredentials()
-  /** The latest moment in the file, in ms since 1970. */
-  #passed: number
-  #remembering: Promise<void> | undefined
-  /** Whether the last moment was not stored; only the first of several failures is logged. */
-  #isForgetful = false
+  readonly #floor: RememberedClock
   readonly #journal: Journal<RevocationChange>
   readonly #log: Log
   #rewriteDueBytes = 0
@@ -42,7 +39,12 @@ class FolderRevocations implements Revocations {
   ) {
     this.clock = clock
     for (const [jti, exp] of ended) this.#ended.add(jti, exp)
-    this.#passed = passed
+    this.#floor = new RememberedClock(
+      clock,
+      passed,
+      (moment) => this.#journal.append({ passed: moment }),
+      log,
+    )
     this.#log = log
     const owner = {
       version: FIRST_VERSION,
@@ -82,14 +84,11 @@ class FolderRevocations implements Revocations {
   }
 
   rememberExpired(exp: number): void {
-    if (exp * 1000 <= this.#passed || this.#remembering !== undefined) return
-    this.#remembering = this.#rememberNow().finally(() => {
-      this.#remembering = undefined
-    })
+    this.#floor.rememberExpired(exp)
   }
 
   get remembering(): Promise<void> | undefined {
-    return this.#remembering
+    return this.#floor.remembering
   }
 
   /** Drops expired credentials and writes the rest to a new file. */
@@ -103,21 +102,9 @@ class FolderRevocations implements Revocations {
   }
 
   async close(): Promise<void> {
-    await this.#rememberNow()
+    await this.#floor.close()
     await this.#rewriting
     await this.#journal.close()
-  }
-
-  async #rememberNow() {
-    const passed = Math.floor(this.clock.now())
-    try {
-      await this.#journal.append({ passed })
-      this.#passed = passed
-      this.#isForgetful = false
-    } catch (error) {
-      if (!this.#isForgetful) this.#log.warn('moment_not_remembered', { reason: String(error) })
-      this.#isForgetful = true
-    }
   }
 
   /** Rewrites the file in the background if it has grown enough; call it after opening, too. */

@@ -1,9 +1,7 @@
-import type { Clock } from './clock.ts'
+import type { ClockFloor } from './clock-floor.ts'
 
-/** Credentials that ended before they expired. */
-export interface Revocations {
-  /** Decides what has expired; never behind the latest moment that is stored. */
-  readonly clock: Clock
+/** Credentials that ended before they expired; its clock decides what has expired. */
+export interface Revocations extends ClockFloor {
   readonly isWritable: boolean
   has(jti: string): boolean
   /**
@@ -17,13 +15,4 @@ export interface Revocations {
   hasRoom(generation: number): boolean
   /** Drops the credentials of a generation that no account has any more. */
   dropGeneration(generation: number): void
-  /**
-   * Stores the present moment: what has expired stays so if the clock is set back and the process killed.
-   *
-   * @param exp When the credential expired, in seconds since 1970.
-   */
-  rememberExpired(exp: number): void
-  /** Resolves once `rememberExpired` has written or failed; undefined while it writes nothing. Never rejects. */
-  readonly remembering: Promise<void> | undefined
-  close(): Promise<void>
 }

@@ -22,6 +22,7 @@ import { findTrouble, refused, throwExplained } from './refusal.ts'
 export const dataFiles = {
   accounts: 'accounts.json',
   accountsLock: '.accounts-lock',
+  clock: 'clock.json',
   initialCredentials: 'initial-credentials.json',
   journal: 'journal.jsonl',
   journalOld: 'journal.old.jsonl',
@@ -34,6 +35,7 @@ export const dataFiles = {
 /** Written by the holder of `.lock`; the others by the holder of `.accounts-lock`. */
 const ownersFiles = [
   'audit.jsonl',
+  dataFiles.clock,
   dataFiles.journal,
   dataFiles.journalOld,
   dataFiles.revocations,
