@@ -105,6 +105,11 @@ export class StorageUnavailableError extends ConnbookError {
   readonly code = 'storage_unavailable'
 }
 
+/** The storage did not say whether it made a change, and nobody can know. */
+export class OutcomeUnknownError extends ConnbookError {
+  readonly code = 'outcome_unknown'
+}
+
 /** Too many changes to be stored together; nothing has changed. */
 export class TooManyChangesError extends ConnbookError {
   readonly code = 'too_many_changes'

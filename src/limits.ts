@@ -205,6 +205,10 @@ export const BATCH_PAUSE_MS_MAX = 10
 export const CLUSTER_CHECK_MS = 1_000
 /** How long the watch may be behind such a check before it is begun anew. */
 export const CLUSTER_BEHIND_MS = 500
+/** A node that knew so long ago that it misses nothing is not ready for changes. */
+export const CLUSTER_CURRENT_MS = 3_000
+/** Before the watch is begun again, at random up to this. */
+export const RECONNECT_PAUSE_MS_MAX = 100
 /** How often an import is planned anew when other nodes change records meanwhile. */
 export const IMPORT_TRIES_MAX = 5
 /** How long a change is decided anew when other nodes are faster each time. */

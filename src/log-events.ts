@@ -22,6 +22,23 @@ export const logEvents = {
     fields: ['url', 'socket', 'data'],
     meaning: 'the start takes longer than a second; `/readyz` answers 503 until the records are read',
   },
+  cluster_not_heard: {
+    level: 'warn',
+    fields: ['endpoint', 'reason'],
+    meaning:
+      'etcd does not tell this node of changes; it tries again, and serves reads for `--max-staleness`. If it goes on, do as `reason` says',
+  },
+  cluster_heard_again: {
+    level: 'info',
+    fields: ['endpoint'],
+    meaning: 'this node hears of all changes again',
+  },
+  cluster_read_anew: {
+    level: 'warn',
+    fields: ['restored', 'records'],
+    meaning:
+      'all records were read anew: the changes since the last one were compacted, or etcd was restored from a snapshot, and then every `ETag` is another one',
+  },
   stopping: {
     level: 'info',
     fields: ['signal'],

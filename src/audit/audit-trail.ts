@@ -171,13 +171,19 @@ export async function openAuditTrail(
     async record(event, actor, fields) {
       if (add(auditLine(timestamp(), event, actor, fields))) await write()
     },
-    list(store: string, change: Change, revision: number, before: Configuration | undefined) {
+    list(
+      store: string,
+      change: Change,
+      revision: number,
+      before: Configuration | undefined,
+      isTogether = false,
+    ) {
       const { authorship } = change
       if (authorship === undefined) return
       const { import: note, actor, time } = authorship
       if (note !== undefined) {
         const changes = note.added + note.modified + note.removed
-        const tag = listTag(store, revision + changes - 1)
+        const tag = listTag(store, isTogether ? revision : revision + changes - 1)
         addChange(() => auditLine(time, 'configurations_imported', actor, { tag, ...note }))
         unlisted = changes > IMPORT_AUDITED_RECORDS_MAX ? changes : 0
       }

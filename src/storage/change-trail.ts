@@ -5,8 +5,19 @@ import type { Configuration } from '../store/configuration.ts'
 export interface ChangeTrail {
   /** Reads what it lists already. */
   listed(): Promise<Listed>
-  /** Lists a durable change, soon after; `before` is the record as it was. */
-  list(store: string, change: Change, revision: number, before: Configuration | undefined): void
+  /**
+   * Lists a durable change, soon after.
+   *
+   * @param before The record as it was.
+   * @param isTogether Whether all changes of an import have the same revision.
+   */
+  list(
+    store: string,
+    change: Change,
+    revision: number,
+    before: Configuration | undefined,
+    isTogether?: boolean,
+  ): void
   /** Resolves once every change given to `list` is on disk. @throws {Error} if one cannot be written. */
   sync(): Promise<void>
 }

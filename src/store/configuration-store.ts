@@ -69,7 +69,6 @@ export class ConfigurationStore {
     recent = new RecentChanges(index.revision),
   ) {
     this.recent = recent
-    this.onDurable((change, revision, before) => recent.add(change, revision, before))
     this.#index = index
     this.#scheduler = scheduler
     const current = () => this.#index
@@ -323,7 +322,7 @@ export class ConfigurationStore {
   *#applyTogether(changes: readonly Change[], firstRevision: number): LongWork<void> {
     const before = yield* this.#index.applyTogether(changes, firstRevision)
     for (const [i, change] of changes.entries()) {
-      for (const listener of this.#listeners) listener(change, firstRevision + i, before[i])
+      this.#tell(change, firstRevision + i, before[i])
       if ((i + 1) % SLICE_STEPS === 0) yield
     }
   }
@@ -331,17 +330,22 @@ export class ConfigurationStore {
   #apply(change: Change, revision: number) {
     const before = this.#index.apply(change, revision)
     this.#changes.applied(change)
+    this.#tell(change, revision, before)
+  }
+
+  #tell(change: Change, revision: number, before: Configuration | undefined) {
+    this.recent.add(change, revision, before)
     for (const listener of this.#listeners) listener(change, revision, before)
   }
 
   #applyAt(revision: number, changes: readonly Change[]) {
     const before = changes.map((change) => this.#index.apply(change, revision))
     this.#index.reach(revision)
+    this.recent.addTogether(changes, revision, before)
     for (const [i, change] of changes.entries()) {
       this.#changes.applied(change)
       for (const listener of this.#listeners) listener(change, revision, before[i])
     }
-    this.recent.reach(revision)
   }
 
   #replace(index: ConfigurationIndex) {

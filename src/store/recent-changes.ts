@@ -79,25 +79,37 @@ export class RecentChanges {
   }
 
   /**
-   * Call it for each change, in their order.
+   * Call it for each change, in the order of revisions.
    *
-   * @param revision The same for changes of one moment, and otherwise higher than before.
    * @param before The record as it was.
    */
   add(change: Change, revision: number, before: Configuration | undefined): void {
+    this.#keep(change, revision, before, this.#together(change, revision))
+  }
+
+  /**
+   * Call it for changes that become visible together at one revision; none if it stands for no change of a record.
+   *
+   * @param before The records as they were.
+   */
+  addTogether(
+    changes: readonly Change[],
+    revision: number,
+    before: readonly (Configuration | undefined)[],
+  ): void {
+    const together = { revision, first: this.#last + 1, last: this.#last + changes.length }
+    for (const [i, change] of changes.entries()) this.#keep(change, revision, before[i], together)
+    this.#revision = Math.max(this.#revision, revision)
+  }
+
+  #keep(change: Change, revision: number, before: Configuration | undefined, together: Together) {
     const after = 'remove' in change ? undefined : 'add' in change ? change.add : change.modify
     const place = this.#last + 1
-    const together = this.#together(change, place, revision)
     this.#bytesUpTo += RECENT_CHANGE_BYTES + charactersOf(before) + charactersOf(after)
     this.#kept.push({ change: { place, before, after, together }, bytesUpTo: this.#bytesUpTo })
     this.#last = place
     this.#revision = revision
     while (this.count > this.#max || this.#bytesUpTo - this.#bytesDropped > this.#bytesMax) this.#dropFirst()
-  }
-
-  /** The state has a later revision without a change of a record. */
-  reach(revision: number): void {
-    this.#revision = Math.max(this.#revision, revision)
   }
 
   /** Forgets all changes, because another state is in place of the one that they made: no place of before is known. */
@@ -146,10 +158,10 @@ export class RecentChanges {
     return after < 0 ? undefined : this.#kept[this.#start + after]
   }
 
-  #together({ authorship }: Change, place: number, revision: number): Together {
+  /** The changes of an import become visible together. */
+  #together({ authorship }: Change, revision: number): Together {
+    const place = this.#last + 1
     const before = this.#kept.at(-1)?.change.together
-    // All changes of one transaction have its revision.
-    if (before?.revision === revision && before.last < place) return Object.assign(before, { last: place })
     if (before !== undefined && before.last >= place) return before
     const note = authorship?.import
     const others = note === undefined ? 0 : note.added + note.modified + note.removed - 1

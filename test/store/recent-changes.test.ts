@@ -47,15 +47,16 @@ describe('the recent changes', () => {
 
   it('of one revision are together, and revisions between them are places, too', () => {
     const recent = new RecentChanges(10)
-    for (const [id, revision] of [
-      [1, 12],
-      [2, 20],
-      [3, 20],
-      [4, 20],
-      [5, 21],
-    ] as const)
-      recent.add({ add: record(id) }, revision, undefined)
-    recent.reach(30)
+    const add = (revision: number, ...ids: number[]) =>
+      recent.addTogether(
+        ids.map((id) => ({ add: record(id) })),
+        revision,
+        [],
+      )
+    add(12, 1)
+    add(20, 2, 3, 4)
+    add(21, 5)
+    add(30)
     assert.deepEqual([recent.floor, recent.last, recent.revision], [10, 15, 30])
     assert.deepEqual(
       [9, 10, 11, 12, 19, 20, 21, 22, 30].map((revision) => recent.placeAt(revision)),
@@ -69,7 +70,11 @@ describe('the recent changes', () => {
 
   it('that are dropped leave no place for a revision before them, in the middle of one either', () => {
     const recent = new RecentChanges(0, 2)
-    for (const id of [1, 2, 3]) recent.add({ add: record(id) }, 5, undefined)
+    recent.addTogether(
+      [1, 2, 3].map((id) => ({ add: record(id) })),
+      5,
+      [],
+    )
     assert.deepEqual([recent.floor, recent.placeAt(4), recent.placeAt(5)], [1, undefined, 3])
     recent.add({ add: record(4) }, 6, undefined)
     assert.deepEqual([recent.floor, recent.placeAt(4), recent.placeAt(5)], [2, undefined, 3])

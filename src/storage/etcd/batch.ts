@@ -1,0 +1,168 @@
+import { OutcomeUnknownError } from '../../errors.ts'
+import { BATCH_CHANGES_MAX } from '../../limits.ts'
+import { type Change, namesOf } from '../../store/change.ts'
+import { Configuration } from '../../store/configuration.ts'
+import { OvertakenError } from '../../store/refusals.ts'
+import type { ClusterKeys } from './cluster-keys.ts'
+import type { Versioned } from './cluster-reading.ts'
+import type { Transaction } from './messages.ts'
+import { encodeNodeEntry } from './node-entry.ts'
+import { isAbsent, modBelow, modIs, nested, type Operation, put, read, remove, valueIs } from './requests.ts'
+
+/** A change that waits to be made. */
+export interface PendingChange {
+  readonly change: Change
+  /** The stored text of the record that it changes or removes, as it was when the change was decided. */
+  readonly seen: string | undefined
+  /** When it is given up, by the monotonic clock. */
+  readonly until: number
+  readonly resolve: (made: Change) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What a batch compares, and what it goes on from. */
+export interface BatchBase {
+  readonly keys: ClusterKeys
+  readonly node: string
+  readonly start: string
+  /** Of the key of the node; 0 if it has none. */
+  readonly nodeModRevision: number
+  readonly sequence: Versioned<number>
+}
+
+/** Changes that go to etcd as one transaction. Of a group, each is made or not by itself; an import is made as a whole. */
+export class Batch {
+  /** Counts the batches of the node. */
+  readonly number: number
+  readonly changes: readonly PendingChange[]
+  /** The revision for which an import was decided; undefined for a group. */
+  readonly #importAt: number | undefined
+  /** Resolves, with the revision at which it was made, once the index has it, or its callers know that it has failed. */
+  readonly settled: Promise<number | undefined>
+  readonly #settle: (revision: number | undefined) => void
+  isSettled = false
+
+  constructor(number: number, changes: readonly PendingChange[], importAt?: number) {
+    this.number = number
+    this.changes = changes
+    this.#importAt = importAt
+    const { promise, resolve } = Promise.withResolvers<number | undefined>()
+    this.settled = promise
+    this.#settle = resolve
+  }
+
+  get isImport(): boolean {
+    return this.#importAt !== undefined
+  }
+
+  /** When the first of its changes is given up. */
+  get until(): number {
+    return Math.min(...this.changes.map(({ until }) => until))
+  }
+
+  /** The transaction that makes it; safe to send again, because only one can find the key of the node as it compares it. */
+  transaction({ keys, node, start, nodeModRevision, sequence }: BatchBase): Transaction {
+    let lastId = sequence.value
+    const operations: Operation[][] = []
+    const grouped: Operation[] = []
+    for (const { change, seen = '' } of this.changes) {
+      const made = 'add' in change ? { add: new Configuration(++lastId, change.add) } : change
+      const steps = stepsOf(made, keys)
+      if (this.isImport) operations.push(steps)
+      else grouped.push(nested({ compare: conditionsOf(change, seen, keys), success: steps, failure: [] }))
+    }
+    const own = keys.node(node)
+    const hasAdded = lastId > sequence.value
+    const changes = this.changes.map(({ change }) => change)
+    const entry = put(own, encodeNodeEntry(this.number, start, changes, this.isImport))
+    const last = hasAdded ? [put(keys.sequence, String(lastId))] : []
+    const imported = this.isImport ? parts(operations.flat()) : []
+    return {
+      compare: [
+        modIs(own, nodeModRevision),
+        ...(hasAdded ? [modIs(keys.sequence, sequence.modRevision)] : []),
+        ...(this.#importAt === undefined
+          ? []
+          : [modBelow(keys.nodes.key, keys.nodes.end, this.#importAt + 1)]),
+      ],
+      success: [entry, ...last, ...grouped, ...imported],
+      failure: [read({ key: own }), read({ key: keys.sequence })],
+    }
+  }
+
+  /** Its changes, as etcd has made them, with all that is known here of who made them. */
+  signed(made: readonly Change[]): Change[] {
+    const own = new Map(this.changes.map(({ change }) => [lastNameOf(change), change.authorship]))
+    const note = this.changes.map(({ change }) => change.authorship?.import).find((one) => one !== undefined)
+    return made.map((change, i) => {
+      const authorship = own.get(lastNameOf(change))
+      if (authorship === undefined) return change
+      const { actor, time } = authorship
+      return {
+        ...change,
+        authorship: { actor, time, ...(i === 0 && note !== undefined ? { import: note } : {}) },
+      }
+    })
+  }
+
+  /** What the transaction did, as the index has it now: a change that is not there was overtaken. */
+  settle(revision: number, made: readonly Change[]): void {
+    if (this.isSettled) return
+    this.isSettled = true
+    const byName = new Map(made.map((change) => [lastNameOf(change), change]))
+    for (const { change, resolve, reject } of this.changes) {
+      const found = byName.get(lastNameOf(change))
+      if (found === undefined) reject(new OvertakenError())
+      else resolve(found)
+    }
+    this.#settle(revision)
+  }
+
+  /** @param error For each of its changes. */
+  refuse(error: unknown): void {
+    if (this.isSettled) return
+    this.isSettled = true
+    for (const { reject } of this.changes) reject(error)
+    this.#settle(undefined)
+  }
+
+  /** Nobody can know whether it was made. */
+  giveUp(cause?: unknown): void {
+    this.refuse(
+      new OutcomeUnknownError(
+        'Cannot tell whether the change was made: etcd did not answer in time; read the record, and send the change again if it is not there',
+        { cause },
+      ),
+    )
+  }
+}
+
+/** The name under which a change leaves or removes a record. */
+function lastNameOf(change: Change): string {
+  return namesOf(change).at(-1) ?? ''
+}
+
+function conditionsOf(change: Change, seen: string, keys: ClusterKeys) {
+  if ('add' in change) return [isAbsent(keys.record(change.add.name))]
+  const [name = '', newName] = namesOf(change)
+  const isSame = valueIs(keys.record(name), seen)
+  return newName === undefined ? [isSame] : [isSame, isAbsent(keys.record(newName))]
+}
+
+function stepsOf(change: Change, keys: ClusterKeys): Operation[] {
+  if ('remove' in change) return [remove(keys.record(change.remove))]
+  const record = 'add' in change ? change.add : change.modify
+  const stored = put(keys.record(record.name), record.json)
+  const isRenamed = 'modify' in change && change.name !== record.name
+  return isRenamed ? [remove(keys.record(change.name)), stored] : [stored]
+}
+
+/** Unconditional transactions in one, as each may have so many operations only. */
+function parts(operations: readonly Operation[]): Operation[] {
+  const nestedOnes: Operation[] = []
+  for (let from = 0; from < operations.length; from += BATCH_CHANGES_MAX) {
+    const success = operations.slice(from, from + BATCH_CHANGES_MAX)
+    nestedOnes.push(nested({ compare: [], success, failure: [] }))
+  }
+  return nestedOnes
+}

@@ -1,0 +1,379 @@
+import {
+  FolderInUseError,
+  OverloadedError,
+  StorageFullError,
+  StorageUnavailableError,
+  TooManyChangesError,
+} from '../../errors.ts'
+import {
+  BATCH_CHANGES_MAX,
+  BATCH_PAUSE_MS_MAX,
+  CLUSTER_CHANGE_MS,
+  CLUSTER_IMPORT_BYTES_MAX,
+  CLUSTER_IMPORT_CHANGES_MAX,
+  WAITING_CHANGES_MAX,
+} from '../../limits.ts'
+import type { Family } from '../../metrics/family.ts'
+import { type Change, namesOf } from '../../store/change.ts'
+import type { SharedChangeLog, SharedChangeLogOwner } from '../../store/change-log.ts'
+import { Batch, type PendingChange } from './batch.ts'
+import type { ClusterKeys } from './cluster-keys.ts'
+import { storeIdOf } from './cluster-meta.ts'
+import { type BatchActivity, clusterMetrics } from './cluster-metrics.ts'
+import { type ClusterState, parseSequence, type Versioned } from './cluster-reading.ts'
+import { EtcdError } from './etcd-error.ts'
+import type { Follower } from './follower.ts'
+import type { Gateway } from './gateway.ts'
+import type { KeyValue, TransactionAnswer, WatchEvent } from './messages.ts'
+import { type NodeEntry, parseNodeEntry } from './node-entry.ts'
+import { changesOfRevision } from './revision-changes.ts'
+
+/** Which process this is, among all that change the store. */
+export interface NodeIdentity {
+  /** Random, made once for a data folder. */
+  readonly node: string
+  /** Random, made at each start. */
+  readonly start: string
+}
+
+export interface ChangeLogParts extends NodeIdentity {
+  readonly gateway: Gateway
+  readonly keys: ClusterKeys
+  readonly state: ClusterState
+  readonly follower: Pick<Follower, 'catchUp' | 'isCurrent' | 'metrics'>
+  /** Called when this process must not go on. */
+  readonly fail: (error: Error) => void
+  readonly owner: SharedChangeLogOwner
+  /** Milliseconds of a monotonic clock. */
+  readonly elapsed?: () => number
+}
+
+/** Makes changes in etcd, those that wait as one transaction, and takes up what all nodes have changed. */
+export class EtcdChangeLog implements SharedChangeLog {
+  readonly #parts: ChangeLogParts
+  readonly #elapsed: () => number
+  #store: string
+  #sequence: Versioned<number>
+  #nodeModRevision: number
+  #lastBatch: number
+  /** Of the process before this one, some of whose batches may still arrive. */
+  readonly #previousStart: string | undefined
+  #waiting: (PendingChange | Batch)[] = []
+  /** Batches that were sent, by their number, until the index has them. */
+  readonly #sent = new Map<number, Batch>()
+  #sending: Promise<void> | undefined
+  #isClosing = false
+  readonly #activity: BatchActivity = { batches: 0, changes: 0, lost: 0, uncertain: 0 }
+  readonly metrics: readonly Family[]
+
+  constructor(parts: ChangeLogParts) {
+    const { state, node, follower, elapsed = () => performance.now() } = parts
+    this.#parts = parts
+    this.#elapsed = elapsed
+    this.#store = storeIdOf(state.meta.value)
+    this.#sequence = state.sequence
+    const own = state.nodes.get(node)
+    this.#nodeModRevision = own?.modRevision ?? 0
+    const before = own && parseNodeEntry(own.value)
+    this.#lastBatch = before?.batch ?? 0
+    this.#previousStart = before?.start
+    this.metrics = [...clusterMetrics(this.#activity), ...follower.metrics]
+  }
+
+  get store(): string {
+    return this.#store
+  }
+
+  get isWritable(): boolean {
+    return this.#parts.follower.isCurrent
+  }
+
+  append(change: Change): Promise<Change> {
+    this.#checkRoom()
+    const { promise, resolve, reject } = Promise.withResolvers<Change>()
+    this.#waiting.push({ change, seen: this.#seen(change), until: this.#until, resolve, reject })
+    this.#sendSoon()
+    return promise
+  }
+
+  async appendTogether(changes: readonly Change[], revision: number): Promise<number> {
+    this.#checkRoom()
+    checkImport(changes, this.#parts.keys)
+    const { promise, resolve, reject } = Promise.withResolvers<Change>()
+    const until = this.#until
+    const pending = changes.map((change) => ({ change, seen: undefined, until, resolve, reject }))
+    const batch = new Batch(this.#nextBatch(), pending, revision)
+    this.#waiting.push(batch)
+    this.#sendSoon()
+    // A refusal of one is one of all.
+    await promise
+    return (await batch.settled) ?? revision
+  }
+
+  catchUp(): Promise<void> {
+    return this.#parts.follower.catchUp()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    while (this.#sending !== undefined) await this.#sending
+    await Promise.all([...this.#sent.values()].map(({ settled }) => settled))
+  }
+
+  /** Takes up the events of one revision, which follows those before. @throws {SyntaxError} for what is no record. */
+  take(revision: number, events: readonly WatchEvent[]): void {
+    const { keys, owner, node } = this.#parts
+    let entry: NodeEntry | undefined
+    let own: NodeEntry | undefined
+    let moves = false
+    for (const event of events) {
+      if (event.kind !== 'put') continue
+      const writer = keys.nodeOf(event.kv.key)
+      if (event.kv.key === keys.sequence) this.#takeSequence(event.kv)
+      if (writer === undefined) moves ||= event.kv.key === keys.meta
+      else {
+        entry = parseNodeEntry(event.kv.value)
+        moves = true
+        if (writer === node) own = this.#takeOwn(entry, revision)
+      }
+    }
+    const found = changesOfRevision(events, keys, (name) => owner.index.find(name), entry)
+    const batch = own === undefined ? undefined : this.#sent.get(own.batch)
+    // Here its callers' addresses are known, too.
+    const changes = batch?.signed(found) ?? found
+    if (moves || changes.length > 0) owner.applyAt(revision, changes)
+    if (batch !== undefined) {
+      this.#sent.delete(batch.number)
+      batch.settle(revision, changes)
+    }
+  }
+
+  /** Goes on from a new reading of everything. */
+  replace(state: ClusterState): void {
+    this.#store = storeIdOf(state.meta.value)
+    this.#sequence = state.sequence
+    const own = state.nodes.get(this.#parts.node)
+    this.#nodeModRevision = own?.modRevision ?? 0
+    this.#parts.owner.replace(state.index)
+    // What they did cannot be told from records that others have changed since.
+    for (const batch of this.#sent.values()) batch.giveUp()
+    this.#sent.clear()
+  }
+
+  get #until(): number {
+    return this.#elapsed() + CLUSTER_CHANGE_MS
+  }
+
+  #checkRoom() {
+    if (this.#isClosing)
+      throw new StorageUnavailableError('Cannot store the change: the store is being closed')
+    if (this.#waiting.length >= WAITING_CHANGES_MAX)
+      throw new OverloadedError('Cannot take another change: too many wait for etcd')
+  }
+
+  #seen(change: Change): string | undefined {
+    const [name = ''] = namesOf(change)
+    return 'add' in change ? undefined : this.#parts.owner.index.find(name)?.json
+  }
+
+  #nextBatch(): number {
+    this.#lastBatch += 1
+    return this.#lastBatch
+  }
+
+  #sendSoon() {
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined
+    })
+  }
+
+  async #sendAll() {
+    // What comes in the same turn of the event loop goes together.
+    await Promise.resolve()
+    for (let batch = this.#takeBatch(); batch !== undefined; batch = this.#takeBatch())
+      await this.#send(batch)
+  }
+
+  /** The changes that wait, up to a number, none of the same name; or an import, alone. */
+  #takeBatch(): Batch | undefined {
+    const [first] = this.#waiting
+    if (first === undefined) return undefined
+    if (first instanceof Batch) {
+      this.#waiting = this.#waiting.slice(1)
+      return first
+    }
+    const names = new Set<string>()
+    const changes: PendingChange[] = []
+    for (const pending of this.#waiting) {
+      if (pending instanceof Batch || changes.length === BATCH_CHANGES_MAX) break
+      const touched = namesOf(pending.change)
+      if (touched.some((name) => names.has(name))) break
+      for (const name of touched) names.add(name)
+      changes.push(pending)
+    }
+    this.#waiting = this.#waiting.slice(changes.length)
+    return new Batch(this.#nextBatch(), changes)
+  }
+
+  /** Sends a batch until it is known what came of it, or its time is over. */
+  async #send(batch: Batch) {
+    this.#sent.set(batch.number, batch)
+    let isUncertain = false
+    while (!batch.isSettled) {
+      const known = this.#nodeModRevision
+      let failure: unknown
+      try {
+        const { gateway, keys, node, start } = this.#parts
+        const base = { keys, node, start, nodeModRevision: known, sequence: this.#sequence }
+        const answer = await gateway.transact(batch.transaction(base))
+        if (answer.succeeded) return this.#sentWell(batch, answer.revision)
+        const found = this.#takeFailure(answer, known)
+        if (batch.isSettled) return
+        if (found === 'made') return this.#sentWell(batch, this.#nodeModRevision)
+        this.#activity.lost += 1
+        // Nothing that was sent before can be made any more: what it compares has changed.
+        isUncertain = false
+        if (batch.isImport) return this.#refuse(batch, undefined)
+      } catch (error) {
+        if (batch.isSettled) return
+        if (!(error instanceof EtcdError)) return this.#refuse(batch, error)
+        failure = error
+        if (!error.isUndone && !isUncertain) this.#activity.uncertain += 1
+        isUncertain ||= !error.isUndone
+        if (!isUncertain && this.#isFinal(batch, error)) return
+      }
+      if (this.#elapsed() >= batch.until) return this.#giveUp(batch, isUncertain, failure)
+      await pause(Math.random() * BATCH_PAUSE_MS_MAX)
+    }
+  }
+
+  #sentWell(batch: Batch, revision: number) {
+    this.#activity.batches += 1
+    this.#activity.changes += batch.changes.length
+    this.#nodeModRevision = Math.max(this.#nodeModRevision, revision)
+    // The watch tells what it did, and usually has already.
+    if (batch.isSettled) return
+    const timer = setTimeout(() => this.#giveUp(batch, true, undefined), batch.until - this.#elapsed())
+    void batch.settled.then(() => clearTimeout(timer))
+  }
+
+  /** @returns Whether this batch was made by an attempt whose answer was lost. */
+  #takeFailure({ answers }: TransactionAnswer, known: number): 'made' | 'not made' {
+    const { node, start, keys } = this.#parts
+    const [own, sequence] = answers.map((answer) =>
+      answer.kind === 'range' ? answer.range.kvs[0] : undefined,
+    )
+    if (sequence?.key === keys.sequence) this.#takeSequence(sequence)
+    if (own === undefined || own.modRevision === known) return 'not made'
+    const entry = parseNodeEntry(own.value)
+    if (entry.start !== start && entry.start !== this.#previousStart) {
+      this.#copied(node)
+      return 'not made'
+    }
+    this.#nodeModRevision = Math.max(this.#nodeModRevision, own.modRevision)
+    return this.#sent.has(entry.batch) ? 'made' : 'not made'
+  }
+
+  /** Deals with a refusal that no other attempt would change. */
+  #isFinal(batch: Batch, error: EtcdError): boolean {
+    switch (error.reason) {
+      case 'no_space':
+        this.#refuse(batch, new StorageFullError('Cannot store the change: etcd is full', { cause: error }))
+        return true
+      case 'too_large':
+        this.#divide(batch)
+        return true
+      case 'denied':
+      case 'login_failed':
+      case 'common_name':
+      case 'unexpected':
+        this.#refuse(
+          batch,
+          new StorageUnavailableError('Cannot store the change: etcd refuses it; see the log', {
+            cause: error,
+          }),
+        )
+        return true
+      default:
+        return false
+    }
+  }
+
+  /** The changes of half of it go first. */
+  #divide(batch: Batch) {
+    const { changes } = batch
+    if (batch.isImport || changes.length === 1)
+      return this.#refuse(
+        batch,
+        new TooManyChangesError(
+          'Cannot store so much at once: etcd refuses it as too large; make it several',
+        ),
+      )
+    this.#sent.delete(batch.number)
+    const half = Math.ceil(changes.length / 2)
+    this.#waiting = [
+      new Batch(this.#nextBatch(), changes.slice(0, half)),
+      new Batch(this.#nextBatch(), changes.slice(half)),
+      ...this.#waiting,
+    ]
+  }
+
+  #refuse(batch: Batch, error: unknown) {
+    this.#sent.delete(batch.number)
+    if (error === undefined) batch.settle(0, [])
+    else batch.refuse(error)
+  }
+
+  #giveUp(batch: Batch, isUncertain: boolean, cause: unknown) {
+    this.#sent.delete(batch.number)
+    if (isUncertain) batch.giveUp(cause)
+    else
+      batch.refuse(
+        new StorageUnavailableError('Cannot store the change: etcd takes no changes now; try later', {
+          cause,
+        }),
+      )
+  }
+
+  #takeSequence({ value, modRevision }: KeyValue) {
+    if (modRevision > this.#sequence.modRevision)
+      this.#sequence = { value: parseSequence(value), modRevision }
+  }
+
+  #takeOwn(entry: NodeEntry, revision: number): NodeEntry | undefined {
+    const { node, start } = this.#parts
+    if (entry.start !== start && entry.start !== this.#previousStart) {
+      this.#copied(node)
+      return undefined
+    }
+    this.#lastBatch = Math.max(this.#lastBatch, entry.batch)
+    this.#nodeModRevision = Math.max(this.#nodeModRevision, revision)
+    return entry
+  }
+
+  #copied(node: string) {
+    this.#parts.fail(
+      new FolderInUseError(
+        `Cannot go on: another process changes records as node ${node}, so the data folder was copied; give each node a folder of its own`,
+      ),
+    )
+  }
+}
+
+/** @throws {TooManyChangesError} if they do not fit in one transaction. */
+function checkImport(changes: readonly Change[], keys: ClusterKeys) {
+  let bytes = 0
+  for (const change of changes)
+    for (const name of namesOf(change)) {
+      bytes += Buffer.byteLength(keys.record(name))
+      if (!('remove' in change)) bytes += ('add' in change ? change.add : change.modify).jsonBytes
+    }
+  if (changes.length > CLUSTER_IMPORT_CHANGES_MAX || bytes > CLUSTER_IMPORT_BYTES_MAX)
+    throw new TooManyChangesError(
+      `Cannot import ${changes.length} changes of ${bytes} bytes at once: in a cluster, ${CLUSTER_IMPORT_CHANGES_MAX} and ${CLUSTER_IMPORT_BYTES_MAX} bytes are the limit; make it several, or restore a backup into an empty prefix`,
+    )
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

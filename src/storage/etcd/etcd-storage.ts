@@ -1,0 +1,60 @@
+import type { Log } from '../../log.ts'
+import type { Scheduler } from '../../scheduler.ts'
+import { ConfigurationStore } from '../../store/configuration-store.ts'
+import { sharedChanges } from '../../store/shared-changes.ts'
+import type { ChangeTrail } from '../change-trail.ts'
+import type { ClusterKeys } from './cluster-keys.ts'
+import type { ClusterState } from './cluster-reading.ts'
+import { EtcdChangeLog, type NodeIdentity } from './etcd-change-log.ts'
+import { Follower, type FollowerOwner } from './follower.ts'
+import type { Gateway } from './gateway.ts'
+
+export interface ClusterParts {
+  readonly gateway: Gateway
+  readonly keys: ClusterKeys
+  /** What was read at the start. */
+  readonly state: ClusterState
+  readonly identity: NodeIdentity
+  readonly log: Log
+  readonly scheduler: Scheduler
+  /** Gets the changes of all nodes. */
+  readonly trail: ChangeTrail
+  /** Are told what has changed beside the records. */
+  readonly owners: readonly FollowerOwner[]
+  /** Called when this process must not go on. */
+  readonly fail: (error: Error) => void
+}
+
+export interface OpenedCluster {
+  readonly store: ConfigurationStore
+  readonly follower: Follower
+  /** Waits for pending changes, and hears of no more. */
+  close(): Promise<void>
+}
+
+/** The records of a cluster, for reading and writing; it follows the changes of all nodes from the reading on. */
+export function openCluster(parts: ClusterParts): OpenedCluster {
+  const { gateway, keys, state, identity, log, scheduler, trail, owners, fail } = parts
+  const follower = new Follower({ gateway, keys, log, state })
+  let changeLog: EtcdChangeLog | undefined
+  const store = new ConfigurationStore(
+    state.index,
+    sharedChanges((owner) => {
+      changeLog = new EtcdChangeLog({ gateway, keys, state, ...identity, follower, fail, owner })
+      return changeLog
+    }, scheduler),
+    scheduler,
+  )
+  store.onDurable((change, revision, before) => trail.list(store.id, change, revision, before, true))
+  if (changeLog === undefined) throw new Error('the log was not made')
+  for (const owner of [changeLog, ...owners]) follower.addOwner(owner)
+  follower.begin()
+  return {
+    store,
+    follower,
+    async close() {
+      await store.close()
+      await follower.close()
+    },
+  }
+}

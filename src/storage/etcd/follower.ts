@@ -1,0 +1,339 @@
+import { StorageUnavailableError } from '../../errors.ts'
+import {
+  CLUSTER_BEHIND_MS,
+  CLUSTER_CHANGE_MS,
+  CLUSTER_CHECK_MS,
+  CLUSTER_CURRENT_MS,
+  RECONNECT_PAUSE_MS_MAX,
+} from '../../limits.ts'
+import type { Log } from '../../log.ts'
+import type { Family } from '../../metrics/family.ts'
+import { ClusterRefusedError } from './cluster-error.ts'
+import type { ClusterKeys } from './cluster-keys.ts'
+import { type ClusterMeta, encodeMeta, parseMeta } from './cluster-meta.ts'
+import { followerMetrics } from './cluster-metrics.ts'
+import { type ClusterState, readCluster, type Versioned } from './cluster-reading.ts'
+import { EtcdError } from './etcd-error.ts'
+import type { Gateway } from './gateway.ts'
+import type { WatchEvent } from './messages.ts'
+import { modIs, put } from './requests.ts'
+
+/** Who is told what has changed. */
+export interface FollowerOwner {
+  /** Of each revision in turn, all that has changed below the prefix. */
+  take(revision: number, events: readonly WatchEvent[]): void
+  /** Everything was read anew, because the changes since the last revision cannot be told. */
+  replace(state: ClusterState): void
+}
+
+export interface FollowerParts {
+  readonly gateway: Gateway
+  readonly keys: ClusterKeys
+  readonly log: Log
+  /** What the owners know already. */
+  readonly state: ClusterState
+  /** Milliseconds of a monotonic clock. */
+  readonly elapsed?: () => number
+}
+
+interface Waiter {
+  readonly revision: number
+  readonly resolve: () => void
+}
+
+/** Hears of all changes below the prefix, and knows whether it misses any. */
+export class Follower {
+  readonly #gateway: Gateway
+  readonly #keys: ClusterKeys
+  readonly #log: Log
+  readonly #elapsed: () => number
+  readonly #owners: FollowerOwner[] = []
+  readonly metrics: readonly Family[]
+  #meta: Versioned<ClusterMeta>
+  /** The last change of each node's key, as of `#revision`. */
+  #nodes: Map<string, number>
+  /** Of etcd, up to which everything has been taken. */
+  #revision: number
+  #checkedMs: number
+  #reconnects = -1
+  #waiters: Waiter[] = []
+  /** Asks for a newer revision than any before it. The second waits until the first is answered. */
+  #asking: Promise<number> | undefined
+  #askingNext: Promise<number> | undefined
+  #watch = new AbortController()
+  readonly #closed = new AbortController()
+  #running: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #toldReason: string | undefined
+  /** Another node has raised the epoch. */
+  #isReplaced = false
+
+  constructor({ gateway, keys, log, state, elapsed = () => performance.now() }: FollowerParts) {
+    this.#gateway = gateway
+    this.#keys = keys
+    this.#log = log
+    this.#elapsed = elapsed
+    this.#meta = state.meta
+    this.#nodes = nodesOf(state)
+    this.#revision = state.revision
+    this.#checkedMs = elapsed()
+    this.metrics = followerMetrics(() => ({
+      endpoint: gateway.endpoint,
+      revision: this.#revision,
+      secondsSinceCheck: this.checkAgeMs / 1000,
+      reconnects: Math.max(0, this.#reconnects),
+    }))
+  }
+
+  /** Since it last knew that it has heard of all changes. */
+  get checkAgeMs(): number {
+    return this.#elapsed() - this.#checkedMs
+  }
+
+  get isCurrent(): boolean {
+    return this.checkAgeMs < CLUSTER_CURRENT_MS
+  }
+
+  /** Call it before `begin`. */
+  addOwner(owner: FollowerOwner): void {
+    this.#owners.push(owner)
+  }
+
+  begin(): void {
+    this.#running = this.#run()
+    this.#timer = setInterval(() => void this.#check(), CLUSTER_CHECK_MS)
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#closed.abort()
+    this.#watch.abort()
+    await this.#running
+  }
+
+  /**
+   * Resolves once the owners have every change that was acknowledged anywhere before the call. Calls share a question that
+   * has not been sent yet, never one that has.
+   *
+   * @throws {StorageUnavailableError} if etcd does not say, or the changes do not come.
+   */
+  async catchUp(): Promise<void> {
+    try {
+      await this.#reach(await this.#ask())
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error
+      throw new StorageUnavailableError(
+        'Cannot tell whether the records are the newest: etcd does not answer; try later',
+        { cause: error },
+      )
+    }
+  }
+
+  #ask(): Promise<number> {
+    if (this.#asking === undefined) {
+      this.#asking = this.#askNow().finally(() => {
+        this.#asking = undefined
+      })
+      return this.#asking
+    }
+    this.#askingNext ??= this.#asking
+      .catch(() => {})
+      .then(() => {
+        this.#askingNext = undefined
+        return this.#ask()
+      })
+    return this.#askingNext
+  }
+
+  /** The revision of the last change of a record, by a linearizable read. */
+  async #askNow(): Promise<number> {
+    const { key, end } = this.#keys.nodes
+    const { kvs } = await this.#gateway.range({ key, end, keysOnly: true }, { signal: this.#closed.signal })
+    return Math.max(0, ...kvs.map(({ modRevision }) => modRevision))
+  }
+
+  /** Resolves once everything up to a revision has been taken. @throws {StorageUnavailableError} after a while. */
+  #reach(revision: number): Promise<void> {
+    if (revision <= this.#revision) return Promise.resolve()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const timer = setTimeout(() => {
+      this.#waiters = this.#waiters.filter((one) => one !== waiter)
+      reject(
+        new StorageUnavailableError('Cannot get the newest records: etcd does not tell of them; try later'),
+      )
+    }, CLUSTER_CHANGE_MS)
+    const waiter = {
+      revision,
+      resolve: () => {
+        clearTimeout(timer)
+        resolve()
+      },
+    }
+    this.#waiters.push(waiter)
+    return promise
+  }
+
+  /** Sees once a second whether anything is missing. */
+  async #check() {
+    try {
+      const beganMs = this.#elapsed()
+      const revision = await this.#ask()
+      if (revision > this.#revision) {
+        await new Promise((resolve) => setTimeout(resolve, CLUSTER_BEHIND_MS))
+        if (revision > this.#revision) return this.#watchAnew('the changes do not come')
+      }
+      this.#checkedMs = Math.max(this.#checkedMs, beganMs)
+      if (this.#toldReason !== undefined)
+        this.#log.info('cluster_heard_again', { endpoint: this.#gateway.endpoint })
+      this.#toldReason = undefined
+    } catch (error) {
+      if (!this.#closed.signal.aborted) this.#watchAnew(error)
+    }
+  }
+
+  #watchAnew(reason: unknown) {
+    this.#tell(reason)
+    this.#watch.abort()
+  }
+
+  async #run() {
+    while (!this.#closed.signal.aborted) {
+      try {
+        this.#watch = new AbortController()
+        await this.#follow(this.#watch.signal)
+      } catch (error) {
+        if (this.#closed.signal.aborted) return
+        if (!this.#watch.signal.aborted) this.#tell(error)
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * RECONNECT_PAUSE_MS_MAX))
+        this.#gateway.useNext()
+      }
+    }
+  }
+
+  /** Logs each reason once in a row. */
+  #tell(error: unknown) {
+    const reason = error instanceof Error ? error.message : String(error)
+    if (reason !== this.#toldReason)
+      this.#log.warn('cluster_not_heard', { endpoint: this.#gateway.endpoint, reason })
+    this.#toldReason = reason
+  }
+
+  async #follow(signal: AbortSignal) {
+    this.#reconnects += 1
+    if (this.#isReplaced || (this.#reconnects > 0 && (await this.#isRestored()))) return this.#readAnew(true)
+    const { key, end } = this.#keys.all
+    for await (const message of this.#gateway.watch({ key, end, fromRevision: this.#revision + 1, signal })) {
+      if (message.kind === 'compacted') return this.#readAnew(false)
+      if (message.kind === 'events') this.#take(message.events)
+    }
+  }
+
+  #take(events: readonly WatchEvent[]) {
+    let from = 0
+    while (from < events.length) {
+      const revision = revisionOf(events[from])
+      let to = from + 1
+      while (to < events.length && revisionOf(events[to]) === revision) to += 1
+      this.#takeRevision(revision, events.slice(from, to))
+      from = to
+    }
+  }
+
+  #takeRevision(revision: number, events: readonly WatchEvent[]) {
+    // A watch that was begun again may tell something twice.
+    if (revision <= this.#revision) return
+    for (const event of events) {
+      const key = event.kind === 'put' ? event.kv.key : event.key
+      const node = this.#keys.nodeOf(key)
+      if (node !== undefined && event.kind === 'put') this.#nodes.set(node, revision)
+      if (node !== undefined && event.kind === 'delete') this.#nodes.delete(node)
+      if (key === this.#keys.meta && event.kind === 'put')
+        this.#takeMeta({ value: parseMeta(event.kv.value), modRevision: revision })
+    }
+    for (const owner of this.#owners) owner.take(revision, events)
+    this.#revision = revision
+    this.#wake()
+  }
+
+  /** Another node has found that etcd was restored: so it was for this node. */
+  #takeMeta(meta: Versioned<ClusterMeta>) {
+    this.#isReplaced = meta.value.epoch !== this.#meta.value.epoch
+    if (this.#isReplaced) throw new Error('etcd was restored from a snapshot; all is read anew')
+    this.#meta = meta
+  }
+
+  #wake() {
+    const isReached = ({ revision }: Waiter) => revision <= this.#revision
+    const reached = this.#waiters.filter(isReached)
+    if (reached.length === 0) return
+    this.#waiters = this.#waiters.filter((waiter) => !isReached(waiter))
+    for (const { resolve } of reached) resolve()
+  }
+
+  /**
+   * Whether etcd has another past than this node: then it was restored from a snapshot, although its id is the same. Its
+   * revision may be lower, or already higher, with other changes.
+   */
+  async #isRestored(): Promise<boolean> {
+    const { key, end } = this.#keys.nodes
+    const options = { signal: this.#closed.signal }
+    const { revision } = await this.#gateway.range({ key, end, keysOnly: true }, options)
+    if (revision < this.#revision) return true
+    try {
+      const then = await this.#gateway.range({ key, end, keysOnly: true, revision: this.#revision }, options)
+      const nodes = new Map(then.kvs.map((kv) => [this.#keys.nodeOf(kv.key) ?? '', kv.modRevision]))
+      return (
+        nodes.size !== this.#nodes.size || [...nodes].some(([node, mod]) => this.#nodes.get(node) !== mod)
+      )
+    } catch (error) {
+      // The watch says so, too, and then everything is read anew.
+      if (error instanceof EtcdError && error.reason === 'compacted') return false
+      throw error
+    }
+  }
+
+  /** @param isRestored Whether the epoch has to rise, unless another node has done that. */
+  async #readAnew(isRestored: boolean) {
+    for (;;) {
+      const state = await readCluster(this.#gateway, this.#keys, this.#closed.signal)
+      if (state === undefined || state.meta.value.store !== this.#meta.value.store)
+        throw new ClusterRefusedError(
+          `The prefix "${this.#keys.prefix}" of etcd at ${this.#gateway.endpoint} ${state === undefined ? 'is empty now' : 'holds another store now'}; restart this node when that is right`,
+        )
+      const isOlder = [...this.#nodes].some(
+        ([node, mod]) => (state.nodes.get(node)?.modRevision ?? mod) < mod,
+      )
+      if ((isRestored || isOlder) && state.meta.value.epoch <= this.#meta.value.epoch) {
+        await this.#raiseEpoch(state)
+        continue
+      }
+      this.#log.warn('cluster_read_anew', { restored: isRestored || isOlder, records: state.index.count })
+      this.#isReplaced = false
+      this.#meta = state.meta
+      this.#nodes = nodesOf(state)
+      this.#revision = state.revision
+      for (const owner of this.#owners) owner.replace(state)
+      this.#wake()
+      return
+    }
+  }
+
+  /** Another node may be faster. */
+  async #raiseEpoch({ meta }: ClusterState) {
+    const epoch = Math.max(meta.value.epoch, this.#meta.value.epoch) + 1
+    await this.#gateway.transact({
+      compare: [modIs(this.#keys.meta, meta.modRevision)],
+      success: [put(this.#keys.meta, encodeMeta({ ...meta.value, epoch }))],
+      failure: [],
+    })
+  }
+}
+
+function nodesOf({ nodes }: ClusterState): Map<string, number> {
+  return new Map([...nodes].map(([node, { modRevision }]) => [node, modRevision]))
+}
+
+function revisionOf(event: WatchEvent | undefined): number {
+  if (event === undefined) return 0
+  return event.kind === 'put' ? event.kv.modRevision : event.modRevision
+}
