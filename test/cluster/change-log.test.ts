@@ -1,0 +1,95 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it, type TestContext } from 'node:test'
+import { Scheduler } from '../../src/scheduler.ts'
+import { ClusterKeys } from '../../src/storage/etcd/cluster-keys.ts'
+import { createMeta, encodeMeta } from '../../src/storage/etcd/cluster-meta.ts'
+import { readCluster } from '../../src/storage/etcd/cluster-reading.ts'
+import { openCluster } from '../../src/storage/etcd/etcd-storage.ts'
+import { openGateway } from '../../src/storage/etcd/gateway.ts'
+import { put } from '../../src/storage/etcd/requests.ts'
+import { NameTakenError, StaleRecordError, UnknownNameError } from '../../src/store/refusals.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
+import { draft, someone } from '../support/store.ts'
+import { missingEtcd, startEtcd } from './support/etcd.ts'
+
+const keys = new ClusterKeys('/connbook/')
+
+async function begin(urls: readonly string[]) {
+  const gateway = openGateway({ endpoints: urls })
+  await gateway.transact({
+    compare: [],
+    success: [
+      put(keys.meta, encodeMeta(createMeta())),
+      put(keys.sequence, '0'),
+      put(keys.accounts, '{}'),
+      put(keys.signingKeys, '{}'),
+    ],
+    failure: [],
+  })
+  gateway.close()
+}
+
+async function openNode(t: TestContext, urls: readonly string[]) {
+  const gateway = openGateway({ endpoints: urls })
+  const state = await readCluster(gateway, keys)
+  assert.ok(state !== undefined)
+  const log = createMemoryLog()
+  const failures: Error[] = []
+  const opened = openCluster({
+    gateway,
+    keys,
+    state,
+    identity: { node: randomBytes(6).toString('hex'), start: randomBytes(6).toString('hex') },
+    log,
+    scheduler: new Scheduler(),
+    trail: { listed: async () => () => undefined, list: () => {}, sync: async () => {} },
+    owners: [],
+    fail: (error) => failures.push(error),
+  })
+  t.after(async () => {
+    await opened.close()
+    gateway.close()
+  })
+  return { ...opened, log, failures }
+}
+
+describe('two nodes on one etcd', { skip: missingEtcd }, () => {
+  it('add, change, rename and remove; each sees what the other has done', async (t) => {
+    const { urls } = await startEtcd(t, 1)
+    await begin(urls)
+    const [a, b] = [await openNode(t, urls), await openNode(t, urls)]
+    const one = await a.store.add(someone, draft('one'))
+    const two = await b.store.add(someone, draft('two'))
+    assert.deepEqual([one.id, two.id], [1, 2])
+    await assert.rejects(b.store.add(someone, draft('one')), NameTakenError)
+    const { before, after } = await b.store.modify(someone, 'one', { name: 'uno', port: 7 })
+    assert.deepEqual([before.name, after.name, after.port, after.id], ['one', 'uno', 7, 1])
+    await assert.rejects(a.store.remove(someone, 'one'), UnknownNameError)
+    await assert.rejects(
+      a.store.remove(someone, 'uno', ({ port }) => port === 22),
+      StaleRecordError,
+    )
+    assert.equal((await a.store.remove(someone, 'uno')).id, 1)
+    await b.follower.catchUp()
+    assert.equal(b.store.find('uno'), undefined)
+    assert.equal(a.store.tag, b.store.tag)
+    const plan = await a.store.importAll(someone, [draft('two', { port: 9 }), draft('three')], 'merge')
+    assert.deepEqual([plan.added.length, plan.modified.length, plan.tag], [1, 1, a.store.tag])
+    await b.follower.catchUp()
+    assert.deepEqual(
+      b.store.list(0, 10).map(({ id, name, port }) => [id, name, port]),
+      [
+        [2, 'two', 9],
+        [3, 'three', 22],
+      ],
+    )
+    const many = await Promise.all(
+      Array.from({ length: 500 }, (_, i) => (i % 2 ? a : b).store.add(someone, draft(`m${i}`))),
+    )
+    assert.equal(new Set(many.map(({ id }) => id)).size, 500)
+    await a.follower.catchUp()
+    assert.deepEqual([a.store.count, a.failures, b.failures], [502, [], []])
+  })
+})
