@@ -107,6 +107,8 @@ export const LONG_START_MS = 1_000
 
 /** A file with a certificate chain or a private key. */
 export const PEM_FILE_BYTES_MAX = 1024 * 1024
+/** Of a file with a password. */
+export const SECRET_FILE_BYTES_MAX = 4096
 /** A certificate that expires sooner causes a warning. */
 export const CERTIFICATE_WARNING_DAYS = 14
 
@@ -185,6 +187,8 @@ export const EVENTS_LOOKED_AT_MAX = 1_000
 export const WAITING_CHANGES_MAX = 10_000
 /** Updates at once: each change makes one by name and id, and one of each order in use. A larger import is applied in slices. */
 export const UPDATES_AT_ONCE_MAX = 1_000
+/** Of --etcd-prefix. */
+export const ETCD_PREFIX_CHARACTERS_MAX = 200
 /** For one attempt of a call to etcd; then the next member is asked. */
 export const ETCD_ATTEMPT_MS = 1_000
 /** Of one answer of etcd, which is read in ranges of about a thousandth of this. */

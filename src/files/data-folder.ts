@@ -28,6 +28,7 @@ export const dataFiles = {
   journalOld: 'journal.old.jsonl',
   keys: 'keys.json',
   lock: '.lock',
+  node: 'node.json',
   revocations: 'revocations.jsonl',
   snapshot: 'snapshot.json',
 } as const
@@ -38,6 +39,7 @@ const ownersFiles = [
   dataFiles.clock,
   dataFiles.journal,
   dataFiles.journalOld,
+  dataFiles.node,
   dataFiles.revocations,
   dataFiles.snapshot,
 ]

@@ -1,4 +1,5 @@
 import { logLevels } from '../log-events.ts'
+import { clusterOptionSpecs } from './cluster-options.ts'
 import type { OptionSpec, ParsedOptions } from './option-spec.ts'
 import {
   parseBasePath,
@@ -141,6 +142,7 @@ export const serverOptionSpecs = {
     default: '10s',
     parse: parseDuration,
   },
+  ...clusterOptionSpecs,
 } satisfies Record<string, OptionSpec>
 
 /** What can be set of a server, parsed. */

@@ -2,21 +2,15 @@ import { resolve } from 'node:path'
 import { openAuditTrail } from '../audit/audit-trail.ts'
 import { createRecordHistories } from '../audit/record-history.ts'
 import type { Accounts } from '../auth/accounts.ts'
-import { accountsDocument } from '../auth/accounts-file.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
-import { folderCredentials, folderKeys } from '../auth/folder-credentials.ts'
-import { openRevocations } from '../auth/folder-revocations.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
-import { prepareKeys, secondsOf } from '../auth/key-rotation.ts'
 import { followAccounts } from '../auth/live-accounts.ts'
 import { followKeys } from '../auth/live-keys.ts'
 import { loginMetrics } from '../auth/login-metrics.ts'
 import { warnOfMissingAccess } from '../auth/missing-accounts.ts'
-import { checkRevocations } from '../auth/revocations-file.ts'
 import { auditFiles, type DataFolder, openDataFolder } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
-import { checkNeverStarted } from '../folder/used-folder.ts'
 import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { watchEventLoop } from '../metrics/event-loop.ts'
@@ -28,10 +22,9 @@ import { type App, createApp, createStartingApp, STILL_READING } from '../server
 import type { TlsTexts } from '../server/http-server.ts'
 import { createListener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
-import { openConfigurationStore } from '../storage/file/file-storage.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
-import { createFirstAccounts, givenVariables, readFirstStartValues } from './first-start.ts'
+import { openFolderState } from './folder-state.ts'
 import { listen } from './listen.ts'
 import { listenForOwner } from './owner-socket.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -126,36 +119,22 @@ async function start(
   cleanUps.push(() => audit.close())
   let isStarted = false
   cleanUps.push(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))
-  const known = await accountsDocument(folder).read()
-  const mustExist = known !== undefined
-  const storedKeys = folderKeys(folder, mustExist)
-  const revocationsMustExist = (await storedKeys.read()).length > 0
-  // Everything is read before anything is changed, so that a refused folder stays as it was.
-  await checkRevocations(folder, revocationsMustExist)
-  if (known === undefined) await checkNeverStarted(folder)
-  const before =
-    known === undefined || known.isPrepared
-      ? { values: await readFirstStartValues(environment) }
-      : { accounts: known, madeUp: undefined, ignored: givenVariables(environment) }
-  const store = await openConfigurationStore(folder, { mustExist, log, trail: audit, scheduler })
-  cleanUps.push(() => store.close())
-  const revocations = await openRevocations(folder, {
-    mustExist: revocationsMustExist,
-    log,
-    ...(makeClock ? { makeClock } : {}),
-  })
-  cleanUps.push(() => revocations.close())
-  // After the revocations: even after a crash, a folder with keys has revocations.
   const ttlSeconds = Math.max(options.sessionTtlSeconds, options.tokenTtlSeconds)
-  const now = secondsOf(revocations.clock.now())
-  const keys = await prepareKeys(storedKeys, ttlSeconds, now)
-
-  const { accounts, madeUp, ignored } =
-    before.values === undefined ? before : await createFirstAccounts(folder, before.values)
+  const cleanUp = (step: () => void | Promise<void>) => void cleanUps.push(step)
+  const state = await openFolderState({
+    folder,
+    environment,
+    audit,
+    log,
+    scheduler,
+    ttlSeconds,
+    makeClock,
+    cleanUp,
+  })
+  const { store, revocations, credentials, accounts, keys, madeUp, ignored } = state
   const variables = ignored.join(' ')
   if (variables !== '')
     log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
-  const credentials = folderCredentials(folder)
   warnOfMissingAccess(accounts, credentials.addingCommand, log)
   const liveAccounts = followAccounts(credentials, accounts, log)
   cleanUps.push(() => liveAccounts.close())
@@ -173,18 +152,14 @@ async function start(
     log,
   })
   cleanUps.push(() => authenticator.close())
-  const isWritable = () => store.isWritable && revocations.isWritable
-  const whyNotReady = () => {
-    if (listener.isDraining) return 'The server is stopping'
-    return isWritable() ? undefined : 'The disk failed, and changes are refused'
-  }
+  const whyNotReady = () => (listener.isDraining ? 'The server is stopping' : state.whyNotWritable())
   const eventLoop = watchEventLoop()
   cleanUps.push(() => eventLoop.close())
   const waiting = createWaiting(store, scheduler, log)
   const metrics = [
     ...listener.metrics,
     ...waiting.metrics,
-    ...storeMetrics(store, isWritable),
+    ...storeMetrics(store, () => state.whyNotWritable() === undefined),
     ...loginMetrics(authenticator.logins),
     ...eventLoop.metrics,
     ...processMetrics(),

@@ -298,6 +298,65 @@ const rows: { readonly [One in Name]: Row } = {
     fallback: 10,
     ...time,
   },
+  etcd: {
+    flag: '--etcd',
+    variable: 'CONNBOOK_ETCD',
+    fallback: undefined,
+    texts: fc
+      .array(
+        fc.oneof(
+          fc.domain().map((host) => `https://${host}:2379`),
+          fc.constantFrom('http://a/', 'a', 'http://a/b'),
+        ),
+        {
+          minLength: 1,
+          maxLength: 3,
+        },
+      )
+      .map((urls) => urls.join(',')),
+    meaningOf(text) {
+      const urls = text.split(',')
+      return urls.every((url) => /^https?:\/\/[^/]+\/?$/.test(url))
+        ? urls.map((url) => new URL(url).origin)
+        : undefined
+    },
+  },
+  etcdPrefix: {
+    flag: '--etcd-prefix',
+    variable: 'CONNBOOK_ETCD_PREFIX',
+    fallback: '/connbook/',
+    texts: joined(['/', '/a/', 'a/', '-', '~', '%', ' ', 'é'], anyText, 5),
+    meaningOf(text) {
+      const parts = text.split('/')
+      const isFramed = parts.length > 2 && parts[0] === '' && parts.at(-1) === ''
+      return isFramed && parts.slice(1, -1).every((part) => /^[A-Za-z0-9_.~-]+$/.test(part))
+        ? text
+        : undefined
+    },
+  },
+  etcdCa: { flag: '--etcd-ca', variable: 'CONNBOOK_ETCD_CA', fallback: undefined, ...anyPath },
+  etcdCert: { flag: '--etcd-cert', variable: 'CONNBOOK_ETCD_CERT', fallback: undefined, ...anyPath },
+  etcdKey: { flag: '--etcd-key', variable: 'CONNBOOK_ETCD_KEY', fallback: undefined, ...anyPath },
+  etcdUser: { flag: '--etcd-user', variable: 'CONNBOOK_ETCD_USER', fallback: undefined, ...anyPath },
+  etcdPasswordFile: {
+    flag: '--etcd-password-file',
+    variable: 'CONNBOOK_ETCD_PASSWORD_FILE',
+    fallback: undefined,
+    ...anyPath,
+  },
+  etcdKeyFile: {
+    flag: '--etcd-key-file',
+    variable: 'CONNBOOK_ETCD_KEY_FILE',
+    fallback: undefined,
+    ...anyPath,
+  },
+  etcdPlain: { flag: '--etcd-plain', variable: 'CONNBOOK_ETCD_PLAIN', ...onOrOff },
+  maxStalenessSeconds: {
+    flag: '--max-staleness',
+    variable: 'CONNBOOK_MAX_STALENESS',
+    fallback: 60,
+    ...time,
+  },
   readOnly: { flag: '--read-only', variable: 'CONNBOOK_READ_ONLY', isOfCommand: true, ...onOrOff },
   readWrite: { flag: '--read-write', variable: 'CONNBOOK_READ_WRITE', isOfCommand: true, ...onOrOff },
   ifMissing: { flag: '--if-missing', variable: 'CONNBOOK_IF_MISSING', isOfCommand: true, ...onOrOff },

@@ -16,6 +16,7 @@ interface Row {
 }
 
 const badDurations = ['0s', '12', '1.5h', '-1s', '1 h', '1H', '1w', 'h', '401d', '9999999999s', '']
+const anyText = { fallback: undefined, values: { 'a.pem': 'a.pem', '-': '-' }, badValues: [''] }
 const switches = { true: true, 1: true, yes: true, on: true, false: false, 0: false, no: false, off: false }
 
 const rows: {
@@ -233,6 +234,44 @@ const rows: {
     variable: 'CONNBOOK_SHUTDOWN_TIMEOUT',
     fallback: 10,
     values: { '1m': 60 },
+    badValues: badDurations,
+  },
+  etcd: {
+    flag: '--etcd',
+    variable: 'CONNBOOK_ETCD',
+    fallback: undefined,
+    values: {
+      'http://127.0.0.1:2379': ['http://127.0.0.1:2379'],
+      'https://a.example:2379/': ['https://a.example:2379'],
+      'http://[::1]:2379, https://b': ['http://[::1]:2379', 'https://b'],
+    },
+    badValues: ['a:2379', 'ftp://a', 'http://a/b', 'http://u:p@a', 'http://a,', 'http://a?b', ''],
+  },
+  etcdPrefix: {
+    flag: '--etcd-prefix',
+    variable: 'CONNBOOK_ETCD_PREFIX',
+    fallback: '/connbook/',
+    values: { '/a/': '/a/', '/teams/ops-1/': '/teams/ops-1/' },
+    badValues: ['/', 'a/', '/a', '//', '/a//b/', '/é/', `/${'a'.repeat(200)}/`, ''],
+  },
+  etcdCa: { flag: '--etcd-ca', variable: 'CONNBOOK_ETCD_CA', ...anyText },
+  etcdCert: { flag: '--etcd-cert', variable: 'CONNBOOK_ETCD_CERT', ...anyText },
+  etcdKey: { flag: '--etcd-key', variable: 'CONNBOOK_ETCD_KEY', ...anyText },
+  etcdUser: { flag: '--etcd-user', variable: 'CONNBOOK_ETCD_USER', ...anyText },
+  etcdPasswordFile: { flag: '--etcd-password-file', variable: 'CONNBOOK_ETCD_PASSWORD_FILE', ...anyText },
+  etcdKeyFile: { flag: '--etcd-key-file', variable: 'CONNBOOK_ETCD_KEY_FILE', ...anyText },
+  etcdPlain: {
+    flag: '--etcd-plain',
+    variable: 'CONNBOOK_ETCD_PLAIN',
+    fallback: false,
+    values: switches,
+    badValues: ['TRUE', 'y', '2', ''],
+  },
+  maxStalenessSeconds: {
+    flag: '--max-staleness',
+    variable: 'CONNBOOK_MAX_STALENESS',
+    fallback: 60,
+    values: { '5s': 5 },
     badValues: badDurations,
   },
 }

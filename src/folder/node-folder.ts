@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import { FolderRefusedError, ifPresent } from '../errors.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
+import { createJsonDocument } from '../files/json-document.ts'
+
+const NODE = /^[0-9a-f]{12}$/
+const ADVICE = 'remove it, and the next start makes another one'
+
+/** The id of the node that a folder is for; made at the first call. Random: two nodes never have the same one. */
+export async function nodeIdOf(folder: DataPaths): Promise<string> {
+  const document = createJsonDocument(
+    folder.file(dataFiles.node),
+    'connbook node',
+    parseNode,
+    ADVICE,
+    folder.files,
+  )
+  const known = await document.read()
+  if (known !== undefined) return known
+  const node = randomBytes(6).toString('hex')
+  await document.write(node)
+  return node
+}
+
+/** @throws {FolderRefusedError} if the folder is that of a node of a cluster: it holds no records. */
+export async function checkNoNode({ path, files, file }: DataPaths): Promise<void> {
+  if ((await ifPresent(files.lstat(file(dataFiles.node)))) === undefined) return
+  throw new FolderRefusedError(
+    `Cannot serve "${path}": it is the folder of a node whose records are in etcd; add --etcd, or name another folder with --data`,
+  )
+}
+
+/** @throws {FolderRefusedError} if the folder holds records or accounts of its own, which a cluster would not show. */
+export async function checkNoState({ path, files, file }: DataPaths): Promise<void> {
+  for (const name of [dataFiles.accounts, dataFiles.journal, dataFiles.snapshot]) {
+    if ((await ifPresent(files.lstat(file(name)))) === undefined) continue
+    throw new FolderRefusedError(
+      `Cannot be a node with "${path}": it holds records of its own (${name}), which nobody would see; name another folder with --data, and bring them in with "connbook backup" and "connbook restore FILE --etcd URL"`,
+    )
+  }
+}
+
+function parseNode(input: unknown): string {
+  if (typeof input !== 'string' || !NODE.test(input)) throw new SyntaxError('it holds no id of a node')
+  return input
+}
