@@ -203,6 +203,8 @@ export const CLUSTER_IMPORT_CHANGES_MAX = 4_000
 export const CLUSTER_IMPORT_BYTES_MAX = 1024 * 1024
 /** How long a change waits for etcd in all. */
 export const CLUSTER_CHANGE_MS = 10_000
+/** Before a change is sent again that had no answer. */
+export const ETCD_RETRY_PAUSE_MS = 50
 /** Before a batch that lost to another node is tried again, at random up to this: without it, one node starves. */
 export const BATCH_PAUSE_MS_MAX = 10
 /** How often a node checks that it hears of all changes. */

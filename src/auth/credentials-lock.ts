@@ -1,9 +1,9 @@
-import { ConnbookError } from '../errors.ts'
 import { sweepTemporaryFiles } from '../files/atomic-file.ts'
 import { checkNotRestoring, type DataPaths, dataFiles, takeLock } from '../files/data-folder.ts'
 import type { FileLock } from '../files/file-lock.ts'
 import { describeLockHolder } from '../files/lock-holder.ts'
 import { waitForLock } from '../files/lock-wait.ts'
+import { DocumentBusyError } from '../files/shared-document.ts'
 
 /** Written only under the accounts lock. */
 const lockedFiles = [dataFiles.accounts, dataFiles.initialCredentials, dataFiles.keys]
@@ -11,7 +11,7 @@ const lockedFiles = [dataFiles.accounts, dataFiles.initialCredentials, dataFiles
 /**
  * Runs an action while no other process changes accounts or keys; a running server can still read them.
  *
- * @throws {AccountsBusyError} if another process does not finish within LOCK_WAIT_MS.
+ * @throws {DocumentBusyError} if another process does not finish within LOCK_WAIT_MS.
  * @throws {FolderRefusedError} if the folder or its lock file cannot be used, or a restore is not complete.
  */
 export async function withCredentialsLock<T>(folder: DataPaths, action: () => Promise<T>): Promise<T> {
@@ -29,12 +29,7 @@ async function getLock(folder: DataPaths): Promise<FileLock> {
   const lock = await waitForLock(() => takeLock(folder, dataFiles.accountsLock))
   if (lock !== undefined) return lock
   const holder = describeLockHolder(folder.file(dataFiles.accountsLock))
-  throw new AccountsBusyError(
+  throw new DocumentBusyError(
     `Cannot change accounts or keys in "${folder.path}": another command is doing so${holder === undefined ? '' : ` (${holder})`}; try again when it has ended`,
   )
-}
-
-/** Another process changes accounts or keys. */
-export class AccountsBusyError extends ConnbookError {
-  readonly code = 'accounts_busy'
 }

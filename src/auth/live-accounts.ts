@@ -1,10 +1,4 @@
-import {
-  isNoRoom,
-  OverloadedError,
-  StorageFullError,
-  StorageUnavailableError,
-  systemCode,
-} from '../errors.ts'
+import { StorageUnavailableError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import {
   type Account,
@@ -14,8 +8,8 @@ import {
   findAccount,
   raiseGeneration,
 } from './accounts.ts'
+import { throwForCaller } from './caller-error.ts'
 import type { CredentialStorage } from './credential-storage.ts'
-import { AccountsBusyError } from './credentials-lock.ts'
 import { warnOfMissingAccess } from './missing-accounts.ts'
 
 const END_CREDENTIAL = 'Cannot end the credential'
@@ -35,6 +29,7 @@ export interface LiveAccounts {
    * @param generation The one that ends.
    * @returns Whether the generation was raised.
    * @throws {OverloadedError} while a command changes accounts. {StorageFullError} {StorageUnavailableError}
+   * @throws {OutcomeUnknownError}
    */
   endCredentials(kind: AccountKind, name: string, generation: number): Promise<boolean>
   /**
@@ -122,14 +117,4 @@ export function followAccounts(
       log.warn('initial_credentials_not_removed', { file: initial.file, reason: String(error) })
     })
   }
-}
-
-/** Makes of an error what a caller may know. */
-function throwForCaller(what: string, error: unknown): never {
-  if (error instanceof AccountsBusyError)
-    throw new OverloadedError(`${what}: a command changes accounts; try again in a moment`)
-  const code = systemCode(error)
-  if (code === undefined) throw error
-  if (isNoRoom(code)) throw new StorageFullError(`${what}: no room is left on the disk`, { cause: error })
-  throw new StorageUnavailableError(`${what}: the disk failed`, { cause: error })
 }

@@ -1,3 +1,4 @@
+import { ConnbookError } from '../errors.ts'
 import type { Log } from '../log.ts'
 
 /** A small document that several processes read, change and follow. */
@@ -5,12 +6,12 @@ export interface SharedDocument<Content> {
   /** The content as it is stored now. @throws if there is none, or it cannot be read. */
   read(): Promise<Content>
   /**
-   * Changes the content that is stored while nobody else changes it; resolves once that is durable. After an error of the
-   * storage it may have changed, after any other error it has not.
+   * Changes the content that is stored while nobody else changes it; resolves once that is durable.
    *
    * @param change Called again if somebody else was faster. Writes nothing if it returns what it was given.
-   * @param afterwards Runs after a write, while nobody else changes the document.
+   * @param afterwards Runs right after a write; in a folder, before anybody else changes the document.
    * @returns The content before and after; the same object if nothing was written.
+   * @throws {DocumentBusyError} if others do not finish within LOCK_WAIT_MS. {OutcomeUnknownError}
    * @throws as `read` does, and what `change` and `afterwards` throw.
    */
   edit(
@@ -19,6 +20,11 @@ export interface SharedDocument<Content> {
   ): Promise<{ readonly before: Content; readonly after: Content }>
   /** Calls `takeUp` with each new content. What cannot be read or taken up is logged, and changes nothing. */
   follow(following: Following<Content>): Follower
+}
+
+/** Others change the document. */
+export class DocumentBusyError extends ConnbookError {
+  readonly code = 'document_busy'
 }
 
 export interface Following<Content> {

@@ -10,6 +10,8 @@ export type EtcdReason =
   | 'no_space'
   | 'too_large'
   | 'compacted'
+  /** The lease has ended. */
+  | 'no_lease'
   /** The role of the user does not allow it. */
   | 'denied'
   /** User or password are wrong, or missing. */
@@ -52,6 +54,7 @@ const remedies: Readonly<Record<EtcdReason, string>> = {
     'its database is full: compact and defragment it, disarm its alarm, or raise --quota-backend-bytes',
   too_large: 'raise --max-request-bytes of etcd, or send less at once',
   compacted: 'the records are read anew',
+  no_lease: 'a new one is granted',
   denied: 'give the role of the user readwrite on the prefix, with its end',
   login_failed: 'check --etcd-user and --etcd-password-file',
   common_name:

@@ -192,7 +192,7 @@ export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gat
 }
 
 /** Whether another member, or the same one later, may answer. */
-function isPassing({ reason }: EtcdError): boolean {
+export function isPassing({ reason }: EtcdError): boolean {
   return reason === 'unreachable' || reason === 'timed_out' || reason === 'unavailable'
 }
 

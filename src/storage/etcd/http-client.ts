@@ -177,6 +177,7 @@ function reasonOf(message: string, code: number): [EtcdReason, boolean] {
   if (message.includes('database space exceeded')) return ['no_space', true]
   if (/too large|too many operations|larger than max/.test(message)) return ['too_large', true]
   if (message.includes('has been compacted')) return ['compacted', true]
+  if (message.includes('requested lease not found')) return ['no_lease', true]
   if (message.includes('permission denied')) return ['denied', true]
   if (/user name|auth token|authentication failed/.test(message) || code === UNAUTHENTICATED)
     return ['login_failed', true]
