@@ -215,6 +215,8 @@ export const CLUSTER_BEHIND_MS = 500
 export const CLUSTER_CURRENT_MS = 3_000
 /** Before the watch is begun again, at random up to this. */
 export const RECONNECT_PAUSE_MS_MAX = 100
+/** Before a start asks an etcd again that does not answer. */
+export const CLUSTER_START_PAUSE_MS = 500
 /** How often an import is planned anew when other nodes change records meanwhile. */
 export const IMPORT_TRIES_MAX = 5
 /** How long a change is decided anew when other nodes are faster each time. */

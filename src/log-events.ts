@@ -33,6 +33,12 @@ export const logEvents = {
     fields: ['endpoint'],
     meaning: 'this node hears of all changes again',
   },
+  cluster_changes_unlisted: {
+    level: 'warn',
+    fields: ['after', 'up_to'],
+    meaning:
+      'other nodes changed records while this one did not run, and etcd has compacted the changes: the audit trail of this node has no lines of them',
+  },
   cluster_read_anew: {
     level: 'warn',
     fields: ['restored', 'records'],

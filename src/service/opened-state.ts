@@ -40,6 +40,8 @@ export interface StateParts {
   /** Longest lifetime of a session or token. */
   readonly ttlSeconds: number
   readonly makeClock: ((notBefore: number) => Clock) | undefined
+  /** Aborted when the start is to be given up. */
+  readonly signal: AbortSignal | undefined
   /** Adds what must be closed; run in reverse order. */
   cleanUp(step: () => void | Promise<void>): void
 }

@@ -8,15 +8,15 @@ import {
 } from '../../limits.ts'
 import type { Log } from '../../log.ts'
 import type { Family } from '../../metrics/family.ts'
+import { raiseEpoch } from './cluster-epoch.ts'
 import { ClusterRefusedError } from './cluster-error.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
-import { type ClusterMeta, encodeMeta, parseMeta } from './cluster-meta.ts'
+import { type ClusterMeta, parseMeta } from './cluster-meta.ts'
 import { followerMetrics } from './cluster-metrics.ts'
 import { type ClusterState, readCluster, type Versioned } from './cluster-reading.ts'
 import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
 import type { WatchEvent } from './messages.ts'
-import { modIs, put } from './requests.ts'
 
 /** Who is told what has changed. */
 export interface FollowerOwner {
@@ -229,14 +229,7 @@ export class Follower {
   }
 
   #take(events: readonly WatchEvent[]) {
-    let from = 0
-    while (from < events.length) {
-      const revision = revisionOf(events[from])
-      let to = from + 1
-      while (to < events.length && revisionOf(events[to]) === revision) to += 1
-      this.#takeRevision(revision, events.slice(from, to))
-      from = to
-    }
+    for (const [revision, those] of byRevision(events)) this.#takeRevision(revision, those)
   }
 
   #takeRevision(revision: number, events: readonly WatchEvent[]) {
@@ -304,7 +297,7 @@ export class Follower {
         ([node, mod]) => (state.nodes.get(node)?.modRevision ?? mod) < mod,
       )
       if ((isRestored || isOlder) && state.meta.value.epoch <= this.#meta.value.epoch) {
-        await this.#raiseEpoch(state)
+        await raiseEpoch(this.#gateway, this.#keys, state, this.#meta.value.epoch)
         continue
       }
       this.#log.warn('cluster_read_anew', { restored: isRestored || isOlder, records: state.index.count })
@@ -317,20 +310,24 @@ export class Follower {
       return
     }
   }
-
-  /** Another node may be faster. */
-  async #raiseEpoch({ meta }: ClusterState) {
-    const epoch = Math.max(meta.value.epoch, this.#meta.value.epoch) + 1
-    await this.#gateway.transact({
-      compare: [modIs(this.#keys.meta, meta.modRevision)],
-      success: [put(this.#keys.meta, encodeMeta({ ...meta.value, epoch }))],
-      failure: [],
-    })
-  }
 }
 
 function nodesOf({ nodes }: ClusterState): Map<string, number> {
   return new Map([...nodes].map(([node, { modRevision }]) => [node, modRevision]))
+}
+
+/** Events in the order of revisions, each with those of the same one. */
+export function* byRevision(
+  events: readonly WatchEvent[],
+): Generator<readonly [revision: number, events: readonly WatchEvent[]]> {
+  let from = 0
+  while (from < events.length) {
+    const revision = revisionOf(events[from])
+    let to = from + 1
+    while (to < events.length && revisionOf(events[to]) === revision) to += 1
+    yield [revision, events.slice(from, to)]
+    from = to
+  }
 }
 
 function revisionOf(event: WatchEvent | undefined): number {

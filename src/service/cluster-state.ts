@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { openClockFloor } from '../auth/clock-floor.ts'
+import { openClusterRevocations } from '../auth/cluster-revocations.ts'
+import { writeInitialCredentials } from '../auth/initial-credentials.ts'
+import { prepareKeys, secondsOf } from '../auth/key-rotation.ts'
+import { createKey } from '../auth/keys.ts'
+import type { ClusterAccess } from '../folder/cluster-access.ts'
+import { clusterCredentials } from '../folder/cluster-credentials.ts'
+import { clusterDocuments } from '../folder/cluster-documents.ts'
+import { startCluster } from '../folder/cluster-start.ts'
+import { checkNoState, nodeIdOf } from '../folder/node-folder.ts'
+import { CLUSTER_START_PAUSE_MS } from '../limits.ts'
+import type { Log } from '../log.ts'
+import { raiseEpoch } from '../storage/etcd/cluster-epoch.ts'
+import { storeIdOf } from '../storage/etcd/cluster-meta.ts'
+import { type ClusterState, readCluster } from '../storage/etcd/cluster-reading.ts'
+import { EtcdError } from '../storage/etcd/etcd-error.ts'
+import { openCluster } from '../storage/etcd/etcd-storage.ts'
+import { isPassing } from '../storage/etcd/gateway.ts'
+import type { WatchEvent } from '../storage/etcd/messages.ts'
+import { listMissed } from '../storage/etcd/missed-changes.ts'
+import { RevokedKeys } from '../storage/etcd/revoked-keys.ts'
+import { givenVariables, makeFirstAccounts, readFirstStartValues } from './first-start.ts'
+import type { OpenedState, StateParts } from './opened-state.ts'
+
+/**
+ * Reads the state that an etcd cluster keeps, and follows it; the first start of all makes it. Waits for an etcd that does
+ * not answer.
+ *
+ * @param maxStalenessMs How long reads are answered while etcd does not answer.
+ * @throws {UsageError} {FolderRefusedError} {ClusterRefusedError} {EtcdError} if waiting would not help.
+ */
+export async function openClusterState(
+  { folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal, cleanUp }: StateParts,
+  access: ClusterAccess,
+  maxStalenessMs: number,
+): Promise<OpenedState> {
+  const { gateway, keys } = access
+  cleanUp(() => gateway.close())
+  await checkNoState(folder)
+  const identity = { node: await nodeIdOf(folder), start: randomBytes(6).toString('hex') }
+  const floor = await openClockFloor(folder, { log, ...(makeClock ? { makeClock } : {}) })
+  cleanUp(() => floor.close())
+  const now = () => secondsOf(floor.clock.now())
+
+  const { state: found, made } = await persistently(log, signal, () =>
+    startCluster(access, async () => {
+      const first = await makeFirstAccounts(await readFirstStartValues(environment))
+      // Before they are made: after a crash they would be lost.
+      await writeInitialCredentials(folder, first.madeUp)
+      return { accounts: first.accounts, keys: [createKey(now(), ttlSeconds)], made: first }
+    }),
+  )
+  const state = await persistently(log, signal, () => completeTrail(found))
+  const documents = clusterDocuments(access)
+  documents.accounts.load(state.accounts)
+  documents.keys.load(state.signingKeys)
+  const storedKeys = await prepareKeys(documents.keys, ttlSeconds, now())
+  const revoked = new RevokedKeys({ gateway, keys, log })
+  revoked.load(state.revoked)
+  const revocations = openClusterRevocations(revoked, floor)
+  const { promise: failed, resolve: fail } = Promise.withResolvers<Error>()
+  const { store, follower, close } = openCluster({
+    gateway,
+    keys,
+    state,
+    identity,
+    log,
+    scheduler,
+    trail: audit,
+    owners: [{ take, replace }],
+    fail,
+  })
+  cleanUp(close)
+  return {
+    store,
+    revocations,
+    credentials: clusterCredentials(access, documents, folder),
+    accounts: documents.accounts.decode(state.accounts),
+    keys: storedKeys,
+    madeUp: made?.madeUp,
+    ignored: made === undefined ? givenVariables(environment) : made.ignored,
+    whyNotWritable: () =>
+      store.isWritable ? undefined : `etcd has not answered for ${secondsOf(follower.checkAgeMs)} s`,
+    whyNotReadable: () =>
+      follower.checkAgeMs <= maxStalenessMs
+        ? undefined
+        : `This node has been cut off from etcd for ${secondsOf(follower.checkAgeMs)} s`,
+    failed,
+  }
+
+  function take(_: number, events: readonly WatchEvent[]) {
+    for (const event of events)
+      for (const part of [documents.accounts, documents.keys, revoked]) part.take(event)
+  }
+
+  function replace(next: ClusterState) {
+    documents.accounts.load(next.accounts)
+    documents.keys.load(next.signingKeys)
+    revoked.load(next.revoked)
+  }
+
+  /** Lists what has changed since this node ran last; if etcd was restored since then, all tags begin anew. */
+  async function completeTrail(read: ClusterState): Promise<ClusterState> {
+    const listed = (await audit.listed())(storeIdOf(read.meta.value))
+    if (listed === undefined) return read
+    const { revision } = read.index
+    if (listed.highest > revision) {
+      await raiseEpoch(gateway, keys, read, 0)
+      const next = await readCluster(gateway, keys)
+      if (next === undefined) throw new Error('the prefix has become empty')
+      return next
+    }
+    const missed = { store: storeIdOf(read.meta.value), after: listed.highest, upTo: revision }
+    if (listed.highest < revision && !(await listMissed(gateway, keys, audit, missed)))
+      log.warn('cluster_changes_unlisted', { after: listed.highest, up_to: revision })
+    return read
+  }
+}
+
+/** Repeats what etcd does not answer; logs each reason once in a row. */
+async function persistently<Result>(
+  log: Log,
+  signal: AbortSignal | undefined,
+  action: () => Promise<Result>,
+): Promise<Result> {
+  for (let toldReason = ''; ; ) {
+    try {
+      return await action()
+    } catch (error) {
+      if (!(error instanceof EtcdError) || !isPassing(error)) throw error
+      if (error.message !== toldReason)
+        log.warn('cluster_not_heard', { endpoint: error.endpoint, reason: error.message })
+      toldReason = error.message
+      await setTimeout(CLUSTER_START_PAUSE_MS, undefined, signal === undefined ? {} : { signal })
+    }
+  }
+}
