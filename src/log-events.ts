@@ -50,6 +50,11 @@ export const logEvents = {
     fields: ['signal'],
     meaning: 'a signal asked the server to stop; it finishes the requests that it has',
   },
+  cannot_go_on: {
+    level: 'error',
+    fields: ['reason'],
+    meaning: 'this node must not go on, and stops; do as `reason` says',
+  },
   stopped: { level: 'info', fields: [], meaning: 'the server has stopped' },
   first_start: {
     level: 'info',

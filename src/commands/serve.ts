@@ -34,6 +34,16 @@ export const serveCommand = defineCommand({
   run: ({ options }, context) => serve(options, context),
 })
 
+/** A signal came before the start was complete. */
+class StoppedError extends Error {
+  readonly signal: NodeJS.Signals
+
+  constructor(signal: NodeJS.Signals) {
+    super(`Stopped by ${signal} while starting`)
+    this.signal = signal
+  }
+}
+
 /** @throws {KeyExposedError} and what `startService` throws. */
 async function serve(options: Options, { environment, screen }: CommandContext): Promise<void> {
   const signals = listenToSignals()
@@ -43,7 +53,9 @@ async function serve(options: Options, { environment, screen }: CommandContext):
   const log = openServerLog(options, environment)
   try {
     warnOfVariables(environment, log)
-    const service = await startService({ options, environment, log, tls })
+    const starting = new AbortController()
+    void signals.stop.then((signal) => starting.abort(new StoppedError(signal)))
+    const service = await startService({ options, environment, log, tls, signal: starting.signal })
     const { url, socket, folder, records } = service
     log.info('listening', { url, socket, data: folder.path, records, version, pid: process.pid })
     if (tls !== undefined) warnOfDates(tls.certificate, log)
@@ -54,8 +66,15 @@ async function serve(options: Options, { environment, screen }: CommandContext):
       if (tlsPaths === undefined) log.info('nothing_to_reload', { signal: 'SIGHUP', reason: 'no --tls-cert' })
       else reloadTls(tlsPaths, service, log)
     })
-    log.info('stopping', { signal: await signals.stop })
+    const end = await Promise.race([signals.stop, service.failed])
+    if (end instanceof Error) log.error('cannot_go_on', { reason: end.message })
+    else log.info('stopping', { signal: end })
     await service.stop()
+    if (end instanceof Error) throw end
+    log.info('stopped')
+  } catch (error) {
+    if (!(error instanceof StoppedError)) throw error
+    log.info('stopping', { signal: error.signal })
     log.info('stopped')
   } finally {
     await log.flush()

@@ -129,7 +129,13 @@ export const problemTypes = {
   overloaded: { status: 503, meaning: 'too much work is waiting; try again after `Retry-After`' },
   storage_unavailable: {
     status: 503,
-    meaning: 'the disk failed, and no change is accepted; see the log, and try again later',
+    meaning:
+      'the disk failed, or etcd does not answer, and nothing has changed; see the log, and try again later',
+  },
+  outcome_unknown: {
+    status: 503,
+    meaning:
+      'etcd did not say whether it made the change; read the record, and send the change again if it is not there',
   },
   trail_unavailable: {
     status: 503,

@@ -4,6 +4,7 @@ import {
   type Fault,
   InvalidInputError,
   InvalidScopeError,
+  OutcomeUnknownError,
   OverloadedError,
   StorageFullError,
   StorageUnavailableError,
@@ -63,6 +64,7 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof InvalidScopeError) return new Problem(error.code, message)
   if (error instanceof TooManyChangesError) return new Problem(error.code, message)
   if (error instanceof StorageFullError) return new Problem(error.code, message)
+  if (error instanceof OutcomeUnknownError) return new Problem(error.code, message)
   if (error instanceof StorageUnavailableError || error instanceof TrailUnavailableError)
     return new Problem(error.code, message, retryAfter(RETRY_AFTER_STORAGE))
   if (error instanceof OverloadedError)

@@ -1,7 +1,11 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Reply, Request } from '../http/message.ts'
+import { EVENTS_AHEAD_MS } from '../limits.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import type { EventStreams, Wanted } from './event-streams.ts'
-import { parseEventId, placeNow, placeOf } from './event-text.ts'
+import { storeOfTag } from '../store/list-tag.ts'
+import type { Filter } from '../store/record-filter.ts'
+import type { EventStreams } from './event-streams.ts'
+import { type EventId, parseEventId, placeNow, placeOf } from './event-text.ts'
 import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.ts'
 import { checkQuery, parseQuery } from './query.ts'
 
@@ -18,8 +22,16 @@ const headers = {
 export function eventHandlers(store: ConfigurationStore, streams: EventStreams) {
   return { follow }
 
-  function follow(request: Request): Reply {
-    const wanted = parseWanted(request)
+  function follow(request: Request): Reply | Promise<Reply> {
+    const { id, filter } = parseWanted(request)
+    const isAhead = id?.store === storeOfTag(store.id) && id.revision > store.revision
+    const later = isAhead ? store.catchUp() : undefined
+    // Another node has told it; this one may hear of it in a moment.
+    return later === undefined ? begin(request, id, filter) : soon(later).then(() => begin(request, id, filter))
+  }
+
+  function begin(request: Request, id: EventId | undefined, filter: Filter): Reply {
+    const wanted = { after: id === undefined ? placeNow(store) : placeOf(store, id), filter }
     if (request.method === 'HEAD') return { status: 200, headers }
     const body = streams.open(request, wanted)
     request.isWaiting = true
@@ -27,7 +39,7 @@ export function eventHandlers(store: ConfigurationStore, streams: EventStreams) 
   }
 
   /** @throws {InvalidInputError} naming every faulty parameter. */
-  function parseWanted({ query: text, headers }: Request): Wanted {
+  function parseWanted({ query: text, headers }: Request) {
     const query = parseQuery(text, parameters, repeatableFilterNames)
     const { values, faults } = query
     const sent = String(headers['last-event-id'] ?? '')
@@ -37,6 +49,11 @@ export function eventHandlers(store: ConfigurationStore, streams: EventStreams) 
       faults.push({ field, detail: 'must be the id of an event, or the ETag of a list without its quotes' })
     const filter = parseFilter(query) ?? NO_FILTER
     checkQuery(query)
-    return { after: id === undefined ? placeNow(store) : placeOf(store, id), filter }
+    return { id, filter }
   }
+}
+
+/** Resolves after EVENTS_AHEAD_MS at most. */
+function soon(promise: Promise<void>): Promise<void> {
+  return Promise.race([promise.catch(() => {}), setTimeout(EVENTS_AHEAD_MS)])
 }

@@ -120,6 +120,13 @@ export const importParameters: readonly Parameter[] = [
   choice('dry_run', '`1` tells what would change, and changes nothing.', ['0', '1']),
 ]
 
+/** Of the question whether a server is ready. */
+export const readsParameter: Parameter = choice(
+  'reads',
+  '`1` asks whether it answers reads; changes may be refused. Without it, both.',
+  ['1'],
+)
+
 /** All filters that are given must hold. */
 function filter(name: string, description: string, schema: JsonSchema = filterText): Parameter {
   return { name, in: 'query', description, schema }

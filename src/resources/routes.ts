@@ -28,9 +28,11 @@ import {
   importParameters,
   listParameters,
   nameInPath,
+  readsParameter,
   preferWait,
 } from './parameters.ts'
 import { sessionHandlers } from './session.ts'
+import { guarded, type StateGuard } from './state-guard.ts'
 import { tokenHandlers } from './token.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -46,11 +48,15 @@ export interface Parts {
   readonly publicUrl: string | undefined
   /** Why the service cannot take changes now; undefined when it can. */
   readonly whyNotReady: () => string | undefined
+  /** Why it cannot answer reads either; undefined when it can. */
+  readonly whyNotReadable: () => string | undefined
   readonly metrics: readonly Family[]
   readonly metricsPublic: boolean
   /** Whether the console is not there; it is if absent. */
   readonly noConsole?: boolean
   readonly waiting: Waiting
+  /** Undefined for a state that only this process changes. */
+  readonly guard?: StateGuard | undefined
 }
 
 type Resources = ReturnType<typeof createResources>
@@ -59,6 +65,8 @@ type Resources = ReturnType<typeof createResources>
 export type RouteDescription = Omit<Route, 'handle'> & {
   readonly publicBy?: 'metricsPublic'
   readonly absentBy?: 'noConsole'
+  /** Neither records nor accounts; a node that is cut off answers it always. */
+  readonly needsNoState?: true
   /** One line of Markdown. */
   readonly summary: string
   /** The statuses with a meaning of their own, and what comes with them; one line of Markdown. */
@@ -184,6 +192,7 @@ export const routes: readonly RouteDescription[] = [
     method: 'GET',
     path: '/.well-known/oauth-authorization-server',
     access: 'public',
+    needsNoState: true,
     isWellKnown: true,
     summary: 'tells OAuth clients where to get and revoke tokens',
     answers: '200',
@@ -484,12 +493,13 @@ export const routes: readonly RouteDescription[] = [
     path: '/readyz',
     access: 'public',
     isThereAtStart: true,
-    summary: 'says whether connbook accepts changes',
+    summary: 'says whether connbook accepts changes; optional: `reads`',
     answers: '200; 503',
     operation: {
       id: 'getReadiness',
       tag: 'operation',
-      answers: { 200: { description: 'It accepts changes.', content: json('Health') } },
+      parameters: [readsParameter],
+      answers: { 200: { description: 'It accepts changes, or answers reads.', content: json('Health') } },
       problems: ['not_ready'],
     },
     handler: ({ health }) => health.readyz,
@@ -498,6 +508,7 @@ export const routes: readonly RouteDescription[] = [
     method: 'GET',
     path: '/metrics',
     access: 'read',
+    needsNoState: true,
     publicBy: 'metricsPublic',
     summary: 'gets the metrics, in the text format of Prometheus',
     answers: '200',
@@ -512,6 +523,7 @@ export const routes: readonly RouteDescription[] = [
     method: 'GET',
     path: '/openapi.json',
     access: 'read',
+    needsNoState: true,
     summary: 'describes all calls, as an OpenAPI document',
     answers: '200',
     operation: {
@@ -592,8 +604,13 @@ type Opening = Pick<Parts, 'metricsPublic' | 'noConsole'>
 
 export function createRoutes(parts: Parts): RouteSets {
   const resources = createResources(parts)
+  const { guard } = parts
+  const handlerOf = (route: RouteDescription, some: Resources) => {
+    const handle = route.handler(some)
+    return guard === undefined || route.isThereAtStart || route.needsNoState ? handle : guarded(handle, guard)
+  }
   const handledBy = (some: Resources, opening: Opening): Route[] =>
-    routesOf(opening).map((route) => ({ ...route, handle: route.handler(some) }))
+    routesOf(opening).map((route) => ({ ...route, handle: handlerOf(route, some) }))
   const ofOwner = { ...parts, basePath: '', noConsole: true }
   const configurations = configurationHandlers(parts.store, '', parts.scheduler, parts.waiting.polls)
   const metadata = metadataHandlers(parts.publicUrl, '')
@@ -627,7 +644,8 @@ function redirectOf({ basePath, noConsole }: Pick<Parts, 'basePath' | 'noConsole
 export function createStartingRoutes(
   parts: Pick<Parts, 'whyNotReady' | 'basePath' | 'noConsole'>,
 ): RouteSets {
-  const resources = { health: healthHandlers(parts.whyNotReady), console: consoleHandlers(parts.basePath) }
+  const { whyNotReady } = parts
+  const resources = { health: healthHandlers(whyNotReady, whyNotReady), console: consoleHandlers(parts.basePath) }
   const thereAtStart = (noConsole: boolean | undefined): Route[] =>
     routesOf({ metricsPublic: false, noConsole: noConsole === true }).flatMap((route) =>
       route.isThereAtStart ? [{ ...route, handle: route.handler(resources) }] : [],
@@ -647,7 +665,7 @@ function createResources(parts: Parts) {
     histories: historyHandlers(store, parts.histories, scheduler),
     exports: exportHandlers(store, scheduler),
     imports: importHandlers(store, audit),
-    health: healthHandlers(whyNotReady),
+    health: healthHandlers(whyNotReady, parts.whyNotReadable),
     metrics: metricsHandlers(metrics),
     openApi: openApiHandlers(() => describeRoutes(parts)),
     console: consoleHandlers(basePath),

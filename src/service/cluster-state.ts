@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { openClockFloor } from '../auth/clock-floor.ts'
-import { openClusterRevocations } from '../auth/cluster-revocations.ts'
+import { EtcdRevocations } from '../auth/etcd-revocations.ts'
 import { writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { prepareKeys, secondsOf } from '../auth/key-rotation.ts'
 import { createKey } from '../auth/keys.ts'
@@ -41,7 +41,6 @@ export async function openClusterState(
   await checkNoState(folder)
   const identity = { node: await nodeIdOf(folder), start: randomBytes(6).toString('hex') }
   const floor = await openClockFloor(folder, { log, ...(makeClock ? { makeClock } : {}) })
-  cleanUp(() => floor.close())
   const now = () => secondsOf(floor.clock.now())
 
   const { state: found, made } = await persistently(log, signal, () =>
@@ -57,9 +56,9 @@ export async function openClusterState(
   documents.accounts.load(state.accounts)
   documents.keys.load(state.signingKeys)
   const storedKeys = await prepareKeys(documents.keys, ttlSeconds, now())
-  const revoked = new RevokedKeys({ gateway, keys, log })
-  revoked.load(state.revoked)
-  const revocations = openClusterRevocations(revoked, floor)
+  const revocations = new EtcdRevocations(new RevokedKeys(gateway, keys), floor)
+  cleanUp(() => revocations.close())
+  revocations.load(state.revoked)
   const { promise: failed, resolve: fail } = Promise.withResolvers<Error>()
   const { store, follower, close } = openCluster({
     gateway,
@@ -83,22 +82,28 @@ export async function openClusterState(
     ignored: made === undefined ? givenVariables(environment) : made.ignored,
     whyNotWritable: () =>
       store.isWritable ? undefined : `etcd has not answered for ${secondsOf(follower.checkAgeMs)} s`,
-    whyNotReadable: () =>
-      follower.checkAgeMs <= maxStalenessMs
-        ? undefined
-        : `This node has been cut off from etcd for ${secondsOf(follower.checkAgeMs)} s`,
+    guard: {
+      whyNotReadable: () =>
+        follower.checkAgeMs <= maxStalenessMs
+          ? undefined
+          : `This node has been cut off from etcd for ${secondsOf(follower.checkAgeMs)} s`,
+      catchUp: () => store.catchUp(),
+    },
     failed,
   }
 
   function take(_: number, events: readonly WatchEvent[]) {
-    for (const event of events)
-      for (const part of [documents.accounts, documents.keys, revoked]) part.take(event)
+    for (const event of events) {
+      documents.accounts.take(event)
+      documents.keys.take(event)
+    }
+    revocations.take(events)
   }
 
   function replace(next: ClusterState) {
     documents.accounts.load(next.accounts)
     documents.keys.load(next.signingKeys)
-    revoked.load(next.revoked)
+    revocations.load(next.revoked)
   }
 
   /** Lists what has changed since this node ran last; if etcd was restored since then, all tags begin anew. */
@@ -133,7 +138,8 @@ async function persistently<Result>(
       if (error.message !== toldReason)
         log.warn('cluster_not_heard', { endpoint: error.endpoint, reason: error.message })
       toldReason = error.message
-      await setTimeout(CLUSTER_START_PAUSE_MS, undefined, signal === undefined ? {} : { signal })
+      await setTimeout(CLUSTER_START_PAUSE_MS)
+      signal?.throwIfAborted()
     }
   }
 }

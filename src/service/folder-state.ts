@@ -55,7 +55,7 @@ export async function openFolderState({
     credentials: folderCredentials(folder),
     whyNotWritable: () =>
       store.isWritable && revocations.isWritable ? undefined : 'The disk failed, and changes are refused',
-    whyNotReadable: () => undefined,
+    guard: undefined,
     failed: new Promise(() => {}),
   }
 }

@@ -8,6 +8,7 @@ import type { Revocations } from '../auth/revocations.ts'
 import type { DataFolder } from '../files/data-folder.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
+import type { StateGuard } from '../resources/state-guard.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 
 /** What is read at a start, wherever it is kept: records, accounts, keys and revocations. */
@@ -24,8 +25,8 @@ export interface OpenedState {
   readonly ignored: readonly string[]
   /** Why changes are refused; undefined while they are not. */
   whyNotWritable(): string | undefined
-  /** Why nothing can be answered that depends on the state; undefined while it can. */
-  whyNotReadable(): string | undefined
+  /** Undefined if only this process changes the state. */
+  readonly guard: StateGuard | undefined
   /** Resolves, if ever, when this process must not go on. */
   readonly failed: Promise<Error>
 }

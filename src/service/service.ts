@@ -11,6 +11,7 @@ import { loginMetrics } from '../auth/login-metrics.ts'
 import { warnOfMissingAccess } from '../auth/missing-accounts.ts'
 import { auditFiles, type DataFolder, openDataFolder } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
+import { accessCluster } from '../folder/cluster-access.ts'
 import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { watchEventLoop } from '../metrics/event-loop.ts'
@@ -24,6 +25,7 @@ import { createListener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
+import { openClusterState } from './cluster-state.ts'
 import { openFolderState } from './folder-state.ts'
 import { listen } from './listen.ts'
 import { listenForOwner } from './owner-socket.ts'
@@ -41,6 +43,8 @@ export interface Service {
   readonly records: number
   /** The credentials that the first start generated; undefined for a later start. */
   readonly madeUp: InitialCredentials | undefined
+  /** Resolves, if ever, with the reason why it must be stopped. */
+  readonly failed: Promise<Error>
   /** As in `Listener`. */
   useCertificate(tls: TlsTexts): void
   /** Answers requests in flight, closes everything and releases the folder. */
@@ -55,6 +59,8 @@ export interface ServiceOptions {
   readonly tls?: TlsTexts | undefined
   readonly files?: FileSystem
   readonly makeClock?: (notBefore: number) => Clock
+  /** Gives up the start when it is aborted. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -82,10 +88,11 @@ export async function startService(service: ServiceOptions): Promise<Service> {
 }
 
 async function start(
-  { options, environment, log, tls, files, makeClock }: ServiceOptions,
+  { options, environment, log, tls, files, makeClock, signal }: ServiceOptions,
   cleanUps: (() => void | Promise<void>)[],
   stop: () => Promise<void>,
 ): Promise<Service> {
+  const cluster = accessCluster(options)
   const folder = await openDataFolder(resolve(options.data), files)
   cleanUps.push(() => folder.release())
   if (folder.completedRestore !== undefined)
@@ -121,17 +128,12 @@ async function start(
   cleanUps.push(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))
   const ttlSeconds = Math.max(options.sessionTtlSeconds, options.tokenTtlSeconds)
   const cleanUp = (step: () => void | Promise<void>) => void cleanUps.push(step)
-  const state = await openFolderState({
-    folder,
-    environment,
-    audit,
-    log,
-    scheduler,
-    ttlSeconds,
-    makeClock,
-    cleanUp,
-  })
-  const { store, revocations, credentials, accounts, keys, madeUp, ignored } = state
+  const parts = { folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal, cleanUp }
+  const state =
+    cluster === undefined
+      ? await openFolderState(parts)
+      : await openClusterState(parts, cluster, options.maxStalenessSeconds * 1000)
+  const { store, revocations, credentials, accounts, keys, madeUp, ignored, guard } = state
   const variables = ignored.join(' ')
   if (variables !== '')
     log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
@@ -152,6 +154,7 @@ async function start(
     log,
   })
   cleanUps.push(() => authenticator.close())
+  const whyNotReadable = () => (listener.isDraining ? 'The server is stopping' : guard?.whyNotReadable())
   const whyNotReady = () => (listener.isDraining ? 'The server is stopping' : state.whyNotWritable())
   const eventLoop = watchEventLoop()
   cleanUps.push(() => eventLoop.close())
@@ -164,16 +167,19 @@ async function start(
     ...eventLoop.metrics,
     ...processMetrics(),
   ]
-  const shown = { basePath, publicUrl, metricsPublic, noConsole, waiting, whyNotReady, metrics }
+  const shown = { basePath, publicUrl, metricsPublic, noConsole, waiting, metrics }
   const histories = createRecordHistories(folder, audit, log)
-  const parts = { authenticator, store, audit, histories, scheduler, ...shown }
+  const resources = {
+    ...{ authenticator, store, audit, histories, scheduler, guard, whyNotReady, whyNotReadable },
+    ...shown,
+  }
   isStarted = true
   if (folder.completedRestore !== undefined)
     await audit.record('restored', undefined, { completed: folder.completedRestore })
   if (madeUp !== undefined) await audit.record('first_started', undefined, namesOf(accounts))
   await audit.begin(store.tag, { version, pid: process.pid, url, socket })
   clearTimeout(notice)
-  const sets = createRoutes(parts)
+  const sets = createRoutes(resources)
   apps = {
     all: createApp(sets.all, basePath, authenticator, log, sets.redirect),
     owner: createApp(sets.owner, '', authenticator, log),
@@ -185,7 +191,8 @@ async function start(
     return listener.drain(options.shutdownTimeoutSeconds * 1000)
   })
   const { useCertificate } = listener
-  return { url, address, socket, folder, records: store.count, madeUp, useCertificate, stop }
+  const { failed } = state
+  return { url, address, socket, folder, records: store.count, madeUp, useCertificate, failed, stop }
 }
 
 /** What answers everybody, and what answers on the owner's socket, where URLs have no base path. */

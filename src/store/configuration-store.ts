@@ -302,6 +302,11 @@ export class ConfigurationStore {
     }
   }
 
+  /** As `RecordChanges.catchUp`. */
+  catchUp(): Promise<void> | undefined {
+    return this.#changes.catchUp()
+  }
+
   /** Calls the listener when other records are in the place of all, which do not follow from them by changes. */
   onReplaced(listener: () => void): void {
     this.#replacedListeners = [...this.#replacedListeners, listener]

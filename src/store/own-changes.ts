@@ -156,6 +156,8 @@ export class OwnChanges implements RecordChanges {
     }
   }
 
+  catchUp(): undefined {}
+
   applied(change: Change): void {
     this.#staged.remove(change)
   }

@@ -41,6 +41,12 @@ export interface RecordChanges {
     expected: ExpectedTag | undefined,
     asker: Asker | undefined,
   ): Promise<ImportOutcome>
+  /**
+   * Resolves once the index has every change that was acknowledged anywhere before the call; undefined if it always has.
+   *
+   * @throws {StorageUnavailableError} if the storage does not say.
+   */
+  catchUp(): Promise<void> | undefined
   /** Call it with each change that the index has taken up. */
   applied(change: Change): void
   /** Call it when every change that is on its way is refused. */

@@ -167,6 +167,10 @@ export class SharedChanges implements RecordChanges {
     return { ...plan, tag: listTag(this.#log.store, made) }
   }
 
+  catchUp(): Promise<void> {
+    return this.#log.catchUp()
+  }
+
   applied(): void {}
 
   refused(): void {}
