@@ -203,6 +203,10 @@ export const CLUSTER_IMPORT_CHANGES_MAX = 4_000
 export const CLUSTER_IMPORT_BYTES_MAX = 1024 * 1024
 /** How long a change waits for etcd in all. */
 export const CLUSTER_CHANGE_MS = 10_000
+/** Revocations that expire in the same such span share a lease. */
+export const REVOCATION_LEASE_SECONDS = 3600
+/** How far the clocks of nodes may differ: no revocation goes before its token has expired on each. */
+export const REVOCATION_MARGIN_SECONDS = 3600
 /** Before a change is sent again that had no answer. */
 export const ETCD_RETRY_PAUSE_MS = 50
 /** Before a batch that lost to another node is tried again, at random up to this: without it, one node starves. */

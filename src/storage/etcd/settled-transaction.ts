@@ -5,29 +5,43 @@ import { EtcdError } from './etcd-error.ts'
 import { type Gateway, isPassing } from './gateway.ts'
 import type { Transaction, TransactionAnswer } from './messages.ts'
 
-export interface Settled {
-  readonly answer: TransactionAnswer
+export interface Settled<Answer> {
+  readonly answer: Answer
   /** Whether an earlier attempt, whose answer was lost, may have been done. */
   readonly isRepeated: boolean
 }
 
+/** As `callUntilSettled`, for a transaction; the time begins now. */
+export function transactUntilSettled(
+  gateway: Gateway,
+  transaction: Transaction,
+  what: string,
+): Promise<Settled<TransactionAnswer>> {
+  return callUntilSettled(() => gateway.transact(transaction), what, changeEnd())
+}
+
+/** When a change that begins now is given up, by the monotonic clock. */
+export function changeEnd(): number {
+  return performance.now() + CLUSTER_CHANGE_MS
+}
+
 /**
- * Sends a transaction until etcd answers, for up to CLUSTER_CHANGE_MS. It must do no harm when it is done twice.
+ * Makes a call until etcd answers. It must do no harm when it is done twice.
  *
  * @param what Of which the errors speak: "the accounts".
+ * @param end As `changeEnd`.
  * @throws {StorageFullError} {StorageUnavailableError} if nothing was done.
  * @throws {OutcomeUnknownError} if it may have been done.
  * @throws {EtcdError} if its lease has ended.
  */
-export async function transactUntilSettled(
-  gateway: Gateway,
-  transaction: Transaction,
+export async function callUntilSettled<Answer>(
+  call: () => Promise<Answer>,
   what: string,
-): Promise<Settled> {
-  const end = performance.now() + CLUSTER_CHANGE_MS
+  end: number,
+): Promise<Settled<Answer>> {
   for (let isRepeated = false; ; ) {
     try {
-      return { answer: await gateway.transact(transaction), isRepeated }
+      return { answer: await call(), isRepeated }
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error
       if (error.reason === 'no_lease') throw error
