@@ -32,7 +32,12 @@ const ofBodies: readonly ProblemCode[] = [
   'invalid_utf8',
 ]
 
-const ofChanges: readonly ProblemCode[] = ['overloaded', 'storage_unavailable', 'storage_full', 'outcome_unknown']
+const ofChanges: readonly ProblemCode[] = [
+  'overloaded',
+  'storage_unavailable',
+  'storage_full',
+  'outcome_unknown',
+]
 
 /** Those that answer before, or instead of, the route; never in the form of its `problemReply`. */
 export function problemsBefore({ isThereAtStart }: DescribedRoute): ProblemCode[] {

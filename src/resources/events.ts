@@ -27,7 +27,9 @@ export function eventHandlers(store: ConfigurationStore, streams: EventStreams) 
     const isAhead = id?.store === storeOfTag(store.id) && id.revision > store.revision
     const later = isAhead ? store.catchUp() : undefined
     // Another node has told it; this one may hear of it in a moment.
-    return later === undefined ? begin(request, id, filter) : soon(later).then(() => begin(request, id, filter))
+    return later === undefined
+      ? begin(request, id, filter)
+      : soon(later).then(() => begin(request, id, filter))
   }
 
   function begin(request: Request, id: EventId | undefined, filter: Filter): Reply {

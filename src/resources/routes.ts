@@ -28,8 +28,8 @@ import {
   importParameters,
   listParameters,
   nameInPath,
-  readsParameter,
   preferWait,
+  readsParameter,
 } from './parameters.ts'
 import { sessionHandlers } from './session.ts'
 import { guarded, type StateGuard } from './state-guard.ts'
@@ -645,7 +645,10 @@ export function createStartingRoutes(
   parts: Pick<Parts, 'whyNotReady' | 'basePath' | 'noConsole'>,
 ): RouteSets {
   const { whyNotReady } = parts
-  const resources = { health: healthHandlers(whyNotReady, whyNotReady), console: consoleHandlers(parts.basePath) }
+  const resources = {
+    health: healthHandlers(whyNotReady, whyNotReady),
+    console: consoleHandlers(parts.basePath),
+  }
   const thereAtStart = (noConsole: boolean | undefined): Route[] =>
     routesOf({ metricsPublic: false, noConsole: noConsole === true }).flatMap((route) =>
       route.isThereAtStart ? [{ ...route, handle: route.handler(resources) }] : [],

@@ -7,8 +7,8 @@ import type { StoredKey } from '../auth/keys.ts'
 import type { Revocations } from '../auth/revocations.ts'
 import type { DataFolder } from '../files/data-folder.ts'
 import type { Log } from '../log.ts'
-import type { Scheduler } from '../scheduler.ts'
 import type { StateGuard } from '../resources/state-guard.ts'
+import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 
 /** What is read at a start, wherever it is kept: records, accounts, keys and revocations. */
