@@ -43,14 +43,18 @@ export async function openClusterState(
   const floor = await openClockFloor(folder, { log, ...(makeClock ? { makeClock } : {}) })
   const now = () => secondsOf(floor.clock.now())
 
+  let hasTried = false
   const { state: found, made } = await persistently(log, signal, () =>
     startCluster(access, async () => {
+      hasTried = true
       const first = await makeFirstAccounts(await readFirstStartValues(environment))
       // Before they are made: after a crash they would be lost.
       await writeInitialCredentials(folder, first.madeUp)
       return { accounts: first.accounts, keys: [createKey(now(), ttlSeconds)], made: first }
     }),
   )
+  // Another node was faster.
+  if (hasTried && made === undefined) await writeInitialCredentials(folder, {})
   const state = await persistently(log, signal, () => completeTrail(found))
   const documents = clusterDocuments(access)
   documents.accounts.load(state.accounts)

@@ -1,3 +1,6 @@
+import { hash } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
 import { serverFlags } from '../../src/command-line/options.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
@@ -7,6 +10,9 @@ import { createMemoryLog, type MemoryLog } from './memory-log.ts'
 import { startedFolder } from './started-folder.ts'
 import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 import { checkAnswer, expectDescribed } from './under-test.ts'
+
+/** Members of an etcd that keeps the records of all services, instead of their folders; test/cluster/ sets it. */
+const etcdUrls = process.env.CONNBOOK_TEST_ETCD
 
 export const admin = { username: 'admin', password: 'correct horse' }
 export const client = { client_id: 'script', client_secret: 'battery staple lamp' }
@@ -64,9 +70,10 @@ export async function start(
     tls?: { readonly cert: string; readonly key: string }
   } = {},
 ): Promise<TestService> {
-  const isFirstStart = folder !== undefined || environment !== undefined
+  const isFirstStart = folder !== undefined || environment !== undefined || etcdUrls !== undefined
   const data = isFirstStart ? (folder ?? (await temporaryFolder(t))) : await usedFolder(t)
-  const { options } = parseCommandLine([...place, '--data', data, ...flags], {}, serverFlags)
+  const cluster = etcdUrls === undefined ? [] : await clusterFlags(t, etcdUrls, data)
+  const { options } = parseCommandLine([...place, '--data', data, ...cluster, ...flags], {}, serverFlags)
   const log = createMemoryLog()
   const service = await startService({
     options,
@@ -108,6 +115,14 @@ export async function start(
       return `Bearer ${access_token}`
     },
   }
+}
+
+/** Flags for a prefix of its own; the same for the same folder. */
+async function clusterFlags(t: Lifetime, urls: string, folder: string): Promise<string[]> {
+  const keyFile = join(await temporaryFolder(t), 'key')
+  await writeFile(keyFile, 'ab'.repeat(32), { mode: 0o600 })
+  const prefix = `/test/${hash('sha256', folder).slice(0, 12)}/`
+  return ['--etcd', urls, '--etcd-prefix', prefix, '--etcd-key-file', keyFile]
 }
 
 /** Asserts of an answer that is read as text or as JSON that the OpenAPI document tells of it. */

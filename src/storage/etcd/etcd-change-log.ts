@@ -142,10 +142,10 @@ export class EtcdChangeLog implements SharedChangeLog {
     // Here its callers' addresses are known, too.
     const changes = batch?.signed(found) ?? found
     if (moves || changes.length > 0) owner.applyAt(revision, changes)
-    if (batch !== undefined) {
-      this.#sent.delete(batch.number)
-      batch.settle(revision, changes)
-    }
+    batch?.settle(revision, changes)
+    // Those before it were made, or never will be.
+    if (own !== undefined)
+      for (const number of this.#sent.keys()) if (number <= own.batch) this.#sent.delete(number)
   }
 
   /** Goes on from a new reading of everything. */
@@ -324,15 +324,11 @@ export class EtcdChangeLog implements SharedChangeLog {
     else batch.refuse(error)
   }
 
+  /** A batch that may be made stays known: its changes may still be told. */
   #giveUp(batch: Batch, isUncertain: boolean, cause: unknown) {
-    this.#sent.delete(batch.number)
-    if (isUncertain) batch.giveUp(cause)
-    else
-      batch.refuse(
-        new StorageUnavailableError('Cannot store the change: etcd takes no changes now; try later', {
-          cause,
-        }),
-      )
+    if (isUncertain) return batch.giveUp(cause)
+    const message = 'Cannot store the change: etcd takes no changes now; try later'
+    this.#refuse(batch, new StorageUnavailableError(message, { cause }))
   }
 
   #takeSequence({ value, modRevision }: KeyValue) {
