@@ -73,7 +73,7 @@ export class EtcdRevocations implements Revocations {
   }
 
   close(): Promise<void> {
-    return Promise.resolve()
+    return this.#floor.close()
   }
 
   get #now(): number {
