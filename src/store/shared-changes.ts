@@ -129,7 +129,7 @@ export class SharedChanges implements RecordChanges {
     asker: Asker | undefined,
   ): Promise<ImportOutcome> {
     this.#checkOpen()
-    while (this.#gate.isClosed) await this.#gate.pass(asker)
+    if (this.#gate.isClosed) await this.#gate.pass(asker)
     const open = this.#gate.hold()
     try {
       for (let tries = 1; ; tries++) {
