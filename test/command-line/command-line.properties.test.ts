@@ -477,7 +477,7 @@ describe('an option', () => {
     })
   })
 
-  it('overrides any environment variable and can be given only once, except for networks, which add up', (t) => {
+  it('overrides any environment variable and can be given only once, except for networks and members of etcd, which add up', (t) => {
     holdFor(t, given, ([name, text, other]) => {
       const { flag, variable } = rows[name]
       const others = partner[name] ?? []
@@ -489,11 +489,15 @@ describe('an option', () => {
       else assert.deepEqual(line?.options[name], meaning)
       const twice = parse([`${flag}=${text}`, ...others, `${flag}=${other}`], {}, flags)
       const more = meaningOf(name, other)
-      if (name !== 'trustProxy' || meaning === undefined || more === undefined) assert.equal(twice, undefined)
+      if (!adds(name) || meaning === undefined || more === undefined) assert.equal(twice, undefined)
       else assert.deepEqual(twice?.options[name], [meaning, more].flat())
     })
   })
 })
+
+function adds(name: Name): boolean {
+  return name === 'trustProxy' || name === 'etcd'
+}
 
 /** The expected options and words of a command line; undefined when it must be refused. */
 function expectedLine(
@@ -518,7 +522,7 @@ function expectedLine(
     const [flag = '', ...behind] = arg.split('=')
     const name = known.find((each) => rows[each].flag === flag)
     const before = name && texts.get(name)
-    if (name === undefined || (before !== undefined && name !== 'trustProxy')) return undefined
+    if (name === undefined || (before !== undefined && !adds(name))) return undefined
     const keep = (text: string) => texts.set(name, [...(before ?? []), text])
     if (behind.length > 0) keep(behind.join('='))
     else if (rows[name].isSwitch) keep('true')
@@ -538,7 +542,7 @@ function expectedLine(
     const given = texts.get(name) ?? (inherited === undefined || !known.includes(name) ? [] : [inherited])
     const meanings = given.map((text) => meaningOf(name, text))
     if (meanings.includes(undefined)) return undefined
-    options[name] = meanings.length === 0 ? fallback : name === 'trustProxy' ? meanings.flat() : meanings[0]
+    options[name] = meanings.length === 0 ? fallback : adds(name) ? meanings.flat() : meanings[0]
   }
   if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) return undefined
   if (options.publicUrl !== undefined && options.basePath !== '') return undefined

@@ -77,7 +77,7 @@ describe('the tables of the manual', () => {
     const found = (pattern: RegExp) => sources.flatMap((text) => Array.from(text.matchAll(pattern)))
     const logged = found(/[lL]og\.(debug|info|warn|error)\(\s*['`]([^'`]+)/g).flatMap(
       ([, level, event = '']) =>
-        ['accounts', 'keys'].map((name) => [event.replace(/^\$\{name\}/, name), level]),
+        ['accounts', 'keys'].map((name) => [event.replace(/^\$\{(?:this\.#)?name\}/, name), level]),
     )
     const attempts = [
       ...found(/^ +(ok|failed|throttled|not_checked): '(\w+)'/gm),

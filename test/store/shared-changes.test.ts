@@ -160,7 +160,7 @@ describe('changes of a shared store', () => {
     other.beforeChange = () => {
       tries += 1
       if (tries > 2) return false
-      apply({ add: record(store.revision + 100, `other${tries}`) })
+      apply({ add: record(10 * store.revision + 100, `other${tries}`) })
       return true
     }
     const plan = await store.importAll(someone, [draft('a')], 'replace')

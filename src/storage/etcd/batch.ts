@@ -5,9 +5,9 @@ import { Configuration } from '../../store/configuration.ts'
 import { OvertakenError } from '../../store/refusals.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import type { Versioned } from './cluster-reading.ts'
-import type { Transaction } from './messages.ts'
+import type { Operation, Transaction } from './messages.ts'
 import { encodeNodeEntry } from './node-entry.ts'
-import { isAbsent, modBelow, modIs, nested, type Operation, put, read, remove, valueIs } from './requests.ts'
+import { isAbsent, modBelow, modIs, nested, put, read, remove, valueIs } from './requests.ts'
 
 /** A change that waits to be made. */
 export interface PendingChange {

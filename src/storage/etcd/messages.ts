@@ -1,4 +1,7 @@
-import type { Compare, Operation } from './requests.ts'
+/** A condition of a transaction, as JSON. */
+export type Compare = string & { readonly is?: 'compare' }
+/** What a transaction does, as JSON. */
+export type Operation = string & { readonly is?: 'operation' }
 
 export interface RangeQuery {
   readonly key: string

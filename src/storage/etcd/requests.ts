@@ -4,12 +4,7 @@
  *
  * Keys and values are sent as UTF-8 in base64, 64-bit integers as strings.
  */
-import type { RangeQuery, Transaction } from './messages.ts'
-
-/** A condition of a transaction, as JSON. */
-export type Compare = string & { readonly is?: 'compare' }
-/** What a transaction does, as JSON. */
-export type Operation = string & { readonly is?: 'operation' }
+import type { Compare, Operation, RangeQuery, Transaction } from './messages.ts'
 
 /** The key was changed last at this revision; 0 if it does not exist. */
 export function modIs(key: string, revision: number): Compare {
