@@ -124,6 +124,22 @@ export const specEntries = Object.entries(optionSpecs) as [keyof Options, Option
 /** In the order of the table. */
 export const optionNames: readonly (keyof Options)[] = specEntries.map(([name]) => name)
 
+/** The flags that say where accounts and keys are kept. */
+export const placeFlags = [
+  'data',
+  'etcd',
+  'etcdPrefix',
+  'etcdCa',
+  'etcdCert',
+  'etcdKey',
+  'etcdUser',
+  'etcdPasswordFile',
+  'etcdKeyFile',
+  'etcdPlain',
+] as const satisfies readonly (keyof Options)[]
+
+export type PlaceFlag = (typeof placeFlags)[number]
+
 /** The flags that `serve` takes. */
 export const serverFlags: readonly (keyof Options)[] = specEntries
   .filter(([, spec]) => !spec.isOfCommand)

@@ -16,6 +16,7 @@ import {
 import { alignColumns } from '../command-line/columns.ts'
 import type { CommandContext, CommandInput } from '../command-line/command.ts'
 import type { Look } from '../command-line/look.ts'
+import type { PlaceFlag } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
 import { UsageError } from '../errors.ts'
 import { recordCommand } from '../folder/command-audit.ts'
@@ -36,10 +37,11 @@ const SECRET_LOST = ': the secret is lost; rotate it again'
 /** Runs `user add` or `client add`. @throws {AccountExistsError} {UsageError} {FolderRefusedError} */
 export async function addNamed(
   kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<'data' | 'readOnly' | 'ifMissing' | 'secretStdin'>,
+  { options, operands: [name = ''] }: CommandInput<PlaceFlag | 'readOnly' | 'ifMissing' | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
-  const { accounts, place, folder, prepare } = await getCredentialsToAddTo(options)
+  using credentials = await getCredentialsToAddTo(options)
+  const { accounts, place, folder, prepare } = credentials
   checkAccountName(kind, name)
   const scope = options.readOnly ? 'read' : FULL_SCOPE
   try {
@@ -61,10 +63,10 @@ export async function addNamed(
 /** Runs `user passwd` or `client rotate`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
 export async function replaceSecret(
   kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<'data' | 'secretStdin'>,
+  { options, operands: [name = ''] }: CommandInput<PlaceFlag | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
-  const credentials = await getUsedCredentials(options)
+  using credentials = await getUsedCredentials(options)
   const { place, folder } = credentials
   await getKnown(credentials, kind, name)
   const secret = await newSecret(kind, name, options.secretStdin, context)
@@ -84,14 +86,14 @@ export async function replaceSecret(
 /** Runs `user set` or `client set`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
 export async function setScope(
   kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<'data' | 'readOnly' | 'readWrite'>,
+  { options, operands: [name = ''] }: CommandInput<PlaceFlag | 'readOnly' | 'readWrite'>,
   context: CommandContext,
 ): Promise<void> {
   if (options.readOnly === options.readWrite) {
     const line = `connbook ${kind} set ${kind === 'user' ? 'NAME' : 'ID'}`
     throw new UsageError(`Write it as: ${line} --read-only, or: ${line} --read-write`)
   }
-  const credentials = await getUsedCredentials(options)
+  using credentials = await getUsedCredentials(options)
   const { accounts, place, folder } = credentials
   const scope = options.readOnly ? 'read' : FULL_SCOPE
   const isSame = scopeOf(await getKnown(credentials, kind, name)) === scope
@@ -111,10 +113,10 @@ export async function setScope(
 /** Runs `user remove` or `client remove`. @throws {UnknownAccountError} {FolderRefusedError} */
 export async function removeNamed(
   kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<'data' | 'ifPresent'>,
+  { options, operands: [name = ''] }: CommandInput<PlaceFlag | 'ifPresent'>,
   context: CommandContext,
 ): Promise<void> {
-  const credentials = await getUsedCredentials(options)
+  using credentials = await getUsedCredentials(options)
   const { place, folder } = credentials
   try {
     await getKnown(credentials, kind, name)
@@ -131,11 +133,11 @@ export async function removeNamed(
 /** Runs `user list` or `client list`. @throws {FolderRefusedError} */
 export async function listNames(
   kind: AccountKind,
-  { options }: CommandInput<'data'>,
+  { options }: CommandInput<PlaceFlag>,
   { print, look }: CommandContext,
 ): Promise<void> {
-  const { accounts } = await getUsedCredentials(options)
-  const listed = listOf(await accounts.read(), kind)
+  using credentials = await getUsedCredentials(options)
+  const listed = listOf(await credentials.accounts.read(), kind)
   await shown(print(linesOf(listed, kind, look).map(asLine).join('')), `show the ${kind}s`)
 }
 

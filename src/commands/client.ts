@@ -1,4 +1,5 @@
 import { type Command, defineCommand, EXISTS, UNKNOWN } from '../command-line/command.ts'
+import { placeFlags } from '../command-line/options.ts'
 import { addNamed, listNames, removeNamed, replaceSecret, setScope } from './accounts.ts'
 
 export const clientCommands: readonly Command[] = [
@@ -10,7 +11,7 @@ export const clientCommands: readonly Command[] = [
       ['connbook client add deploy', 'shows client_id and client_secret'],
       ['connbook client add --read-only probe', 'can read, but not change records'],
     ],
-    flags: ['data', 'readOnly', 'ifMissing', 'secretStdin'],
+    flags: [...placeFlags, 'readOnly', 'ifMissing', 'secretStdin'],
     exitCodes: { 4: EXISTS },
     run: (input, context) => addNamed('client', input, context),
   }),
@@ -19,7 +20,7 @@ export const clientCommands: readonly Command[] = [
     operands: 'ID',
     summary: 'give a client a new secret; ends its tokens',
     examples: [['connbook client rotate deploy', 'shows the new client_secret']],
-    flags: ['data', 'secretStdin'],
+    flags: [...placeFlags, 'secretStdin'],
     exitCodes: { 3: UNKNOWN },
     run: (input, context) => replaceSecret('client', input, context),
   }),
@@ -31,7 +32,7 @@ export const clientCommands: readonly Command[] = [
       ['connbook client set probe --read-only', 'at once, also in a running server'],
       ['connbook client set probe --read-write', 'for new tokens'],
     ],
-    flags: ['data', 'readOnly', 'readWrite'],
+    flags: [...placeFlags, 'readOnly', 'readWrite'],
     exitCodes: { 3: UNKNOWN },
     run: (input, context) => setScope('client', input, context),
   }),
@@ -40,7 +41,7 @@ export const clientCommands: readonly Command[] = [
     operands: 'ID',
     summary: 'remove a client; ends its tokens',
     examples: [['connbook client remove deploy', 'at once, also in a running server']],
-    flags: ['data', 'ifPresent'],
+    flags: [...placeFlags, 'ifPresent'],
     exitCodes: { 3: UNKNOWN },
     run: (input, context) => removeNamed('client', input, context),
   }),
@@ -51,7 +52,7 @@ export const clientCommands: readonly Command[] = [
       ['connbook client list', 'a table on a terminal'],
       ['connbook client list | cut -f 1', 'only the ids'],
     ],
-    flags: ['data'],
+    flags: placeFlags,
     run: (input, context) => listNames('client', input, context),
   }),
 ]

@@ -17,6 +17,7 @@ import {
   defineCommand,
 } from '../command-line/command.ts'
 import type { Look } from '../command-line/look.ts'
+import { type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
 import { recordCommand } from '../folder/command-audit.ts'
 import { getUsedCredentials, type UsedCredentials } from '../folder/used-credentials.ts'
@@ -31,7 +32,7 @@ export const keysCommands: readonly Command[] = [
     name: 'keys rotate',
     summary: 'sign with a new key; sessions and tokens stay valid',
     examples: [['connbook keys rotate', 'accepts the old key until its last token ends']],
-    flags: ['data'],
+    flags: placeFlags,
     exitCodes: { 65: DAMAGED },
     run: (input, context) => change(rotate, input, context),
   }),
@@ -39,7 +40,7 @@ export const keysCommands: readonly Command[] = [
     name: 'keys revoke-all',
     summary: 'end every session and token at once',
     examples: [['connbook keys revoke-all', 'after a leak']],
-    flags: ['data'],
+    flags: placeFlags,
     exitCodes: { 65: DAMAGED },
     run: (input, context) => change(revokeAll, input, context),
   }),
@@ -47,10 +48,11 @@ export const keysCommands: readonly Command[] = [
     name: 'keys list',
     summary: 'list the keys, and until when each is accepted',
     examples: [['connbook keys list', 'never shows their secrets']],
-    flags: ['data'],
+    flags: placeFlags,
     exitCodes: { 65: DAMAGED },
     async run({ options }, { print, look }) {
-      const lines = await list(await getUsedCredentials(options), look)
+      using credentials = await getUsedCredentials(options)
+      const lines = await list(credentials, look)
       await shown(print(asText(lines)), 'show the keys')
     },
   }),
@@ -58,10 +60,11 @@ export const keysCommands: readonly Command[] = [
 
 async function change(
   edit: (credentials: UsedCredentials, context: CommandContext) => Promise<string[]>,
-  { options }: CommandInput<'data'>,
+  { options }: CommandInput<PlaceFlag>,
   context: CommandContext,
 ): Promise<void> {
-  const lines = await edit(await getUsedCredentials(options), context)
+  using credentials = await getUsedCredentials(options)
+  const lines = await edit(credentials, context)
   await shown(context.print(asText(lines)), 'show what was done')
 }
 

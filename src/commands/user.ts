@@ -1,4 +1,5 @@
 import { type Command, defineCommand, EXISTS, UNKNOWN } from '../command-line/command.ts'
+import { placeFlags } from '../command-line/options.ts'
 import { addNamed, listNames, removeNamed, replaceSecret, setScope } from './accounts.ts'
 
 export const userCommands: readonly Command[] = [
@@ -11,7 +12,7 @@ export const userCommands: readonly Command[] = [
       ['connbook user add eve < password.txt', 'reads it from a file'],
       ['connbook user add --read-only night', 'can read, but not change records'],
     ],
-    flags: ['data', 'readOnly', 'ifMissing'],
+    flags: [...placeFlags, 'readOnly', 'ifMissing'],
     exitCodes: { 4: EXISTS },
     run: ({ options, ...others }, context) =>
       addNamed('user', { ...others, options: { ...options, secretStdin: false } }, context),
@@ -24,7 +25,7 @@ export const userCommands: readonly Command[] = [
       ['connbook user passwd eve', 'asks for the new one, twice'],
       ['connbook user passwd eve < password.txt', 'reads it from a file'],
     ],
-    flags: ['data'],
+    flags: placeFlags,
     exitCodes: { 3: UNKNOWN },
     run: ({ options, ...others }, context) =>
       replaceSecret('user', { ...others, options: { ...options, secretStdin: false } }, context),
@@ -37,7 +38,7 @@ export const userCommands: readonly Command[] = [
       ['connbook user set eve --read-only', 'at once, also in a running server'],
       ['connbook user set eve --read-write', ''],
     ],
-    flags: ['data', 'readOnly', 'readWrite'],
+    flags: [...placeFlags, 'readOnly', 'readWrite'],
     exitCodes: { 3: UNKNOWN },
     run: (input, context) => setScope('user', input, context),
   }),
@@ -46,7 +47,7 @@ export const userCommands: readonly Command[] = [
     operands: 'NAME',
     summary: "remove a user; ends the user's sessions",
     examples: [['connbook user remove eve', 'at once, also in a running server']],
-    flags: ['data', 'ifPresent'],
+    flags: [...placeFlags, 'ifPresent'],
     exitCodes: { 3: UNKNOWN },
     run: (input, context) => removeNamed('user', input, context),
   }),
@@ -57,7 +58,7 @@ export const userCommands: readonly Command[] = [
       ['connbook user list', 'a table on a terminal'],
       ['connbook user list | cut -f 1', 'only the names'],
     ],
-    flags: ['data'],
+    flags: placeFlags,
     run: (input, context) => listNames('user', input, context),
   }),
 ]

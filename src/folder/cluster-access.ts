@@ -61,7 +61,7 @@ export function accessCluster(options: ClusterOptions): ClusterAccess | undefine
     }),
     keys: new ClusterKeys(etcdPrefix),
     sealer: openSealer(etcdKeyFile),
-    place: `etcd at ${etcd.join(', ')}, prefix "${etcdPrefix}"`,
+    place: `etcd at ${etcd.join(', ')}, prefix ${etcdPrefix}`,
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { FolderRefusedError, ifPresent } from '../errors.ts'
-import { type DataPaths, dataFiles } from '../files/data-folder.ts'
+import { resolve } from 'node:path'
+import { FolderRefusedError, ifPresent, ifReachable } from '../errors.ts'
+import { checkDataFolder, type DataPaths, dataFiles, dataPaths } from '../files/data-folder.ts'
 import { createJsonDocument } from '../files/json-document.ts'
 
 const NODE = /^[0-9a-f]{12}$/
@@ -20,6 +21,17 @@ export async function nodeIdOf(folder: DataPaths): Promise<string> {
   const node = randomBytes(6).toString('hex')
   await document.write(node)
   return node
+}
+
+/** @throws {FolderRefusedError} if the folder is not that of a node, or as `checkDataFolder` does. */
+export async function getNodeFolder(path: string): Promise<DataPaths> {
+  const folder = dataPaths(resolve(path))
+  if ((await ifReachable(folder.files.lstat(folder.file(dataFiles.node)))) === undefined)
+    throw new FolderRefusedError(
+      `Cannot find a node of a cluster in "${folder.path}", whose audit trail could tell of the command; name its data folder with --data`,
+    )
+  await checkDataFolder(folder)
+  return folder
 }
 
 /** @throws {FolderRefusedError} if the folder is that of a node of a cluster: it holds no records. */

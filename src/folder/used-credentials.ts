@@ -6,16 +6,21 @@ import { folderCredentials } from '../auth/folder-credentials.ts'
 import { FolderInUseError } from '../errors.ts'
 import { type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
+import { checkCluster } from '../storage/etcd/cluster-reading.ts'
+import { accessCluster, type ClusterAccess, type ClusterOptions } from './cluster-access.ts'
+import { clusterCredentials } from './cluster-credentials.ts'
+import { clusterDocuments } from './cluster-documents.ts'
 import { isNewFolder, prepareFolder } from './new-folder.ts'
+import { getNodeFolder } from './node-folder.ts'
 import { getUsedFolder } from './used-folder.ts'
 
 /** Options that say where accounts and keys are kept. */
-export interface CredentialOptions {
+export interface CredentialOptions extends ClusterOptions {
   readonly data: string
 }
 
 /** The accounts and keys that a command works on. */
-export interface UsedCredentials extends CredentialStorage {
+export interface UsedCredentials extends CredentialStorage, Disposable {
   /** Its audit trail names what the command did. */
   readonly folder: DataPaths
 }
@@ -30,21 +35,38 @@ interface Terminal {
   readonly screen: { write(text: string): unknown }
 }
 
-/** @throws {FolderRefusedError} {DamagedFileError} as `getUsedFolder` does. */
-export async function getUsedCredentials({ data }: CredentialOptions): Promise<UsedCredentials> {
-  return credentialsIn(await getUsedFolder(data))
+/**
+ * @throws {FolderRefusedError} {DamagedFileError} as `getUsedFolder` does.
+ * @throws {UsageError} {EtcdError} {ClusterRefusedError} if the options name a cluster that cannot be used.
+ */
+export async function getUsedCredentials(options: CredentialOptions): Promise<UsedCredentials> {
+  const access = accessCluster(options)
+  return access === undefined ? inFolder(await getUsedFolder(options.data)) : inCluster(access, options.data)
 }
 
 /** @throws as `getUsedCredentials` does, for a folder that cannot be made either. */
 export async function getCredentialsToAddTo(options: CredentialOptions): Promise<CredentialsToAddTo> {
-  if (!(await isNewFolder(options.data)))
-    return { ...(await getUsedCredentials(options)), prepare: undefined }
+  const isNew = options.etcd === undefined && (await isNewFolder(options.data))
+  if (!isNew) return { ...(await getUsedCredentials(options)), prepare: undefined }
   const folder = dataPaths(resolve(options.data))
-  return { ...credentialsIn(folder), prepare: (terminal) => prepareUnlessUsed(folder, terminal) }
+  return { ...inFolder(folder), prepare: (terminal) => prepareUnlessUsed(folder, terminal) }
 }
 
-function credentialsIn(folder: DataPaths): UsedCredentials {
-  return { ...folderCredentials(folder), folder }
+function inFolder(folder: DataPaths): UsedCredentials {
+  return { ...folderCredentials(folder), folder, [Symbol.dispose]() {} }
+}
+
+async function inCluster(access: ClusterAccess, data: string): Promise<UsedCredentials> {
+  const { gateway, keys } = access
+  try {
+    const folder = await getNodeFolder(data)
+    await checkCluster(gateway, keys)
+    const credentials = clusterCredentials(access, clusterDocuments(access), folder)
+    return { ...credentials, folder, [Symbol.dispose]: () => gateway.close() }
+  } catch (error) {
+    gateway.close()
+    throw error
+  }
 }
 
 /**

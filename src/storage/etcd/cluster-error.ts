@@ -22,6 +22,13 @@ export function refusedKey(key: string, { endpoint }: Pick<Gateway, 'endpoint'>,
   )
 }
 
+/** For those who only use what is there. */
+export function nothingThere({ prefix }: ClusterKeys, { endpoint }: Pick<Gateway, 'endpoint'>) {
+  return new ClusterRefusedError(
+    `Cannot find anything of connbook below the prefix "${prefix}" of etcd at ${endpoint}; name another with --etcd-prefix, or start connbook with --etcd to make it`,
+  )
+}
+
 /** @param key One that connbook did not write. */
 export function foreignKey(key: string, { prefix }: ClusterKeys, { endpoint }: Pick<Gateway, 'endpoint'>) {
   return new ClusterRefusedError(

@@ -1,7 +1,7 @@
 import { CLUSTER_RANGES_AT_ONCE, CLUSTER_SMALL_RECORDS } from '../../limits.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import { ConfigurationIndex } from '../../store/configuration-index.ts'
-import { foreignKey, incomplete, refusedKey } from './cluster-error.ts'
+import { foreignKey, incomplete, nothingThere, refusedKey } from './cluster-error.ts'
 import type { ClusterKeys, KeyRange } from './cluster-keys.ts'
 import { type ClusterMeta, parseMeta } from './cluster-meta.ts'
 import type { Gateway } from './gateway.ts'
@@ -147,6 +147,21 @@ export async function readCluster(
     const single = [keys.meta, keys.sequence, keys.accounts, keys.signingKeys]
     const isOfRange = (keys.nodeOf(key) ?? keys.jtiOf(key) ?? keys.nameOf(key)) !== undefined
     return isOfRange || single.includes(key)
+  }
+}
+
+/**
+ * Checks that there is a store below the prefix, which this connbook can use.
+ *
+ * @throws {EtcdError} {ClusterRefusedError} if not.
+ */
+export async function checkCluster(gateway: Gateway, keys: ClusterKeys): Promise<void> {
+  const [kv] = (await gateway.range({ key: keys.meta })).kvs
+  if (kv === undefined) throw nothingThere(keys, gateway)
+  try {
+    parseMeta(kv.value)
+  } catch (error) {
+    throw refusedKey(kv.key, gateway, error)
   }
 }
 
