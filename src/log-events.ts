@@ -259,7 +259,7 @@ export const logEvents = {
   accounts_taken_up: {
     level: 'info',
     fields: ['users', 'clients'],
-    meaning: 'the file of accounts was changed, and the server uses the new accounts now',
+    meaning: 'the stored accounts were changed, and the server uses the new ones now',
   },
   accounts_not_taken_up: {
     level: 'error',
@@ -270,7 +270,7 @@ export const logEvents = {
     level: 'error',
     fields: ['file', 'in_force'],
     meaning:
-      'the file of accounts is gone, so the last known ones stay in use; put the file back before the next start',
+      'the stored accounts are gone, so the last known ones stay in use; put them back before the next start',
   },
   keys_taken_up: {
     level: 'info',
@@ -286,13 +286,13 @@ export const logEvents = {
     level: 'error',
     fields: ['file', 'in_force'],
     meaning:
-      'the file of keys is gone, so the last known ones stay in use; put the file back before the next start',
+      'the stored keys are gone, so the last known ones stay in use; put them back before the next start',
   },
   key_not_extended: {
     level: 'error',
     fields: ['key', 'reason'],
     meaning:
-      'the file of keys could not be written; the last tokens of the old key may be refused after the next start',
+      'the keys could not be written; the last tokens of the old key may be refused after the next start',
   },
   snapshot_written: {
     level: 'info',
