@@ -30,9 +30,9 @@ const keys = new ClusterKeys('/connbook/')
 
 /** An etcd with the accounts `one` and a key, and a way for nodes to use it. */
 async function setUp(t: TestContext, args: readonly string[] = []) {
-  const { urls } = await startEtcd(t, 1, args)
-  const [url = assert.fail()] = urls
-  const open = (at = url) => {
+  const { members } = await startEtcd(t, 1, args)
+  const [member = assert.fail()] = members
+  const open = (at = member.url) => {
     const gateway = openGateway({ endpoints: [at] })
     t.after(() => gateway.close())
     return gateway
@@ -40,7 +40,7 @@ async function setUp(t: TestContext, args: readonly string[] = []) {
   const here = documentsOf(open())
   await run(here.gateway, put(keys.accounts, here.accounts.encode(one)))
   await run(here.gateway, put(keys.signingKeys, here.signing.encode([createKey(NOW, 60)])))
-  return { url, open, ...here }
+  return { member, open, ...here }
 }
 
 function documentsOf(gateway: Gateway, sealing = sealer) {
@@ -127,8 +127,8 @@ describe('accounts and keys in etcd', { skip: missingEtcd, timeout: 60_000 }, ()
   })
 
   it('are changed once each when answers and requests are lost', async (t) => {
-    const { open, url, accounts } = await setUp(t)
-    const proxy = await startLossyProxy(t, url)
+    const { open, member, accounts } = await setUp(t)
+    const proxy = await startLossyProxy(t, member.url)
     const there = documentsOf(open(proxy.url)).accounts
     let count = 0
     proxy.lose = () => (['answer', undefined, 'request', 'answer', undefined] as const)[count++ % 5]
@@ -144,6 +144,21 @@ describe('accounts and keys in etcd', { skip: missingEtcd, timeout: 60_000 }, ()
       assert.equal(stored.users.filter((account) => account.name === name).length, 1, name)
     assert.deepEqual([stored.users.length, stored.clients.length], [16, 15])
     assert.equal(stored.lastGeneration, 31)
+  })
+
+  it('are changed although the only member ends meanwhile, and begins again', async (t) => {
+    const { member, gateway, accounts } = await setUp(t)
+    await member.kill()
+    const floor = new RememberedClock(holdClock().make(), 0, async () => {}, createMemoryLog())
+    const revocations = new EtcdRevocations(new RevokedKeys(gateway, keys), floor)
+    const changes = Promise.all([
+      accounts.edit((found) => addAccount(found, 'user', 'two', 'sha256:2')),
+      revocations.add('a.1', floor.clock.now() / 1000 + 60),
+    ])
+    await member.start()
+    await changes
+    assert.ok(findAccount(await accounts.read(), 'user', 'two') !== undefined)
+    assert.equal((await gateway.range(keys.revoked)).count, 1)
   })
 
   it('rotate the keys, which nobody can read without the key file', async (t) => {

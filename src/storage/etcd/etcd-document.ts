@@ -12,10 +12,10 @@ import { BATCH_PAUSE_MS_MAX, LOCK_WAIT_MS } from '../../limits.ts'
 import { ClusterRefusedError, refusedKey } from './cluster-error.ts'
 import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
-import type { KeyValue, OperationAnswer, WatchEvent } from './messages.ts'
+import type { KeyValue, OperationAnswer, RangeAnswer, WatchEvent } from './messages.ts'
 import { modIs, put, read } from './requests.ts'
 import type { Sealer } from './sealed-text.ts'
-import { transactUntilSettled } from './settled-transaction.ts'
+import { callUntilSettled, changeEnd, transactUntilSettled } from './settled-transaction.ts'
 
 export interface EtcdDocumentOptions<Content> {
   readonly gateway: Gateway
@@ -73,17 +73,18 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     change: (found: Content) => Content | Promise<Content>,
     afterwards?: () => Promise<void>,
   ): Promise<{ before: Content; after: Content }> {
-    const end = performance.now() + LOCK_WAIT_MS
-    for (let found = await this.#get(); ; ) {
+    const lastTry = performance.now() + LOCK_WAIT_MS
+    const end = changeEnd()
+    for (let found = await this.#getUntil(end); ; ) {
       const before = this.decode(found)
       const after = await change(before)
       if (after === before) return { before, after }
-      const { isDone, now } = await this.#replace(found, this.encode(after))
+      const { isDone, now } = await this.#replace(found, this.encode(after), end)
       if (isDone) {
         await afterwards?.()
         return { before, after }
       }
-      if (performance.now() >= end)
+      if (performance.now() >= lastTry)
         throw new DocumentBusyError(
           `Cannot change the ${this.#name} in etcd: others change them all the time; try again later`,
         )
@@ -154,21 +155,32 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     for (const hear of this.#followers) hear(kv)
   }
 
+  /** The value as it is now. @throws {StorageUnavailableError} if etcd does not answer. {ClusterRefusedError} */
   async #get(): Promise<KeyValue> {
-    const [kv] = await this.#range()
-    if (kv === undefined) throw refusedKey(this.key, this.#gateway, new SyntaxError('it is missing'))
-    this.#takeNewer(kv)
-    return kv
-  }
-
-  async #range(revision?: number): Promise<readonly KeyValue[]> {
-    const query = { key: this.key, ...(revision === undefined ? {} : { revision }) }
     try {
-      return (await this.#gateway.range(query)).kvs
+      return this.#found(await this.#gateway.range({ key: this.key }))
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error
       throw new StorageUnavailableError(`Cannot read the ${this.#name}: ${error.message}`, { cause: error })
     }
+  }
+
+  /** The same, but waits for an etcd that does not answer. */
+  async #getUntil(end: number): Promise<KeyValue> {
+    return this.#found(await this.#rangeUntil(end))
+  }
+
+  async #rangeUntil(end: number, revision?: number): Promise<RangeAnswer> {
+    const query = { key: this.key, ...(revision === undefined ? {} : { revision }) }
+    const what = `the ${this.#name}`
+    const range = () => this.#gateway.range(query)
+    return (await callUntilSettled(range, { what, end, isChange: false })).answer
+  }
+
+  #found({ kvs: [kv] }: RangeAnswer): KeyValue {
+    if (kv === undefined) throw refusedKey(this.key, this.#gateway, new SyntaxError('it is missing'))
+    this.#takeNewer(kv)
+    return kv
   }
 
   /**
@@ -177,23 +189,23 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
    * @returns Whether that is done, and the value that is there now.
    * @throws as `transactUntilSettled` does.
    */
-  async #replace(found: KeyValue, value: string): Promise<{ isDone: boolean; now: KeyValue }> {
+  async #replace(found: KeyValue, value: string, end: number): Promise<{ isDone: boolean; now: KeyValue }> {
     const transaction = {
       compare: [modIs(this.key, found.modRevision)],
       success: [put(this.key, value), read({ key: this.key })],
       failure: [read({ key: this.key })],
     }
     const what = `the ${this.#name}`
-    const { answer, isRepeated } = await transactUntilSettled(this.#gateway, transaction, what)
+    const { answer, isRepeated } = await transactUntilSettled(this.#gateway, transaction, what, end)
     const now = valueIn(answer.answers.at(-1))
     if (now === undefined) throw refusedKey(this.key, this.#gateway, new SyntaxError('it is missing'))
     this.#takeNewer(now)
-    const isDone = answer.succeeded || (isRepeated && (await this.#isNext(found, value, now)))
+    const isDone = answer.succeeded || (isRepeated && (await this.#isNext(found, value, now, end)))
     return { isDone, now }
   }
 
   /** Whether the first value after `found` is one that was sent without an answer; others may have come since. */
-  async #isNext(found: KeyValue, value: string, now: KeyValue): Promise<boolean> {
+  async #isNext(found: KeyValue, value: string, now: KeyValue, end: number): Promise<boolean> {
     const unknown = (cause?: unknown) =>
       new OutcomeUnknownError(`Cannot tell whether the ${this.#name} changed: etcd does not tell its past`, {
         cause,
@@ -202,7 +214,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     try {
       while (kv !== undefined && kv.version > found.version + 1) {
         const revision: number = kv.modRevision - 1
-        kv = (await this.#range(revision))[0]
+        kv = (await this.#rangeUntil(end, revision)).kvs[0]
       }
     } catch (error) {
       throw unknown(error)

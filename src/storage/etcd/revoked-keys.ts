@@ -1,4 +1,3 @@
-import { OutcomeUnknownError, StorageUnavailableError } from '../../errors.ts'
 import { checkMembers, isObject, parseJson } from '../../json.ts'
 import { REVOCATION_LEASE_SECONDS, REVOCATION_MARGIN_SECONDS } from '../../limits.ts'
 import { refusedKey } from './cluster-error.ts'
@@ -7,7 +6,7 @@ import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
 import type { KeyValue, WatchEvent } from './messages.ts'
 import { put } from './requests.ts'
-import { asStorageError, callUntilSettled, changeEnd } from './settled-transaction.ts'
+import { asStorageError, callUntilSettled, changeEnd, transactUntilSettled } from './settled-transaction.ts'
 
 /** A credential that has ended. */
 export interface Revoked {
@@ -82,7 +81,7 @@ export class RevokedKeys {
 
   async #put({ jti, exp }: Revoked, lease: string, end: number): Promise<void> {
     const success = [put(this.#keys.revokedToken(jti), JSON.stringify({ exp }), lease)]
-    await callUntilSettled(() => this.#gateway.transact({ compare: [], success, failure: [] }), WHAT, end)
+    await transactUntilSettled(this.#gateway, { compare: [], success, failure: [] }, WHAT, end)
   }
 
   #leaseUntil(expiry: number, now: number, end: number): Promise<string> {
@@ -95,16 +94,10 @@ export class RevokedKeys {
     return lease
   }
 
+  /** A lease that is granted without an answer ends by itself. */
   async #grant(ttlSeconds: number, end: number): Promise<string> {
-    try {
-      return (await callUntilSettled(() => this.#gateway.grantLease(ttlSeconds), WHAT, end)).answer
-    } catch (error) {
-      // No credential has ended; a lease that was granted without an answer ends by itself.
-      if (!(error instanceof OutcomeUnknownError)) throw error
-      throw new StorageUnavailableError(`Cannot change ${WHAT}: etcd did not answer in time`, {
-        cause: error,
-      })
-    }
+    const grant = () => this.#gateway.grantLease(ttlSeconds)
+    return (await callUntilSettled(grant, { what: WHAT, end, isChange: false })).answer
   }
 }
 

@@ -11,13 +11,14 @@ export interface Settled<Answer> {
   readonly isRepeated: boolean
 }
 
-/** As `callUntilSettled`, for a transaction; the time begins now. */
+/** As `callUntilSettled`, for a transaction that changes something. */
 export function transactUntilSettled(
   gateway: Gateway,
   transaction: Transaction,
   what: string,
+  end = changeEnd(),
 ): Promise<Settled<TransactionAnswer>> {
-  return callUntilSettled(() => gateway.transact(transaction), what, changeEnd())
+  return callUntilSettled(() => gateway.transact(transaction), { what, end, isChange: true })
 }
 
 /** When a change that begins now is given up, by the monotonic clock. */
@@ -30,14 +31,14 @@ export function changeEnd(): number {
  *
  * @param what Of which the errors speak: "the accounts".
  * @param end As `changeEnd`.
+ * @param isChange Whether it changes what the errors speak of; if not, nothing was done if it fails.
  * @throws {StorageFullError} {StorageUnavailableError} if nothing was done.
  * @throws {OutcomeUnknownError} if it may have been done.
  * @throws {EtcdError} if its lease has ended.
  */
 export async function callUntilSettled<Answer>(
   call: () => Promise<Answer>,
-  what: string,
-  end: number,
+  { what, end, isChange }: { readonly what: string; readonly end: number; readonly isChange: boolean },
 ): Promise<Settled<Answer>> {
   for (let isRepeated = false; ; ) {
     try {
@@ -45,7 +46,7 @@ export async function callUntilSettled<Answer>(
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error
       if (error.reason === 'no_lease') throw error
-      isRepeated ||= !error.isUndone
+      isRepeated ||= isChange && !error.isUndone
       if (!isPassing(error) || performance.now() >= end) throw asStorageError(error, what, isRepeated)
     }
     await setTimeout(ETCD_RETRY_PAUSE_MS)

@@ -6,6 +6,7 @@ import { DocumentBusyError } from '../../../src/files/shared-document.ts'
 import { CLUSTER_CHANGE_MS, LOCK_WAIT_MS } from '../../../src/limits.ts'
 import { ClusterRefusedError } from '../../../src/storage/etcd/cluster-error.ts'
 import { EtcdDocument } from '../../../src/storage/etcd/etcd-document.ts'
+import { EtcdError } from '../../../src/storage/etcd/etcd-error.ts'
 import type { WatchEvent } from '../../../src/storage/etcd/messages.ts'
 import { createSealer, WrongKeyFileError } from '../../../src/storage/etcd/sealed-text.ts'
 import { createMemoryEtcd, type Mishap } from '../../support/memory-etcd.ts'
@@ -141,6 +142,18 @@ describe('an edit whose answer is lost', () => {
   it('is made if it had not arrived', async () => {
     const { etcd, document, stored } = await setUp()
     etcd.before = mishaps('request lost', 'unavailable', 'unreachable')
+    await document.edit(adding('b'))
+    assert.deepEqual(stored(), ['a', 'b'])
+  })
+
+  it('waits for an etcd that does not answer at first, which a read does not', async () => {
+    const { etcd, document, stored } = await setUp()
+    const { range } = etcd
+    const fail = () => Promise.reject(new EtcdError('', 'timed_out', 'made by the test', { isUndone: false }))
+    etcd.range = fail
+    await assert.rejects(document.read(), StorageUnavailableError)
+    let count = 0
+    etcd.range = (query) => (count++ < 2 ? fail() : range(query))
     await document.edit(adding('b'))
     assert.deepEqual(stored(), ['a', 'b'])
   })
