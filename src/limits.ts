@@ -223,6 +223,8 @@ export const RECONNECT_PAUSE_MS_MAX = 100
 export const CLUSTER_START_PAUSE_MS = 500
 /** How long a stream waits for what another node has told its reader already. */
 export const EVENTS_AHEAD_MS = 1_000
+/** After which the key of a node is removed that has changed nothing. */
+export const NODE_KEY_DAYS = 30
 /** How often an import is planned anew when other nodes change records meanwhile. */
 export const IMPORT_TRIES_MAX = 5
 /** How long a change is decided anew when other nodes are faster each time. */

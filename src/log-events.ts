@@ -39,6 +39,16 @@ export const logEvents = {
     meaning:
       'other nodes changed records while this one did not run, and etcd has compacted the changes: the audit trail of this node has no lines of them',
   },
+  cluster_nodes_forgotten: {
+    level: 'info',
+    fields: ['nodes'],
+    meaning: 'the keys of nodes were removed that have changed nothing for 30 days',
+  },
+  cluster_nodes_not_forgotten: {
+    level: 'error',
+    fields: ['reason'],
+    meaning: 'the key of a node cannot be read; `connbook check --etcd` says more',
+  },
   cluster_read_anew: {
     level: 'warn',
     fields: ['restored', 'records'],

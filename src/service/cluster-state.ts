@@ -20,6 +20,7 @@ import { openCluster } from '../storage/etcd/etcd-storage.ts'
 import { isPassing } from '../storage/etcd/gateway.ts'
 import type { WatchEvent } from '../storage/etcd/messages.ts'
 import { listMissed } from '../storage/etcd/missed-changes.ts'
+import { watchNodeKeys } from '../storage/etcd/node-janitor.ts'
 import { RevokedKeys } from '../storage/etcd/revoked-keys.ts'
 import { givenVariables, makeFirstAccounts, readFirstStartValues } from './first-start.ts'
 import type { OpenedState, StateParts } from './opened-state.ts'
@@ -76,6 +77,7 @@ export async function openClusterState(
     fail,
   })
   cleanUp(close)
+  cleanUp(watchNodeKeys(gateway, keys, log, () => floor.clock.now()))
   return {
     store,
     revocations,

@@ -4,9 +4,12 @@ import { ConfigurationIndex } from '../../store/configuration-index.ts'
 import { foreignKey, incomplete, nothingThere, refusedKey } from './cluster-error.ts'
 import type { ClusterKeys, KeyRange } from './cluster-keys.ts'
 import { type ClusterMeta, parseMeta } from './cluster-meta.ts'
+import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
 import type { KeyValue } from './messages.ts'
 import { parseRecordValue } from './revision-changes.ts'
+
+const READINGS_MAX = 5
 
 /** A value, and the revision of the change that made it. */
 export interface Versioned<Value> {
@@ -39,6 +42,21 @@ export async function readCluster(
   gateway: Gateway,
   keys: ClusterKeys,
   signal?: AbortSignal,
+): Promise<ClusterState | undefined> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await readOnce(gateway, keys, signal)
+    } catch (error) {
+      // The revision was compacted while it was read.
+      if (!(error instanceof EtcdError) || error.reason !== 'compacted' || tries === READINGS_MAX) throw error
+    }
+  }
+}
+
+async function readOnce(
+  gateway: Gateway,
+  keys: ClusterKeys,
+  signal: AbortSignal | undefined,
 ): Promise<ClusterState | undefined> {
   const options = signal === undefined ? {} : { signal }
   const found = await gateway.range({ key: keys.meta }, options)

@@ -264,6 +264,8 @@ export class EtcdChangeLog implements SharedChangeLog {
       answer.kind === 'range' ? answer.range.kvs[0] : undefined,
     )
     if (sequence?.key === keys.sequence) this.#takeSequence(sequence)
+    // One that was not used for long is removed.
+    if (own === undefined) this.#nodeModRevision = 0
     if (own === undefined || own.modRevision === known) return 'not made'
     const entry = parseNodeEntry(own.value)
     if (entry.start !== start && entry.start !== this.#previousStart) {

@@ -6,10 +6,17 @@ import type { ClusterKeys } from './cluster-keys.ts'
 import type { WatchEvent } from './messages.ts'
 import { authorshipFor, importNoteOf, type NodeEntry } from './node-entry.ts'
 
-/** The stored form of a record. @throws {SyntaxError} if it is none, or has another name. {NewerFormError} */
+/**
+ * Reads a stored record.
+ *
+ * @throws {SyntaxError} if it is none, has another name, or is not written as connbook writes it: changes are compared with
+ *   the text. {NewerFormError}
+ */
 export function parseRecordValue(name: string, value: string): Configuration {
   const record = parseStoredRecord(parseJson(value))
   if (record === undefined || record.name !== name) throw new SyntaxError('it is no record of its name')
+  if (JSON.stringify(record) !== value)
+    throw new SyntaxError('it is a record, but written by another program')
   return record
 }
 
