@@ -1,10 +1,8 @@
-import { hash } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
 import { serverFlags } from '../../src/command-line/options.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
 import { type Service, startService } from '../../src/service/service.ts'
+import { clusterPlace } from './cluster-place.ts'
 import type { HeldClock } from './held-clock.ts'
 import { createMemoryLog, type MemoryLog } from './memory-log.ts'
 import { startedFolder } from './started-folder.ts'
@@ -70,9 +68,9 @@ export async function start(
     tls?: { readonly cert: string; readonly key: string }
   } = {},
 ): Promise<TestService> {
-  const isFirstStart = folder !== undefined || environment !== undefined || etcdUrls !== undefined
+  const isFirstStart = folder !== undefined || environment !== undefined
   const data = isFirstStart ? (folder ?? (await temporaryFolder(t))) : await usedFolder(t)
-  const cluster = etcdUrls === undefined ? [] : await clusterFlags(t, etcdUrls, data)
+  const cluster = etcdUrls === undefined ? [] : await clusterPlace(t, etcdUrls, data)
   const { options } = parseCommandLine([...place, '--data', data, ...cluster, ...flags], {}, serverFlags)
   const log = createMemoryLog()
   const service = await startService({
@@ -115,14 +113,6 @@ export async function start(
       return `Bearer ${access_token}`
     },
   }
-}
-
-/** Flags for a prefix of its own; the same for the same folder. */
-async function clusterFlags(t: Lifetime, urls: string, folder: string): Promise<string[]> {
-  const keyFile = join(await temporaryFolder(t), 'key')
-  await writeFile(keyFile, 'ab'.repeat(32), { mode: 0o600 })
-  const prefix = `/test/${hash('sha256', folder).slice(0, 12)}/`
-  return ['--etcd', urls, '--etcd-prefix', prefix, '--etcd-key-file', keyFile]
 }
 
 /** Asserts of an answer that is read as text or as JSON that the OpenAPI document tells of it. */

@@ -1,5 +1,5 @@
 import { OutcomeUnknownError } from '../../errors.ts'
-import { BATCH_CHANGES_MAX } from '../../limits.ts'
+import { IMPORT_FAN_OUT } from '../../limits.ts'
 import { type Change, namesOf } from '../../store/change.ts'
 import { Configuration } from '../../store/configuration.ts'
 import { OvertakenError } from '../../store/refusals.ts'
@@ -157,12 +157,13 @@ function stepsOf(change: Change, keys: ClusterKeys): Operation[] {
   return isRenamed ? [remove(keys.record(change.name)), stored] : [stored]
 }
 
-/** Unconditional transactions in one, as each may have so many operations only. */
-function parts(operations: readonly Operation[]): Operation[] {
-  const nestedOnes: Operation[] = []
-  for (let from = 0; from < operations.length; from += BATCH_CHANGES_MAX) {
-    const success = operations.slice(from, from + BATCH_CHANGES_MAX)
-    nestedOnes.push(nested({ compare: [], success, failure: [] }))
+/** Unconditional transactions in transactions: all operations on one way down count together as those of one. */
+function parts(operations: readonly Operation[]): readonly Operation[] {
+  if (operations.length <= IMPORT_FAN_OUT) return operations
+  const groups: Operation[] = []
+  for (let from = 0; from < operations.length; from += IMPORT_FAN_OUT) {
+    const success = operations.slice(from, from + IMPORT_FAN_OUT)
+    groups.push(nested({ compare: [], success, failure: [] }))
   }
-  return nestedOnes
+  return parts(groups)
 }
