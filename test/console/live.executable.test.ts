@@ -214,6 +214,7 @@ describe('two people who change one record', { skip: noChromium }, () => {
     await logIn(page, admin.username, admin.password)
     const username = page.getByRole('textbox', { name: 'Username', exact: true })
     const open = () => page.getByRole('button', { name: 'a', exact: true }).click()
+    const opener = page.getByRole('button', { name: 'a', exact: true, includeHidden: true })
     await open()
     await server.api('PATCH', '/configurations/a', { body: { username: 'theirs' } })
     await page.locator('.lines').getByText('theirs@').first().waitFor()
@@ -240,7 +241,11 @@ describe('two people who change one record', { skip: noChromium }, () => {
       await page.getByRole('button', { name: button, exact: true }).click()
       // The change shows before its answer is here.
       if (button === 'Save') await page.locator('.records').getByText('mine', { exact: true }).waitFor()
-      else await page.locator('tr[data-mark=gone]').waitFor()
+      else
+        await page
+          .locator('.records tbody tr:not([data-mark=gone])')
+          .filter({ has: opener })
+          .waitFor({ state: 'detached' })
       assert.deepEqual(await page.locator('dialog [role=alert]').allInnerTexts(), [''])
       answered.resolve()
       await page.getByText(said).waitFor()

@@ -1,5 +1,4 @@
-import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
-import { request as requestHttps, Agent as TlsAgent } from 'node:https'
+import http, { type Agent, type ClientRequest, type IncomingMessage } from 'node:http'
 import { systemCode } from '../../errors.ts'
 import { parseJson } from '../../json.ts'
 import { ETCD_ANSWER_BYTES_MAX } from '../../limits.ts'
@@ -36,12 +35,12 @@ export class HttpClient {
     const { protocol, hostname, port } = new URL(endpoint)
     const isSecure = protocol === 'https:'
     const { ca, certificate: cert, key } = tls
-    const agentOptions = { keepAlive: true, noDelay: true, ...(isSecure ? { ca, cert, key } : {}) }
-    const [agent, streams] = isSecure
-      ? [new TlsAgent(agentOptions), new TlsAgent({ ...agentOptions, keepAlive: false })]
-      : [new Agent(agentOptions), new Agent({ ...agentOptions, keepAlive: false })]
+    // Loaded only where it is needed: it takes time and memory.
+    const { Agent, request } = isSecure ? process.getBuiltinModule('node:https') : http
+    const agentOptions = { noDelay: true, ...(isSecure ? { ca, cert, key } : {}) }
+    const agent = new Agent({ ...agentOptions, keepAlive: true })
+    const streams = new Agent(agentOptions)
     this.#agents = [agent, streams]
-    const request = isSecure ? requestHttps : requestHttp
     const place = {
       method: 'POST',
       host: hostname.replace(/^\[|\]$/g, ''),
