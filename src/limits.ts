@@ -227,6 +227,10 @@ export const CLUSTER_START_PAUSE_MS = 500
 export const EVENTS_AHEAD_MS = 1_000
 /** After which the key of a node is removed that has changed nothing. */
 export const NODE_KEY_DAYS = 30
+/** Records, and bytes of their requests, in one transaction of a restore. */
+export const ETCD_PUTS_MAX = 120
+export const ETCD_PUTS_BYTES_MAX = 512 * 1024
+export const RESTORE_TRANSACTIONS_AT_ONCE = 4
 /** How often an import is planned anew when other nodes change records meanwhile. */
 export const IMPORT_TRIES_MAX = 5
 /** How long a change is decided anew when other nodes are faster each time. */

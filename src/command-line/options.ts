@@ -124,9 +124,8 @@ export const specEntries = Object.entries(optionSpecs) as [keyof Options, Option
 /** In the order of the table. */
 export const optionNames: readonly (keyof Options)[] = specEntries.map(([name]) => name)
 
-/** The flags that say where accounts and keys are kept. */
-export const placeFlags = [
-  'data',
+/** The flags that name a cluster. */
+export const clusterFlags = [
   'etcd',
   'etcdPrefix',
   'etcdCa',
@@ -137,6 +136,9 @@ export const placeFlags = [
   'etcdKeyFile',
   'etcdPlain',
 ] as const satisfies readonly (keyof Options)[]
+
+/** The flags that say where records and accounts are kept. */
+export const placeFlags = ['data', ...clusterFlags] as const satisfies readonly (keyof Options)[]
 
 export type PlaceFlag = (typeof placeFlags)[number]
 

@@ -1,8 +1,12 @@
 import { resolve } from 'node:path'
 import { DAMAGED, defineCommand } from '../command-line/command.ts'
+import { type Options, type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { type Print, shown } from '../command-line/output.ts'
+import type { DataPaths } from '../files/data-folder.ts'
 import { CANNOT_KEEP, checkTarget, takeBackup, writeToFile } from '../folder/backup.ts'
-import { describeBackup, writeBackup } from '../folder/backup-document.ts'
+import { type Backup, describeBackup, writeBackup } from '../folder/backup-document.ts'
+import { accessCluster } from '../folder/cluster-access.ts'
+import { takeClusterBackup } from '../folder/cluster-backup.ts'
 import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { abortOnSignals, isStandardOutput, isStream, writeToOutput, writeToStream } from './written-file.ts'
 
@@ -22,20 +26,38 @@ export const backupCommand = defineCommand({
     ['connbook backup backup.json', 'replaces an older backup'],
     ['connbook backup - | gzip > backup.json.gz', ''],
   ],
-  flags: ['data'],
+  notes: ['With --etcd it saves what a cluster holds at one moment, beside its nodes.'],
+  flags: placeFlags,
   exitCodes: { 0: 'the backup is complete', 65: DAMAGED },
   async run({ options, operands: [target = ''] }, { print }) {
-    const folder = await getUsedFolder(options.data)
+    using source = await openSource(options)
+    const { folder, place } = source
     const isReplaced = !isStandardOutput(target) && !(await isStream(target, CANNOT_KEEP))
     if (isReplaced) await checkTarget(resolve(target), folder)
 
-    const backup = await readBetweenRestores(folder, () => takeBackup(folder))
+    const backup = await source.take()
     const write = (printPiece: Print) => writeBackup(backup, printPiece)
     if (isStandardOutput(target)) return writeToOutput(write, 'the backup', print)
     if (!isReplaced) return writeToStream(write, 'the backup', target)
     using interruption = abortOnSignals()
-    await writeToFile(resolve(target), backup, interruption.signal, folder.files)
-    const line = `Kept ${describeBackup(backup)} of ${folder.path} in ${resolve(target)}\n`
+    await writeToFile(resolve(target), backup, interruption.signal, folder?.files)
+    const line = `Kept ${describeBackup(backup)} of ${place} in ${resolve(target)}\n`
     await shown(print(line), 'show what was done', '; the backup is complete')
   },
 })
+
+/** What a backup is taken of. */
+interface Source extends Disposable {
+  /** For messages. */
+  readonly place: string
+  readonly folder: DataPaths | undefined
+  take(): Promise<Backup>
+}
+
+async function openSource(options: Pick<Options, PlaceFlag>): Promise<Source> {
+  const cluster = accessCluster(options)
+  if (cluster !== undefined) return { ...cluster, folder: undefined, take: () => takeClusterBackup(cluster) }
+  const folder = await getUsedFolder(options.data)
+  const take = () => readBetweenRestores(folder, () => takeBackup(folder))
+  return { place: folder.path, folder, take, [Symbol.dispose]() {} }
+}

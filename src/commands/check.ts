@@ -1,11 +1,14 @@
 import { resolve } from 'node:path'
 import { type CommandContext, DAMAGED, defineCommand } from '../command-line/command.ts'
+import { placeFlags } from '../command-line/options.ts'
 import type { Print } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
 import { checkDataFolder, type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { isStandardInput } from '../files/input.ts'
 import { describeBackup, readBackup } from '../folder/backup-document.ts'
+import { accessCluster, type ClusterAccess } from '../folder/cluster-access.ts'
+import { examineCluster } from '../folder/cluster-examination.ts'
 import { examineFolder } from '../folder/examination.ts'
 import { checkHasData, readBetweenRestores } from '../folder/used-folder.ts'
 import type { Finding } from '../storage/finding.ts'
@@ -32,12 +35,14 @@ export const checkCommand = defineCommand({
     ['connbook check backup.json', 'a backup'],
     ['connbook check - < backup.json.gz', 'from standard input; unpacks it'],
   ],
-  notes: ['It shows what each file holds, and changes nothing.'],
-  flags: ['data'],
+  notes: ['It shows what each file holds, and changes nothing. With --etcd it looks at a cluster.'],
+  flags: placeFlags,
   exitCodes: { 0: 'sound', 65: DAMAGED },
   async run({ options, operands: [file] }, context) {
-    if (file === undefined) await checkFolder(dataPaths(resolve(options.data)), context.print)
-    else await checkBackup(file, context)
+    using cluster = file === undefined ? accessCluster(options) : undefined
+    if (file !== undefined) await checkBackup(file, context)
+    else if (cluster !== undefined) await checkCluster(cluster, context.print)
+    else await checkFolder(dataPaths(resolve(options.data)), context.print)
   },
 })
 
@@ -53,6 +58,13 @@ async function checkFolder(folder: DataPaths, print: Print) {
   throw new DamageFoundError(
     `The folder "${folder.path}" is not sound: ${damaged.map(({ name, isNewer }) => `${name} ${isNewer ? 'newer' : 'damaged'}`).join(', ')}; standard output has the details`,
   )
+}
+
+async function checkCluster(cluster: ClusterAccess, print: Print) {
+  const { findings, state } = await examineCluster(cluster)
+  await print(`${cluster.place}\n${renderFindings(findings)}`)
+  await print(`${counted(state.index.count, 'record')}, next id ${state.index.lastId + 1}\n`)
+  await print('The cluster is sound\n')
 }
 
 async function checkBackup(file: string, context: CommandContext) {

@@ -2,6 +2,7 @@ import { readListedChanges } from '../audit/listed-changes.ts'
 import type { Client } from '../client/client.ts'
 import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, DAMAGED, defineCommand } from '../command-line/command.ts'
+import { clusterFlags } from '../command-line/options.ts'
 import type { Print } from '../command-line/output.ts'
 import { ConnbookError, type Fault } from '../errors.ts'
 import { exportPieces, summarizeExport } from '../exchange/export.ts'
@@ -9,10 +10,14 @@ import { type ExportFormatName, formatFor } from '../exchange/export-formats.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { replaceFile } from '../files/replaced-file.ts'
+import { accessCluster } from '../folder/cluster-access.ts'
+import { readUsedCluster } from '../folder/cluster-backup.ts'
 import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { printableJson } from '../json.ts'
 import { runAtOnce } from '../scheduler.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
+import type { StoredRecords } from '../storage/record-storage.ts'
+import type { ConfigurationIndex } from '../store/configuration-index.ts'
 import { counted, escapeHidden } from '../text.ts'
 import { exportByServer } from './export-by-server.ts'
 import { elsewhereExitCodes } from './remote/client-exit-codes.ts'
@@ -50,17 +55,23 @@ export const exportCommand = defineCommand({
     ['connbook export --format csv --server URL', 'elsewhere'],
   ],
   notes: [
-    'With --server or CONNBOOK_SERVER a server elsewhere is asked.',
+    'With --server or CONNBOOK_SERVER a server elsewhere is asked, and with --etcd a cluster is read.',
     '--format is required. If the format cannot express some records, nothing is written, and the message names each of them with the reason.',
   ],
-  flags: ['format', 'output', 'skip', ...clientFlags],
+  flags: ['format', 'output', 'skip', ...clientFlags, ...clusterFlags],
   requires: 'format',
   exitCodes: { ...elsewhereExitCodes, 0: 'the export is complete', 65: DAMAGED },
   async run({ options, given }, context) {
     const { data, output = '-', ...wanted } = options
     if (!isElsewhere({ options, given })) {
+      using cluster = accessCluster(options)
+      if (cluster !== undefined) {
+        const { index } = await readUsedCluster(cluster)
+        return writeExport(exportIndex(index, wanted, context), output, context, undefined)
+      }
       const folder = await getUsedFolder(data)
-      return writeExport(await exportFolder(folder, wanted, context), output, context, folder)
+      const { index } = await readFolder(folder)
+      return writeExport(exportIndex(index, wanted, context), output, context, folder)
     }
     const client = await connect({ options, given }, context, 'export')
     return writeExport(await exportServer(client, wanted, context), output, context, undefined)
@@ -86,14 +97,17 @@ interface Wanted {
   readonly skip: boolean
 }
 
-async function exportFolder(
-  folder: DataPaths,
-  { format, skip }: Wanted,
-  { screen }: CommandContext,
-): Promise<(print: Print) => Promise<void>> {
-  const { index } = await readBetweenRestores(folder, async () =>
+function readFolder(folder: DataPaths): Promise<StoredRecords> {
+  return readBetweenRestores(folder, async () =>
     fileStorage(folder).read(true, await readListedChanges(folder)),
   )
+}
+
+function exportIndex(
+  index: ConfigurationIndex,
+  { format, skip }: Wanted,
+  { screen }: CommandContext,
+): (print: Print) => Promise<void> {
   const records = index.freeze()
   const known = formatFor(format, index.hasLabels)
   const summary = runAtOnce(summarizeExport(known, records, Number.POSITIVE_INFINITY))

@@ -15,6 +15,7 @@ import {
 } from '../errors.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { throwExplained } from '../files/refusal.ts'
+import { clusterFailureOf } from '../folder/cluster-failure.ts'
 import { NewerFolderError } from '../folder/recovery.ts'
 import { version } from '../version.ts'
 import { DamageFoundError } from './check.ts'
@@ -71,10 +72,14 @@ function exitCode(error: unknown): ExitCode {
   if (error instanceof NoAnswerError) return 6
   if (error instanceof UnknownAccountError) return 3
   if (error instanceof AccountExistsError) return 4
+  const clusterFailure = clusterFailureOf(error)
+  if (clusterFailure !== undefined) return clusterFailures[clusterFailure]
   if (error instanceof DamagedFileError || error instanceof DamageFoundError) return 65
   if (error instanceof NewerFolderError) return 65
   return error instanceof FolderInUseError ? 75 : 1
 }
+
+const clusterFailures = { not_let_in: 5, not_reached: 6, damaged: 65 } as const
 
 function exitCodeOfRefusal({ status, problem }: RefusedError): ExitCode {
   if (status === 400) return 2

@@ -1,11 +1,14 @@
 import { resolve } from 'node:path'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { type CommandContext, defineCommand, IN_USE } from '../command-line/command.ts'
+import { placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
 import { openDataFolder } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { isStandardInput } from '../files/input.ts'
 import { type Backup, describeBackup, readBackup } from '../folder/backup-document.ts'
+import { accessCluster, type ClusterAccess } from '../folder/cluster-access.ts'
+import { restoreCluster } from '../folder/cluster-backup.ts'
 import { recordCommand } from '../folder/command-audit.ts'
 import { replaceState } from '../folder/restore.ts'
 import { onInterruption } from '../service/signals.ts'
@@ -31,20 +34,31 @@ export const restoreCommand = defineCommand({
     ['connbook restore backup.json.gz', 'unpacks it'],
     ['ssh host connbook backup - | connbook restore -', ''],
   ],
-  notes: ['The server must be stopped. Every session and token ends.'],
-  flags: ['data'],
+  notes: [
+    'The server must be stopped. Every session and token ends.',
+    'With --etcd it fills a prefix of a cluster that is empty, or in which a restore was broken off.',
+  ],
+  flags: placeFlags,
   exitCodes: { 65: 'the backup is damaged', 75: IN_USE },
   async run({ options, operands: [source = ''] }, context) {
     const backup = await readBackup(isStandardInput(source) ? '-' : resolve(source), realFileSystem, context)
     // Ignores signals: the rest is short, and stopping half-way would leave it to the next start.
     const release = onInterruption(() => {})
     try {
-      await restore(backup, resolve(options.data), context)
+      using cluster = accessCluster(options)
+      if (cluster === undefined) await restore(backup, resolve(options.data), context)
+      else await restoreToCluster(backup, cluster, context)
     } finally {
       release()
     }
   },
 })
+
+async function restoreToCluster(backup: Backup, cluster: ClusterAccess, context: CommandContext) {
+  await restoreCluster(cluster, backup)
+  const line = `Restored ${describeBackup(backup)} to ${cluster.place}, as they were at ${backup.createdAt}\n`
+  await shown(context.print(line), 'show what was done', '; the restore is complete')
+}
 
 async function restore(backup: Backup, path: string, context: CommandContext) {
   const folder = await openDataFolder(path, realFileSystem, { isForOwnerOfParent: true })

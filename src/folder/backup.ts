@@ -3,7 +3,7 @@ import { accountsDocument } from '../auth/accounts-file.ts'
 import { ConnbookError, systemCode } from '../errors.ts'
 import { readStart } from '../files/atomic-file.ts'
 import type { DataPaths } from '../files/data-folder.ts'
-import type { FileSystem } from '../files/file-system.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { FileNotReplacedError, replaceFile } from '../files/replaced-file.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
@@ -50,11 +50,13 @@ export async function takeBackup(folder: DataPaths): Promise<Backup> {
 }
 
 /** @throws {BackupFailedError} if a backup would overwrite something else, or be in the data folder itself. */
-export async function checkTarget(path: string, { path: folder, files }: DataPaths) {
+export async function checkTarget(path: string, folder: DataPaths | undefined) {
+  const { files = realFileSystem } = folder ?? {}
   const refuse = (reason: string) =>
     new BackupFailedError(`${CANNOT_KEEP} "${path}": ${reason}; name another file`)
   try {
-    if (await isInside(folder, path)) throw refuse('it is in the data folder itself')
+    if (folder !== undefined && (await isInside(folder.path, path)))
+      throw refuse('it is in the data folder itself')
     if (!(await files.lstat(path)).isFile()) throw refuse('it is not a plain file')
     const file = await files.open(path, 'r')
     try {
@@ -76,7 +78,7 @@ export async function writeToFile(
   path: string,
   backup: Backup,
   interruption: AbortSignal,
-  files: FileSystem,
+  files: FileSystem = realFileSystem,
 ) {
   try {
     const write = (piece: (text: string) => Promise<void>) => writeBackup(backup, piece)

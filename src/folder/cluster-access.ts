@@ -22,7 +22,7 @@ export interface ClusterOptions {
 }
 
 /** A cluster that may be used; nothing has been asked of it yet. */
-export interface ClusterAccess {
+export interface ClusterAccess extends Disposable {
   readonly gateway: Gateway
   readonly keys: ClusterKeys
   readonly sealer: Sealer
@@ -53,15 +53,15 @@ export function accessCluster(options: ClusterOptions): ClusterAccess | undefine
     key: pemOf('--etcd-key', etcdKey, true),
   }
   const password = etcdPasswordFile === undefined ? '' : readPassword(etcdPasswordFile)
+  const login = etcdUser === undefined ? undefined : { user: etcdUser, password }
+  const sealer = openSealer(etcdKeyFile)
+  const gateway = openGateway({ endpoints: etcd, tls, login })
   return {
-    gateway: openGateway({
-      endpoints: etcd,
-      tls,
-      login: etcdUser === undefined ? undefined : { user: etcdUser, password },
-    }),
+    gateway,
+    sealer,
     keys: new ClusterKeys(etcdPrefix),
-    sealer: openSealer(etcdKeyFile),
     place: `etcd at ${etcd.join(', ')}, prefix ${etcdPrefix}`,
+    [Symbol.dispose]: () => gateway.close(),
   }
 }
 

@@ -104,7 +104,8 @@ export function withAuthority(place: Place, path: string | undefined): Place {
 
 /** Whether a command that otherwise works on a folder is to call a server instead. */
 export function isElsewhere({ options, given }: Pick<CommandInput<'server'>, 'options' | 'given'>): boolean {
-  return options.server !== undefined && (given.has('--server') || !given.has('--data'))
+  const isHere = given.has('--data') || given.has('--etcd')
+  return options.server !== undefined && (given.has('--server') || !isHere)
 }
 
 /** @throws {UsageError} for a text that is no place. */

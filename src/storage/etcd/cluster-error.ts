@@ -7,6 +7,9 @@ export class ClusterRefusedError extends ConnbookError {
   readonly code = 'cluster_refused'
 }
 
+/** A key of connbook cannot be read. */
+export class DamagedKeyError extends ClusterRefusedError {}
+
 /** A key whose value cannot be read. @param error What its parser threw. */
 export function refusedKey(key: string, { endpoint }: Pick<Gateway, 'endpoint'>, error: unknown) {
   const reason = error instanceof Error ? error.message : String(error)
@@ -14,11 +17,15 @@ export function refusedKey(key: string, { endpoint }: Pick<Gateway, 'endpoint'>,
     error instanceof NewerFormError
       ? 'use the connbook that wrote it, or a newer one'
       : 'put it back, or restore a backup into another prefix with "connbook restore FILE --etcd URL --etcd-prefix PREFIX"'
+  return new DamagedKeyError(`Cannot read the key "${key}" of etcd at ${endpoint}: ${reason}; ${remedy}`, {
+    cause: error,
+  })
+}
+
+/** For those who fill a prefix. */
+export function inUse({ prefix }: ClusterKeys, { endpoint }: Pick<Gateway, 'endpoint'>) {
   return new ClusterRefusedError(
-    `Cannot read the key "${key}" of etcd at ${endpoint}: ${reason}; ${remedy}`,
-    {
-      cause: error,
-    },
+    `Cannot restore to the prefix "${prefix}" of etcd at ${endpoint}: it is in use; name another with --etcd-prefix, or stop all nodes and remove its keys with etcdctl`,
   )
 }
 

@@ -66,6 +66,12 @@ export class ClusterKeys {
     return key.startsWith(this.nodes.key) ? key.slice(this.nodes.key.length) : undefined
   }
 
+  /** Whether connbook may have written a key. */
+  isKnown(key: string): boolean {
+    const isOfRange = (this.nodeOf(key) ?? this.jtiOf(key) ?? this.nameOf(key)) !== undefined
+    return isOfRange || [this.meta, this.sequence, this.accounts, this.signingKeys].includes(key)
+  }
+
   revokedToken(jti: string): string {
     return this.revoked.key + jti
   }

@@ -1,7 +1,7 @@
 import { CLUSTER_RANGES_AT_ONCE, CLUSTER_SMALL_RECORDS } from '../../limits.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import { ConfigurationIndex } from '../../store/configuration-index.ts'
-import { foreignKey, incomplete, nothingThere, refusedKey } from './cluster-error.ts'
+import { foreignKey, incomplete, inUse, nothingThere, refusedKey } from './cluster-error.ts'
 import type { ClusterKeys, KeyRange } from './cluster-keys.ts'
 import { type ClusterMeta, parseMeta } from './cluster-meta.ts'
 import { EtcdError } from './etcd-error.ts'
@@ -150,21 +150,15 @@ async function readOnce(
 
   async function withoutMeta() {
     const [first] = (await gateway.range({ ...keys.all, revision, limit: 1, keysOnly: true }, options)).kvs
-    const isOurs = first !== undefined && isKnown(first.key)
+    const isOurs = first !== undefined && keys.isKnown(first.key)
     if (first !== undefined && !isOurs) return foreignKey(first.key, keys, gateway)
     return incomplete(`the key "${keys.meta}" is missing, but others are there`, keys, gateway)
   }
 
   async function foreign() {
     const all = await gateway.range({ ...keys.all, revision, keysOnly: true }, options)
-    const found = all.kvs.find(({ key }) => !isKnown(key))
+    const found = all.kvs.find(({ key }) => !keys.isKnown(key))
     return foreignKey(found?.key ?? keys.prefix, keys, gateway)
-  }
-
-  function isKnown(key: string): boolean {
-    const single = [keys.meta, keys.sequence, keys.accounts, keys.signingKeys]
-    const isOfRange = (keys.nodeOf(key) ?? keys.jtiOf(key) ?? keys.nameOf(key)) !== undefined
-    return isOfRange || single.includes(key)
   }
 }
 
@@ -181,6 +175,19 @@ export async function checkCluster(gateway: Gateway, keys: ClusterKeys): Promise
   } catch (error) {
     throw refusedKey(kv.key, gateway, error)
   }
+}
+
+/**
+ * Checks that a prefix holds nothing, or only what a restore that was broken off has left.
+ *
+ * @throws {ClusterRefusedError} if it is in use, or holds keys that are not connbook's. {EtcdError}
+ */
+export async function checkUnused(gateway: Gateway, keys: ClusterKeys): Promise<void> {
+  const { kvs, revision } = await gateway.range({ key: keys.meta, keysOnly: true })
+  if (kvs.length > 0) throw inUse(keys, gateway)
+  const all = await gateway.range({ ...keys.all, revision, keysOnly: true })
+  const foreign = all.kvs.find(({ key }) => !keys.isKnown(key))
+  if (foreign !== undefined) throw foreignKey(foreign.key, keys, gateway)
 }
 
 /** @throws {SyntaxError} */
