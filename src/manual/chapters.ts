@@ -32,6 +32,7 @@ export const chapters: readonly Chapter[] = [
   { name: 'systemd', summary: 'run it as a service, also with a socket' },
   { name: 'container', summary: 'run it in Docker, Podman or Kubernetes' },
   { name: 'proxy', summary: 'run it behind nginx, HAProxy or Caddy' },
+  { name: 'cluster', summary: 'the same records on many hosts, in etcd' },
   { name: 'metrics', summary: 'Prometheus, health checks, alerts' },
   { name: 'audit', summary: 'who did what, and fail2ban' },
   { name: 'log', summary: 'format and level of the log, and every event' },

@@ -12,7 +12,7 @@ import { assertShown, stepsOf } from './steps.ts'
 const GOES_ON = /folder of\s\[start\]\(start\.md\)/
 
 /** A program that only the commands of one chapter use. */
-const needs: Record<string, keyof typeof tools> = { https: 'openssl' }
+const needs: Record<string, keyof typeof tools> = { https: 'openssl', cluster: 'etcd' }
 
 type Shell = Awaited<ReturnType<typeof openReaderShell | typeof openHostShell>>
 

@@ -32,20 +32,28 @@ const STAND_INS = [
   'fail2ban-client',
 ]
 
-/** A shell in an empty folder with connbook on its PATH, and its default port moved to a free one. */
+const OWN_PORT = '8080'
+/** Those that the manual's commands use. */
+const USUAL_PORTS = [OWN_PORT, '8081', '2379', '2380']
+
+/** A shell in an empty folder with connbook on its PATH, and the ports of the manual moved to free ones. */
 export async function openReaderShell(t: Lifetime) {
   const folder = await temporaryFolder(t)
-  const port = await freePort()
+  const ports = new Map<string, number>()
+  for (const port of USUAL_PORTS) ports.set(port, await freePort())
   const env = {
     PATH: [dirname(executable), process.env.PATH].join(delimiter),
-    CONNBOOK_PORT: String(port),
+    CONNBOOK_PORT: String(ports.get(OWN_PORT)),
     HOME: folder,
   }
   const shell = openShell(t, { cwd: folder, env })
   return {
     folder,
     run: shell.run,
-    moved: (text: string) => text.replaceAll('localhost:8080', `localhost:${port}`),
+    moved: (text: string) =>
+      text.replaceAll(/(localhost:|--port )(\d{4})\b/g, (usual, before, port) =>
+        ports.has(port) ? `${before}${ports.get(port)}` : usual,
+      ),
   }
 }
 
