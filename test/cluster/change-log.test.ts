@@ -57,7 +57,7 @@ async function openNode(t: TestContext, urls: readonly string[]) {
 
 describe('two nodes on one etcd', { skip: missingEtcd }, () => {
   it('add, change, rename and remove; each sees what the other has done', async (t) => {
-    const { urls } = await startEtcd(t, 1)
+    const { urls } = await startEtcd(t)
     await begin(urls)
     const [a, b] = [await openNode(t, urls), await openNode(t, urls)]
     const one = await a.store.add(someone, draft('one'))

@@ -1,101 +1,120 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import type { TestContext } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { missing } from '../../support/debian.ts'
-import { freePort } from '../../support/free-port.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
+import { createEtcdClient, type EtcdClient } from './etcd-client.ts'
+import type { EtcdCertificates } from './etcd-tls.ts'
+import { createMember, type EtcdMember, PortTakenError } from './member.ts'
+import { steadyPort } from './steady-port.ts'
+
+export type { EtcdMember } from './member.ts'
 
 /** Why there is no etcd, for the `skip` of a test, or false. */
 export const missingEtcd = missing('etcd')
 
-/** Between two looks at whether a member answers. */
-const LOOK_MS = 20
-const START_MS_MAX = 20_000
-
-/** A member of a cluster that runs. */
-export interface EtcdMember {
-  /** Its URL for clients. */
-  readonly url: string
-  signal(signal: NodeJS.Signals): void
-  /** Ends it without notice, and waits until it is gone. */
-  kill(): Promise<void>
-  /** Starts it again on its data. */
-  start(): Promise<void>
-}
+const ATTEMPTS = 5
 
 export interface EtcdCluster {
   readonly members: readonly EtcdMember[]
+  /** Those of the members for clients. */
   readonly urls: readonly string[]
+  /** Looks into the cluster through its first member, or another one. */
+  client(member?: EtcdMember): EtcdClient
+  /** The member that leads at the moment, as the given member knows. */
+  leader(asked?: EtcdMember): Promise<EtcdMember>
+}
+
+export interface EtcdOptions {
+  /** More arguments of each member. */
+  readonly args?: readonly string[]
+  /** The etcd to run; by default that of the PATH. */
+  readonly program?: string
+  /** Clients must use TLS then, and show a certificate of the same authority. */
+  readonly tls?: EtcdCertificates
+  /** Makes a data folder before the first start: the arguments say which cluster it is for. */
+  readonly prepare?: (dataFolder: string, args: readonly string[]) => Promise<void>
 }
 
 /**
- * Starts an etcd of some members on the loopback, and waits until it takes writes. It ends with the test.
- *
- * @param args More arguments of each member.
+ * Starts an etcd of some members on the loopback interface, and waits until each takes changes. It ends, and its data are
+ * removed, when the test or the suite ends.
  */
-export async function startEtcd(
-  t: TestContext,
-  members = 1,
-  args: readonly string[] = [],
-): Promise<EtcdCluster> {
+export async function startEtcd(t: Lifetime, members = 1, options: EtcdOptions = {}): Promise<EtcdCluster> {
+  const made: EtcdMember[] = []
+  // Before the folder is removed.
+  t.after(async () => void (await Promise.all(made.map((member) => member.kill()))))
   const folder = await temporaryFolder(t)
-  const places = await Promise.all(
-    Array.from({ length: members }, async (_, i) => ({
-      name: `m${i}`,
-      client: `http://127.0.0.1:${await freePort()}`,
-      peer: `http://127.0.0.1:${await freePort()}`,
-    })),
-  )
-  const initial = places.map(({ name, peer }) => `${name}=${peer}`).join()
-  const started = places.map(({ name, client, peer }) => {
-    let child: ChildProcess | undefined
-    const run = async () => {
-      child = spawn(
-        'etcd',
-        [
-          ...['--data-dir', `${folder}/${name}`, '--name', name, '--log-level', 'error', '--logger', 'zap'],
-          ...['--listen-client-urls', client, '--advertise-client-urls', client],
-          ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer],
-          ...['--initial-cluster', initial, '--heartbeat-interval', '50', '--election-timeout', '500'],
-          ...args,
-        ],
-        { stdio: 'ignore' },
-      )
-      await once(child, 'spawn')
-    }
-    const kill = async () => {
-      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-      const gone = once(child, 'exit')
-      child.kill('SIGKILL')
-      await gone
-    }
-    t.after(kill)
-    return {
-      url: client,
-      signal: (signal: NodeJS.Signals) => void child?.kill(signal),
-      kill,
-      async start() {
-        await run()
-        await untilHealthy(client)
-      },
-      run,
-    }
-  })
-  await Promise.all(started.map(({ run }) => run()))
-  await Promise.all(places.map(({ client }) => untilHealthy(client)))
-  return { members: started, urls: places.map(({ client }) => client) }
+  for (let attempt = 1; ; attempt++) {
+    const planned = await planMembers(join(folder, String(attempt)), members, options)
+    made.push(...planned)
+    const starts = await Promise.allSettled(planned.map((member) => member.start()))
+    const failure = starts.find((start) => start.status === 'rejected')?.reason as Error | undefined
+    if (failure === undefined) return createCluster(planned, options)
+    await Promise.all(planned.map((member) => member.kill()))
+    if (!(failure instanceof PortTakenError) || attempt === ATTEMPTS) throw failure
+    await rm(join(folder, String(attempt)), { recursive: true, force: true })
+  }
 }
 
-async function untilHealthy(url: string) {
-  const until = performance.now() + START_MS_MAX
-  for (;;) {
-    const answer = await fetch(`${url}/health`).then(
-      (response) => response.text(),
-      () => '',
-    )
-    if (answer.includes('"health":"true"')) return
-    if (performance.now() > until) throw new Error(`etcd at ${url} does not answer: ${answer}`)
-    await pause(LOOK_MS)
+async function planMembers(
+  folder: string,
+  count: number,
+  { args = [], program = 'etcd', tls, prepare }: EtcdOptions,
+): Promise<EtcdMember[]> {
+  await mkdir(folder)
+  const scheme = tls === undefined ? 'http' : 'https'
+  const places = await Promise.all(
+    Array.from({ length: count }, async (_, i) => ({
+      name: `m${i}`,
+      url: `${scheme}://127.0.0.1:${await steadyPort()}`,
+      peerUrl: `http://127.0.0.1:${await steadyPort()}`,
+      dataFolder: join(folder, `m${i}`),
+    })),
+  )
+  const initial = places.map(({ name, peerUrl }) => `${name}=${peerUrl}`).join()
+  return Promise.all(
+    places.map(async (place) => {
+      const { name, url, peerUrl, dataFolder } = place
+      const identity = [
+        ...['--name', name, '--data-dir', dataFolder],
+        ...['--initial-advertise-peer-urls', peerUrl, '--initial-cluster', initial],
+      ]
+      await prepare?.(dataFolder, identity)
+      const command = [
+        ...([program, ...identity] as const),
+        ...['--listen-client-urls', url, '--advertise-client-urls', url, '--listen-peer-urls', peerUrl],
+        // Short, as members here are near each other; a busy machine must not make them elect anew.
+        ...['--heartbeat-interval', '50', '--election-timeout', '500'],
+        ...['--logger', 'zap', '--log-level', 'error'],
+        ...(tls?.serverArgs ?? []),
+        ...args,
+      ] as const
+      return createMember({ ...place, command: [...command], tls: tls?.client })
+    }),
+  )
+}
+
+function createCluster(members: readonly EtcdMember[], { tls }: EtcdOptions): EtcdCluster {
+  const first = () => {
+    const [member] = members
+    if (member === undefined) throw new RangeError('a cluster has a member')
+    return member
+  }
+  const client = (member = first()) => createEtcdClient(member.url, tls?.client)
+  return {
+    members,
+    urls: members.map(({ url }) => url),
+    client,
+    async leader(asked) {
+      const { leader } = await client(asked).status()
+      for (const member of members) {
+        // One that is dead or frozen does not say who it is.
+        const status = await client(member)
+          .status()
+          .catch(() => undefined)
+        if (status?.member === leader) return member
+      }
+      throw new Error(`no member is the leader ${leader}`)
+    },
   }
 }
