@@ -26,6 +26,7 @@ export const tools = {
   'dpkg-query': { package: 'dpkg', version: '1.21' },
   eatmydata: { package: 'eatmydata', version: '130' },
   etcd: { package: 'etcd-server', version: '3.4' },
+  etcdctl: { package: 'etcd-client', version: '3.4' },
   fish: { package: 'fish', version: '3.6' },
   'fail2ban-regex': { package: 'fail2ban', version: '1.0' },
   'fail2ban-server': { package: 'fail2ban', version: '1.0' },

@@ -94,8 +94,12 @@ export function createEtcdClient(url: string, tls?: ClientTls, token?: string): 
       const member = String((header as Json).member_id)
       return { member, leader: String(leader ?? '0'), dbBytes: Number(dbSize) }
     },
-    disarm: async () =>
-      void (await post('/v3/maintenance/alarm', { action: 'DEACTIVATE', alarm: 'NOSPACE', memberID: '0' })),
+    async disarm() {
+      const { alarms } = await post('/v3/maintenance/alarm', { action: 'GET' })
+      // Only the alarm of a member that is named ends.
+      for (const alarm of (alarms ?? []) as Json[])
+        await post('/v3/maintenance/alarm', { ...alarm, action: 'DEACTIVATE' })
+    },
   }
 }
 

@@ -31,8 +31,6 @@ export interface EtcdOptions {
   readonly program?: string
   /** Clients must use TLS then, and show a certificate of the same authority. */
   readonly tls?: EtcdCertificates
-  /** Makes a data folder before the first start: the arguments say which cluster it is for. */
-  readonly prepare?: (dataFolder: string, args: readonly string[]) => Promise<void>
 }
 
 /**
@@ -59,7 +57,7 @@ export async function startEtcd(t: Lifetime, members = 1, options: EtcdOptions =
 async function planMembers(
   folder: string,
   count: number,
-  { args = [], program = 'etcd', tls, prepare }: EtcdOptions,
+  { args = [], program = 'etcd', tls }: EtcdOptions,
 ): Promise<EtcdMember[]> {
   await mkdir(folder)
   const scheme = tls === undefined ? 'http' : 'https'
@@ -72,26 +70,27 @@ async function planMembers(
     })),
   )
   const initial = places.map(({ name, peerUrl }) => `${name}=${peerUrl}`).join()
-  return Promise.all(
-    places.map(async (place) => {
-      const { name, url, peerUrl, dataFolder } = place
-      const identity = [
-        ...['--name', name, '--data-dir', dataFolder],
-        ...['--initial-advertise-peer-urls', peerUrl, '--initial-cluster', initial],
-      ]
-      await prepare?.(dataFolder, identity)
-      const command = [
-        ...([program, ...identity] as const),
-        ...['--listen-client-urls', url, '--advertise-client-urls', url, '--listen-peer-urls', peerUrl],
-        // Short, as members here are near each other; a busy machine must not make them elect anew.
-        ...['--heartbeat-interval', '50', '--election-timeout', '500'],
-        ...['--logger', 'zap', '--log-level', 'error'],
-        ...(tls?.serverArgs ?? []),
-        ...args,
-      ] as const
-      return createMember({ ...place, command: [...command], tls: tls?.client })
-    }),
-  )
+  return places.map((place) => {
+    const { name, url, peerUrl, dataFolder } = place
+    const identity = [
+      ...['--name', name, '--data-dir', dataFolder],
+      ...['--initial-advertise-peer-urls', peerUrl, '--initial-cluster', initial],
+    ]
+    const settings = [
+      ...['--listen-client-urls', url, '--advertise-client-urls', url, '--listen-peer-urls', peerUrl],
+      // Members are near each other here.
+      ...['--heartbeat-interval', '50', '--election-timeout', '500'],
+      ...['--logger', 'zap', '--log-level', 'error'],
+      ...(tls?.serverArgs ?? []),
+      ...args,
+    ]
+    return createMember({
+      ...place,
+      identity,
+      command: [program, ...identity, ...settings],
+      tls: tls?.client,
+    })
+  })
 }
 
 function createCluster(members: readonly EtcdMember[], { tls }: EtcdOptions): EtcdCluster {

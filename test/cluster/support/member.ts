@@ -22,6 +22,8 @@ export interface EtcdMember {
   readonly url: string
   readonly peerUrl: string
   readonly dataFolder: string
+  /** Arguments that say who it is, and of which cluster; for etcd as for the tool that restores snapshots. */
+  readonly identity: readonly string[]
   readonly pid: number | undefined
   /** What it has logged, errors above all; the end of it if that is long. */
   readonly output: () => string
@@ -40,7 +42,8 @@ export interface MemberPlan {
   readonly url: string
   readonly peerUrl: string
   readonly dataFolder: string
-  /** The command, with its arguments. */
+  readonly identity: readonly string[]
+  /** All of it, with its arguments. */
   readonly command: readonly [string, ...string[]]
   readonly tls: ClientTls | undefined
 }
@@ -55,7 +58,8 @@ process.on('exit', () => {
 })
 
 /** Prepares a member; `start` starts it. */
-export function createMember({ name, url, peerUrl, dataFolder, command, tls }: MemberPlan): EtcdMember {
+export function createMember({ command, tls, ...place }: MemberPlan): EtcdMember {
+  const { name, url } = place
   let child: ChildProcess | undefined
   let ended = Promise.resolve()
   let output = ''
@@ -97,10 +101,7 @@ export function createMember({ name, url, peerUrl, dataFolder, command, tls }: M
   }
 
   return {
-    name,
-    url,
-    peerUrl,
-    dataFolder,
+    ...place,
     get pid() {
       return child?.pid
     },
