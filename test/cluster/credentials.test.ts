@@ -30,7 +30,7 @@ const keys = new ClusterKeys('/connbook/')
 
 /** An etcd with the accounts `one` and a key, and a way for nodes to use it. */
 async function setUp(t: TestContext, args: readonly string[] = []) {
-  const { members } = await startEtcd(t, 1, args)
+  const { members } = await startEtcd(t, 1, { args })
   const [member = assert.fail()] = members
   const open = (at = member.url) => {
     const gateway = openGateway({ endpoints: [at] })
