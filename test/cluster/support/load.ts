@@ -8,8 +8,6 @@ import { client as credentials } from '../../support/service.ts'
 import type { Lifetime } from '../../support/temporary-folder.ts'
 import type { Intent, MarkedRecord, Operation, Outcome, Read } from './history.ts'
 
-/** How long a client waits for an answer before it turns to another node. */
-const ANSWER_MS_MAX = 12_000
 /** After a failure, so that nobody spins. */
 const FAILURE_PAUSE_MS = 20
 const OWN_NAMES = 4
@@ -39,11 +37,17 @@ export interface Load {
  * Starts clients; each changes names of its own and, now and then, names that all share, so that they meet each other.
  *
  * @param readers How many more clients read lists all the time.
+ * @param answerMs How long a client waits for an answer before it turns to another node.
  */
 export async function startLoad(
   t: Lifetime,
   targets: readonly LoadTarget[],
-  { random, writers = 6, readers = 2 }: { random: Random; writers?: number; readers?: number },
+  {
+    random,
+    writers = 6,
+    readers = 2,
+    answerMs = 3_000,
+  }: { random: Random; writers?: number; readers?: number; answerMs?: number },
 ): Promise<Load> {
   const agent = new Agent({ keepAlive: true })
   const [first] = targets
@@ -81,7 +85,7 @@ export async function startLoad(
       const names = random.integer(1, 4) === 1 ? shared : own
       const intent = chooseIntent(names, believed, random, `m${++marks}.example`)
       const invokedAt = performance.now()
-      const outcome = await outcomeOf(intent, ask)
+      const outcome = await outcomeOf(inTime(send(intent, ask), answerMs))
       const respondedAt = performance.now()
       operations.push({ client, node: target.name, intent, invokedAt, respondedAt, outcome })
       believe(believed, intent, outcome)
@@ -98,7 +102,7 @@ export async function startLoad(
       const isFresh = random.integer(0, 1) === 1
       const headers = isFresh ? { 'Cache-Control': 'no-cache' } : {}
       const invokedAt = performance.now()
-      const answer = await inTime(ask('GET', '/configurations/', { headers }))
+      const answer = await inTime(ask('GET', '/configurations/', { headers }), answerMs)
       const respondedAt = performance.now()
       if (answer instanceof Error || answer.status === 503) await pause(FAILURE_PAUSE_MS)
       else reads.push({ node: target.name, isFresh, invokedAt, respondedAt, ...readList(answer) })
@@ -167,8 +171,8 @@ function believe(believed: Map<string, boolean>, intent: Intent, outcome: Outcom
     believed.set(kind === 'rename' ? intent.newName : name, true)
 }
 
-async function outcomeOf(intent: Intent, ask: Ask): Promise<Outcome> {
-  const answer = await inTime(send(intent, ask))
+async function outcomeOf(answered: Promise<Answer | Error>): Promise<Outcome> {
+  const answer = await answered
   if (answer instanceof Error) {
     const { code, message } = answer as NodeJS.ErrnoException
     return code === 'ECONNREFUSED' ? { kind: 'refused', status: 0 } : { kind: 'unknown', reason: message }
@@ -192,9 +196,9 @@ function send(intent: Intent, ask: Ask): Promise<Answer> {
 }
 
 /** Errors of the connection are outcomes here, and so is silence. */
-async function inTime(answer: Promise<Answer>): Promise<Answer | Error> {
+async function inTime(answer: Promise<Answer>, answerMs: number): Promise<Answer | Error> {
   const { promise, resolve } = Promise.withResolvers<Error>()
-  const timer = setTimeout(() => resolve(new Error('no answer in time')), ANSWER_MS_MAX)
+  const timer = setTimeout(() => resolve(new Error('no answer in time')), answerMs)
   const known = answer.catch((error: NodeJS.ErrnoException) => {
     // Others are failed checks of answers.
     if (error.code === 'ERR_ASSERTION') throw error

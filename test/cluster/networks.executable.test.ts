@@ -1,0 +1,71 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { extent } from '../support/extent.ts'
+import { startLoadedNodes } from './support/loaded-nodes.ts'
+import { etcdVersions } from './support/newer-etcd.ts'
+
+const NODES = 2
+/** Acknowledged changes while the network is bad. */
+const CHANGES = extent({ quick: 150, full: 3_000 })
+const ROUNDS = extent({ quick: 1, full: 10 })
+const LOST_SHARE = 0.05
+
+for (const { name, skip, etcd: program } of await etcdVersions({ after }))
+  describe(`nodes with a bad network to ${name}`, { skip }, () => {
+    const kinds = extent({ quick: ['after'] as const, full: ['before', 'after', 'within'] as const })
+    for (const when of kinds)
+      it(`keep all promises when 5 % of connections break ${when} the answer`, async (t) => {
+        const { random, proxies, load, check } = await startLoadedNodes(t, {
+          program,
+          count: NODES,
+          hasProxies: true,
+        })
+        let lost = 0
+        const onLoss = () => {
+          lost += 1
+        }
+        for (const proxy of proxies.flat()) proxy.lose({ share: LOST_SHARE, random, when, onLoss })
+        await load.more(CHANGES)
+        for (const proxy of proxies.flat()) proxy.lose(undefined)
+        assert.ok(lost > 0)
+        t.diagnostic(`${lost} lost`)
+        await check()
+      })
+
+    it('keep all promises when one is cut off, by silence or by refusal, and comes back', async (t) => {
+      const { nodes, proxies, load, check } = await startLoadedNodes(t, {
+        program,
+        count: NODES,
+        hasProxies: true,
+      })
+      const changes = CHANGES / ROUNDS
+      for (let round = 0; round < ROUNDS; round++)
+        for (const [i, own] of proxies.entries()) {
+          for (const proxy of own) proxy.hush()
+          await load.more(changes)
+          for (const proxy of own) proxy.speak()
+          await load.more(changes / 10, nodes[i]?.name)
+          for (const proxy of own) await proxy.refuse()
+          await load.more(changes)
+          for (const proxy of own) await proxy.accept()
+          await load.more(changes / 10, nodes[i]?.name)
+          for (const proxy of own) proxy.breakAll()
+        }
+      await check()
+    })
+
+    it('keep all promises on a slow network that splits answers anywhere', async (t) => {
+      const { random, proxies, load, check } = await startLoadedNodes(t, {
+        program,
+        count: NODES,
+        hasProxies: true,
+      })
+      for (const proxy of proxies.flat()) {
+        proxy.split(random.integer(1, 50))
+        proxy.delay({ requestMs: random.integer(0, 20), answerMs: random.integer(0, 20) })
+      }
+      await load.more(CHANGES)
+      await check()
+    })
+  })
