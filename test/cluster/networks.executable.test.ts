@@ -13,9 +13,12 @@ const LOST_SHARE = 0.05
 
 for (const { name, skip, etcd: program } of await etcdVersions({ after }))
   describe(`nodes with a bad network to ${name}`, { skip }, () => {
-    const kinds = extent({ quick: ['after'] as const, full: ['before', 'after', 'within'] as const })
+    const kinds = extent({
+      quick: ['after', 'late'] as const,
+      full: ['before', 'after', 'within', 'late'] as const,
+    })
     for (const when of kinds)
-      it(`keep all promises when 5 % of connections break ${when} the answer`, async (t) => {
+      it(`keep all promises when 5 % of connections break: ${when}`, async (t) => {
         const { random, proxies, load, check } = await startLoadedNodes(t, {
           program,
           count: NODES,
@@ -28,6 +31,8 @@ for (const { name, skip, etcd: program } of await etcdVersions({ after }))
         for (const proxy of proxies.flat()) proxy.lose({ share: LOST_SHARE, random, when, onLoss })
         await load.more(CHANGES)
         for (const proxy of proxies.flat()) proxy.lose(undefined)
+        await load.stop()
+        for (const proxy of proxies.flat()) await proxy.drained()
         assert.ok(lost > 0)
         t.diagnostic(`${lost} lost`)
         await check()

@@ -43,6 +43,10 @@ describe('a proxy before a member', { skip: missingEtcd }, () => {
     proxy.lose({ path: PUT, share: 1, random, when: 'within' })
     await assert.rejects(client.put('/half', 'x'))
     assert.deepEqual([await direct.get('/never'), (await direct.get('/half'))?.value], [undefined, 'x'])
+    proxy.lose({ path: PUT, share: 1, random, when: 'late' })
+    await assert.rejects(client.put('/late', 'x'), { code: 'ECONNRESET' })
+    await proxy.drained()
+    assert.equal((await direct.get('/late'))?.value, 'x')
   })
 
   it('holds everything back while it is silent, streams included', async (t) => {

@@ -5,6 +5,9 @@ import type { Random } from '../../support/random.ts'
 import type { Lifetime } from '../../support/temporary-folder.ts'
 import { steadyPort } from './steady-port.ts'
 
+/** How late a late request is at most; a node repeats a change at once. */
+const LATE_MS_MAX = 300
+
 /** Which requests lose their connection, and when. */
 export interface Loss {
   /** Of the requests concerned; by default transactions. */
@@ -12,8 +15,11 @@ export interface Loss {
   /** Of those requests, 0 to 1. */
   readonly share: number
   readonly random: Random
-  /** Before etcd gets the request, after it has answered, or in the middle of the answer. By default after. */
-  readonly when?: 'before' | 'after' | 'within'
+  /**
+   * Before etcd gets the request, after it has answered, or in the middle of the answer; late: at once, and etcd gets the
+   * request some time later, perhaps after the next attempt. By default after.
+   */
+  readonly when?: 'before' | 'after' | 'within' | 'late'
   /** Told of each loss, with the body of the request. */
   readonly onLoss?: (body: string) => void
 }
@@ -26,6 +32,8 @@ export interface EtcdProxy {
   count(path?: string): number
   /** Undefined: nothing is lost any more. */
   lose(loss: Loss | undefined): void
+  /** Resolves when etcd has got and answered all that comes late. */
+  drained(): Promise<void>
   /** Holds requests or answers back for so long. */
   delay(delays: { readonly requestMs?: number; readonly answerMs?: number }): void
   /** Writes answers in pieces of so many bytes, each a packet. */
@@ -47,6 +55,7 @@ export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdP
   const agent = new Agent({ keepAlive: true })
   const ended = new AbortController()
   const counts = new Map<string, number>()
+  const late = new Set<Promise<void>>()
   let loss: Loss | undefined
   let [requestMs, answerMs] = [0, 0]
   let pieceBytes: number | undefined
@@ -83,9 +92,12 @@ export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdP
     const body = Buffer.concat(await incoming.toArray())
     const lost = loss !== undefined && path === (loss.path ?? '/v3/kv/txn') && isLost(loss) ? loss : undefined
     if (lost !== undefined) lost.onLoss?.(body.toString())
-    if (lost?.when === 'before') {
-      incoming.socket.destroy()
-      return
+    if (lost?.when === 'before' || lost?.when === 'late') incoming.socket.destroy()
+    if (lost?.when === 'before') return
+    if (lost?.when === 'late') {
+      const passing = passLate(path, incoming, body, lost.random.integer(1, LATE_MS_MAX))
+      late.add(passing)
+      return passing.finally(() => late.delete(passing))
     }
     await silence.promise
     if (requestMs > 0) await pause(requestMs, undefined, { signal: ended.signal })
@@ -103,6 +115,14 @@ export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdP
     await silence.promise
     if (lost === undefined) await passAnswer(answer, response)
     else await cutAnswer(answer, response, lost)
+  }
+
+  async function passLate(path: string, { method, headers }: IncomingMessage, body: Buffer, afterMs: number) {
+    await pause(afterMs, undefined, { signal: ended.signal })
+    const passed = request(target + path, { method: method ?? 'POST', headers, agent, signal: ended.signal })
+    passed.end(body)
+    const [answer] = (await once(passed, 'response')) as [IncomingMessage]
+    await answer.toArray()
   }
 
   async function passAnswer(answer: IncomingMessage, response: ServerResponse) {
@@ -127,6 +147,7 @@ export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdP
     lose(next) {
       loss = next
     },
+    drained: async () => void (await Promise.allSettled(late)),
     delay(delays) {
       ;[requestMs, answerMs] = [delays.requestMs ?? 0, delays.answerMs ?? 0]
     },
