@@ -8,7 +8,10 @@ import { etcdVersions } from './support/newer-etcd.ts'
 const NODES = 2
 /** Acknowledged changes while the network is bad. */
 const CHANGES = extent({ quick: 150, full: 3_000 })
-const ROUNDS = extent({ quick: 1, full: 10 })
+const CUT_OFFS = extent({ quick: 1, full: 5 })
+/** While one node is cut off, and on that node afterwards. */
+const OTHER_CHANGES = extent({ quick: 20, full: 200 })
+const OWN_CHANGES = 10
 const LOST_SHARE = 0.05
 
 for (const { name, skip, etcd: program } of await etcdVersions({ after }))
@@ -44,17 +47,20 @@ for (const { name, skip, etcd: program } of await etcdVersions({ after }))
         count: NODES,
         hasProxies: true,
       })
-      const changes = CHANGES / ROUNDS
-      for (let round = 0; round < ROUNDS; round++)
+      for (let round = 0; round < CUT_OFFS; round++)
         for (const [i, own] of proxies.entries()) {
+          const begun = performance.now()
           for (const proxy of own) proxy.hush()
-          await load.more(changes)
+          await load.more(OTHER_CHANGES)
           for (const proxy of own) proxy.speak()
-          await load.more(changes / 10, nodes[i]?.name)
+          await load.more(OWN_CHANGES, nodes[i]?.name)
+          const again = performance.now()
           for (const proxy of own) await proxy.refuse()
-          await load.more(changes)
+          await load.more(OTHER_CHANGES)
           for (const proxy of own) await proxy.accept()
-          await load.more(changes / 10, nodes[i]?.name)
+          await load.more(OWN_CHANGES, nodes[i]?.name)
+          const times = [again - begun, performance.now() - again].map((ms) => ms.toFixed())
+          t.diagnostic(`${nodes[i]?.name}: silence ${times[0]} ms, refusal ${times[1]} ms`)
           for (const proxy of own) proxy.breakAll()
         }
       await check()
