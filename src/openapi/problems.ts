@@ -6,6 +6,7 @@ export type DescribedRoute = Omit<Route, 'handle'> & {
   readonly summary: string
   readonly operation: Operation
   readonly isThereAtStart?: boolean
+  readonly needsNoState?: true
 }
 
 /** Of messages that never reach a route; their answers have one form for all routes. */
@@ -46,11 +47,13 @@ export function problemsBefore({ isThereAtStart }: DescribedRoute): ProblemCode[
 
 /** Those of a route itself. */
 export function problemsOf(route: DescribedRoute): ProblemCode[] {
-  const { method, path, access, operation } = route
+  const { method, path, access, operation, isThereAtStart, needsNoState } = route
   const { parameters = [], isConditional, body, problems = [] } = operation
   const codes: ProblemCode[] = ['internal']
   const add = (isSo: boolean | undefined, ...more: ProblemCode[]) => isSo && codes.push(...more)
   add(path.includes(':'), 'malformed_path')
+  // Of a node that is cut off from its cluster for too long.
+  add(!isThereAtStart && !needsNoState, 'storage_unavailable')
   add(access !== 'public', 'not_authenticated', 'invalid_token')
   add(method !== 'GET', 'cross_site')
   add(access === 'write', 'insufficient_scope', ...ofChanges)

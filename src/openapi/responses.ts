@@ -60,7 +60,7 @@ function problemsOfStatus(
     description: codes.map((code) => `\`${code}\`: ${problemTypes[code].meaning}.`).join(' '),
     headers: components.headers([
       ...headersOfAll,
-      ...headersOf(status),
+      ...headersOf(status, codes),
       ...(isToken ? (['Pragma?'] as const) : []),
     ]),
     content: mediaTypes({
@@ -70,10 +70,12 @@ function problemsOfStatus(
   })
 }
 
-function headersOf(status: number): (HeaderName | `${HeaderName}?`)[] {
+function headersOf(status: number, codes: readonly ProblemCode[]): (HeaderName | `${HeaderName}?`)[] {
   // A client that sent its secret in the body gets no challenge.
   if (status === 401) return ['WWW-Authenticate?']
   if (status === 403) return ['WWW-Authenticate']
+  // Nobody may repeat such a change without a look.
+  if (codes.includes('outcome_unknown')) return ['Retry-After?']
   return status === 429 || status === 503 ? ['Retry-After'] : []
 }
 
