@@ -6,9 +6,9 @@ import { startLoadedNodes } from './support/loaded-nodes.ts'
 import { etcdVersions } from './support/newer-etcd.ts'
 
 const NODES = extent({ quick: 2, full: 3 })
-const ROUNDS = extent({ quick: 1, full: 3 })
+const ROUNDS = extent({ quick: 1, full: 2 })
 /** Acknowledged changes during and after each disturbance. */
-const CHANGES = extent({ quick: 30, full: 200 })
+const CHANGES = extent({ quick: 30, full: 100 })
 /** Longer than a node lets a change wait. */
 const PATIENT_MS = 12_000
 
