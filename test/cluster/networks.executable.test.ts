@@ -7,10 +7,10 @@ import { etcdVersions } from './support/newer-etcd.ts'
 
 const NODES = 2
 /** Acknowledged changes while the network is bad. */
-const CHANGES = extent({ quick: 150, full: 3_000 })
-const CUT_OFFS = extent({ quick: 1, full: 5 })
+const CHANGES = extent({ quick: 150, full: 600 })
+const CUT_OFFS = extent({ quick: 1, full: 2 })
 /** While one node is cut off, and on that node afterwards. */
-const OTHER_CHANGES = extent({ quick: 20, full: 200 })
+const OTHER_CHANGES = extent({ quick: 20, full: 60 })
 const OWN_CHANGES = 10
 const LOST_SHARE = 0.05
 

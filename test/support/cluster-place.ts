@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
+import { createClock } from '../../src/auth/clock.ts'
+import { openClockFloor } from '../../src/auth/clock-floor.ts'
 import { keysDocument } from '../../src/auth/keys.ts'
 import { checkRevocations } from '../../src/auth/revocations-file.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
@@ -11,6 +13,7 @@ import { clusterDocuments } from '../../src/folder/cluster-documents.ts'
 import { createMeta, encodeMeta } from '../../src/storage/etcd/cluster-meta.ts'
 import { put } from '../../src/storage/etcd/requests.ts'
 import { fileStorage } from '../../src/storage/file/file-storage.ts'
+import { createMemoryLog } from './memory-log.ts'
 import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 
 /** Puts in one transaction. */
@@ -60,9 +63,12 @@ async function move(path: string, access: ClusterAccess) {
   ]
   for (let i = 0; i < puts.length; i += PUTS_MAX)
     await gateway.transact({ compare: [], success: puts.slice(i, i + PUTS_MAX), failure: [] })
+  const passed = revoked?.passed ?? 0
+  const floor = await openClockFloor(folder, { log: createMemoryLog(), makeClock: () => createClock(passed) })
+  await floor.close()
   const aside = join(path, 'moved')
   await mkdir(aside, { recursive: true })
   for (const entry of await readdir(path))
-    if (entry.endsWith('.json') || entry.endsWith('.jsonl'))
+    if (/\.jsonl?$/.test(entry) && entry !== dataFiles.clock)
       await rename(join(path, entry), join(aside, entry))
 }
