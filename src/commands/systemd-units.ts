@@ -44,14 +44,30 @@ export interface Installation {
   readonly documentation?: readonly string[]
 }
 
+function namedFilesOf(options: CommandLine['options']): [flag: string, path: string | undefined][] {
+  return [
+    ['--tls-cert', options.tlsCert],
+    ['--tls-key', options.tlsKey],
+    ['--etcd-ca', options.etcdCa],
+    ['--etcd-cert', options.etcdCert],
+    ['--etcd-key', options.etcdKey],
+    ['--etcd-password-file', options.etcdPasswordFile],
+    ['--etcd-key-file', options.etcdKeyFile],
+  ]
+}
+
+/** Whether it names a file that nobody but its owner, and root's group, may read. */
+function hasSecretFile({ tlsKey, etcdKey, etcdPasswordFile, etcdKeyFile }: CommandLine['options']): boolean {
+  return [tlsKey, etcdKey, etcdPasswordFile, etcdKeyFile].some((path) => path !== undefined)
+}
+
 /** The text of connbook.service, sandboxed; `systemd-analyze security` rates that. */
 export function serviceUnit(installation: Installation): string {
   const { executable, commandLine, environmentFile, documentation } = installation
   const { options, given } = commandLine
   const folder = given.has('--data') ? resolve(options.data) : `${STATE_ROOT}/connbook`
   const files = new Map([['--data', folder]])
-  if (options.tlsCert !== undefined) files.set('--tls-cert', resolve(options.tlsCert))
-  if (options.tlsKey !== undefined) files.set('--tls-key', resolve(options.tlsKey))
+  for (const [flag, path] of namedFilesOf(options)) if (path !== undefined) files.set(flag, resolve(path))
   const socket = options.listen === undefined ? undefined : resolve(options.listen)
   if (socket !== undefined) files.set('--listen', `unix:${socket}`)
   const words = Array.from(new Map([...files, ...given, ...files]), ([flag, text]) => `${flag}=${text}`)
@@ -66,8 +82,7 @@ export function serviceUnit(installation: Installation): string {
   // A dynamic account owns no file before the service starts, and gets private temporary folders.
   const usesTemporary = used.some((path) => isBelowAny(TEMPORARY, path))
   // Nor can it share its group with a proxy.
-  const needsAccount =
-    writable.length > 0 || options.tlsKey !== undefined || usesTemporary || socket !== undefined
+  const needsAccount = writable.length > 0 || hasSecretFile(options) || usesTemporary || socket !== undefined
 
   return unit({
     Unit: [
@@ -95,7 +110,7 @@ export function serviceUnit(installation: Installation): string {
       ...(needsAccount
         ? [
             '# Make this account: useradd --system --user-group connbook',
-            '# It must own the data folder, and be able to read the key of the certificate.',
+            '# It must own the data folder, and be able to read the files with secrets that the flags name.',
             'User=connbook',
             ...(socket === undefined
               ? []

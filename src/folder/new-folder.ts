@@ -16,12 +16,14 @@ import { realFileSystem } from '../files/file-system.ts'
 import { findUnfinishedReplacement } from '../files/folder-replacement.ts'
 import { createLog } from '../log.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'
+import { checkNoNode } from './node-folder.ts'
 import { checkNeverStarted } from './used-folder.ts'
 
 /**
  * Whether a command can make a data folder at a path: an empty folder is there, or one that a first start or a command
  * left half made, or none and the folder above exists, so that a mistyped path makes no chain of folders.
  *
+ * @throws {FolderRefusedError} if it is the folder of a node of a cluster.
  * @throws {DamagedFileError} if the folder has no accounts, but has had records, or they cannot be read.
  */
 export async function isNewFolder(path: string): Promise<boolean> {
@@ -32,8 +34,9 @@ export async function isNewFolder(path: string): Promise<boolean> {
   if (!found.isDirectory()) return false
   const entries = await files.readdir(full)
   if (holdsNothing(entries)) return true
-  if (!isHalfMade(entries)) return false
   const folder = dataPaths(full)
+  await checkNoNode(folder)
+  if (!isHalfMade(entries)) return false
   try {
     await checkNeverStarted(folder)
     return true

@@ -38,7 +38,7 @@ export async function getNodeFolder(path: string): Promise<DataPaths> {
 export async function checkNoNode({ path, files, file }: DataPaths): Promise<void> {
   if ((await ifPresent(files.lstat(file(dataFiles.node)))) === undefined) return
   throw new FolderRefusedError(
-    `Cannot serve "${path}": it is the folder of a node whose records are in etcd; add --etcd, or name another folder with --data`,
+    `Cannot use "${path}" without --etcd: it is the folder of a node, whose records are in etcd; add the --etcd flags, or name another folder with --data`,
   )
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../files/data-folder.ts'
 import { findUnfinishedReplacement } from '../files/folder-replacement.ts'
 import { fileStorage } from '../storage/file/file-storage.ts'
+import { checkNoNode } from './node-folder.ts'
 
 const READ_ATTEMPTS_MAX = 5
 
@@ -49,8 +50,10 @@ export async function getUsedFolder(path: string): Promise<DataPaths> {
   return folder
 }
 
-/** @throws {FolderRefusedError} if a folder holds no file of connbook, nor an unfinished restore. */
-export async function checkHasData({ path, files }: DataPaths): Promise<void> {
+/** @throws {FolderRefusedError} if a folder holds no file of connbook, nor an unfinished restore; also if it is a node's. */
+export async function checkHasData(folder: DataPaths): Promise<void> {
+  const { path, files } = folder
+  await checkNoNode(folder)
   const entries = await ifReachable(files.readdir(path))
   const isUsed = entries?.some((entry) => stateFiles.includes(entry))
   if (!isUsed && findUnfinishedReplacement(entries ?? []) === undefined) throw noData(path)

@@ -51,6 +51,7 @@ export class EventStreams {
       closed: (stream) => this.#streams.delete(stream),
     }
     store.onDurable(() => this.#tellSoon())
+    store.onReplaced(() => this.#tellSoon())
   }
 
   get count(): number {

@@ -33,6 +33,11 @@ export class WaitingPolls {
     this.#scheduler = scheduler
     this.#calls = calls
     this.#filtered = new FilteredPolls(store.recent, calls)
+    store.onReplaced(() => {
+      this.#filtered.lookSoon()
+      this.#wake(this.#ofList)
+      for (const polls of this.#ofRecord.values()) this.#wake(polls)
+    })
     store.onDurable((change, _, before) => {
       if (this.#count === 0) return
       this.#filtered.lookSoon()

@@ -11,6 +11,7 @@ import {
   CLUSTER_CHANGE_MS,
   CLUSTER_IMPORT_BYTES_MAX,
   CLUSTER_IMPORT_CHANGES_MAX,
+  ETCD_RETRY_PAUSE_MS,
   WAITING_CHANGES_MAX,
 } from '../../limits.ts'
 import type { Family } from '../../metrics/family.ts'
@@ -243,7 +244,7 @@ export class EtcdChangeLog implements SharedChangeLog {
         if (!isUncertain && this.#isFinal(batch, error)) return
       }
       if (this.#elapsed() >= batch.until) return this.#giveUp(batch, isUncertain, failure)
-      await pause(Math.random() * BATCH_PAUSE_MS_MAX)
+      await pause(failure === undefined ? Math.random() * BATCH_PAUSE_MS_MAX : ETCD_RETRY_PAUSE_MS)
     }
   }
 

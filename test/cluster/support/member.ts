@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { canConnect } from '../../proxy/can-connect.ts'
 import { type ClientTls, sendRequest } from './etcd-client.ts'
@@ -107,7 +108,11 @@ export function createMember({ command, tls, ...place }: MemberPlan): EtcdMember
     },
     output: () => output,
     signal: (signal) => void child?.kill(signal),
-    freeze: () => void child?.kill('SIGSTOP'),
+    freeze() {
+      child?.kill('SIGSTOP')
+      // The signal does not stop it at once.
+      while (child !== undefined && isRunning(child)) {}
+    },
     thaw: () => void child?.kill('SIGCONT'),
     async kill() {
       child?.kill('SIGKILL')
@@ -126,4 +131,11 @@ async function isReady(url: string, tls: ClientTls | undefined, until: Readiness
   const answer = await sendRequest(url + path, tls ? { tls } : {}).catch(() => undefined)
   if (answer === undefined) return false
   return until === 'answering' || answer.text.includes('"health":"true"')
+}
+
+/** Whether a process is there and not stopped (proc_pid_stat(5)). */
+function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  if (exitCode !== null || signalCode !== null) return false
+  const [, state] = /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? []
+  return state !== 'T' && state !== 'Z'
 }

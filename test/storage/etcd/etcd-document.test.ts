@@ -56,7 +56,7 @@ describe('a document in etcd', () => {
     const { etcd, document } = await setUp()
     const gone = new EtcdDocument<Words>({ gateway: etcd, key: '/other', name: 'keys', form })
     await assert.rejects(gone.read(), {
-      name: 'ClusterRefusedError',
+      name: 'DamagedKeyError',
       message: /"\/other" of etcd at .*: it is missing; /,
     })
     await etcd.put(KEY, 'nonsense')
