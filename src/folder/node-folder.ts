@@ -36,7 +36,7 @@ export async function getNodeFolder(path: string): Promise<DataPaths> {
 
 /** @throws {FolderRefusedError} if the folder is that of a node of a cluster: it holds no records. */
 export async function checkNoNode({ path, files, file }: DataPaths): Promise<void> {
-  if ((await ifPresent(files.lstat(file(dataFiles.node)))) === undefined) return
+  if ((await ifReachable(files.lstat(file(dataFiles.node)))) === undefined) return
   throw new FolderRefusedError(
     `Cannot use "${path}" without --etcd: it is the folder of a node, whose records are in etcd; add the --etcd flags, or name another folder with --data`,
   )
