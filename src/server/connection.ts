@@ -1,4 +1,6 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Problem } from '../http/problem.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import { type Origin, unmapped } from './proxy-trust.ts'
 
@@ -7,8 +9,12 @@ export class Connection {
   socket: Socket
   /** The peer, which may be a proxy. */
   origin: Origin
-  /** The newest request; the next one waits for its answer. */
+  /** The newest request that has begun; the next one waits for its answer. */
   last: IncomingRequest | undefined
+  /** The answers to requests that have not begun, oldest first; undefined if none ever had to wait. */
+  waiting: ServerResponse[] | undefined
+  /** Why the rest of the newest request cannot be parsed, if it waited when that came out. */
+  breakage: Problem | undefined
   /** No further request is run: after a framing fault, the next one may be smuggled. */
   isClosing = false
   /** Node's parser has failed; it reports that again with every further read. */
@@ -22,7 +28,13 @@ export class Connection {
 
   /** As `touched`; of one that waits for something to happen, it is later than all others. */
   get quietSince(): number {
-    return this.last?.isWaiting === true ? Number.POSITIVE_INFINITY : this.touched
+    const isWaiting = this.last?.isWaiting === true && this.lastWaiting === undefined
+    return isWaiting ? Number.POSITIVE_INFINITY : this.touched
+  }
+
+  /** The answer to the newest request, if that has not begun. */
+  get lastWaiting(): ServerResponse | undefined {
+    return this.waiting?.at(-1)
   }
 
   /** @param address The peer's. @param isOwner Whether it came through the owner's socket. */

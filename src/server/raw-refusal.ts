@@ -33,17 +33,20 @@ export function createRawRefusals(parts: ListenerParts) {
     metrics.malformed.increment()
     log.debug('request_not_understood', { address: connection.origin.address, reason: error.code })
     const problem = clientProblem(error)
-    const { last } = connection
-    if (last === undefined || last.isComplete) refuseAfterLast(socket, problem)
+    const { last, lastWaiting } = connection
+    if (lastWaiting?.req.complete === false) connection.breakage = problem
+    else if (lastWaiting !== undefined || last === undefined || last.isComplete)
+      refuseAfterLast(socket, problem)
     else if (last.response.closed) socket.destroy()
     else last.breakOff(problem)
   }
 
   /** Sends a refusal after the answer that is on its way, and closes. */
   function refuseAfterLast(socket: Socket, problem: Problem) {
-    const last = connections.of(socket)?.last
-    if (last === undefined || last.response.closed) refuse(socket, problem)
-    else last.response.once('close', () => refuse(socket, problem))
+    const { last, lastWaiting } = connections.of(socket) ?? {}
+    const response = lastWaiting ?? last?.response
+    if (response === undefined || response.closed) refuse(socket, problem)
+    else response.once('close', () => refuse(socket, problem))
   }
 
   function refuse(socket: Socket, problem: Problem) {

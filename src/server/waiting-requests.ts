@@ -1,9 +1,12 @@
-import type { Socket } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import type { Connection } from './connection.ts'
 
-/** Counts pipelined requests that wait for an earlier answer, because each takes memory. */
+/**
+ * Pipelined requests that wait for an earlier answer. Each takes memory: so they are counted, and of each only what Node has
+ * made is kept.
+ */
 export class WaitingRequests {
   readonly #max: number
-  readonly #bySocket = new Map<Socket, number>()
   #count = 0
 
   /** @param max For all connections together. */
@@ -15,26 +18,26 @@ export class WaitingRequests {
     return this.#count
   }
 
-  /** Counts one more until `remove`, or until the socket closes; false if `max` wait already. */
-  add(socket: Socket): boolean {
+  /** Keeps one more until `take`, or until the socket closes; false if `max` wait already. */
+  add(connection: Connection, response: ServerResponse): boolean {
     if (this.#count >= this.#max) return false
-    const before = this.#bySocket.get(socket)
-    if (before === undefined) socket.once('close', () => this.#forget(socket))
-    this.#bySocket.set(socket, (before ?? 0) + 1)
+    if (connection.waiting === undefined) {
+      connection.waiting = []
+      connection.socket.once('close', () => this.#forget(connection))
+    }
+    connection.waiting.push(response)
     this.#count += 1
     return true
   }
 
-  /** Undoes one `add`. */
-  remove(socket: Socket): void {
-    const before = this.#bySocket.get(socket)
-    if (before === undefined) return
-    this.#bySocket.set(socket, before - 1)
-    this.#count -= 1
+  /** The one that came first; undefined if none waits. */
+  take(connection: Connection): ServerResponse | undefined {
+    const first = connection.waiting?.shift()
+    if (first !== undefined) this.#count -= 1
+    return first
   }
 
-  #forget(socket: Socket) {
-    this.#count -= this.#bySocket.get(socket) ?? 0
-    this.#bySocket.delete(socket)
+  #forget({ waiting = [] }: Connection) {
+    this.#count -= waiting.splice(0).length
   }
 }

@@ -14,8 +14,10 @@ function setUp(t: TestContext, address?: string) {
   const begun: string[] = []
   const listener = createRequestOrder(parts, undefined, (_, { path }) => void begun.push(path))
   const comeIn = (url: string, on = socket) => {
-    const response = Object.assign(new EventEmitter(), { closed: false }) as unknown as ServerResponse
-    listener(Object.assign(incomingOf({ url }), { socket: on }), response)
+    const incoming = Object.assign(incomingOf({ url }), { socket: on })
+    const answer = Object.assign(new EventEmitter(), { closed: false, req: incoming })
+    const response = answer as unknown as ServerResponse
+    listener(incoming, response)
     return {
       end() {
         Object.assign(response, { closed: true })
