@@ -191,6 +191,8 @@ export const UPDATES_AT_ONCE_MAX = 1_000
 export const ETCD_PREFIX_CHARACTERS_MAX = 200
 /** For one attempt of a call to etcd; then the next member is asked. */
 export const ETCD_ATTEMPT_MS = 1_000
+/** Between logins at etcd that did not help: each costs etcd a slow hash. */
+export const ETCD_LOGIN_PAUSE_MS = 1_000
 /** Of one answer of etcd, which is read in ranges of about a thousandth of this. */
 export const ETCD_ANSWER_BYTES_MAX = 512 * 1024 * 1024
 /** Up to so many records are read from etcd at once; more in ranges. */

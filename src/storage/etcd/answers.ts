@@ -1,13 +1,21 @@
 /** Reads what etcd's JSON gateway answers: zero members are left out, 64-bit integers are strings. */
-import { isObject } from '../../json.ts'
+import { isObject, parseJson } from '../../json.ts'
 import type {
   KeyValue,
   OperationAnswer,
   RangeAnswer,
+  Refusal,
   TransactionAnswer,
   WatchEvent,
   WatchMessage,
 } from './messages.ts'
+
+/** @throws {SyntaxError} if the text is not an object as JSON. Its message has nothing of the text, which may be secret. */
+export function parseAnswer(text: string): Record<string, unknown> {
+  const parsed = parseJson(text)
+  if (!isObject(parsed)) throw new SyntaxError('the answer is not a JSON object')
+  return parsed
+}
 
 export function readRangeAnswer(input: Record<string, unknown>): RangeAnswer {
   return {
@@ -43,25 +51,29 @@ export type WatchFrame =
   | WatchMessage
   /** More of the same revisions follow. */
   | { readonly kind: 'fragment'; readonly events: readonly WatchEvent[] }
-  | { readonly kind: 'canceled'; readonly reason: string }
-  | { readonly kind: 'error'; readonly message: string; readonly code: number }
+  /** It is over; a canceled watch keeps its stream open. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
 
 export function readWatchFrame(input: Record<string, unknown>): WatchFrame {
   const { result, error } = input
-  if (isObject(error)) return { kind: 'error', message: textOf(error.message), code: codeIn(error) }
-  if (!isObject(result)) return { kind: 'error', message: textOf(input.message), code: codeIn(input) }
+  if (error !== undefined || !isObject(result)) {
+    const refusal = errorIn(input) ?? { message: 'a message without result', code: 0 }
+    return { kind: 'refused', refusal }
+  }
   const compactRevision = integerOf(result.compact_revision)
   if (compactRevision > 0) return { kind: 'compacted', compactRevision }
-  if (result.canceled === true) return { kind: 'canceled', reason: textOf(result.cancel_reason) }
+  if (result.canceled === true) {
+    const message = `the watch was canceled: ${textOf(result.cancel_reason)}`
+    return { kind: 'refused', refusal: { message, code: UNAVAILABLE } }
+  }
   const revision = revisionIn(result)
   if (result.created === true) return { kind: 'created', revision }
   const events = listIn(result.events).map(readEvent)
   return result.fragment === true ? { kind: 'fragment', events } : { kind: 'events', revision, events }
 }
 
-/** Message and gRPC code of an error, in either shape; undefined for what is none. */
-export function readError(input: unknown): { readonly message: string; readonly code: number } | undefined {
-  if (!isObject(input)) return undefined
+/** An error, in either shape; undefined for what is none. */
+export function errorIn(input: Record<string, unknown>): Refusal | undefined {
   const { error, message } = input
   if (isObject(error)) return { message: textOf(error.message), code: codeIn(error) }
   if (typeof error !== 'string' && typeof message !== 'string') return undefined
@@ -124,3 +136,6 @@ function integerOf(input: unknown): number {
 function fromBase64(input: unknown): string {
   return typeof input === 'string' ? Buffer.from(input, 'base64').toString() : ''
 }
+
+// Of gRPC: another member may go on. https://grpc.io/docs/guides/status-codes/
+const UNAVAILABLE = 14

@@ -14,9 +14,9 @@ export type EtcdReason =
   | 'no_lease'
   /** The role of the user does not allow it. */
   | 'denied'
-  /** User or password are wrong, or missing. */
+  /** User or password are wrong or missing, or the token is not good any more. */
   | 'login_failed'
-  /** etcd takes the name in the client certificate for a user, and its gateway allows no such certificate. */
+  /** With authentication on, etcd's gateway takes no client certificate that has a CommonName. */
   | 'common_name'
   | 'tls'
   /** An answer that makes no sense. */
@@ -56,9 +56,10 @@ const remedies: Readonly<Record<EtcdReason, string>> = {
   compacted: 'the records are read anew',
   no_lease: 'a new one is granted',
   denied: 'give the role of the user readwrite on the prefix, with its end',
-  login_failed: 'check --etcd-user and --etcd-password-file',
+  login_failed: 'give the right --etcd-user and --etcd-password-file',
   common_name:
-    'with authentication on, its gateway refuses a client certificate with a CommonName: use one without, or --etcd-user',
+    'with authentication on, its gateway refuses client certificates that have a CommonName: use one without, and --etcd-user with --etcd-password-file',
   tls: 'check --etcd-ca, --etcd-cert and --etcd-key, and the dates of the certificates',
-  unexpected: 'check that --etcd names etcd 3.4 or later, not a proxy or another program',
+  unexpected:
+    'check that --etcd names etcd 3.4 or later with its gRPC gateway enabled, not a proxy or another program',
 }

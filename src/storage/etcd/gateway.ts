@@ -1,8 +1,15 @@
-import { isObject } from '../../json.ts'
 import { ETCD_ATTEMPT_MS } from '../../limits.ts'
-import { readLeaseId, readRangeAnswer, readToken, readTransactionAnswer, readWatchFrame } from './answers.ts'
+import {
+  parseAnswer,
+  readLeaseId,
+  readRangeAnswer,
+  readTransactionAnswer,
+  readWatchFrame,
+} from './answers.ts'
 import { EtcdError } from './etcd-error.ts'
-import { type EtcdTls, HttpClient } from './http-client.ts'
+import { type EtcdLogin, EtcdSession } from './etcd-session.ts'
+import type { EtcdTls } from './etcd-tls.ts'
+import { HttpClient, type PostOptions } from './http-client.ts'
 import type {
   RangeAnswer,
   RangeQuery,
@@ -11,7 +18,7 @@ import type {
   WatchEvent,
   WatchMessage,
 } from './messages.ts'
-import { authenticateBody, leaseBody, rangeBody, transactionBody, watchBody } from './requests.ts'
+import { leaseBody, rangeBody, transactionBody, watchBody } from './requests.ts'
 
 /** The JSON gateway of an etcd cluster: calls go to one member, and to the next one when it does not answer. */
 export interface Gateway {
@@ -36,9 +43,12 @@ export interface Gateway {
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** For one attempt. */
+  /** For one attempt: until its answer begins, and between its pieces. */
   readonly attemptMs?: number
-  /** How many members are tried. By default a read tries each, a change one. */
+  /**
+   * How many members are tried. By default a read tries each; a change one, and the next ones while it is certain that it was
+   * not done.
+   */
   readonly attempts?: number
 }
 
@@ -55,14 +65,15 @@ export interface GatewayOptions {
   /** URLs; at least one. */
   readonly endpoints: readonly string[]
   readonly tls?: EtcdTls
-  readonly login?: { readonly user: string; readonly password: string } | undefined
+  readonly login?: EtcdLogin | undefined
 }
 
+/** @throws {UsageError} if certificates or key are not what they should be. */
 export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gateway {
   const clients = endpoints.map((endpoint) => new HttpClient(endpoint, tls))
+  const session = new EtcdSession(login)
   let place = 0
-  let token: string | undefined
-  let loggingIn: Promise<void> | undefined
+  let isClosed = false
 
   return {
     get endpoint() {
@@ -76,6 +87,7 @@ export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gat
     grantLease: (ttlSeconds, options) => call('/v3/lease/grant', leaseBody(ttlSeconds), readLeaseId, options),
     watch,
     close() {
+      isClosed = true
       for (const client of clients) client.close()
     },
   }
@@ -94,101 +106,60 @@ export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gat
     path: string,
     body: string,
     read: (input: Record<string, unknown>) => Answer,
-    { signal, attemptMs = ETCD_ATTEMPT_MS, attempts = 1 }: CallOptions = {},
+    { signal, attemptMs = ETCD_ATTEMPT_MS, attempts }: CallOptions = {},
   ): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
+      if (isClosed) throw new Error('the gateway is closed')
       const client = current()
+      const post = (token: string) => client.post({ path, body, token, signal, timeoutMs: attemptMs })
       try {
-        const answer = await authenticated(client, signal, () =>
-          client.post({ path, body, token, signal, timeoutMs: attemptMs }),
-        )
-        if (!isObject(answer)) throw client.refusal('an answer that is no object', 0)
-        return read(answer)
+        return read(await session.use(client, signal, post))
       } catch (error) {
-        if (!(error instanceof EtcdError) || !isPassing(error)) throw error
+        if (error instanceof SyntaxError) throw client.unexpected(error)
+        if (!(error instanceof EtcdError) || !isMembers(error)) throw error
         if (current() === client) useNext()
-        if (attempt >= attempts) throw error
+        // What was certainly not done does no harm elsewhere.
+        if (attempt >= (attempts ?? (error.isUndone ? clients.length : 1))) throw error
       }
     }
   }
 
-  /** Logs in first if need be, and anew when the token is not good any more. */
-  async function authenticated<Answer>(
-    client: HttpClient,
-    signal: AbortSignal | undefined,
-    post: () => Promise<Answer>,
-  ): Promise<Answer> {
-    if (login !== undefined && token === undefined) await logIn(client)
-    const used = token
-    try {
-      return await post()
-    } catch (error) {
-      if (!(error instanceof EtcdError) || error.reason !== 'login_failed') throw error
-      if (login === undefined) throw withoutLogin(error)
-      signal?.throwIfAborted()
-      if (token === used) token = undefined
-      if (token === undefined) await logIn(client)
-      return post()
-    }
-  }
-
-  function logIn(client: HttpClient): Promise<void> {
-    loggingIn ??= authenticate(client).finally(() => {
-      loggingIn = undefined
-    })
-    return loggingIn
-  }
-
-  async function authenticate(client: HttpClient) {
-    const { user = '', password = '' } = login ?? {}
-    const body = authenticateBody(user, password)
-    const path = '/v3/auth/authenticate'
-    try {
-      const answer = await client.post({
-        path,
-        body,
-        token: undefined,
-        signal: undefined,
-        timeoutMs: ETCD_ATTEMPT_MS,
-      })
-      token = readToken(isObject(answer) ? answer : {})
-    } catch (error) {
-      if (!(error instanceof EtcdError) || !error.words.includes('authentication is not enabled')) throw error
-      // It may be enabled later; then a call without a good token leads here again.
-      token = ''
-    }
-  }
-
-  /** etcd takes no user from a certificate here; without one it says that the name is empty. */
-  function withoutLogin({ endpoint, words, cause }: EtcdError): EtcdError {
-    const reason = tls.certificate === undefined ? 'login_failed' : 'common_name'
-    return new EtcdError(endpoint, reason, words, { isUndone: true, cause })
-  }
-
   async function* watch({ key, end, fromRevision, withPrevious = false, signal }: Watched) {
+    if (isClosed) throw new Error('the gateway is closed')
     const client = current()
     const body = watchBody(key, end, fromRevision, withPrevious)
-    if (login !== undefined && token === undefined) await logIn(client)
-    let events: readonly WatchEvent[] = []
-    const options = { path: '/v3/watch', body, token, signal, timeoutMs: ETCD_ATTEMPT_MS }
-    for await (const line of client.stream(options)) {
-      const frame = readWatchFrame(objectIn(line))
-      if (frame.kind === 'fragment') events = [...events, ...frame.events]
-      else if (frame.kind === 'events') {
-        yield { ...frame, events: [...events, ...frame.events] }
-        events = []
-      } else if (frame.kind === 'canceled' || frame.kind === 'error') {
-        const [words, code] =
-          frame.kind === 'error'
-            ? [frame.message, frame.code]
-            : [`the watch was canceled: ${frame.reason}`, UNAVAILABLE]
-        const error = client.refusal(words, code)
-        if (error.reason === 'login_failed') token = undefined
-        throw error
-      } else yield frame
+    const follow = async (token: string) => {
+      const options = { path: '/v3/watch', body, token, signal, timeoutMs: ETCD_ATTEMPT_MS }
+      const messages = readWatch(client, options)
+      // A refusal comes instead of the first message.
+      return { first: await messages.next(), messages }
     }
-    throw client.refusal('the watch has ended', UNAVAILABLE)
+    const { first, messages } = await session.use(client, signal, follow)
+    try {
+      if (first.value !== undefined) yield first.value
+      yield* messages
+    } finally {
+      await messages.return(undefined)
+    }
   }
+}
+
+/** @throws {EtcdError} when it ends. */
+async function* readWatch(client: HttpClient, options: PostOptions): AsyncGenerator<WatchMessage, undefined> {
+  const events: WatchEvent[] = []
+  try {
+    for await (const line of client.stream(options)) {
+      const frame = readWatchFrame(parseAnswer(line))
+      if (frame.kind === 'refused') throw client.refusal(frame.refusal)
+      if (frame.kind === 'fragment' || frame.kind === 'events')
+        for (const event of frame.events) events.push(event)
+      if (frame.kind === 'events') yield { ...frame, events: events.splice(0) }
+      else if (frame.kind !== 'fragment') yield frame
+    }
+  } catch (error) {
+    throw error instanceof SyntaxError ? client.unexpected(error) : error
+  }
+  throw client.refusal({ message: 'the watch has ended', code: UNAVAILABLE })
 }
 
 /** Whether another member, or the same one later, may answer. */
@@ -196,9 +167,9 @@ export function isPassing({ reason }: EtcdError): boolean {
   return reason === 'unreachable' || reason === 'timed_out' || reason === 'unavailable'
 }
 
-function objectIn(line: string): Record<string, unknown> {
-  const parsed: unknown = JSON.parse(line)
-  return isObject(parsed) ? parsed : {}
+/** Whether it is about this member, so that another one may answer. */
+function isMembers(error: EtcdError): boolean {
+  return isPassing(error) || error.reason === 'tls'
 }
 
 // https://grpc.io/docs/guides/status-codes/

@@ -1,16 +1,12 @@
-import http, { type Agent, type ClientRequest, type IncomingMessage } from 'node:http'
+import http, { type Agent, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { systemCode } from '../../errors.ts'
-import { parseJson } from '../../json.ts'
 import { ETCD_ANSWER_BYTES_MAX } from '../../limits.ts'
-import { readError } from './answers.ts'
+import { parseAnswer } from './answers.ts'
 import { EtcdError, type EtcdReason } from './etcd-error.ts'
-
-/** Certificates and key as PEM. */
-export interface EtcdTls {
-  readonly ca?: string | undefined
-  readonly certificate?: string | undefined
-  readonly key?: string | undefined
-}
+import { type EtcdTls, openTls } from './etcd-tls.ts'
+import { readLines } from './lines.ts'
+import type { Refusal } from './messages.ts'
+import { explainRefusal, readRefusal } from './refusal.ts'
 
 export interface PostOptions {
   readonly path: string
@@ -18,8 +14,21 @@ export interface PostOptions {
   /** Without `Bearer`: etcd's own form. */
   readonly token: string | undefined
   readonly signal: AbortSignal | undefined
-  /** Until the answer, or of a stream its beginning, is here. */
+  /** Until the answer begins, and, unless it is a stream, between its pieces. */
   readonly timeoutMs: number
+}
+
+/** A request on its way. */
+interface Sent {
+  readonly response: Promise<IncomingMessage>
+  /** Something has arrived. */
+  extend(): void
+  /** Nothing more has to arrive in time. */
+  settle(): void
+  /** What to throw instead of an error of the connection. */
+  broken(error: unknown): unknown
+  /** It has ended, one way or the other. */
+  end(): void
 }
 
 const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN']
@@ -27,143 +36,131 @@ const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENE
 /** HTTP to one member of the cluster. */
 export class HttpClient {
   readonly endpoint: string
-  readonly #request: (options: object) => ClientRequest
-  readonly #agents: readonly Agent[]
+  readonly #request: (options: RequestOptions) => ClientRequest
+  readonly #place: RequestOptions
+  readonly #host: string
+  readonly #agent: Agent
+  /** Streams end with their connection. */
+  readonly #streamAgent: Agent
 
+  /** @throws {UsageError} if certificates or key are not what they should be. */
   constructor(endpoint: string, tls: EtcdTls) {
     this.endpoint = endpoint
-    const { protocol, hostname, port } = new URL(endpoint)
+    const { protocol, hostname, port, host } = new URL(endpoint)
     const isSecure = protocol === 'https:'
-    const { ca, certificate: cert, key } = tls
     // Loaded only where it is needed: it takes time and memory.
     const { Agent, request } = isSecure ? process.getBuiltinModule('node:https') : http
-    const agentOptions = { noDelay: true, ...(isSecure ? { ca, cert, key } : {}) }
-    const agent = new Agent({ ...agentOptions, keepAlive: true })
-    const streams = new Agent(agentOptions)
-    this.#agents = [agent, streams]
-    const place = {
+    const agentOptions = { noDelay: true, ...(isSecure ? { secureContext: openTls(tls) } : {}) }
+    this.#request = request
+    this.#agent = new Agent({ ...agentOptions, keepAlive: true })
+    this.#streamAgent = new Agent(agentOptions)
+    this.#host = host
+    this.#place = {
       method: 'POST',
       host: hostname.replace(/^\[|\]$/g, ''),
       port: port === '' ? (isSecure ? 443 : 80) : Number(port),
     }
-    this.#request = ({ isStream, ...options }: { isStream?: boolean }) =>
-      request({ ...place, agent: isStream ? streams : agent, ...options })
   }
 
-  /** The JSON of the answer. @throws {EtcdError} */
-  async post(options: PostOptions): Promise<unknown> {
-    const pieces: Buffer[] = []
-    let bytes = 0
-    const { response, settle } = await this.#send(options, false)
+  /** @throws {EtcdError} or the reason of the signal. */
+  async post(options: PostOptions): Promise<Record<string, unknown>> {
+    const sent = this.#send(options, this.#agent)
     try {
-      for await (const piece of response) {
-        pieces.push(piece as Buffer)
-        bytes += (piece as Buffer).length
-        if (bytes > ETCD_ANSWER_BYTES_MAX) throw new SyntaxError('the answer is too long')
-      }
+      const response = await sent.response
+      const text = await readText(response, sent.extend)
+      const { statusCode = 0 } = response
+      if (statusCode !== 200) throw this.#refused(text, statusCode)
+      return parseAnswer(text)
     } catch (error) {
-      throw settle(error)
+      throw sent.broken(error)
     } finally {
-      settle()
+      sent.end()
     }
-    return this.#parse(Buffer.concat(pieces, bytes).toString(), response.statusCode ?? 0)
   }
 
-  /** The lines of an answer that goes on; ends when the member ends it. @throws {EtcdError} */
+  /** The lines of an answer that goes on; ends when the member ends it. @throws {EtcdError} or the reason of the signal. */
   async *stream(options: PostOptions): AsyncGenerator<string> {
-    const { response, settle } = await this.#send(options, true)
-    // The time-out is for the beginning alone.
-    settle()
-    let begun: Buffer[] = []
+    const sent = this.#send(options, this.#streamAgent)
+    let response: IncomingMessage | undefined
     try {
-      for await (const chunk of response) {
-        let rest = chunk as Buffer
-        for (let end = rest.indexOf(0x0a); end !== -1; end = rest.indexOf(0x0a)) {
-          begun.push(rest.subarray(0, end))
-          yield Buffer.concat(begun).toString()
-          begun = []
-          rest = rest.subarray(end + 1)
-        }
-        if (rest.length > 0) begun.push(rest)
-      }
+      response = await sent.response
+      const { statusCode = 0 } = response
+      if (statusCode !== 200) throw this.#refused(await readText(response, sent.extend), statusCode)
+      sent.settle()
+      yield* readLines(response)
     } catch (error) {
-      throw this.#broken(error, options, false)
+      throw sent.broken(error)
     } finally {
-      response.destroy()
+      sent.end()
+      response?.destroy()
     }
-    // The last error frame of etcd 3.4 has no newline.
-    if (begun.length > 0) yield Buffer.concat(begun).toString()
   }
 
   close(): void {
-    for (const agent of this.#agents) agent.destroy()
+    this.#agent.destroy()
+    this.#streamAgent.destroy()
   }
 
-  async #send(options: PostOptions, isStream: boolean) {
-    const { path, body, token, signal, timeoutMs } = options
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    let isLate = false
-    const request = this.#request({
-      isStream,
-      path,
-      signal,
-      headers: {
-        'Content-Type': 'application/json',
-        'Content-Length': Buffer.byteLength(body),
-        // Otherwise a member without a leader stays silent.
-        'Grpc-Metadata-hasleader': 'true',
-        ...(token ? { Authorization: token } : {}),
-      },
-    } as object)
-    const timer = setTimeout(() => {
-      isLate = true
+  #send({ path, body, token, signal, timeoutMs }: PostOptions, agent: Agent): Sent {
+    signal?.throwIfAborted()
+    const { promise: response, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    const headers = [
+      ...['Host', this.#host, 'Content-Type', 'application/json'],
+      ...['Content-Length', String(Buffer.byteLength(body))],
+      // Otherwise a member without a leader stays silent.
+      ...['Grpc-Metadata-hasleader', 'true'],
+    ]
+    if (token) headers.push('Authorization', token)
+    const request = this.#request({ ...this.#place, agent, path, headers })
+    let stopped: { readonly reason: unknown } | undefined
+    const stop = (reason: unknown) => {
+      stopped ??= { reason }
       request.destroy()
-    }, timeoutMs)
-    const settle = (error?: unknown) => {
-      clearTimeout(timer)
-      return this.#broken(error, options, isLate)
     }
+    const timer = setTimeout(
+      () => stop(this.#error('timed_out', `no answer within ${timeoutMs} ms`, false)),
+      timeoutMs,
+    )
+    const abort = () => stop(signal?.reason)
+    signal?.addEventListener('abort', abort)
     request.once('response', resolve)
     request.on('error', reject)
     request.end(body)
-    try {
-      return { response: await promise, settle }
-    } catch (error) {
-      throw settle(error)
+    return {
+      response,
+      extend: () => timer.refresh(),
+      settle: () => clearTimeout(timer),
+      broken: (error) => (stopped === undefined ? this.#broken(error) : stopped.reason),
+      end() {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+      },
     }
   }
 
-  /** @throws the reason of the signal, if it was aborted. */
-  #broken(error: unknown, { signal, timeoutMs }: PostOptions, isLate: boolean): EtcdError {
-    signal?.throwIfAborted()
+  #broken(error: unknown): EtcdError {
     if (error instanceof EtcdError) return error
-    if (error instanceof SyntaxError) return this.#error('unexpected', error.message, false, error)
-    if (isLate) return this.#error('timed_out', `no answer within ${timeoutMs} ms`, false, error)
+    if (error instanceof SyntaxError) return this.unexpected(error)
     const code = systemCode(error) ?? ''
-    const words = error instanceof Error && error.message !== '' ? error.message : code
+    const words = wordsOf(error) || code
+    // A handshake that fails comes before anything is done.
     if (/CERT|TLS|SSL|SELF_SIGNED|ALTNAME|EPROTO|UNABLE_TO/.test(code))
       return this.#error('tls', words, true, error)
     return this.#error('unreachable', words, NOT_SENT.includes(code), error)
   }
 
-  #parse(text: string, status: number): unknown {
-    // etcd may put a trailer behind the JSON of an error.
-    const json = text.slice(0, text.lastIndexOf('}') + 1)
-    let parsed: unknown
-    try {
-      parsed = parseJson(json)
-    } catch (error) {
-      throw this.#error('unexpected', `an answer with status ${status} that is no JSON`, false, error)
-    }
-    if (status === 200) return parsed
-    const { message, code } = readError(parsed) ?? { message: `status ${status}`, code: 0 }
-    throw this.refusal(message, code)
+  #refused(text: string, status: number): EtcdError {
+    return this.refusal(readRefusal(text, status))
   }
 
-  /** @param code Of gRPC. */
-  refusal(message: string, code: number): EtcdError {
-    const [reason, isUndone] = reasonOf(message, code)
-    return this.#error(reason, message, isUndone)
+  refusal(refusal: Refusal): EtcdError {
+    const { reason, isUndone } = explainRefusal(refusal)
+    return this.#error(reason, refusal.message, isUndone)
+  }
+
+  /** For an answer that makes no sense: then nobody knows what was done. */
+  unexpected(error: SyntaxError): EtcdError {
+    return this.#error('unexpected', error.message, false, error)
   }
 
   #error(reason: EtcdReason, words: string, isUndone: boolean, cause?: unknown): EtcdError {
@@ -171,20 +168,27 @@ export class HttpClient {
   }
 }
 
-/** What a refusal means, and whether it is certain that nothing was done. */
-function reasonOf(message: string, code: number): [EtcdReason, boolean] {
-  if (message.includes('database space exceeded')) return ['no_space', true]
-  if (/too large|too many operations|larger than max/.test(message)) return ['too_large', true]
-  if (message.includes('has been compacted')) return ['compacted', true]
-  if (message.includes('requested lease not found')) return ['no_lease', true]
-  if (message.includes('permission denied')) return ['denied', true]
-  if (/user name|auth token|authentication failed/.test(message) || code === UNAUTHENTICATED)
-    return ['login_failed', true]
-  if (message.includes('no leader')) return ['unavailable', true]
-  return code === UNAVAILABLE || code === DEADLINE_EXCEEDED || /timed out|leader changed|stopp/.test(message)
-    ? ['unavailable', false]
-    : ['unexpected', false]
+/** Much faster for short answers than `for await`. */
+function readText(response: IncomingMessage, onPiece: () => void): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const pieces: Buffer[] = []
+  let bytes = 0
+  response.on('data', (piece: Buffer) => {
+    onPiece()
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes > ETCD_ANSWER_BYTES_MAX) response.destroy(new SyntaxError('the answer is too long'))
+  })
+  response.on('end', () => {
+    const [first] = pieces
+    resolve((first && pieces.length === 1 ? first : Buffer.concat(pieces, bytes)).toString())
+  })
+  response.on('error', reject)
+  return promise
 }
 
-// https://grpc.io/docs/guides/status-codes/
-const [DEADLINE_EXCEEDED, UNAVAILABLE, UNAUTHENTICATED] = [4, 14, 16]
+/** OpenSSL's own messages are long, and tell where in its source they were made. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  return 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message
+}

@@ -71,3 +71,10 @@ export type WatchEvent =
       readonly modRevision: number
       readonly previous: KeyValue | undefined
     }
+
+/** What etcd says instead of an answer. */
+export interface Refusal {
+  readonly message: string
+  /** Of gRPC; 0 if there is none. */
+  readonly code: number
+}
