@@ -34,7 +34,7 @@ export interface KeyValue {
 }
 
 export interface RangeAnswer {
-  /** Of the newest state that the member had. */
+  /** Of the newest state that the member had; within a transaction, of that after the operations before it. */
   readonly revision: number
   readonly kvs: readonly KeyValue[]
   readonly more: boolean
@@ -42,7 +42,7 @@ export interface RangeAnswer {
 }
 
 export interface TransactionAnswer {
-  /** Of the state after it. */
+  /** Of the state after it; 0 for one within another. */
   readonly revision: number
   readonly succeeded: boolean
   /** One for each operation. */
