@@ -46,6 +46,7 @@ function failsWith(reason: EtcdReason, isUndone: boolean) {
   return (error: unknown) => {
     assert.ok(error instanceof EtcdError, String(error))
     assert.deepEqual([error.reason, error.isUndone], [reason, isUndone], error.message)
+    assert.doesNotMatch(error.message, /\n/)
     return true
   }
 }

@@ -24,11 +24,7 @@ export class EtcdSession {
   }
 
   /** Makes a call with a token, and once more with a new one if the first was not good any more. @throws {EtcdError} */
-  async use<Result>(
-    client: HttpClient,
-    signal: AbortSignal | undefined,
-    call: (token: string) => Promise<Result>,
-  ): Promise<Result> {
+  async use<Result>(client: HttpClient, call: (token: string) => Promise<Result>): Promise<Result> {
     const token = this.#token ?? (await this.#logIn(client))
     try {
       return await call(token)
@@ -39,7 +35,6 @@ export class EtcdSession {
       // A token that is young is good: then it is the user who may not.
       if (error.reason === 'denied' && token !== '' && this.#wasTriedJustNow()) throw error
     }
-    signal?.throwIfAborted()
     // Another call may have logged in meanwhile.
     if (this.#token === token) this.#token = undefined
     return call(this.#token ?? (await this.#logIn(client)))

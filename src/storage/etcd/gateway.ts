@@ -113,7 +113,7 @@ export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gat
       const client = current()
       const post = (token: string) => client.post({ path, body, token, signal, timeoutMs: attemptMs })
       try {
-        return read(await session.use(client, signal, post))
+        return read(await session.use(client, post))
       } catch (error) {
         if (error instanceof SyntaxError) throw client.unexpected(error)
         if (!(error instanceof EtcdError) || !isMembers(error)) throw error
@@ -134,7 +134,7 @@ export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gat
       // A refusal comes instead of the first message.
       return { first: await messages.next(), messages }
     }
-    const { first, messages } = await session.use(client, signal, follow)
+    const { first, messages } = await session.use(client, follow)
     try {
       if (first.value !== undefined) yield first.value
       yield* messages

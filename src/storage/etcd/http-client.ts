@@ -81,9 +81,8 @@ export class HttpClient {
   /** The lines of an answer that goes on; ends when the member ends it. @throws {EtcdError} or the reason of the signal. */
   async *stream(options: PostOptions): AsyncGenerator<string> {
     const sent = this.#send(options, this.#streamAgent)
-    let response: IncomingMessage | undefined
     try {
-      response = await sent.response
+      const response = await sent.response
       const { statusCode = 0 } = response
       if (statusCode !== 200) throw this.#refused(await readText(response, sent.extend), statusCode)
       sent.settle()
@@ -92,7 +91,6 @@ export class HttpClient {
       throw sent.broken(error)
     } finally {
       sent.end()
-      response?.destroy()
     }
   }
 
@@ -187,8 +185,8 @@ function readText(response: IncomingMessage, onPiece: () => void): Promise<strin
   return promise
 }
 
-/** OpenSSL's own messages are long, and tell where in its source they were made. */
+/** OpenSSL's own messages are long, and tell where in its source they were made: only their reason is of use. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
-  return 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message
+  return /:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+)/.exec(error.message)?.[1] ?? error.message
 }

@@ -84,6 +84,14 @@ describe('a call to etcd', () => {
     assert.deepEqual([away.calls.length, member.calls.length], [1, 1])
   })
 
+  it('goes on at the next member when one has no TLS', async (t) => {
+    const member = await startScriptedEtcd(t, (_call, response) => void response.end(FINE))
+    const gateway = open(t, [member.url.replace('http:', 'https:'), member])
+    assert.equal((await gateway.transact(nothing)).succeeded, true)
+    const hopeless = open(t, [member.url.replace('http:', 'https:')])
+    await assert.rejects(hopeless.range({ key: '/a' }), failsWith('tls', true, /^wrong version number$/))
+  })
+
   it('does not repeat a change that may have been done, but turns to the next member', async (t) => {
     const broken: [ScriptedEtcd['answer'], EtcdReason][] = [
       [(_call, response) => void response.socket?.destroy(), 'unreachable'],
@@ -210,6 +218,26 @@ describe('a login at etcd', () => {
     assert.equal(logins(guarded), 1)
     expire()
     await Promise.all(Array.from({ length: 10 }, () => gateway.transact(nothing)))
+    assert.equal(logins(guarded), 2)
+  })
+
+  it('is not made anew for a call that was refused late, with the token before', async (t) => {
+    const { guarded, expire } = await startGuarded(t)
+    const gateway = open(t, [guarded], { login })
+    await gateway.transact(nothing)
+    const answer = guarded.answer
+    const late = Promise.withResolvers<void>()
+    let calls = 0
+    guarded.answer = async (call, response) => {
+      if (calls++ > 0) return answer(call, response)
+      await late.promise
+      return refuse(response, 401, 'etcdserver: invalid auth token', 16)
+    }
+    expire()
+    const first = gateway.transact(nothing)
+    await gateway.transact(nothing)
+    late.resolve()
+    await first
     assert.equal(logins(guarded), 2)
   })
 
