@@ -10,11 +10,12 @@ import { socketPlace } from '../client/place.ts'
 import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
-import { FolderInUseError, InvalidInputError, UsageError } from '../errors.ts'
+import { FolderInUseError, FolderRefusedError, InvalidInputError, UsageError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
-import { type DataFolder, type DataPaths, openDataFolder } from '../files/data-folder.ts'
+import { type DataFolder, type DataPaths, dataPaths, openDataFolder } from '../files/data-folder.ts'
 import { commandActor, openCommandTrail } from '../folder/command-audit.ts'
 import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
+import { isNodeFolder } from '../folder/node-folder.ts'
 import { getUsedFolder } from '../folder/used-folder.ts'
 import { IMPORT_BYTES_MAX } from '../limits.ts'
 import { createLog } from '../log.ts'
@@ -97,9 +98,30 @@ async function importToFolder(
   order: ImportOrder,
   context: CommandContext,
 ): Promise<ImportReport> {
-  if (await isNewFolder(path)) return importToNewFolder(path, order, context)
   const isNamed = given.has('--data') || Boolean(context.environment.CONNBOOK_DATA)
+  if (await isNodeFolder(dataPaths(path))) return importByNode(path, isNamed, order, context)
+  if (await isNewFolder(path)) return importToNewFolder(path, order, context)
   return importToUsedFolder(path, isNamed, order, context)
+}
+
+/** @throws {FolderRefusedError} if no node runs on the folder. Also throws as `sendRecords` does. */
+async function importByNode(
+  path: string,
+  isNamed: boolean,
+  order: ImportOrder,
+  context: CommandContext,
+): Promise<ImportReport> {
+  const found = await findOwnerSocket(path, isNamed)
+  const refused = (reason = 'it does not run', cause?: unknown) =>
+    new FolderRefusedError(
+      `Cannot import to "${path}": it is the folder of a node, whose records are in etcd, and the node cannot be sent the file: ${reason}; start it, or name one that runs with --server`,
+      { cause },
+    )
+  if (found.path === undefined) throw refused(found.reason)
+  const client = createClient(socketPlace(found.path), ownerCredential(commandActor('import')), true)
+  return sendRecords(client, order, context).catch((cause: unknown) => {
+    throw cause instanceof UnreachableError ? refused(undefined, cause) : cause
+  })
 }
 
 /** Makes the folder once the whole file has been read. */

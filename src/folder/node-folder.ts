@@ -26,7 +26,7 @@ export async function nodeIdOf(folder: DataPaths): Promise<string> {
 /** @throws {FolderRefusedError} if the folder is not that of a node, or as `checkDataFolder` does. */
 export async function getNodeFolder(path: string): Promise<DataPaths> {
   const folder = dataPaths(resolve(path))
-  if ((await ifReachable(folder.files.lstat(folder.file(dataFiles.node)))) === undefined)
+  if (!(await isNodeFolder(folder)))
     throw new FolderRefusedError(
       `Cannot find a node of a cluster in "${folder.path}", whose audit trail could tell of the command; name its data folder with --data`,
     )
@@ -34,11 +34,16 @@ export async function getNodeFolder(path: string): Promise<DataPaths> {
   return folder
 }
 
-/** @throws {FolderRefusedError} if the folder is that of a node of a cluster: it holds no records. */
-export async function checkNoNode({ path, files, file }: DataPaths): Promise<void> {
-  if ((await ifReachable(files.lstat(file(dataFiles.node)))) === undefined) return
+/** Whether a folder is that of a node of a cluster: it holds no records. */
+export async function isNodeFolder({ files, file }: DataPaths): Promise<boolean> {
+  return (await ifReachable(files.lstat(file(dataFiles.node)))) !== undefined
+}
+
+/** @throws {FolderRefusedError} if the folder is that of a node of a cluster. */
+export async function checkNoNode(folder: DataPaths): Promise<void> {
+  if (!(await isNodeFolder(folder))) return
   throw new FolderRefusedError(
-    `Cannot use "${path}" without --etcd: it is the folder of a node, whose records are in etcd; add the --etcd flags, or name another folder with --data`,
+    `Cannot use "${folder.path}" without --etcd: it is the folder of a node, whose records are in etcd; add the --etcd flags, or name another folder with --data`,
   )
 }
 

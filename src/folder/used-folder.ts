@@ -38,6 +38,7 @@ export async function checkNeverStarted(folder: DataPaths): Promise<void> {
  */
 export async function getUsedFolder(path: string): Promise<DataPaths> {
   const folder = dataPaths(resolve(path))
+  await checkNoNode(folder)
   const look = async () => {
     await checkNotRestoring(folder)
     return folder.files.lstat(folder.file(dataFiles.accounts))
