@@ -191,11 +191,13 @@ export const UPDATES_AT_ONCE_MAX = 1_000
 export const ETCD_PREFIX_CHARACTERS_MAX = 200
 /** For one attempt of a call to etcd; then the next member is asked. */
 export const ETCD_ATTEMPT_MS = 1_000
+/** The same when all records are read, from a member that has just answered. */
+export const ETCD_READING_MS = 10_000
 /** Between logins at etcd that did not help: each costs etcd a slow hash. */
 export const ETCD_LOGIN_PAUSE_MS = 1_000
 /** Of one answer of etcd, which is read in ranges of about a thousandth of this. */
 export const ETCD_ANSWER_BYTES_MAX = 512 * 1024 * 1024
-/** Up to so many records are read from etcd at once; more in ranges. */
+/** Up to about so many keys are read from etcd, or removed, at once; more in ranges. */
 export const CLUSTER_SMALL_RECORDS = 5_000
 export const CLUSTER_RANGES_AT_ONCE = 4
 /** Changes in one transaction of etcd, whose default of --max-txn-ops is 128; two more operations are the node's. */

@@ -1,15 +1,16 @@
 import { resolve } from 'node:path'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
-import { type CommandContext, defineCommand, IN_USE } from '../command-line/command.ts'
+import { type CommandContext, clusterExitCodes, defineCommand, IN_USE } from '../command-line/command.ts'
 import { placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
-import { openDataFolder } from '../files/data-folder.ts'
+import { dataPaths, openDataFolder } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { isStandardInput } from '../files/input.ts'
 import { type Backup, describeBackup, readBackup } from '../folder/backup-document.ts'
 import { accessCluster, type ClusterAccess } from '../folder/cluster-access.ts'
 import { restoreCluster } from '../folder/cluster-backup.ts'
 import { recordCommand } from '../folder/command-audit.ts'
+import { checkNoNode, isNodeFolder } from '../folder/node-folder.ts'
 import { replaceState } from '../folder/restore.ts'
 import { onInterruption } from '../service/signals.ts'
 
@@ -33,34 +34,47 @@ export const restoreCommand = defineCommand({
     ['connbook restore backup.json --data new', 'makes the folder'],
     ['connbook restore backup.json.gz', 'unpacks it'],
     ['ssh host connbook backup - | connbook restore -', ''],
+    ['connbook restore backup.json --etcd URL', 'a cluster'],
   ],
   notes: [
     'The server must be stopped. Every session and token ends.',
     'With --etcd it fills a prefix of a cluster that is empty, or in which a restore was broken off.',
   ],
   flags: placeFlags,
-  exitCodes: { 65: 'the backup is damaged', 75: IN_USE },
+  exitCodes: { ...clusterExitCodes, 65: 'the backup is damaged', 75: IN_USE },
   async run({ options, operands: [source = ''] }, context) {
+    using cluster = accessCluster(options)
     const backup = await readBackup(isStandardInput(source) ? '-' : resolve(source), realFileSystem, context)
+    const path = resolve(options.data)
+    // A signal may end it: what it has done serves nobody, and the next one removes it.
+    if (cluster !== undefined) return await restoreToCluster(backup, cluster, path, context)
     // Ignores signals: the rest is short, and stopping half-way would leave it to the next start.
     const release = onInterruption(() => {})
     try {
-      using cluster = accessCluster(options)
-      if (cluster === undefined) await restore(backup, resolve(options.data), context)
-      else await restoreToCluster(backup, cluster, context)
+      await restore(backup, path, context)
     } finally {
       release()
     }
   },
 })
 
-async function restoreToCluster(backup: Backup, cluster: ClusterAccess, context: CommandContext) {
+/** @param path If it is the folder of a node, the audit trail there tells of the restore. */
+async function restoreToCluster(
+  backup: Backup,
+  cluster: ClusterAccess,
+  path: string,
+  context: CommandContext,
+) {
   await restoreCluster(cluster, backup)
+  const folder = dataPaths(path)
+  if (await isNodeFolder(folder))
+    await recordCommand(context, folder, 'restored', 'restore', { as_of: backup.createdAt })
   const line = `Restored ${describeBackup(backup)} to ${cluster.place}, as they were at ${backup.createdAt}\n`
   await shown(context.print(line), 'show what was done', '; the restore is complete')
 }
 
 async function restore(backup: Backup, path: string, context: CommandContext) {
+  await checkNoNode(dataPaths(path))
   const folder = await openDataFolder(path, realFileSystem, { isForOwnerOfParent: true })
   let aside: string | undefined
   try {

@@ -1,4 +1,5 @@
 import { readListedChanges } from '../audit/listed-changes.ts'
+import type { Accounts } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { ConnbookError, systemCode } from '../errors.ts'
 import { readStart } from '../files/atomic-file.ts'
@@ -32,11 +33,7 @@ export async function takeBackup(folder: DataPaths): Promise<Backup> {
   const { store, index } = await fileStorage(folder).read(true, listed)
   const accounts = await accountsDocument(folder).read()
   if (accounts === undefined || store === undefined) throw noData(folder.path)
-  if (Buffer.byteLength(JSON.stringify(accounts)) > ACCOUNTS_BYTES_MAX) {
-    throw new BackupFailedError(
-      `Cannot keep the accounts of "${folder.path}" in a backup: they take more than ${ACCOUNTS_BYTES_MAX} bytes; copy the folder of the stopped server`,
-    )
-  }
+  checkAccounts(accounts, folder.path, 'copy the folder of the stopped server')
   return {
     store,
     revision: index.revision,
@@ -47,6 +44,14 @@ export async function takeBackup(folder: DataPaths): Promise<Backup> {
     hasLabels: index.hasLabels,
     records: index.freeze(),
   }
+}
+
+/** @throws {BackupFailedError} if a backup cannot hold so many accounts. */
+export function checkAccounts(accounts: Accounts, place: string, advice: string): void {
+  if (Buffer.byteLength(JSON.stringify(accounts)) <= ACCOUNTS_BYTES_MAX) return
+  throw new BackupFailedError(
+    `Cannot keep the accounts of "${place}" in a backup: they take more than ${ACCOUNTS_BYTES_MAX} bytes; ${advice}`,
+  )
 }
 
 /** @throws {BackupFailedError} if a backup would overwrite something else, or be in the data folder itself. */

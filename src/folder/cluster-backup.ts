@@ -1,12 +1,24 @@
 import { createKey } from '../auth/keys.ts'
-import { ETCD_PUTS_BYTES_MAX, ETCD_PUTS_MAX, RESTORE_TRANSACTIONS_AT_ONCE } from '../limits.ts'
+import {
+  CLUSTER_SMALL_RECORDS,
+  ETCD_PUTS_BYTES_MAX,
+  ETCD_PUTS_MAX,
+  RESTORE_TRANSACTIONS_AT_ONCE,
+} from '../limits.ts'
 import { ClusterRefusedError, nothingThere } from '../storage/etcd/cluster-error.ts'
-import { createMeta, encodeMeta, storeIdOf } from '../storage/etcd/cluster-meta.ts'
-import { type ClusterState, checkUnused, readCluster } from '../storage/etcd/cluster-reading.ts'
-import type { Operation } from '../storage/etcd/messages.ts'
+import {
+  type ClusterMeta,
+  createMeta,
+  encodeMeta,
+  parseMeta,
+  storeIdOf,
+} from '../storage/etcd/cluster-meta.ts'
+import { type ClusterState, countLeftovers, readCluster } from '../storage/etcd/cluster-reading.ts'
+import type { Operation, TransactionAnswer } from '../storage/etcd/messages.ts'
 import { isAbsent, modIs, put, remove } from '../storage/etcd/requests.ts'
-import { transactUntilSettled } from '../storage/etcd/settled-transaction.ts'
+import { type Settled, transactUntilSettled } from '../storage/etcd/settled-transaction.ts'
 import type { Configuration } from '../store/configuration.ts'
+import { checkAccounts } from './backup.ts'
 import type { Backup } from './backup-document.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import { clusterDocuments } from './cluster-documents.ts'
@@ -20,15 +32,17 @@ export async function readUsedCluster({ gateway, keys }: ClusterAccess): Promise
   return state
 }
 
-/** Takes a backup of one revision, whether or not nodes run. @throws as `readUsedCluster` does. */
+/** Takes a backup of one revision, whether or not nodes run. @throws as `readUsedCluster` does; also {BackupFailedError}. */
 export async function takeClusterBackup(access: ClusterAccess): Promise<Backup> {
-  const { meta, index, accounts } = await readUsedCluster(access)
+  const { meta, index, accounts: kept } = await readUsedCluster(access)
+  const accounts = clusterDocuments(access).accounts.decode(kept)
+  checkAccounts(accounts, access.place, 'take a snapshot of etcd')
   const { revision, lastId, count, hasLabels } = index
   return {
     store: storeIdOf(meta.value),
     ...{ revision, lastId, count, hasLabels },
     createdAt: new Date().toISOString(),
-    accounts: clusterDocuments(access).accounts.decode(accounts),
+    accounts,
     records: index.freeze(),
   }
 }
@@ -42,57 +56,58 @@ export async function takeClusterBackup(access: ClusterAccess): Promise<Backup> 
  */
 export async function restoreCluster(access: ClusterAccess, backup: Backup): Promise<void> {
   const { gateway, keys } = access
-  await checkUnused(gateway, keys)
+  const leftovers = await countLeftovers(gateway, keys)
   const token = await begin(backup.lastId)
   /** Fails once another restore has begun, or has been completed. */
   const compare = [modIs(keys.sequence, token), isAbsent(keys.meta)]
-  const portions = portionsOf(backup.records)
-  await Promise.all(
-    Array.from({ length: RESTORE_TRANSACTIONS_AT_ONCE }, async () => {
-      for (const success of portions) await make(success)
-    }),
-  )
+  await removeLeftovers()
+  await makeAll(portionsOf(backup.records))
   const documents = clusterDocuments(access)
-  await make([
-    put(keys.accounts, documents.accounts.encode(backup.accounts)),
+  // No node adds the first accounts to a store that is there.
+  const { isPrepared: _, ...accounts } = backup.accounts
+  const meta = createMeta()
+  const { answer, isRepeated } = await make([
+    put(keys.accounts, documents.accounts.encode(accounts)),
     put(keys.signingKeys, documents.keys.encode([createKey(Date.now() / 1000, 0)])),
-    put(keys.meta, encodeMeta(createMeta())),
+    put(keys.meta, encodeMeta(meta)),
   ])
+  // If only the answer was lost, its repetition fails.
+  const isMade = answer.succeeded || (isRepeated && (await isStore(meta)))
+  if (!isMade) throw disturbed()
 
-  /** Removes what is left of an earlier one. @returns The revision that names this restore. */
+  /** @returns The revision that names this restore. */
   async function begin(lastId: number): Promise<number> {
-    const { answer } = await transactUntilSettled(
-      gateway,
-      {
-        compare: [isAbsent(keys.meta)],
-        success: [
-          ...[keys.records, keys.nodes, keys.revoked].map(({ key, end }) => remove(key, end)),
-          remove(keys.accounts),
-          remove(keys.signingKeys),
-          put(keys.sequence, String(lastId)),
-        ],
-        failure: [],
-      },
-      WHAT,
-    )
+    const transaction = {
+      compare: [isAbsent(keys.meta)],
+      success: [put(keys.sequence, String(lastId))],
+      failure: [],
+    }
+    const { answer } = await transactUntilSettled(gateway, transaction, WHAT)
     if (!answer.succeeded) throw disturbed()
     return answer.revision
   }
 
-  async function make(success: readonly Operation[]) {
-    const { answer, isRepeated } = await transactUntilSettled(
-      gateway,
-      { compare, success, failure: [] },
-      WHAT,
-    )
-    // The last one, whose answer was lost, makes its own repetition fail.
-    const isMade = answer.succeeded || (isRepeated && (await isComplete()))
-    if (!isMade) throw disturbed()
+  /** Of an earlier restore. In ranges: etcd does nothing else while it removes one. */
+  async function removeLeftovers() {
+    const ranges = leftovers > CLUSTER_SMALL_RECORDS ? keys.recordRanges : [keys.records]
+    await makeAll([...ranges, keys.nodes, keys.revoked].map(({ key, end }) => [remove(key, end)]).values())
   }
 
-  async function isComplete(): Promise<boolean> {
-    const [sequence] = (await gateway.range({ key: keys.sequence })).kvs
-    return sequence?.modRevision === token
+  async function makeAll(transactions: IteratorObject<readonly Operation[]>) {
+    await Promise.all(
+      Array.from({ length: RESTORE_TRANSACTIONS_AT_ONCE }, async () => {
+        for (const success of transactions) if (!(await make(success)).answer.succeeded) throw disturbed()
+      }),
+    )
+  }
+
+  function make(success: readonly Operation[]): Promise<Settled<TransactionAnswer>> {
+    return transactUntilSettled(gateway, { compare, success, failure: [] }, WHAT)
+  }
+
+  async function isStore({ store }: ClusterMeta): Promise<boolean> {
+    const [kv] = (await gateway.range({ key: keys.meta })).kvs
+    return kv !== undefined && parseMeta(kv.value).store === store
   }
 
   function disturbed(): ClusterRefusedError {

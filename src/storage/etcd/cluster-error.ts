@@ -22,6 +22,11 @@ export function refusedKey(key: string, { endpoint }: Pick<Gateway, 'endpoint'>,
   })
 }
 
+/** A key without which no store is complete. */
+export function missingKey(key: string, gateway: Pick<Gateway, 'endpoint'>) {
+  return refusedKey(key, gateway, new SyntaxError('it is missing'))
+}
+
 /** For those who fill a prefix. */
 export function inUse({ prefix }: ClusterKeys, { endpoint }: Pick<Gateway, 'endpoint'>) {
   return new ClusterRefusedError(
@@ -43,9 +48,9 @@ export function foreignKey(key: string, { prefix }: ClusterKeys, { endpoint }: P
   )
 }
 
-/** A restore into the prefix was not completed, or a part of it was removed. */
-export function incomplete(what: string, { prefix }: ClusterKeys, { endpoint }: Pick<Gateway, 'endpoint'>) {
+/** A restore into the prefix was not completed. */
+export function incomplete({ prefix, meta }: ClusterKeys, { endpoint }: Pick<Gateway, 'endpoint'>) {
   return new ClusterRefusedError(
-    `Cannot use the prefix "${prefix}" of etcd at ${endpoint}: ${what}; if a restore was broken off there, run it again; otherwise check --etcd-prefix`,
+    `Cannot use the prefix "${prefix}" of etcd at ${endpoint}: the key "${meta}" is missing, but others are there; if a restore was broken off there, run it again; otherwise check --etcd-prefix`,
   )
 }

@@ -57,6 +57,12 @@ export class ClusterKeys {
     )
   }
 
+  /** Disjoint ranges that together hold all keys below the prefix, each with about as many. */
+  get slices(): readonly KeyRange[] {
+    const starts = [this.all.key, ...this.recordRanges.slice(1).map(({ key }) => key)]
+    return starts.map((key, i) => ({ key, end: starts[i + 1] ?? this.all.end }))
+  }
+
   /** @param node Its id. */
   node(node: string): string {
     return this.nodes.key + node
@@ -68,8 +74,12 @@ export class ClusterKeys {
 
   /** Whether connbook may have written a key. */
   isKnown(key: string): boolean {
-    const isOfRange = (this.nodeOf(key) ?? this.jtiOf(key) ?? this.nameOf(key)) !== undefined
-    return isOfRange || [this.meta, this.sequence, this.accounts, this.signingKeys].includes(key)
+    return this.isSingle(key) || (this.nodeOf(key) ?? this.jtiOf(key) ?? this.nameOf(key)) !== undefined
+  }
+
+  /** Whether it is a key of which each store has one. */
+  isSingle(key: string): boolean {
+    return [this.meta, this.sequence, this.accounts, this.signingKeys].includes(key)
   }
 
   revokedToken(jti: string): string {

@@ -1,12 +1,12 @@
-import { CLUSTER_RANGES_AT_ONCE, CLUSTER_SMALL_RECORDS } from '../../limits.ts'
+import { CLUSTER_RANGES_AT_ONCE, CLUSTER_SMALL_RECORDS, ETCD_READING_MS } from '../../limits.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import { ConfigurationIndex } from '../../store/configuration-index.ts'
-import { foreignKey, incomplete, inUse, nothingThere, refusedKey } from './cluster-error.ts'
+import { foreignKey, incomplete, inUse, missingKey, nothingThere, refusedKey } from './cluster-error.ts'
 import type { ClusterKeys, KeyRange } from './cluster-keys.ts'
 import { type ClusterMeta, parseMeta } from './cluster-meta.ts'
 import { EtcdError } from './etcd-error.ts'
-import type { Gateway } from './gateway.ts'
-import type { KeyValue } from './messages.ts'
+import type { CallOptions, Gateway } from './gateway.ts'
+import type { KeyValue, RangeQuery } from './messages.ts'
 import { parseRecordValue } from './revision-changes.ts'
 
 const READINGS_MAX = 5
@@ -61,36 +61,42 @@ async function readOnce(
   const options = signal === undefined ? {} : { signal }
   const found = await gateway.range({ key: keys.meta }, options)
   const { revision } = found
-  const at = (range: KeyRange) => gateway.range({ ...range, revision }, options)
-  const whole = await gateway.range({ ...keys.all, revision, countOnly: true }, options)
-  if (whole.count === 0) return undefined
   const [metaKv] = found.kvs
-  if (metaKv === undefined) throw await withoutMeta()
+  if (metaKv === undefined) {
+    if ((await countKnown(gateway, keys, { revision }, options)) === 0) return undefined
+    throw incomplete(keys, gateway)
+  }
   const meta = versioned(metaKv, parseMeta)
-  const nodes = await at(keys.nodes)
-  const revoked = await at(keys.revoked)
-  const sequence = versioned(await theOne(keys.sequence), parseSequence)
-  const accounts = await theOne(keys.accounts)
-  const signingKeys = await theOne(keys.signingKeys)
-  const records = await readRecords()
-  const known =
-    records.length + nodes.kvs.length + revoked.kvs.length + [meta, sequence, accounts, signingKeys].length
-  if (known !== whole.count) throw await foreign()
-  const changed = Math.max(meta.modRevision, ...nodes.kvs.map(({ modRevision }) => modRevision))
+  const records: Configuration[] = []
+  const nodes = new Map<string, KeyValue>()
+  const revoked: KeyValue[] = []
+  const singles = new Map<string, KeyValue>()
+  await readSlices(gateway, keys, { revision }, options, take)
+  const sequence = versioned(theOne(keys.sequence), parseSequence)
+  const changes = [...nodes.values()].map(({ modRevision }) => modRevision)
   return {
     meta,
     revision,
-    index: indexOf(records, changed, sequence.value),
+    index: indexOf(records, Math.max(meta.modRevision, ...changes), sequence.value),
     sequence,
-    nodes: new Map(nodes.kvs.map((kv) => [keys.nodeOf(kv.key) ?? '', kv])),
-    accounts,
-    signingKeys,
-    revoked: revoked.kvs,
+    nodes,
+    accounts: theOne(keys.accounts),
+    signingKeys: theOne(keys.signingKeys),
+    revoked,
   }
 
-  async function theOne(key: string): Promise<KeyValue> {
-    const [kv] = (await gateway.range({ key, revision }, options)).kvs
-    if (kv === undefined) throw incomplete(`the key "${key}" is missing`, keys, gateway)
+  function take(kv: KeyValue) {
+    const { key } = kv
+    const node = keys.nodeOf(key)
+    if (keys.isSingle(key)) singles.set(key, kv)
+    else if (node !== undefined) nodes.set(node, kv)
+    else if (keys.jtiOf(key) !== undefined) revoked.push(kv)
+    else records.push(parseRecord(kv))
+  }
+
+  function theOne(key: string): KeyValue {
+    const kv = singles.get(key)
+    if (kv === undefined) throw missingKey(key, gateway)
     return kv
   }
 
@@ -100,20 +106,6 @@ async function readOnce(
     } catch (error) {
       throw refusedKey(kv.key, gateway, error)
     }
-  }
-
-  /** In one range if they are few; many in disjoint ranges, as etcd counts all that follow at each page of a range. */
-  async function readRecords(): Promise<Configuration[]> {
-    const few = await gateway.range({ ...keys.records, revision, limit: CLUSTER_SMALL_RECORDS }, options)
-    if (!few.more) return few.kvs.map(parseRecord)
-    const records: Configuration[] = []
-    const ranges = keys.recordRanges.values()
-    await Promise.all(
-      Array.from({ length: CLUSTER_RANGES_AT_ONCE }, async () => {
-        for (const range of ranges) for (const kv of (await at(range)).kvs) records.push(parseRecord(kv))
-      }),
-    )
-    return records
   }
 
   function parseRecord(kv: KeyValue): Configuration {
@@ -147,19 +139,49 @@ async function readOnce(
     index.load(records, jsonBytes, changed, lastId)
     return index
   }
+}
 
-  async function withoutMeta() {
-    const [first] = (await gateway.range({ ...keys.all, revision, limit: 1, keysOnly: true }, options)).kvs
-    const isOurs = first !== undefined && keys.isKnown(first.key)
-    if (first !== undefined && !isOurs) return foreignKey(first.key, keys, gateway)
-    return incomplete(`the key "${keys.meta}" is missing, but others are there`, keys, gateway)
+/**
+ * Reads all keys below the prefix; many of them in slices, as etcd counts the whole rest of a range that has a limit.
+ *
+ * @param options Of a call, which waits longer than others for its answer.
+ */
+async function readSlices(
+  gateway: Gateway,
+  keys: ClusterKeys,
+  query: Pick<RangeQuery, 'revision' | 'keysOnly'>,
+  options: CallOptions,
+  take: (kv: KeyValue) => void,
+): Promise<void> {
+  const read = async (range: KeyRange) => {
+    const { kvs } = await gateway.range({ ...range, ...query }, { attemptMs: ETCD_READING_MS, ...options })
+    kvs.forEach(take)
+    return kvs.length
   }
+  const { slices, all } = keys
+  const [first = all, ...others] = slices
+  const isLarge = (await read(first)) * slices.length > CLUSTER_SMALL_RECORDS
+  const rest = (isLarge ? others : [{ key: first.end, end: all.end }]).values()
+  await Promise.all(
+    Array.from({ length: CLUSTER_RANGES_AT_ONCE }, async () => {
+      for (const range of rest) await read(range)
+    }),
+  )
+}
 
-  async function foreign() {
-    const all = await gateway.range({ ...keys.all, revision, keysOnly: true }, options)
-    const found = all.kvs.find(({ key }) => !keys.isKnown(key))
-    return foreignKey(found?.key ?? keys.prefix, keys, gateway)
-  }
+/** How many keys there are. @throws {ClusterRefusedError} if one is not connbook's. */
+async function countKnown(
+  gateway: Gateway,
+  keys: ClusterKeys,
+  query: Pick<RangeQuery, 'revision'>,
+  options: CallOptions = {},
+): Promise<number> {
+  let count = 0
+  await readSlices(gateway, keys, { ...query, keysOnly: true }, options, ({ key }) => {
+    if (!keys.isKnown(key)) throw foreignKey(key, keys, gateway)
+    count += 1
+  })
+  return count
 }
 
 /**
@@ -180,14 +202,13 @@ export async function checkCluster(gateway: Gateway, keys: ClusterKeys): Promise
 /**
  * Checks that a prefix holds nothing, or only what a restore that was broken off has left.
  *
+ * @returns How many keys that are.
  * @throws {ClusterRefusedError} if it is in use, or holds keys that are not connbook's. {EtcdError}
  */
-export async function checkUnused(gateway: Gateway, keys: ClusterKeys): Promise<void> {
-  const { kvs, revision } = await gateway.range({ key: keys.meta, keysOnly: true })
+export async function countLeftovers(gateway: Gateway, keys: ClusterKeys): Promise<number> {
+  const { kvs } = await gateway.range({ key: keys.meta, keysOnly: true })
   if (kvs.length > 0) throw inUse(keys, gateway)
-  const all = await gateway.range({ ...keys.all, revision, keysOnly: true })
-  const foreign = all.kvs.find(({ key }) => !keys.isKnown(key))
-  if (foreign !== undefined) throw foreignKey(foreign.key, keys, gateway)
+  return countKnown(gateway, keys, {})
 }
 
 /** @throws {SyntaxError} */

@@ -9,7 +9,7 @@ import {
   type SharedDocument,
 } from '../../files/shared-document.ts'
 import { BATCH_PAUSE_MS_MAX, LOCK_WAIT_MS } from '../../limits.ts'
-import { ClusterRefusedError, refusedKey } from './cluster-error.ts'
+import { ClusterRefusedError, missingKey, refusedKey } from './cluster-error.ts'
 import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
 import type { KeyValue, OperationAnswer, RangeAnswer, WatchEvent } from './messages.ts'
@@ -178,7 +178,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
   }
 
   #found({ kvs: [kv] }: RangeAnswer): KeyValue {
-    if (kv === undefined) throw refusedKey(this.key, this.#gateway, new SyntaxError('it is missing'))
+    if (kv === undefined) throw missingKey(this.key, this.#gateway)
     this.#takeNewer(kv)
     return kv
   }
@@ -198,7 +198,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     const what = `the ${this.#name}`
     const { answer, isRepeated } = await transactUntilSettled(this.#gateway, transaction, what, end)
     const now = valueIn(answer.answers.at(-1))
-    if (now === undefined) throw refusedKey(this.key, this.#gateway, new SyntaxError('it is missing'))
+    if (now === undefined) throw missingKey(this.key, this.#gateway)
     this.#takeNewer(now)
     const isDone = answer.succeeded || (isRepeated && (await this.#isNext(found, value, now, end)))
     return { isDone, now }
