@@ -70,6 +70,16 @@ export const DAMAGED = exitCodes[65].meaning
 /** Help for exit code 75. */
 export const IN_USE = exitCodes[75].meaning
 
+/** Help for exit codes 5 and 6 of commands that work on a folder, or on a cluster. */
+export const clusterExitCodes = {
+  5: 'with --etcd: not let in',
+  6: 'with --etcd: not reached, without an answer, or not to be trusted',
+} as const
+
+/** Note of commands that change accounts or keys. */
+export const CHANGES_CLUSTER =
+  'With --etcd it changes a cluster, beside its nodes. --data names the folder of one of them, whose audit trail tells of the change.'
+
 /** Checks the types of a command: its `run` sees only the flags that it declares. */
 export function defineCommand<const Flag extends keyof Options, const Required extends Flag = never>(
   command: Command<Flag, Required>,

@@ -22,6 +22,7 @@ import { UsageError } from '../errors.ts'
 import { recordCommand } from '../folder/command-audit.ts'
 import {
   getCredentialsToAddTo,
+  getReadCredentials,
   getUsedCredentials,
   type UsedCredentials,
 } from '../folder/used-credentials.ts'
@@ -136,7 +137,7 @@ export async function listNames(
   { options }: CommandInput<PlaceFlag>,
   { print, look }: CommandContext,
 ): Promise<void> {
-  using credentials = await getUsedCredentials(options)
+  using credentials = await getReadCredentials(options)
   const listed = listOf(await credentials.accounts.read(), kind)
   await shown(print(linesOf(listed, kind, look).map(asLine).join('')), `show the ${kind}s`)
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { DAMAGED, defineCommand } from '../command-line/command.ts'
+import { clusterExitCodes, DAMAGED, defineCommand } from '../command-line/command.ts'
 import { type Options, type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { type Print, shown } from '../command-line/output.ts'
 import type { DataPaths } from '../files/data-folder.ts'
@@ -25,10 +25,11 @@ export const backupCommand = defineCommand({
   examples: [
     ['connbook backup backup.json', 'replaces an older backup'],
     ['connbook backup - | gzip > backup.json.gz', ''],
+    ['connbook backup backup.json --etcd URL', 'of a cluster'],
   ],
   notes: ['With --etcd it saves what a cluster holds at one moment, beside its nodes.'],
   flags: placeFlags,
-  exitCodes: { 0: 'the backup is complete', 65: DAMAGED },
+  exitCodes: { ...clusterExitCodes, 0: 'the backup is complete', 65: DAMAGED },
   async run({ options, operands: [target = ''] }, { print }) {
     using source = await openSource(options)
     const { folder, place } = source

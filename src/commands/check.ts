@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type CommandContext, DAMAGED, defineCommand } from '../command-line/command.ts'
+import { type CommandContext, clusterExitCodes, DAMAGED, defineCommand } from '../command-line/command.ts'
 import { placeFlags } from '../command-line/options.ts'
 import type { Print } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
@@ -34,10 +34,11 @@ export const checkCommand = defineCommand({
     ['connbook check', 'the data folder'],
     ['connbook check backup.json', 'a backup'],
     ['connbook check - < backup.json.gz', 'from standard input; unpacks it'],
+    ['connbook check --etcd URL', 'a cluster'],
   ],
   notes: ['It shows what each file holds, and changes nothing. With --etcd it looks at a cluster.'],
   flags: placeFlags,
-  exitCodes: { 0: 'sound', 65: DAMAGED },
+  exitCodes: { ...clusterExitCodes, 0: 'sound', 65: DAMAGED },
   async run({ options, operands: [file] }, context) {
     using cluster = file === undefined ? accessCluster(options) : undefined
     if (file !== undefined) await checkBackup(file, context)

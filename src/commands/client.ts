@@ -1,4 +1,11 @@
-import { type Command, defineCommand, EXISTS, UNKNOWN } from '../command-line/command.ts'
+import {
+  CHANGES_CLUSTER,
+  type Command,
+  clusterExitCodes,
+  defineCommand,
+  EXISTS,
+  UNKNOWN,
+} from '../command-line/command.ts'
 import { placeFlags } from '../command-line/options.ts'
 import { addNamed, listNames, removeNamed, replaceSecret, setScope } from './accounts.ts'
 
@@ -11,8 +18,9 @@ export const clientCommands: readonly Command[] = [
       ['connbook client add deploy', 'shows client_id and client_secret'],
       ['connbook client add --read-only probe', 'can read, but not change records'],
     ],
+    notes: [CHANGES_CLUSTER],
     flags: [...placeFlags, 'readOnly', 'ifMissing', 'secretStdin'],
-    exitCodes: { 4: EXISTS },
+    exitCodes: { 4: EXISTS, ...clusterExitCodes },
     run: (input, context) => addNamed('client', input, context),
   }),
   defineCommand({
@@ -20,8 +28,9 @@ export const clientCommands: readonly Command[] = [
     operands: 'ID',
     summary: 'give a client a new secret; ends its tokens',
     examples: [['connbook client rotate deploy', 'shows the new client_secret']],
+    notes: [CHANGES_CLUSTER],
     flags: [...placeFlags, 'secretStdin'],
-    exitCodes: { 3: UNKNOWN },
+    exitCodes: { 3: UNKNOWN, ...clusterExitCodes },
     run: (input, context) => replaceSecret('client', input, context),
   }),
   defineCommand({
@@ -32,8 +41,9 @@ export const clientCommands: readonly Command[] = [
       ['connbook client set probe --read-only', 'at once, also in a running server'],
       ['connbook client set probe --read-write', 'for new tokens'],
     ],
+    notes: [CHANGES_CLUSTER],
     flags: [...placeFlags, 'readOnly', 'readWrite'],
-    exitCodes: { 3: UNKNOWN },
+    exitCodes: { 3: UNKNOWN, ...clusterExitCodes },
     run: (input, context) => setScope('client', input, context),
   }),
   defineCommand({
@@ -41,8 +51,9 @@ export const clientCommands: readonly Command[] = [
     operands: 'ID',
     summary: 'remove a client; ends its tokens',
     examples: [['connbook client remove deploy', 'at once, also in a running server']],
+    notes: [CHANGES_CLUSTER],
     flags: [...placeFlags, 'ifPresent'],
-    exitCodes: { 3: UNKNOWN },
+    exitCodes: { 3: UNKNOWN, ...clusterExitCodes },
     run: (input, context) => removeNamed('client', input, context),
   }),
   defineCommand({
@@ -53,6 +64,7 @@ export const clientCommands: readonly Command[] = [
       ['connbook client list | cut -f 1', 'only the ids'],
     ],
     flags: placeFlags,
+    exitCodes: clusterExitCodes,
     run: (input, context) => listNames('client', input, context),
   }),
 ]

@@ -53,6 +53,7 @@ export const exportCommand = defineCommand({
     ['connbook export --format ansible > inventory.yml', 'a YAML inventory'],
     ['connbook export --format csv --output hosts.csv', 'replaces the file whole'],
     ['connbook export --format csv --server URL', 'elsewhere'],
+    ['connbook export --format csv --etcd URL', 'a cluster'],
   ],
   notes: [
     'With --server or CONNBOOK_SERVER a server elsewhere is asked, and with --etcd a cluster is read.',

@@ -1,3 +1,4 @@
+import type { CredentialStorage } from '../auth/credential-storage.ts'
 import {
   describeMoment,
   hasEnded,
@@ -10,9 +11,11 @@ import {
 import type { StoredKey } from '../auth/keys.ts'
 import { alignColumns } from '../command-line/columns.ts'
 import {
+  CHANGES_CLUSTER,
   type Command,
   type CommandContext,
   type CommandInput,
+  clusterExitCodes,
   DAMAGED,
   defineCommand,
 } from '../command-line/command.ts'
@@ -20,7 +23,7 @@ import type { Look } from '../command-line/look.ts'
 import { type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
 import { recordCommand } from '../folder/command-audit.ts'
-import { getUsedCredentials, type UsedCredentials } from '../folder/used-credentials.ts'
+import { getReadCredentials, getUsedCredentials, type UsedCredentials } from '../folder/used-credentials.ts'
 
 /**
  * They work whether or not a server runs on the folder.
@@ -32,16 +35,18 @@ export const keysCommands: readonly Command[] = [
     name: 'keys rotate',
     summary: 'sign with a new key; sessions and tokens stay valid',
     examples: [['connbook keys rotate', 'accepts the old key until its last token ends']],
+    notes: [CHANGES_CLUSTER],
     flags: placeFlags,
-    exitCodes: { 65: DAMAGED },
+    exitCodes: { ...clusterExitCodes, 65: DAMAGED },
     run: (input, context) => change(rotate, input, context),
   }),
   defineCommand({
     name: 'keys revoke-all',
     summary: 'end every session and token at once',
     examples: [['connbook keys revoke-all', 'after a leak']],
+    notes: [CHANGES_CLUSTER],
     flags: placeFlags,
-    exitCodes: { 65: DAMAGED },
+    exitCodes: { ...clusterExitCodes, 65: DAMAGED },
     run: (input, context) => change(revokeAll, input, context),
   }),
   defineCommand({
@@ -49,9 +54,9 @@ export const keysCommands: readonly Command[] = [
     summary: 'list the keys, and until when each is accepted',
     examples: [['connbook keys list', 'never shows their secrets']],
     flags: placeFlags,
-    exitCodes: { 65: DAMAGED },
+    exitCodes: { ...clusterExitCodes, 65: DAMAGED },
     async run({ options }, { print, look }) {
-      using credentials = await getUsedCredentials(options)
+      using credentials = await getReadCredentials(options)
       const lines = await list(credentials, look)
       await shown(print(asText(lines)), 'show the keys')
     },
@@ -104,7 +109,7 @@ async function revokeAll(credentials: UsedCredentials, context: CommandContext):
   ]
 }
 
-async function list(credentials: UsedCredentials, look: Look): Promise<string[]> {
+async function list(credentials: CredentialStorage, look: Look): Promise<string[]> {
   const keys = await credentials.keys.read()
   const now = secondsOf(Date.now())
   if (keys.length === 0) return [NO_KEY]

@@ -1,4 +1,11 @@
-import { type Command, defineCommand, EXISTS, UNKNOWN } from '../command-line/command.ts'
+import {
+  CHANGES_CLUSTER,
+  type Command,
+  clusterExitCodes,
+  defineCommand,
+  EXISTS,
+  UNKNOWN,
+} from '../command-line/command.ts'
 import { placeFlags } from '../command-line/options.ts'
 import { addNamed, listNames, removeNamed, replaceSecret, setScope } from './accounts.ts'
 
@@ -12,8 +19,9 @@ export const userCommands: readonly Command[] = [
       ['connbook user add eve < password.txt', 'reads it from a file'],
       ['connbook user add --read-only night', 'can read, but not change records'],
     ],
+    notes: [CHANGES_CLUSTER],
     flags: [...placeFlags, 'readOnly', 'ifMissing'],
-    exitCodes: { 4: EXISTS },
+    exitCodes: { 4: EXISTS, ...clusterExitCodes },
     run: ({ options, ...others }, context) =>
       addNamed('user', { ...others, options: { ...options, secretStdin: false } }, context),
   }),
@@ -25,8 +33,9 @@ export const userCommands: readonly Command[] = [
       ['connbook user passwd eve', 'asks for the new one, twice'],
       ['connbook user passwd eve < password.txt', 'reads it from a file'],
     ],
+    notes: [CHANGES_CLUSTER],
     flags: placeFlags,
-    exitCodes: { 3: UNKNOWN },
+    exitCodes: { 3: UNKNOWN, ...clusterExitCodes },
     run: ({ options, ...others }, context) =>
       replaceSecret('user', { ...others, options: { ...options, secretStdin: false } }, context),
   }),
@@ -38,8 +47,9 @@ export const userCommands: readonly Command[] = [
       ['connbook user set eve --read-only', 'at once, also in a running server'],
       ['connbook user set eve --read-write', ''],
     ],
+    notes: [CHANGES_CLUSTER],
     flags: [...placeFlags, 'readOnly', 'readWrite'],
-    exitCodes: { 3: UNKNOWN },
+    exitCodes: { 3: UNKNOWN, ...clusterExitCodes },
     run: (input, context) => setScope('user', input, context),
   }),
   defineCommand({
@@ -47,8 +57,9 @@ export const userCommands: readonly Command[] = [
     operands: 'NAME',
     summary: "remove a user; ends the user's sessions",
     examples: [['connbook user remove eve', 'at once, also in a running server']],
+    notes: [CHANGES_CLUSTER],
     flags: [...placeFlags, 'ifPresent'],
-    exitCodes: { 3: UNKNOWN },
+    exitCodes: { 3: UNKNOWN, ...clusterExitCodes },
     run: (input, context) => removeNamed('user', input, context),
   }),
   defineCommand({
@@ -59,6 +70,7 @@ export const userCommands: readonly Command[] = [
       ['connbook user list | cut -f 1', 'only the names'],
     ],
     flags: placeFlags,
+    exitCodes: clusterExitCodes,
     run: (input, context) => listNames('user', input, context),
   }),
 ]

@@ -1,8 +1,10 @@
 import { isIP } from 'node:net'
+import { resolve } from 'node:path'
 import { UsageError } from '../errors.ts'
 import { readNamedFile } from '../files/named-file.ts'
 import { PEM_FILE_BYTES_MAX, SECRET_FILE_BYTES_MAX } from '../limits.ts'
 import { isLoopback } from '../network.ts'
+import { wordForShell } from '../shell.ts'
 import { ClusterKeys } from '../storage/etcd/cluster-keys.ts'
 import { type Gateway, openGateway } from '../storage/etcd/gateway.ts'
 import { openSealer, type Sealer } from '../storage/etcd/sealed-text.ts'
@@ -28,6 +30,8 @@ export interface ClusterAccess extends Disposable {
   readonly sealer: Sealer
   /** For messages. */
   readonly place: string
+  /** The words of a command line that name the same cluster, with full paths. */
+  readonly flags: string
 }
 
 /**
@@ -61,8 +65,25 @@ export function accessCluster(options: ClusterOptions): ClusterAccess | undefine
     sealer,
     keys: new ClusterKeys(etcdPrefix),
     place: `etcd at ${etcd.join(', ')}, prefix ${etcdPrefix}`,
+    flags: flagsOf(options),
     [Symbol.dispose]: () => gateway.close(),
   }
+}
+
+function flagsOf({ etcd = [], etcdPrefix, etcdUser, etcdPlain, ...files }: ClusterOptions): string {
+  const file = (path: string | undefined) => (path === undefined ? undefined : resolve(path))
+  const values: readonly (readonly [flag: string, value: string | undefined])[] = [
+    ...etcd.map((url) => ['--etcd', url] as const),
+    ['--etcd-prefix', etcdPrefix],
+    ['--etcd-ca', file(files.etcdCa)],
+    ['--etcd-cert', file(files.etcdCert)],
+    ['--etcd-key', file(files.etcdKey)],
+    ['--etcd-user', etcdUser],
+    ['--etcd-password-file', file(files.etcdPasswordFile)],
+    ['--etcd-key-file', file(files.etcdKeyFile)],
+  ]
+  const given = values.flatMap(([flag, value]) => (value === undefined ? [] : [flag, wordForShell(value)]))
+  return [...given, ...(etcdPlain ? ['--etcd-plain'] : [])].join(' ')
 }
 
 function checkPrivate(url: string, { etcdPlain }: ClusterOptions) {

@@ -41,7 +41,19 @@ interface Terminal {
  */
 export async function getUsedCredentials(options: CredentialOptions): Promise<UsedCredentials> {
   const access = accessCluster(options)
-  return access === undefined ? inFolder(await getUsedFolder(options.data)) : inCluster(access, options.data)
+  return access === undefined
+    ? inFolder(await getUsedFolder(options.data))
+    : inCluster(access, () => getNodeFolder(options.data))
+}
+
+/** The same for a command that only reads them, of which no trail tells. @throws as `getUsedCredentials` does. */
+export async function getReadCredentials(
+  options: CredentialOptions,
+): Promise<CredentialStorage & Disposable> {
+  const access = accessCluster(options)
+  return access === undefined
+    ? inFolder(await getUsedFolder(options.data))
+    : inCluster(access, async () => undefined)
 }
 
 /** @throws as `getUsedCredentials` does, for a folder that cannot be made either. */
@@ -56,10 +68,13 @@ function inFolder(folder: DataPaths): UsedCredentials {
   return { ...folderCredentials(folder), folder, [Symbol.dispose]() {} }
 }
 
-async function inCluster(access: ClusterAccess, data: string): Promise<UsedCredentials> {
+async function inCluster<Folder extends DataPaths | undefined>(
+  access: ClusterAccess,
+  getFolder: () => Promise<Folder>,
+): Promise<CredentialStorage & Disposable & { readonly folder: Folder }> {
   const { gateway, keys } = access
   try {
-    const folder = await getNodeFolder(data)
+    const folder = await getFolder()
     await checkCluster(gateway, keys)
     const credentials = clusterCredentials(access, clusterDocuments(access), folder)
     return { ...credentials, folder, [Symbol.dispose]: () => gateway.close() }
