@@ -175,11 +175,17 @@ async function* readBody(
   leave: () => void,
 ): AsyncGenerator<Buffer> {
   const pieces = incoming[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  let isWaiting = false
+  // Not the time-out of the socket: a reader may take its time. One for all pieces, because a list has many.
+  const timer = setTimeout(() => {
+    if (isWaiting) incoming.destroy(silent(silenceMs))
+  }, silenceMs)
   try {
     for (;;) {
-      // Not the time-out of the socket: a reader may take its time.
-      const timer = setTimeout(() => incoming.destroy(silent(silenceMs)), silenceMs)
-      const { done, value } = await pieces.next().finally(() => clearTimeout(timer))
+      timer.refresh()
+      isWaiting = true
+      const { done, value } = await pieces.next()
+      isWaiting = false
       if (done) return
       yield value
     }
@@ -188,6 +194,7 @@ async function* readBody(
     const reason = systemCode(error) ?? String(error)
     throw new NoAnswerError(`${place.name} did not finish its answer (${reason})`, { cause: error })
   } finally {
+    clearTimeout(timer)
     leave()
   }
 }
