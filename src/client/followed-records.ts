@@ -7,8 +7,9 @@ import { NoAnswerError, UnreachableError } from './call.ts'
 import type { Client } from './client.ts'
 import { readEvents, type StreamedEvent } from './event-stream.ts'
 import { listPath, type QueryValues, queryOf } from './paths.ts'
-import { openList, parseServedRecord } from './record-stream.ts'
+import { openList } from './record-stream.ts'
 import { OtherAnswerError, RefusedError } from './refused.ts'
+import { parseServedRecord } from './served-record.ts'
 
 /** One change of a record. */
 export interface FollowedChange {

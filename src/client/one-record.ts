@@ -3,8 +3,8 @@ import type { Configuration } from '../store/configuration.ts'
 import type { Call } from './call.ts'
 import type { Client } from './client.ts'
 import { recordPath } from './paths.ts'
-import { parseServedRecord } from './record-stream.ts'
 import { OtherAnswerError } from './refused.ts'
+import { parseServedRecord } from './served-record.ts'
 
 /** The one record of an answer. */
 export interface AnsweredRecord {

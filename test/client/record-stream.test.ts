@@ -61,6 +61,12 @@ describe('readRecords', () => {
     '{"configurations":[{"id":1}]}',
     '{"configurations":[[1]]}',
     '{"configurations":[{x}]}',
+    list.replace('"a"', '"a\nb"'),
+    list.replace('"id":1', '"id":0'),
+    list.replace('"port":22', '"port":022'),
+    list.replace('"username":"u"', '"username":"u","labels":{"A":"b"}'),
+    list.replace('"username":"u"', '"username":"u","labels":{"a-":"b"}'),
+    list.replace('"username":"u"', '"username":"u","labels":{}'),
   ]
   for (const text of notLists) {
     it(`takes ${text.slice(-40)} for no list`, () => assert.rejects(read(text), OtherAnswerError))

@@ -1,16 +1,19 @@
 import { listPath } from '../../client/paths.ts'
-import { openList, type ServedRecord } from '../../client/record-stream.ts'
+import { openLines, openList } from '../../client/record-stream.ts'
 import { defineCommand } from '../../command-line/command.ts'
-import { inform, type Print } from '../../command-line/output.ts'
-import { createStreamedTable, linesOf } from '../../command-line/streamed-table.ts'
+import { inform } from '../../command-line/output.ts'
+import { createStreamedTable } from '../../command-line/streamed-table.ts'
 import { UsageError } from '../../errors.ts'
 import { escapeHidden } from '../../text.ts'
 import { clientExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { filterFlags, filterValues } from './filter-values.ts'
-import { cellsOf, tabLine } from './record-text.ts'
+import { escapedForm, jsonForm, nameForm, tabForm } from './line-forms.ts'
+import { cellsOf } from './record-text.ts'
 import { explainFaults } from './refused-flags.ts'
 
+/** What is no flag, by its parameter of the query. */
+const operandNames = { q: 'TEXT' }
 const HEADINGS = ['NAME', 'HOSTNAME', 'PORT', 'USERNAME', 'LABELS']
 
 /** Prints the records of one moment while they come, however many they are. */
@@ -34,12 +37,19 @@ export const lsCommand = defineCommand({
     if (json && names) throw new UsageError('Give --json or --names, not both')
     const client = await connect(input, context, 'ls')
     const query = { q: text, sort: options.sort, ...filterValues(options) }
-    const { pieces } = await explainFaults(openList(client, listPath(query)), { q: 'TEXT' })
+    const path = listPath(query)
     const { look, print } = context
-    const seen = look.isTerminal ? escapeHidden : (text: string) => text
-    if (json) return printEach(pieces, print, ({ json }) => seen(json))
-    if (names) return printEach(pieces, print, ({ record }) => seen(record.name))
-    if (!look.isTerminal) return printEach(pieces, print, ({ record }) => tabLine(record))
+    const form = json ? jsonForm : names ? nameForm : look.isTerminal ? undefined : tabForm
+    if (form !== undefined) {
+      const pieces = await explainFaults(
+        openLines(client, path, look.isTerminal ? escapedForm(form) : form),
+        operandNames,
+      )
+      // Until nobody reads any more: a pager that was closed is no fault.
+      for await (const lines of pieces) if (!(await inform(print, lines.join('')))) return
+      return
+    }
+    const { pieces } = await explainFaults(openList(client, path), operandNames)
     const table = createStreamedTable(HEADINGS, look)
     let isEmpty = true
     for await (const records of pieces) {
@@ -51,12 +61,3 @@ export const lsCommand = defineCommand({
     if (isEmpty) context.screen.write('No records\n')
   },
 })
-
-/** Until nobody reads any more: a pager that was closed is no fault. */
-async function printEach(
-  pieces: AsyncIterable<readonly ServedRecord[]>,
-  print: Print,
-  lineOf: (record: ServedRecord) => string,
-) {
-  for await (const records of pieces) if (!(await inform(print, linesOf(records.map(lineOf))))) return
-}
