@@ -10,6 +10,7 @@ import {
   CALL_UNASKED_BYTES_MAX,
 } from '../limits.ts'
 import { trustedAuthorities } from './authorities.ts'
+import { adviceOnCertificate } from './certificate-advice.ts'
 import { type Place, socketPlace } from './place.ts'
 
 /** Nobody listens, or this account may not connect; nothing was sent. */
@@ -226,10 +227,7 @@ function explain(error: unknown, outgoing: ClientRequest, place: Place, isConnec
   if (isConnected) return new NoAnswerError(`${name} gave no answer (${reason})`, { cause: error })
   const { authorizationError } = (outgoing.socket ?? {}) as Partial<TLSSocket>
   if (authorizationError || reason === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const advice =
-      reason === 'ERR_TLS_CERT_ALTNAME_INVALID'
-        ? 'it is of another host'
-        : 'give --ca FILE with the certificate of its authority'
+    const advice = adviceOnCertificate(reason, error)
     return new UntrustedError(`Cannot trust the certificate of ${name} (${reason}); ${advice}`, {
       cause: error,
     })
