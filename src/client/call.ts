@@ -177,14 +177,16 @@ async function* readBody(
 ): AsyncGenerator<Buffer> {
   const pieces = incoming[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   let isWaiting = false
-  // Not the time-out of the socket: a reader may take its time. One for all pieces, because a list has many.
-  const timer = setTimeout(() => {
+  let timer: NodeJS.Timeout | undefined
+  const onSilence = () => {
+    timer = undefined
     if (isWaiting) incoming.destroy(silent(silenceMs))
-  }, silenceMs)
+  }
   try {
     for (;;) {
-      timer.refresh()
       isWaiting = true
+      // Not the time-out of the socket: a reader may take its time. One for all pieces, because a list has many.
+      timer = timer?.refresh() ?? setTimeout(onSilence, silenceMs)
       const { done, value } = await pieces.next()
       isWaiting = false
       if (done) return

@@ -1,13 +1,14 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createPlainServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { callOnSocket, callPlace, NoAnswerError, UnreachableError } from '../../src/client/call.ts'
+import { callOnSocket, callPlace, NoAnswerError, openCall, UnreachableError } from '../../src/client/call.ts'
 import { socketPlace } from '../../src/client/place.ts'
-import { CALL_ANSWER_BYTES_MAX } from '../../src/limits.ts'
+import { CALL_ANSWER_BYTES_MAX, CALL_CONTINUE_MS } from '../../src/limits.ts'
+import { holdTimers } from '../support/held-timers.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function serve(t: TestContext, answer: RequestListener, expected: RequestListener = answer) {
@@ -21,8 +22,60 @@ async function serve(t: TestContext, answer: RequestListener, expected: RequestL
   return path
 }
 
+/** Of a request without `Expect`. */
+const unexpected = () => assert.fail('the body is held back')
+
 const pieces = [Buffer.from('one,'), Buffer.alloc(1_000_000, 'x'), Buffer.from('two')]
 const body = Buffer.concat(pieces)
+
+describe('the body of an answer', () => {
+  /** A server that sends a piece of its answer each time that it is told to. */
+  async function openPieces(t: TestContext) {
+    const { promise: response, resolve } = Promise.withResolvers<ServerResponse>()
+    const path = await serve(t, (_, answer) => {
+      answer.writeHead(200)
+      answer.write('first')
+      resolve(answer)
+    })
+    const tick = holdTimers(t)
+    const answer = await openCall(socketPlace(path), { method: 'GET', path: '/' }, { silenceMs: 1_000 })
+    const reading = answer.body[Symbol.asyncIterator]()
+    assert.equal(String((await reading.next()).value), 'first')
+    return { response: await response, reading, tick }
+  }
+
+  it('may be read slowly', async (t) => {
+    const { response, reading, tick } = await openPieces(t)
+    for (const piece of ['second', 'third']) {
+      tick(5_000)
+      const next = reading.next()
+      tick(999)
+      response.write(piece)
+      assert.equal(String((await next).value), piece)
+    }
+    response.end()
+    assert.equal((await reading.next()).done, true)
+  })
+
+  it('is given up while a server that is waited for is silent, also after a slow look at a piece', async (t) => {
+    const { reading, tick } = await openPieces(t)
+    tick(5_000)
+    const next = reading.next()
+    const silent = assert.rejects(
+      next,
+      (error) => error instanceof NoAnswerError && /silent for 1 s/.test(error.message),
+    )
+    tick(1_000)
+    await silent
+  })
+
+  it('ends the connection when its reader leaves', async (t) => {
+    const { response, reading } = await openPieces(t)
+    const closed = once(response, 'close')
+    await reading.return?.(undefined)
+    await closed
+  })
+})
 
 describe('callOnSocket', () => {
   it('sends a body once the server wants it, and returns the answer', async (t) => {
@@ -41,16 +94,47 @@ describe('callOnSocket', () => {
 
   it('sends nothing of a body that the server refuses', async (t) => {
     let bytes = 0
-    const path = await serve(
-      t,
-      () => assert.fail('the body is held back'),
-      (request, response) => {
-        request.on('data', (piece: Buffer) => (bytes += piece.length))
-        response.writeHead(503, { Connection: 'close' }).end('busy')
-      },
-    )
+    const path = await serve(t, unexpected, (request, response) => {
+      request.on('data', (piece: Buffer) => (bytes += piece.length))
+      response.writeHead(503, { Connection: 'close' }).end('busy')
+    })
     const { status, text } = await callOnSocket(path, { method: 'POST', path: '/', body: pieces })
     assert.deepEqual([status, text, bytes], [503, 'busy', 0])
+  })
+
+  it('sends a body to a server that never says whether it wants it, after a while', async (t) => {
+    const { promise: asked, resolve } = Promise.withResolvers<void>()
+    const path = await serve(t, unexpected, async (request, response) => {
+      resolve()
+      response.end(Buffer.concat(await request.toArray()).equals(body) ? 'all' : 'not the body')
+    })
+    const tick = holdTimers(t)
+    const call = callOnSocket(path, { method: 'POST', path: '/', body: pieces })
+    await asked
+    tick(CALL_CONTINUE_MS)
+    assert.equal((await call).text, 'all')
+  })
+
+  it('gives the answer of a server that does not read the body to its end', async (t) => {
+    const path = await serve(t, unexpected, (request, response) => {
+      response.writeContinue()
+      request.once('data', () => {
+        response.writeHead(413, { Connection: 'close' }).end('too long', () => request.socket.destroy())
+      })
+    })
+    const long = Array.from({ length: 64 }, () => Buffer.alloc(1024 * 1024))
+    const { status, text } = await callOnSocket(path, { method: 'POST', path: '/', body: long })
+    assert.deepEqual([status, text], [413, 'too long'])
+  })
+
+  it('gives up on a server that is silent for too long before the body, which it is not sent then', async (t) => {
+    let bytes = 0
+    const path = await serve(t, unexpected, (request) => {
+      request.on('data', (piece: Buffer) => (bytes += piece.length))
+    })
+    const call = callOnSocket(path, { method: 'POST', path: '/', body: pieces }, 1)
+    await assert.rejects(call, (error) => error instanceof NoAnswerError && /was silent/.test(error.message))
+    assert.equal(bytes, 0)
   })
 
   it('tells that nobody listens', async (t) => {
