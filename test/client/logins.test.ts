@@ -1,6 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { chmod, chown, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, chown, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { LoginsRefusedError, loginsOf } from '../../src/client/logins.ts'
@@ -100,4 +102,37 @@ describe('kept logins', () => {
       (error) => error instanceof DamagedFileError || error instanceof LoginsRefusedError,
     )
   })
+
+  it('are whole when a command that changes them is killed, before each thing that it does with files', async (t) => {
+    const { state, logins } = await setUp(t)
+    const [before, changed] = [login('http://a'), login('http://b')]
+    await logins.keep(before)
+    const seen = new Set<number>()
+    let isDone = false
+    for (let operations = 0; !isDone; operations++) {
+      const [code, signal] = await keepUntilKilled(state, changed, operations)
+      isDone = code === 0
+      assert.ok(isDone || signal === 'SIGKILL', `exit code ${code}`)
+      const kept = await logins.list()
+      assert.deepEqual(kept, [before, changed].slice(0, kept.length))
+      seen.add(kept.length)
+      // The next command is not held up by what was left, and removes it.
+      await logins.forget(changed.server)
+      assert.deepEqual((await readdir(dirname(logins.path))).toSorted(), ['.sessions-lock', 'sessions.json'])
+    }
+    assert.deepEqual([...seen].toSorted(), [1, 2])
+  })
 })
+
+/** Keeps a login in a process that kills itself instead of an operation, which may be the next piece of a write. */
+async function keepUntilKilled(state: string, kept: object, operations: number) {
+  const script = `
+    import { loginsOf } from ${JSON.stringify(import.meta.resolve('../../src/client/logins.ts'))}
+    import { createFailingFiles } from ${JSON.stringify(import.meta.resolve('../support/failing-files.ts'))}
+    const files = createFailingFiles()
+    files.writeBytesMax = 64
+    files.before = () => files.calls.length > ${operations} && process.kill(process.pid, 'SIGKILL')
+    await loginsOf({ XDG_STATE_HOME: ${JSON.stringify(state)} }, files).keep(${JSON.stringify(kept)})`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: 'inherit' })
+  return (await once(child, 'exit')) as [code: number | null, signal: NodeJS.Signals | null]
+}
