@@ -1,7 +1,7 @@
 /** An answer, read whole. */
 export interface Answer {
   readonly status: number
-  readonly headers: Headers
+  readonly headers: Pick<Headers, 'get'>
   readonly text: string
 }
 
@@ -163,7 +163,7 @@ interface ProblemBody {
   readonly errors?: readonly Fault[]
 }
 
-function problemIn(headers: Headers, text: string): ProblemBody | undefined {
+function problemIn(headers: Answer['headers'], text: string): ProblemBody | undefined {
   if (headers.get('Content-Type') !== 'application/problem+json') return undefined
   try {
     return JSON.parse(text) as ProblemBody

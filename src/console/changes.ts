@@ -24,7 +24,7 @@ export interface FieldPair {
   readonly theirs: string | undefined
 }
 
-type Version = { readonly [Field in FieldName]?: unknown } & { readonly labels?: Labels }
+export type Version = { readonly [Field in FieldName]?: unknown } & { readonly labels?: Labels }
 
 /** Every field and label that one of two versions has, in the order of the form. */
 export function compareVersions(mine: Version, theirs: Version): readonly FieldPair[] {
@@ -33,7 +33,8 @@ export function compareVersions(mine: Version, theirs: Version): readonly FieldP
   return fields.map((field) => ({ field, mine: a.get(field), theirs: b.get(field) }))
 }
 
-function textsOf(version: Version): Map<string, string> {
+/** Its fields and labels as text, in the order of the form; a label as `labels.KEY`. */
+export function textsOf(version: Version): Map<string, string> {
   const fields = fieldNames.map((field): [string, string] => [field, String(version[field] ?? '')])
   const labels = Object.entries(version.labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
   return new Map([...fields, ...labels.map(([key, value]): [string, string] => [`labels.${key}`, value])])

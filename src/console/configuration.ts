@@ -15,6 +15,12 @@ export interface Configuration {
 export const fieldNames = ['name', 'hostname', 'port', 'username'] as const
 export type FieldName = (typeof fieldNames)[number]
 
+/** Makes something for each field. */
+export function ofFields<Made>(make: (field: FieldName) => Made): Record<FieldName, Made> {
+  const [name, hostname, port, username] = [make('name'), make('hostname'), make('port'), make('username')]
+  return { name, hostname, port, username }
+}
+
 /** A record and the tag that its changes are sent with. */
 export interface Tagged {
   readonly configuration: Configuration
@@ -26,8 +32,8 @@ export function configurationPath(name: string): string {
 }
 
 /** @throws As `Api.call`. */
-export async function readConfiguration(api: Api, name: string, signal?: AbortSignal): Promise<Tagged> {
-  return taggedIn(await api.call(configurationPath(name), signal ? { signal } : {}))
+export async function readConfiguration(api: Api, name: string): Promise<Tagged> {
+  return taggedIn(await api.call(configurationPath(name)))
 }
 
 export function taggedIn(answer: Answer): Tagged {

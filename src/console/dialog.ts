@@ -9,7 +9,10 @@ import { button, type Child, element } from './element.ts'
 export function openDialog(
   title: string,
   children: readonly Child[],
-  { className = '', canClose = () => true }: { className?: string; canClose?: () => boolean } = {},
+  {
+    className = '',
+    canClose = () => true,
+  }: { className?: string | undefined; canClose?: () => boolean } = {},
 ): HTMLDialogElement {
   const before = document.activeElement
   const dialog = element(
@@ -50,22 +53,36 @@ export function openDialog(
   }
 }
 
-/** Asks for a decision. */
-export function ask(title: string, children: readonly Child[], answer: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  const decide = (decision: boolean) => {
-    resolve(decision)
-    dialog.close()
-  }
-  const dialog = openDialog(title, [
-    element('div', { class: 'body' }, ...children),
-    element(
-      'footer',
-      {},
-      button('Cancel', () => decide(false), { class: 'quiet' }),
-      button(answer, () => decide(true), { class: 'danger' }),
+/** Asks whether to do something. */
+export async function ask(title: string, children: readonly Child[], answer: string): Promise<boolean> {
+  return (await choose(title, children, { Cancel: 'quiet', [answer]: 'danger' })) === answer
+}
+
+/**
+ * Asks for a decision.
+ *
+ * @param answers The label of each button, with its class.
+ * @returns The label of the button; undefined if the dialogue was closed otherwise.
+ */
+export function choose(
+  title: string,
+  children: readonly Child[],
+  answers: Readonly<Record<string, string>>,
+  className?: string,
+): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  const buttons = Object.entries(answers).map(([answer, className]) =>
+    button(
+      answer,
+      () => {
+        resolve(answer)
+        dialog.close()
+      },
+      { class: className },
     ),
-  ])
-  dialog.addEventListener('close', () => resolve(false))
+  )
+  const parts = [element('div', { class: 'body' }, ...children), element('footer', {}, ...buttons)]
+  const dialog = openDialog(title, parts, { className })
+  dialog.addEventListener('close', () => resolve(undefined))
   return promise
 }

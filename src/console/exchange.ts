@@ -7,9 +7,7 @@ import { ImportPanel } from './import-panel.ts'
 export function createExchange(app: App): ViewPart {
   const importPanel = new ImportPanel(app)
   const dom = element('div', { class: 'exchange' }, importPanel.dom, new ExportPanel(app).dom)
-  document.addEventListener('dragover', showDrop)
-  document.addEventListener('dragleave', endDrop)
-  document.addEventListener('drop', drop)
+  for (const type of ['dragover', 'dragleave', 'drop'] as const) document.addEventListener(type, drag)
   return { dom, show: takeSession, takeSession }
 
   function takeSession() {
@@ -20,23 +18,14 @@ export function createExchange(app: App): ViewPart {
     return dom.isConnected && app.session.mayWrite && document.querySelector('dialog[open]') === null
   }
 
-  function showDrop(event: DragEvent) {
-    if (!event.dataTransfer?.types.includes('Files')) return
+  function drag(event: DragEvent) {
+    const { type, dataTransfer } = event
+    if (!dataTransfer?.types.includes('Files')) return
     // Otherwise the browser leaves the page for the file.
     event.preventDefault()
-    event.dataTransfer.dropEffect = canDrop() ? 'copy' : 'none'
-    dom.classList.toggle('dropping', canDrop())
-  }
-
-  function endDrop() {
-    dom.classList.remove('dropping')
-  }
-
-  function drop(event: DragEvent) {
-    endDrop()
-    const { dataTransfer } = event
-    if (!dataTransfer?.types.includes('Files')) return
-    event.preventDefault()
-    if (canDrop()) importPanel.drop(dataTransfer.files)
+    const isHere = canDrop()
+    dataTransfer.dropEffect = isHere ? 'copy' : 'none'
+    dom.classList.toggle('dropping', isHere && type === 'dragover')
+    if (isHere && type === 'drop') importPanel.drop(dataTransfer.files)
   }
 }

@@ -81,5 +81,5 @@ function rangeOf(entries: number, since: string | undefined): string {
 }
 
 function formatTime(time: string): string {
-  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(time))
+  return new Date(time).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 }

@@ -1,3 +1,5 @@
+import { textsOf, type Version } from './changes.ts'
+
 /** One change of a record, as the API tells it. */
 export interface HistoryEntry {
   readonly time: string
@@ -9,7 +11,7 @@ export interface HistoryEntry {
   readonly command?: string
   readonly changed?: Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>
   /** The record that was added or deleted. */
-  readonly record?: Readonly<Record<string, unknown>>
+  readonly record?: Version
 }
 
 /** What a change did to one field or label; what was not there is undefined. */
@@ -39,20 +41,11 @@ export function changesBetween({ event, changed, record }: HistoryEntry): readon
       after: textOf(after),
     }))
   const isGone = event === 'configuration_deleted'
-  return fieldsOf(record ?? {}).map(([field, value]) => ({
+  return Array.from(record === undefined ? [] : textsOf(record), ([field, text]) => ({
     field,
-    before: isGone ? textOf(value) : undefined,
-    after: isGone ? undefined : textOf(value),
+    before: isGone ? text : undefined,
+    after: isGone ? undefined : text,
   }))
-}
-
-/** The fields but the id, and each label as `labels.KEY`. */
-function fieldsOf({ id: _, labels, ...fields }: Readonly<Record<string, unknown>>): [string, unknown][] {
-  const ofLabels = Object.entries(labels ?? {}).map(([key, value]): [string, unknown] => [
-    `labels.${key}`,
-    value,
-  ])
-  return [...Object.entries(fields), ...ofLabels]
 }
 
 function textOf(value: unknown): string | undefined {

@@ -13,26 +13,20 @@ export function openKeysDialog(commands: readonly KeyCommand[]): void {
       element(
         'dl',
         { class: 'keys' },
-        ...commands.map(({ keys, help }) =>
+        ...[...commands, ...others].map(({ keys, help }) =>
           element('div', {}, element('dt', {}, ...keys.flatMap(keyCap)), element('dd', {}, help)),
-        ),
-        element(
-          'div',
-          {},
-          element('dt', {}, element('kbd', {}, 'Enter')),
-          element('dd', {}, 'open the record'),
-        ),
-        element(
-          'div',
-          {},
-          element('dt', {}, element('kbd', {}, 'Esc')),
-          element('dd', {}, 'close a dialogue'),
         ),
       ),
       element('p', {}, isOn, ' ', element('label', { for: 'keys-on' }, 'Single keys do this')),
     ),
   ])
 }
+
+/** What browsers do by themselves. */
+const others: readonly Pick<KeyCommand, 'keys' | 'help'>[] = [
+  { keys: ['Enter'], help: 'open the record' },
+  { keys: ['Esc'], help: 'close a dialogue' },
+]
 
 const names: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑' }
 

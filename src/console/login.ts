@@ -1,4 +1,4 @@
-import { type Api, explain, Refusal, Unreachable } from './api.ts'
+import { type Api, explain, Refusal } from './api.ts'
 import { element } from './element.ts'
 
 /** A login that is shown. */
@@ -79,7 +79,6 @@ export function showLogin(api: Api, notice: string): Login {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof Unreachable) return 'Cannot reach the server; try again when it is back.'
   if (!(error instanceof Refusal)) return explain(error)
   const { status, retryAfterSeconds = 1, code } = error
   if (status === 401) return 'User or password is wrong.'

@@ -102,13 +102,12 @@ export class Picture {
       ),
     )
     const paths = lines.map((line, place) =>
-      svgElement('path', {
-        class: `line line-${place % dashes.length}`,
-        'stroke-dasharray': dashes[place % dashes.length],
-        d: pathOf(
+      drawn(
+        place,
+        pathOf(
           moments.map(({ at, values }) => [x(at), values[line] === undefined ? undefined : y(values[line])]),
         ),
-      }),
+      ),
     )
     const pointed = this.#place === undefined ? undefined : moments[this.#place]
     this.#pointer.toggleAttribute('hidden', pointed === undefined)
@@ -121,12 +120,8 @@ export class Picture {
     const moment = this.#place === undefined ? moments.at(-1) : moments[this.#place]
     this.#legend.replaceChildren(
       ...lines.map((line, place) => {
-        const sample = svgElement('path', {
-          class: `line line-${place % dashes.length}`,
-          'stroke-dasharray': dashes[place % dashes.length],
-          d: 'M0 5H26',
-        })
-        const key = svgElement('svg', { viewBox: '0 0 26 10', class: 'key', 'aria-hidden': 'true' }, sample)
+        const box = { viewBox: '0 0 26 10', class: 'key', 'aria-hidden': 'true' }
+        const key = svgElement('svg', box, drawn(place, 'M0 5H26'))
         return element('li', {}, key, `${line} `, element('b', {}, formatFigure(moment?.values[line], unit)))
       }),
     )
@@ -173,6 +168,12 @@ export class Picture {
     this.#place = place
     if (this.#state !== undefined) this.update(this.#state)
   }
+}
+
+/** A line in the look of its place. */
+function drawn(place: number, d: string): SVGPathElement {
+  const look = place % dashes.length
+  return svgElement('path', { class: `line line-${look}`, 'stroke-dasharray': dashes[look], d })
 }
 
 /** A new line begins after each gap. */

@@ -16,7 +16,7 @@ import { inShort, openFormDialog } from './form-dialog.ts'
 import { openHistory } from './history-dialog.ts'
 import { type Draft, type FormValues, RecordForm } from './record-form.ts'
 import { shown } from './shown-text.ts'
-import { chooseVersion } from './versions-dialog.ts'
+import { chooseVersion, MINE, THEIRS } from './versions-dialog.ts'
 
 /** Asks for the fields of a new record, until the server has it or it is given up. */
 export function openNewRecord(app: App, draft: Partial<Draft> = {}): void {
@@ -119,8 +119,8 @@ export function openRecord(app: App, configuration: Configuration): void {
     const choice = await chooseVersion(values, now.configuration)
     seen = now.configuration
     showLines(seen)
-    if (choice === 'theirs') form.fill(now.configuration)
-    return choice === 'mine' ? change(values) : undefined
+    if (choice === THEIRS) form.fill(now.configuration)
+    return choice === MINE ? change(values) : undefined
   }
 
   async function addAgain(values: FormValues): Promise<readonly Child[] | undefined> {

@@ -2,7 +2,7 @@ import { type Address, listPath, nextSort, PAGE_RECORDS } from './address.ts'
 import { explain, isAborted, Refusal } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { concerns } from './change-filter.ts'
-import { type Configuration, configurationsIn, type FieldName, fieldNames } from './configuration.ts'
+import { type Configuration, configurationsIn, fieldNames, ofFields } from './configuration.ts'
 import { button, element, setText } from './element.ts'
 import { headings, RecordRow } from './record-row.ts'
 import { SearchBox } from './search-box.ts'
@@ -37,7 +37,9 @@ export class RecordList implements ViewPart {
   /** The first id that was added since the page is shown. */
   #addedFrom = Infinity
   readonly #body = element('tbody')
-  readonly #headings: Record<FieldName, HTMLTableCellElement>
+  readonly #headings = ofFields((field) =>
+    element('th', { scope: 'col', class: field }, element('a', { href: '' }, headings[field])),
+  )
   readonly #table: HTMLTableElement
   readonly #count = element('p', { class: 'count', 'aria-live': 'polite' })
   readonly #filters = element('ul', { class: 'filters', 'aria-label': 'Filters' })
@@ -60,14 +62,6 @@ export class RecordList implements ViewPart {
       title: 'Add a record (n)',
       hidden: true,
     })
-    const heading = (field: FieldName) =>
-      element('th', { scope: 'col', class: field }, element('a', { href: '' }, headings[field]))
-    this.#headings = {
-      name: heading('name'),
-      hostname: heading('hostname'),
-      port: heading('port'),
-      username: heading('username'),
-    }
     this.#table = element(
       'table',
       { class: 'records' },
@@ -266,7 +260,7 @@ export class RecordList implements ViewPart {
         ? isFiltered
           ? 'Nothing found'
           : ''
-        : `${number(first)}–${number(Math.max(last, first))} of ${number(total)}${isFiltered ? ' found' : ''}`,
+        : `${first.toLocaleString('en')}–${Math.max(last, first).toLocaleString('en')} of ${total.toLocaleString('en')}${isFiltered ? ' found' : ''}`,
     )
     this.#table.hidden = this.#rows.size === 0
     this.#state.replaceChildren(...this.#stateNodes(address))
@@ -275,7 +269,11 @@ export class RecordList implements ViewPart {
     this.#pages.replaceChildren(
       this.#pageLink('First', 0, page > 0),
       this.#pageLink('Previous', Math.min(page - 1, lastPage), page > 0),
-      element('span', {}, `Page ${number(page + 1)} of ${number(lastPage + 1)}`),
+      element(
+        'span',
+        {},
+        `Page ${(page + 1).toLocaleString('en')} of ${(lastPage + 1).toLocaleString('en')}`,
+      ),
       this.#pageLink('Next', page + 1, page < lastPage),
       this.#pageLink('Last', lastPage, page < lastPage),
     )
@@ -346,8 +344,4 @@ export class RecordList implements ViewPart {
 function retryAfter(error: unknown): number | undefined {
   const { code = '', retryAfterSeconds = undefined } = error instanceof Refusal ? error : {}
   return retryAfterSeconds ?? (code === '' ? RETRY_SECONDS : undefined)
-}
-
-function number(value: number): string {
-  return new Intl.NumberFormat('en').format(value)
 }

@@ -1,5 +1,5 @@
 import type { App } from './app.ts'
-import { type Configuration, type FieldName, fieldNames, type Labels } from './configuration.ts'
+import { type Configuration, type FieldName, fieldNames, type Labels, ofFields } from './configuration.ts'
 import { copyButton } from './copy-button.ts'
 import { sshLine } from './copy-lines.ts'
 import { button, element } from './element.ts'
@@ -14,7 +14,9 @@ export class RecordRow {
   /** Its first control: opens the record. */
   readonly opener: HTMLButtonElement
   readonly #app: App
-  readonly #cells: Record<FieldName, HTMLTableCellElement>
+  readonly #cells = ofFields((field) =>
+    element('td', { class: field, 'data-label': field !== 'name' && headings[field] }),
+  )
   readonly #labels = element('td', { class: 'labels', 'data-label': 'Labels' })
   #configuration: Configuration
 
@@ -22,13 +24,7 @@ export class RecordRow {
     this.#app = app
     this.#configuration = configuration
     this.opener = button('', () => open(this.#configuration), { class: 'opener' })
-    const cell = (field: FieldName) => element('td', { class: field, 'data-label': headings[field] })
-    this.#cells = {
-      name: element('td', { class: 'name' }, this.opener),
-      hostname: cell('hostname'),
-      port: cell('port'),
-      username: cell('username'),
-    }
+    this.#cells.name.append(this.opener)
     const copy = copyButton(app, 'ssh', () => sshLine(this.#configuration), 'the ssh line')
     this.dom = element(
       'tr',

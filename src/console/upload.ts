@@ -11,7 +11,11 @@ export function upload(url: string, { method, headers, body, signal, sent }: Upl
   const abort = () => request.abort()
   request.upload.onprogress = ({ loaded, total }) => sent(loaded, total)
   request.onload = () =>
-    resolve({ status: request.status, headers: headersOf(request), text: request.responseText })
+    resolve({
+      status: request.status,
+      headers: { get: (name) => request.getResponseHeader(name) },
+      text: request.responseText,
+    })
   request.onerror = () => reject(new TypeError('No answer came'))
   request.onabort = () => reject(new DOMException('The call was ended', 'AbortError'))
   request.onloadend = () => signal?.removeEventListener('abort', abort)
@@ -20,14 +24,4 @@ export function upload(url: string, { method, headers, body, signal, sent }: Upl
   for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
   request.send(body)
   return promise
-}
-
-function headersOf(request: XMLHttpRequest): Headers {
-  const lines = request.getAllResponseHeaders().split('\r\n').filter(Boolean)
-  return new Headers(
-    lines.map((line): [string, string] => {
-      const end = line.indexOf(':')
-      return [line.slice(0, end), line.slice(end + 1).trim()]
-    }),
-  )
 }

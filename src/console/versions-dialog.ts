@@ -1,18 +1,17 @@
 import { compareVersions } from './changes.ts'
 import type { Configuration } from './configuration.ts'
-import { openDialog } from './dialog.ts'
-import { button, element, headRow } from './element.ts'
+import { choose } from './dialog.ts'
+import { element, headRow } from './element.ts'
 import { shown } from './shown-text.ts'
 
-/** What a person decides where somebody else was faster. */
-export type Choice = 'mine' | 'theirs' | 'neither'
+export const MINE = 'Keep mine'
+export const THEIRS = 'Take theirs'
 
-/** Shows both versions of a record side by side, and asks which shall stand. */
+/** Shows both versions of a record side by side, and asks which shall stand: MINE, THEIRS, or neither. */
 export function chooseVersion(
   mine: Parameters<typeof compareVersions>[0],
   theirs: Configuration,
-): Promise<Choice> {
-  const { promise, resolve } = Promise.withResolvers<Choice>()
+): Promise<string | undefined> {
   const rows = compareVersions(mine, theirs).map(({ field, mine, theirs }) =>
     element(
       'tr',
@@ -23,34 +22,18 @@ export function chooseVersion(
       element('td', {}, mine === theirs ? '' : 'differs'),
     ),
   )
-  const choose = (choice: Choice) => {
-    resolve(choice)
-    dialog.close()
-  }
-  const dialog = openDialog(
+  return choose(
     'Somebody else was faster',
     [
+      element('p', {}, 'The record has changed since you opened it. Which version shall stand?'),
       element(
-        'div',
-        { class: 'body' },
-        element('p', {}, 'The record has changed since you opened it. Which version shall stand?'),
-        element(
-          'table',
-          { class: 'versions' },
-          headRow('Field', 'Yours', 'Theirs', element('span', { class: 'unseen' }, 'Difference')),
-          element('tbody', {}, ...rows),
-        ),
-      ),
-      element(
-        'footer',
-        {},
-        button('Go on editing', () => choose('neither'), { class: 'quiet' }),
-        button('Take theirs', () => choose('theirs')),
-        button('Keep mine', () => choose('mine'), { class: 'primary' }),
+        'table',
+        { class: 'versions' },
+        headRow('Field', 'Yours', 'Theirs', element('span', { class: 'unseen' }, 'Difference')),
+        element('tbody', {}, ...rows),
       ),
     ],
-    { className: 'history' },
+    { 'Go on editing': 'quiet', [THEIRS]: '', [MINE]: 'primary' },
+    'history',
   )
-  dialog.addEventListener('close', () => resolve('neither'))
-  return promise
 }
