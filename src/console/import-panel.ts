@@ -36,6 +36,8 @@ export class ImportPanel {
   readonly #report = element('div', { class: 'report' })
   #given: Source | undefined
   #trial: Trial | undefined
+  /** Of the records that the trial was compared with. */
+  #tag = ''
   #running: AbortController | undefined
 
   constructor(app: App) {
@@ -121,6 +123,15 @@ export class ImportPanel {
     this.#report.replaceChildren(...nameLists(trial))
   }
 
+  /** Somebody else was faster than the import. */
+  async #tryAgain(): Promise<undefined> {
+    await this.#try()
+    if (this.#trial === undefined) return
+    this.#message.textContent =
+      'The records have changed since the check, so nothing is imported. Below is what an import would do now.'
+    this.#import.focus()
+  }
+
   async #bringIn() {
     const { removed = 0, names } = this.#trial ?? {}
     if (this.#mode === 'replace' && removed > 0) {
@@ -159,7 +170,10 @@ export class ImportPanel {
       const answer = await this.#app.api.call(`v1/import?${query}`, {
         method: 'POST',
         body: file,
-        headers: { 'Content-Type': importFormats[format].mediaType },
+        headers: {
+          'Content-Type': importFormats[format].mediaType,
+          ...(isTrial ? {} : { 'If-Match': this.#tag }),
+        },
         signal: running.signal,
         sent: (bytes, all) => {
           isSent = bytes === all
@@ -168,12 +182,14 @@ export class ImportPanel {
       })
       if (running.signal.aborted) return
       this.#progress.hidden = true
+      this.#tag = answer.headers.get('ETag') ?? ''
       return JSON.parse(answer.text) as Reply
     } catch (error) {
       if (isAborted(error) || running.signal.aborted) return
       this.#progress.hidden = true
       this.#status.textContent = ''
       this.#controls.disabled = false
+      if (error instanceof Refusal && error.status === 412) return await this.#tryAgain()
       const gone = refused ?? (await whyUnreadable(file))
       this.#message.textContent = gone ?? explainImport(error, file.size, isSent && !isTrial)
       if (error instanceof Refusal && error.faults.length > 0)

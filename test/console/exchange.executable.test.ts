@@ -4,7 +4,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
+import { recordsIn } from '../support/http-client.ts'
 import { admin } from '../support/service.ts'
+import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { assertAccessible } from './support/accessible.ts'
 import { openConsole } from './support/browser.ts'
@@ -109,6 +111,31 @@ describe('bringing in', { skip: noChromium }, () => {
     await page.getByText('Imported: 1 added, 0 modified, 2 removed').waitFor()
     await page.keyboard.press('Enter')
     await showsNames(page, ['web1'])
+  })
+
+  it('removes nothing that was added since the check: it checks again, and says so', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [412] } })
+    await logIn(page, admin.username, admin.password)
+    await page.getByRole('radio', { name: 'Replace' }).check()
+    await choose(page, `${HEADER}new,h,22,u\n`)
+    await page.getByText('Checked: an import would give 1 added, 0 modified, 1 removed').waitFor()
+    await server.api('POST', '/configurations/', { body: draft('unseen') })
+    await importNow(page)
+    await page.getByRole('button', { name: 'Import and remove' }).click()
+    await page.getByText('The records have changed since the check, so nothing is imported.').waitFor()
+    await page.getByText('Checked: an import would give 1 added, 0 modified, 2 removed').waitFor()
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Import')
+    await assertAccessible(page)
+    const listed = recordsIn(await server.api('GET', '/configurations/'))
+    assert.deepEqual(
+      listed.map(({ name }) => name),
+      ['record-1', 'unseen'],
+    )
+    await importNow(page)
+    await page.getByRole('dialog').getByText('unseen').waitFor()
+    await page.getByRole('button', { name: 'Import and remove' }).click()
+    await page.getByText('Imported: 1 added, 0 modified, 2 removed').waitFor()
   })
 
   it('takes a dropped file anywhere, and says what is wrong with one', async (t) => {
