@@ -45,7 +45,8 @@ export function openRecord(app: App, configuration: Configuration): void {
   const lines = element('dl', { class: 'lines' })
   showLines(configuration)
   const history = button('History', () => openHistory(app, { name }), { class: 'quiet' })
-  const remove = button('Delete…', () => void removeRecord(), { class: 'danger' })
+  let isRemoving = false
+  const remove = button('Delete…', () => void removeOnce(), { class: 'danger' })
   const title = isReadOnly ? 'Record' : 'Change a record'
   const { dom, tell } = openFormDialog(app, title, form, [lines, !isReadOnly && remove, history], {
     send: isReadOnly ? undefined : change,
@@ -87,19 +88,18 @@ export function openRecord(app: App, configuration: Configuration): void {
     return reading
   }
 
-  async function change(values: FormValues): Promise<readonly Child[] | undefined> {
+  /** @param wasLate Whether somebody else was faster than the last try. */
+  async function change(values: FormValues, wasLate = false): Promise<readonly Child[] | undefined> {
     try {
       const now = await readPresent()
-      if (!isSame(seen, now.configuration)) return await decide(values, now)
+      if (wasLate || !isSame(seen, now.configuration)) return await decide(values, now)
       return await send(values, now)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      if (error.status === 412) {
-        present = undefined
-        return decide(values, await readPresent())
-      }
       if (error.status === 404) return addAgain(values)
-      throw error
+      if (error.status !== 412) throw error
+      present = undefined
+      return change(values, true)
     }
   }
 
@@ -133,6 +133,15 @@ export function openRecord(app: App, configuration: Configuration): void {
     )
     const isWanted = await ask('The record is gone', [what], 'Add it again')
     return isWanted ? add(app, values) : undefined
+  }
+
+  /** A second press, while the record is still read, asks nothing more. */
+  async function removeOnce() {
+    if (isRemoving) return
+    isRemoving = true
+    await removeRecord().finally(() => {
+      isRemoving = false
+    })
   }
 
   async function removeRecord() {

@@ -273,6 +273,43 @@ describe('two people who change one record', { skip: noChromium }, () => {
     assert.deepEqual([record?.username, record?.port], ['mine', 7])
   })
 
+  it('are asked once about a delete, and at once about a record that went between two answers', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a')] })
+    const page = await openConsole(t, { server, expected: { statuses: [404, 412] } })
+    await page.route('**/v1/events*', () => {})
+    await logIn(page, admin.username, admin.password)
+    const held = Promise.withResolvers<void>()
+    await page.route('**/configurations/a', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    const read = page.waitForResponse('**/configurations/a')
+    await page.getByRole('button', { name: 'a', exact: true }).click()
+    const remove = page.getByRole('button', { name: 'Delete…' })
+    await remove.click()
+    await remove.click()
+    held.resolve()
+    await read
+    await page.getByRole('dialog', { name: 'Delete a record' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await remove.click()
+    await page.getByRole('dialog', { name: 'Delete a record' }).waitFor()
+    assert.equal(await page.getByRole('dialog', { name: 'Delete a record' }).count(), 1)
+    await page.getByRole('button', { name: 'Cancel' }).click()
+
+    await page.getByRole('textbox', { name: 'Username', exact: true }).fill('typed')
+    await server.api('PATCH', '/configurations/a', { body: { username: 'theirs' } })
+    await page.route('**/configurations/a', async (route) => {
+      if (route.request().method() === 'GET') await server.api('DELETE', '/configurations/a')
+      await route.continue()
+    })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Add it again' }).click()
+    await page.getByText('Added a').waitFor()
+    const [record] = recordsIn(await server.api('GET', '/configurations/a'))
+    assert.equal(record?.username, 'typed')
+  })
+
   it('keep what was typed when the record is gone or has another name', async (t) => {
     const server = await startConsoleServer(t, { records: [draft('a'), draft('b')] })
     const page = await openConsole(t, { server, expected: { statuses: [404, 412] } })
