@@ -1,7 +1,8 @@
 import { button, type Child, element } from './element.ts'
 
 /**
- * Shows a dialogue until it is closed; Escape closes it. The focus returns to where it was, if that is still there.
+ * Shows a dialogue until it is closed; Escape closes it. The browser returns the focus to where it was, if that is still
+ * there, when `close()` is called: at the event `close`, the next key may have moved it on.
  *
  * @param canClose Asked before Escape closes it.
  * @returns The open dialogue; `close()` ends it, and it is taken out of the page.
@@ -14,7 +15,6 @@ export function openDialog(
     canClose = () => true,
   }: { className?: string | undefined; canClose?: () => boolean } = {},
 ): HTMLDialogElement {
-  const before = document.activeElement
   const dialog = element(
     'dialog',
     // Otherwise a second Escape closes it unasked.
@@ -35,7 +35,6 @@ export function openDialog(
     // What was just said is still to be read.
     document.body.append(...dialog.querySelectorAll('.notices'))
     dialog.remove()
-    if (before instanceof HTMLElement && before.isConnected) before.focus()
   })
   document.body.append(dialog)
   dialog.showModal()

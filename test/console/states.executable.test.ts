@@ -84,6 +84,23 @@ describe('the focus in the console', { skip: noChromium }, () => {
     assert.equal(await press('button', /^Delete$/, /1–50 of 119$/), 'r105')
   })
 
+  it('is not taken back by a dialogue that closed when one has moved on already', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await page.getByRole('button', { name: 'record-1', exact: true }).press('Enter')
+    await page.getByRole('dialog').waitFor()
+    // The browser tells of the end only with its next picture.
+    await page.evaluate(`new Promise((resolve) => {
+      const dialog = document.querySelector('dialog')
+      dialog.addEventListener('close', () => setTimeout(resolve))
+      const options = { bubbles: true, cancelable: true }
+      dialog.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', ...options }))
+      document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '/', ...options }))
+    })`)
+    assert.equal(await page.evaluate('document.activeElement.id'), 'search')
+  })
+
   it('stays where one tries again, and returns to Save when that is refused', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server, expected: { statuses: [502, 507] } })
