@@ -136,6 +136,11 @@ async function fetchAnswer(url: string, init: RequestInit): Promise<Answer> {
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
+/** The tag as the server made it: a proxy that compresses makes it weak, or longer. Empty if there is none. */
+export function tagIn({ headers }: Answer): string {
+  return (headers.get('ETag') ?? '').replace(/^W\/|-(gzip|zstd)(?="$)/g, '')
+}
+
 export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError'
 }

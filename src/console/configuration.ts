@@ -1,4 +1,4 @@
-import type { Answer, Api } from './api.ts'
+import { type Answer, type Api, tagIn } from './api.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -39,7 +39,7 @@ export async function readConfiguration(api: Api, name: string): Promise<Tagged>
 export function taggedIn(answer: Answer): Tagged {
   const [configuration] = configurationsIn(answer.text)
   if (configuration === undefined) throw new TypeError('The answer has no configuration')
-  return { configuration, tag: answer.headers.get('ETag') ?? '' }
+  return { configuration, tag: tagIn(answer) }
 }
 
 export function configurationsIn(text: string): readonly Configuration[] {

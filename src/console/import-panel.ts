@@ -1,5 +1,5 @@
 import { home } from './address.ts'
-import { type Fault, isAborted, Refusal } from './api.ts'
+import { type Fault, isAborted, Refusal, tagIn } from './api.ts'
 import type { App } from './app.ts'
 import { ask } from './dialog.ts'
 import { button, element } from './element.ts'
@@ -13,6 +13,9 @@ const modes = {
   merge: 'Merge: adds new names and modifies those that differ; keeps all other records',
   replace: 'Replace: the same, and removes every record that is not in the file',
 }
+
+/** How often an import is sent, while others' changes leave it as it was shown. */
+const SENDS_MAX = 5
 
 /** Brings records in: first a dry run, then the import. */
 export class ImportPanel {
@@ -123,13 +126,19 @@ export class ImportPanel {
     this.#report.replaceChildren(...nameLists(trial))
   }
 
-  /** Somebody else was faster than the import. */
-  async #tryAgain(): Promise<undefined> {
+  /** Somebody else was faster than the import, which was sent so often. */
+  async #tryAgain<Reply extends Counts>(sends: number): Promise<Reply | undefined> {
+    const before = JSON.stringify(this.#trial)
     await this.#try()
-    if (this.#trial === undefined) return
+    if (this.#trial === undefined) return undefined
+    if (sends < SENDS_MAX && JSON.stringify(this.#trial) === before) {
+      this.#controls.disabled = true
+      return this.#send(false, sends + 1)
+    }
     this.#message.textContent =
       'The records have changed since the check, so nothing is imported. Below is what an import would do now.'
     this.#import.focus()
+    return undefined
   }
 
   async #bringIn() {
@@ -152,7 +161,7 @@ export class ImportPanel {
   }
 
   /** @returns Undefined if it failed, which then is said, or if something else is chosen meanwhile. */
-  async #send<Reply extends Counts>(isTrial: boolean): Promise<Reply | undefined> {
+  async #send<Reply extends Counts>(isTrial: boolean, sends = 1): Promise<Reply | undefined> {
     const source = this.#given
     if (source === undefined) return
     const { file } = source
@@ -182,14 +191,14 @@ export class ImportPanel {
       })
       if (running.signal.aborted) return
       this.#progress.hidden = true
-      this.#tag = answer.headers.get('ETag') ?? ''
+      this.#tag = tagIn(answer)
       return JSON.parse(answer.text) as Reply
     } catch (error) {
       if (isAborted(error) || running.signal.aborted) return
       this.#progress.hidden = true
       this.#status.textContent = ''
       this.#controls.disabled = false
-      if (error instanceof Refusal && error.status === 412) return await this.#tryAgain()
+      if (error instanceof Refusal && error.status === 412) return await this.#tryAgain(sends)
       const gone = refused ?? (await whyUnreadable(file))
       this.#message.textContent = gone ?? explainImport(error, file.size, isSent && !isTrial)
       if (error instanceof Refusal && error.faults.length > 0)

@@ -1,5 +1,5 @@
 import { type Address, listPath, nextSort, PAGE_RECORDS } from './address.ts'
-import { explain, isAborted, Refusal } from './api.ts'
+import { explain, isAborted, Refusal, tagIn } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { concerns } from './change-filter.ts'
 import { type Configuration, configurationsIn, fieldNames, ofFields } from './configuration.ts'
@@ -154,7 +154,7 @@ export class RecordList implements ViewPart {
     this.#reading = reading
     const late = setTimeout(() => this.#dim(true), QUIET_MS)
     try {
-      const { status, headers, text } = await this.#app.api
+      const answer = await this.#app.api
         .call(listPath(address), {
           signal: reading.signal,
           expects: [304],
@@ -164,16 +164,16 @@ export class RecordList implements ViewPart {
           clearTimeout(late)
           if (this.#reading === reading) this.#dim(false)
         })
-      if (status === 304) return this.#state.replaceChildren(...this.#stateNodes(address))
+      if (answer.status === 304) return this.#state.replaceChildren(...this.#stateNodes(address))
       const isSamePage = this.#tag !== undefined
-      const configurations = configurationsIn(text)
+      const configurations = configurationsIn(answer.text)
       if (isSamePage && this.#markGone()) {
         await new Promise((resolve) => setTimeout(resolve, GONE_MS))
         if (reading.signal.aborted) return
       }
-      this.#tag = headers.get('ETag') ?? undefined
-      if (this.#tag !== undefined) this.#actions.begin(this.#tag)
-      this.#total = Number(headers.get('X-Total-Count'))
+      this.#tag = tagIn(answer)
+      if (this.#tag !== '') this.#actions.begin(this.#tag)
+      this.#total = Number(answer.headers.get('X-Total-Count'))
       this.#fill(configurations, isSamePage)
       this.#showState(address)
     } catch (error) {

@@ -138,6 +138,31 @@ describe('bringing in', { skip: noChromium }, () => {
     await page.getByText('Imported: 1 added, 0 modified, 2 removed').waitFor()
   })
 
+  it('goes on over changes that leave it as it was shown, and through a proxy that compresses', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [412] } })
+    await logIn(page, admin.username, admin.password)
+    let [port, asked] = [1, 0]
+    await page.route('**/v1/import?*', async (route) => {
+      asked += 1
+      const isTrial = route.request().url().includes('dry_run')
+      if (!isTrial && port < 4) {
+        port += 1
+        await server.api('PATCH', '/configurations/record-1', { body: { port } })
+      }
+      const response = await route.fetch()
+      const { etag = '""', ...headers } = response.headers()
+      const compressed = asked % 2 === 0 ? `W/${etag}` : etag.replace(/"$/, '-gzip"')
+      await route.fulfill({ response, headers: { ...headers, etag: compressed } })
+    })
+    await choose(page, `${HEADER}new,h,22,u\n`)
+    await page.getByText('Checked: an import would give 1 added').waitFor()
+    await importNow(page)
+    await page.getByText('Imported: 1 added, 0 modified, 0 removed').waitFor()
+    // 412 three times, and a check after each.
+    assert.equal(asked, 8)
+  })
+
   it('takes a dropped file anywhere, and says what is wrong with one', async (t) => {
     const server = await startConsoleServer(t)
     const page = await openConsole(t, { server, path: VIEW })
