@@ -22,19 +22,27 @@ export function auditLine(
   return `${escapeHidden(record === undefined ? line : `${line.slice(0, -1)},"record":${record.json}}`)}\n`
 }
 
+/** Where a change is among all. */
+export interface ChangePlace {
+  /** Revision of the change before, if it is not the one before in number. */
+  readonly after?: number
+  /** Of the records with the change. */
+  readonly tag: string
+}
+
 /** @param before The record as it was; undefined for one that is added. */
 export function changeLine(
   change: Change,
   { actor, time }: Authorship,
-  tag: string,
+  place: ChangePlace,
   before: Configuration | undefined,
 ): string {
   if ('modify' in change && before !== undefined) {
-    const fields = { tag, ...changesBetween(before, change.modify) }
+    const fields = { ...place, ...changesBetween(before, change.modify) }
     return auditLine(time, 'configuration_modified', actor, fields)
   }
-  if ('add' in change) return auditLine(time, 'configuration_added', actor, { tag }, change.add)
-  return auditLine(time, 'configuration_deleted', actor, { tag }, before)
+  if ('add' in change) return auditLine(time, 'configuration_added', actor, { ...place }, change.add)
+  return auditLine(time, 'configuration_deleted', actor, { ...place }, before)
 }
 
 /** Each changed field with both values; each changed label, too, where null stands for none. */

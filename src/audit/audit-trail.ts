@@ -171,24 +171,24 @@ export async function openAuditTrail(
     async record(event, actor, fields) {
       if (add(auditLine(timestamp(), event, actor, fields))) await write()
     },
-    list(
-      store: string,
-      change: Change,
-      revision: number,
-      before: Configuration | undefined,
-      isTogether = false,
-    ) {
+    list(store: string, change: Change, revision: number, before: Configuration | undefined, after?: number) {
       const { authorship } = change
       if (authorship === undefined) return
       const { import: note, actor, time } = authorship
       if (note !== undefined) {
         const changes = note.added + note.modified + note.removed
-        const tag = listTag(store, isTogether ? revision : revision + changes - 1)
+        const tag = listTag(store, after === undefined ? revision + changes - 1 : revision)
         addChange(() => auditLine(time, 'configurations_imported', actor, { tag, ...note }))
         unlisted = changes > IMPORT_AUDITED_RECORDS_MAX ? changes : 0
       }
       if (unlisted > 0) unlisted -= 1
-      else addChange(() => changeLine(change, authorship, listTag(store, revision), before))
+      else {
+        const place = {
+          ...(after === undefined || after === revision - 1 ? {} : { after }),
+          tag: listTag(store, revision),
+        }
+        addChange(() => changeLine(change, authorship, place, before))
+      }
     },
     sync,
     async begin(tag, fields) {

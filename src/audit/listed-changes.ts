@@ -3,7 +3,7 @@ import { isObject, printableJson } from '../json.ts'
 import { IMPORT_AUDITED_RECORDS_MAX, LISTED_CHANGES_KEPT, LISTED_NAMES_MAX } from '../limits.ts'
 import type { Listed, ListedChanges } from '../storage/change-trail.ts'
 import { parseListTag, storeOfTag } from '../store/list-tag.ts'
-import { type AuditFileName, forEachTrailLine, type TrailLine } from './trail-lines.ts'
+import { type AuditFileName, forEachTrailLine, revisionBefore, type TrailLine } from './trail-lines.ts'
 
 const TAG_START = '"tag":"'
 const START = '"event":"started"'
@@ -94,7 +94,7 @@ class StoreLines implements ListedChanges {
       if (changes > IMPORT_AUDITED_RECORDS_MAX && changes <= revision)
         this.#add(revision - changes + 1, revision)
     } else {
-      this.#add(revision, revision)
+      this.#add(revisionBefore(line, revision - 1) + 1, revision)
       this.#last.push({ revision, name: nameOf(line) })
       if (this.#last.length > 2 * LISTED_CHANGES_KEPT) this.#last = this.#last.slice(-LISTED_CHANGES_KEPT)
     }

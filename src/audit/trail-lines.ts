@@ -9,6 +9,15 @@ export type AuditFileName = (typeof auditFiles)[number]
 export type TrailLine = Readonly<Record<string, unknown>>
 
 /**
+ * The revision that a line of the trail follows on: no change between them needs a line.
+ *
+ * @param highest What it is at most, and if the line does not say.
+ */
+export function revisionBefore({ after }: TrailLine, highest: number): number {
+  return typeof after === 'number' ? Math.min(after, highest) : highest
+}
+
+/**
  * Visits the lines of one file of the trail. Skips torn and damaged ones; an absent file has none.
  *
  * @param text Only lines that hold it are parsed.

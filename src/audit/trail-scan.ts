@@ -6,14 +6,12 @@ import { isObject, parseJson } from '../json.ts'
 import { TRAIL_PIECE_BYTES } from '../limits.ts'
 import { parseListTag } from '../store/list-tag.ts'
 import { ListedStretches } from './listed-stretches.ts'
-import type { TrailLine } from './trail-lines.ts'
+import { revisionBefore, type TrailLine } from './trail-lines.ts'
 
 const NEWLINE = 0x0a
 const [ZERO, NINE, COMMA] = [0x30, 0x39, 0x2c]
 const DIGITS_MAX = 12
-const TIME_START = '{"time":"'
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-const TIME_CHARACTERS = '2000-01-01T00:00:00.000Z'.length
 /** What stands between the tag and the id of a line of a change. */
 const beforeId = ['","id":', '","record":{"id":'].map((text) => Buffer.from(text))
 
@@ -107,11 +105,7 @@ function createLineScan(look: Look, listed: ListedStretches) {
       const end = lines.indexOf(NEWLINE, tag)
       if (wanted < tag) wanted = placeOf(text, lines, tag)
       const revision = wanted < end ? undefined : revisionOfOther(lines, tag + tagStart.length)
-      if (revision === undefined) parseLine(lines, tag)
-      else if (revision <= look.upTo && !listed.extend(revision)) {
-        const time = timeOf(lines, startOf(lines, tag))
-        if (time !== undefined) listed.add(revision - 1, revision, time)
-      }
+      if (revision === undefined || (revision <= look.upTo && !listed.extend(revision))) parseLine(lines, tag)
       tag = placeOf(tagStart, lines, end)
     }
   }
@@ -125,7 +119,7 @@ function createLineScan(look: Look, listed: ListedStretches) {
     if (parsed?.store !== look.store || parsed.revision > look.upTo) return
     const { revision } = parsed
     const isChange = typeof line.event === 'string' && line.event.startsWith('configuration_')
-    listed.add(isChange ? revision - 1 : revision, revision, line.time)
+    listed.add(revisionBefore(line, isChange ? revision - 1 : revision), revision, line.time)
     if (isChange) look.take(line, revision)
   }
 }
@@ -165,11 +159,4 @@ function digitAt(lines: Buffer, place: number): number | undefined {
 
 function startOf(lines: Buffer, place: number): number {
   return lines.lastIndexOf(NEWLINE, place) + 1
-}
-
-function timeOf(lines: Buffer, lineStart: number): string | undefined {
-  const start = lineStart + TIME_START.length
-  if (lines.toString('latin1', lineStart, start) !== TIME_START) return undefined
-  const time = lines.toString('latin1', start, start + TIME_CHARACTERS)
-  return TIME.test(time) ? time : undefined
 }

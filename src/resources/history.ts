@@ -49,7 +49,7 @@ export function historyHandlers(
       await nextTold(store)
       request.signal.throwIfAborted()
     }
-    const asked = { store: store.id, revision: store.revision }
+    const asked = { store: store.id, revision: store.recent.changedAt }
     const id = store.find(name)?.id ?? (await histories.findLastHolder(asked, name, turn))
     if (id !== undefined) return histories.read(asked, id, limit, turn)
     throw new Problem('unknown_name', `No configuration is named "${name}", and none is known to have been`)

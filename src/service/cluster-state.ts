@@ -56,7 +56,7 @@ export async function openClusterState(
   )
   // Another node was faster.
   if (hasTried && made === undefined) await writeInitialCredentials(folder, {})
-  const state = await persistently(log, signal, () => completeTrail(found))
+  const { state, listedAfter } = await persistently(log, signal, () => completeTrail(found))
   const documents = clusterDocuments(access)
   documents.accounts.load(state.accounts)
   documents.keys.load(state.signingKeys)
@@ -86,6 +86,7 @@ export async function openClusterState(
     keys: storedKeys,
     madeUp: made?.madeUp,
     ignored: made === undefined ? givenVariables(environment) : made.ignored,
+    listedAfter,
     whyNotWritable: () =>
       store.isWritable ? undefined : `etcd has not answered for ${secondsOf(follower.checkAgeMs)} s`,
     guard: {
@@ -113,20 +114,21 @@ export async function openClusterState(
   }
 
   /** Lists what has changed since this node ran last; if etcd was restored since then, all tags begin anew. */
-  async function completeTrail(read: ClusterState): Promise<ClusterState> {
+  async function completeTrail(read: ClusterState): Promise<{ state: ClusterState; listedAfter?: number }> {
     const listed = (await audit.listed())(storeIdOf(read.meta.value))
-    if (listed === undefined) return read
+    if (listed === undefined) return { state: read }
     const { revision } = read.index
     if (listed.highest > revision) {
       await raiseEpoch(gateway, keys, read, 0)
       const next = await readCluster(gateway, keys)
       if (next === undefined) throw new Error('the prefix has become empty')
-      return next
+      return { state: next }
     }
     const missed = { store: storeIdOf(read.meta.value), after: listed.highest, upTo: revision }
-    if (listed.highest < revision && !(await listMissed(gateway, keys, audit, missed)))
-      log.warn('cluster_changes_unlisted', { after: listed.highest, up_to: revision })
-    return read
+    if (listed.highest === revision || (await listMissed(gateway, keys, audit, missed)))
+      return { state: read, listedAfter: listed.highest }
+    log.warn('cluster_changes_unlisted', { after: listed.highest, up_to: revision })
+    return { state: read }
   }
 }
 

@@ -53,6 +53,7 @@ export async function openFolderState({
     revocations,
     keys,
     credentials: folderCredentials(folder),
+    listedAfter: undefined,
     whyNotWritable: () =>
       store.isWritable && revocations.isWritable ? undefined : 'The disk failed, and changes are refused',
     guard: undefined,

@@ -23,6 +23,8 @@ export interface OpenedState {
   readonly madeUp: InitialCredentials | undefined
   /** Variables for a first start that had no effect. */
   readonly ignored: readonly string[]
+  /** Revision after which the audit trail is known to list every change, where revisions may stand for none. */
+  readonly listedAfter: number | undefined
   /** Why changes are refused; undefined while they are not. */
   whyNotWritable(): string | undefined
   /** Undefined if only this process changes the state. */

@@ -177,7 +177,7 @@ async function start(
   if (folder.completedRestore !== undefined)
     await audit.record('restored', undefined, { completed: folder.completedRestore })
   if (madeUp !== undefined) await audit.record('first_started', undefined, namesOf(accounts))
-  await audit.begin(store.tag, { version, pid: process.pid, url, socket })
+  await audit.begin(store.tag, { version, pid: process.pid, url, socket, after: state.listedAfter })
   clearTimeout(notice)
   const sets = createRoutes(resources)
   apps = {

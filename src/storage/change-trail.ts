@@ -9,14 +9,15 @@ export interface ChangeTrail {
    * Lists a durable change, soon after.
    *
    * @param before The record as it was.
-   * @param isTogether Whether all changes of an import have the same revision.
+   * @param after Revision of the change before, if revisions between stand for none and several changes share one;
+   *   without it, each has the next one.
    */
   list(
     store: string,
     change: Change,
     revision: number,
     before: Configuration | undefined,
-    isTogether?: boolean,
+    after?: number,
   ): void
   /** Resolves once every change given to `list` is on disk. @throws {Error} if one cannot be written. */
   sync(): Promise<void>

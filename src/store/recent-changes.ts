@@ -147,6 +147,20 @@ export class RecentChanges {
     return place === this.floor ? this.#floorPoint : this.at(place)
   }
 
+  /** Revision of the last change, or of the state before the first one. */
+  get changedAt(): number {
+    return this.#lastTogether.revision
+  }
+
+  /** The same as it was before the last change and those that became visible with it; undefined if that is forgotten. */
+  get changedBefore(): number | undefined {
+    return this.pointAt(this.#lastTogether.first - 1)?.together.revision
+  }
+
+  get #lastTogether(): Together {
+    return (this.at(this.#last) ?? this.#floorPoint).together
+  }
+
   /** Estimated bytes of the changes after a place, in an event stream. */
   bytesAfter(place: number): number {
     if (place >= this.#last) return 0

@@ -14,11 +14,11 @@ describe('the line of a change', () => {
   it('has the record that was added, or as it was when it was deleted', () => {
     const { json } = record(7)
     assert.equal(
-      changeLine({ add: record(7) }, by, 's-1', undefined),
+      changeLine({ add: record(7) }, by, { tag: 's-1' }, undefined),
       `${start('configuration_added')},"record":${json}}\n`,
     )
     assert.equal(
-      changeLine({ remove: 'record-7' }, by, 's-1', record(7)),
+      changeLine({ remove: 'record-7' }, by, { tag: 's-1' }, record(7)),
       `${start('configuration_deleted')},"record":${json}}\n`,
     )
   })
@@ -26,7 +26,7 @@ describe('the line of a change', () => {
   it('has the id, the old name and the changed fields of a modification', () => {
     const change = { modify: record(7, { port: 23 }), name: 'record-7' }
     assert.equal(
-      changeLine(change, by, 's-1', record(7)),
+      changeLine(change, by, { tag: 's-1' }, record(7)),
       `${start('configuration_modified')},"id":7,"name":"record-7","changed":{"port":{"before":22,"after":23}}}\n`,
     )
   })

@@ -71,6 +71,18 @@ describe('the history in a trail', () => {
     assert.deepEqual(await read(1, 3), { times: [at(3), at(2)], since: at(2) })
   })
 
+  it('is without a gap where lines say which change they follow on', async (t) => {
+    const after = (revision: number, before: number, id: number) =>
+      line(revision, 'configuration_modified', { after: before, id, name: `name ${id}`, changed: {} })
+    const { read } = await trailOf(
+      t,
+      [line(30, 'started', { after: 20 }), after(34, 30, 1)],
+      [started(2), line(7, 'configuration_added', { after: 2, record: { id: 1, name: 'name 1' } })],
+      [],
+    )
+    assert.deepEqual(await read(1, 34), { times: [at(34), at(7)], since: at(30) })
+  })
+
   it('takes a tag in a label for nothing', async (t) => {
     const record = { id: 1, name: 'a', labels: { tag: `${STORE}-2`, id: '5' } }
     const { read } = await trailOf(t, [started(0), line(1, 'configuration_added', { record }), added(3, 5)])

@@ -338,7 +338,7 @@ describe('GET /v1/history/NAME', () => {
     const store = {
       id: 'told0000-0000',
       revision: 3,
-      recent: { revision: 1 },
+      recent: { revision: 1, changedAt: 3 },
       find: () => ({ id: 1 }),
       onDurable(listener: () => void) {
         listeners.add(listener)

@@ -53,10 +53,15 @@ describe('the recent changes', () => {
         revision,
         [],
       )
+    const changed = () => [recent.changedBefore, recent.changedAt]
+    assert.deepEqual(changed(), [undefined, 10])
     add(12, 1)
+    assert.deepEqual(changed(), [10, 12])
     add(20, 2, 3, 4)
+    assert.deepEqual(changed(), [12, 20])
     add(21, 5)
     add(30)
+    assert.deepEqual(changed(), [20, 21])
     assert.deepEqual([recent.floor, recent.last, recent.revision], [10, 15, 30])
     assert.deepEqual(
       [9, 10, 11, 12, 19, 20, 21, 22, 30].map((revision) => recent.placeAt(revision)),

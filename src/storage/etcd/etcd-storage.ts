@@ -45,7 +45,9 @@ export function openCluster(parts: ClusterParts): OpenedCluster {
     }, scheduler),
     scheduler,
   )
-  store.onDurable((change, revision, before) => trail.list(store.id, change, revision, before, true))
+  store.onDurable((change, revision, before) =>
+    trail.list(store.id, change, revision, before, store.recent.changedBefore),
+  )
   if (changeLog === undefined) throw new Error('the log was not made')
   for (const owner of [changeLog, ...owners]) follower.addOwner(owner)
   follower.begin()

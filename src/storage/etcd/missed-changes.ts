@@ -32,6 +32,7 @@ export async function listMissed(
   const { key, end } = keys.all
   const watched = { key, end, fromRevision: after + 1, withPrevious: true, signal: stop.signal }
   let listed = 0
+  let listedUpTo = after
   for await (const message of gateway.watch(watched)) {
     if (message.kind === 'compacted') return false
     if (message.kind !== 'events') continue
@@ -41,12 +42,14 @@ export async function listMissed(
       const entry = events.flatMap((event) =>
         event.kind === 'put' && keys.nodeOf(event.kv.key) !== undefined ? parseNodeEntry(event.kv.value) : [],
       )[0]
-      for (const change of changesOfRevision(events, keys, (name) => before.get(name), entry)) {
+      const changes = changesOfRevision(events, keys, (name) => before.get(name), entry)
+      for (const change of changes) {
         const name = 'remove' in change ? change.remove : 'modify' in change ? change.name : undefined
-        trail.list(store, change, revision, name === undefined ? undefined : before.get(name), true)
+        trail.list(store, change, revision, name === undefined ? undefined : before.get(name), listedUpTo)
         listed += 1
         if (listed % UNLISTED_AT_ONCE_MAX === 0) await trail.sync().catch(() => {})
       }
+      if (changes.length > 0) listedUpTo = revision
       if (revision === upTo) return true
     }
   }
