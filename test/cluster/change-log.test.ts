@@ -7,7 +7,7 @@ import { ClusterKeys } from '../../src/storage/etcd/cluster-keys.ts'
 import { createMeta, encodeMeta } from '../../src/storage/etcd/cluster-meta.ts'
 import { readCluster } from '../../src/storage/etcd/cluster-reading.ts'
 import { openCluster } from '../../src/storage/etcd/etcd-storage.ts'
-import { openGateway } from '../../src/storage/etcd/gateway.ts'
+import { type Gateway, openGateway } from '../../src/storage/etcd/gateway.ts'
 import { put } from '../../src/storage/etcd/requests.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../../src/store/refusals.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -31,13 +31,26 @@ async function begin(urls: readonly string[]) {
   gateway.close()
 }
 
-async function openNode(t: TestContext, urls: readonly string[]) {
-  const gateway = openGateway({ endpoints: urls })
+/** @param beforeTransaction Called before each transaction of the node is sent, with its number. */
+async function openNode(
+  t: TestContext,
+  urls: readonly string[],
+  beforeTransaction: (number: number) => Promise<unknown> = async () => {},
+) {
+  const opened = openGateway({ endpoints: urls })
+  let sent = 0
+  const gateway: Gateway = {
+    ...opened,
+    async transact(transaction) {
+      await beforeTransaction(++sent)
+      return opened.transact(transaction)
+    },
+  }
   const state = await readCluster(gateway, keys)
   assert.ok(state !== undefined)
   const log = createMemoryLog()
   const failures: Error[] = []
-  const opened = openCluster({
+  const cluster = openCluster({
     gateway,
     keys,
     state,
@@ -49,10 +62,10 @@ async function openNode(t: TestContext, urls: readonly string[]) {
     fail: (error) => failures.push(error),
   })
   t.after(async () => {
-    await opened.close()
+    await cluster.close()
     gateway.close()
   })
-  return { ...opened, log, failures }
+  return { ...cluster, log, failures, sent: () => sent }
 }
 
 describe('two nodes on one etcd', { skip: missingEtcd }, () => {
@@ -91,5 +104,35 @@ describe('two nodes on one etcd', { skip: missingEtcd }, () => {
     assert.equal(new Set(many.map(({ id }) => id)).size, 500)
     await a.follower.catchUp()
     assert.deepEqual([a.store.count, a.failures, b.failures], [502, [], []])
+  })
+
+  it('make what goes in one batch with a change that is overtaken, and that one anew', async (t) => {
+    const { urls } = await startEtcd(t)
+    await begin(urls)
+    const b = await openNode(t, urls)
+    await b.store.add(someone, draft('one'))
+    const a = await openNode(t, urls, async (number) => {
+      if (number === 1) await b.store.modify(someone, 'one', { port: 1 })
+    })
+    const [modified, added] = await Promise.all([
+      a.store.modify(someone, 'one', { username: 'a' }),
+      a.store.put(someone, draft('two')),
+    ])
+    assert.deepEqual([modified.before.port, modified.after.port, modified.after.username], [1, 1, 'a'])
+    assert.equal(added.after.id, 2)
+    // All together, each by itself, and the one that was overtaken.
+    assert.equal(a.sent(), 3)
+  })
+
+  it('import for the records as they are, if another has changed one meanwhile', async (t) => {
+    const { urls } = await startEtcd(t)
+    await begin(urls)
+    const b = await openNode(t, urls)
+    await b.store.add(someone, draft('one'))
+    const a = await openNode(t, urls, async (number) => {
+      if (number === 1) await b.store.modify(someone, 'one', { port: 1 })
+    })
+    const { modified, unchanged } = await a.store.importAll(someone, [draft('one', { port: 9 })], 'merge')
+    assert.deepEqual([modified.length, unchanged, a.sent()], [1, 0, 2])
   })
 })

@@ -17,7 +17,7 @@ import {
 import type { Family } from '../../metrics/family.ts'
 import { type Change, namesOf } from '../../store/change.ts'
 import type { SharedChangeLog, SharedChangeLogOwner } from '../../store/change-log.ts'
-import { Batch, type PendingChange } from './batch.ts'
+import { Batch, type BatchBase, type PendingChange } from './batch.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import { storeIdOf } from './cluster-meta.ts'
 import { type BatchActivity, clusterMetrics } from './cluster-metrics.ts'
@@ -25,6 +25,7 @@ import { type ClusterState, parseSequence, type Versioned } from './cluster-read
 import { EtcdError } from './etcd-error.ts'
 import type { Follower } from './follower.ts'
 import type { Gateway } from './gateway.ts'
+import { Gathering } from './gathering.ts'
 import type { KeyValue, TransactionAnswer, WatchEvent } from './messages.ts'
 import { type NodeEntry, parseNodeEntry } from './node-entry.ts'
 import { changesOfRevision } from './revision-changes.ts'
@@ -63,6 +64,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   /** Batches that were sent, by their number, until the index has them. */
   readonly #sent = new Map<number, Batch>()
   #sending: Promise<void> | undefined
+  readonly #gathering = new Gathering()
   #isClosing = false
   readonly #activity: BatchActivity = { batches: 0, changes: 0, lost: 0, uncertain: 0 }
   readonly metrics: readonly Family[]
@@ -93,6 +95,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     this.#checkRoom()
     const { promise, resolve, reject } = Promise.withResolvers<Change>()
     this.#waiting.push({ change, seen: this.#seen(change), until: this.#until, resolve, reject })
+    this.#gathering.came()
     this.#sendSoon()
     return promise
   }
@@ -191,14 +194,18 @@ export class EtcdChangeLog implements SharedChangeLog {
   async #sendAll() {
     // What comes in the same turn of the event loop goes together.
     await Promise.resolve()
-    for (let batch = this.#takeBatch(); batch !== undefined; batch = this.#takeBatch())
+    while (this.#waiting.length > 0) {
+      await this.#gathering.complete(() => this.#waiting.length, this.#elapsed)
+      const begin = this.#elapsed()
+      const batch = this.#takeBatch()
       await this.#send(batch)
+      this.#gathering.ended(batch.changes.length + this.#waiting.length, begin, this.#elapsed())
+    }
   }
 
   /** The changes that wait, up to a number, none of the same name; or an import, alone. */
-  #takeBatch(): Batch | undefined {
+  #takeBatch(): Batch {
     const [first] = this.#waiting
-    if (first === undefined) return undefined
     if (first instanceof Batch) {
       this.#waiting = this.#waiting.slice(1)
       return first
@@ -221,20 +228,23 @@ export class EtcdChangeLog implements SharedChangeLog {
     this.#sent.set(batch.number, batch)
     let isUncertain = false
     while (!batch.isSettled) {
-      const known = this.#nodeModRevision
       let failure: unknown
       try {
         const { gateway, keys, node, start } = this.#parts
-        const base = { keys, node, start, nodeModRevision: known, sequence: this.#sequence }
+        const base = { keys, node, start, nodeModRevision: this.#nodeModRevision, sequence: this.#sequence }
         const answer = await gateway.transact(batch.transaction(base))
         if (answer.succeeded) return this.#sentWell(batch, answer.revision)
-        const found = this.#takeFailure(answer, known)
+        const found = this.#takeFailure(answer, base)
         if (batch.isSettled) return
         if (found === 'made') return this.#sentWell(batch, this.#nodeModRevision)
         this.#activity.lost += 1
-        // Nothing that was sent before can be made any more: what it compares has changed.
-        isUncertain = false
+        // Once the key of the node has moved, nothing that was sent before can be made any more.
+        if (this.#nodeModRevision !== base.nodeModRevision) isUncertain = false
         if (batch.isImport) return this.#refuse(batch, undefined)
+        if (found === 'contested') {
+          batch.separate()
+          continue
+        }
       } catch (error) {
         if (batch.isSettled) return
         if (!(error instanceof EtcdError)) return this.#refuse(batch, error)
@@ -258,8 +268,14 @@ export class EtcdChangeLog implements SharedChangeLog {
     void batch.settled.then(() => clearTimeout(timer))
   }
 
-  /** @returns Whether this batch was made by an attempt whose answer was lost. */
-  #takeFailure({ answers }: TransactionAnswer, known: number): 'made' | 'not made' {
+  /**
+   * Learns from an answer that says that a batch was not made.
+   *
+   * @param base What it went on from.
+   * @returns `made` if an attempt whose answer was lost had made it; `outdated` if another batch came first; `contested` if
+   *   only a change of the same record did.
+   */
+  #takeFailure({ answers }: TransactionAnswer, base: BatchBase): 'made' | 'outdated' | 'contested' {
     const { node, start, keys } = this.#parts
     const [own, sequence] = answers.map((answer) =>
       answer.kind === 'range' ? answer.range.kvs[0] : undefined,
@@ -267,14 +283,16 @@ export class EtcdChangeLog implements SharedChangeLog {
     if (sequence?.key === keys.sequence) this.#takeSequence(sequence)
     // One that was not used for long is removed.
     if (own === undefined) this.#nodeModRevision = 0
-    if (own === undefined || own.modRevision === known) return 'not made'
+    if ((own?.modRevision ?? 0) === base.nodeModRevision)
+      return sequence?.modRevision === base.sequence.modRevision ? 'contested' : 'outdated'
+    if (own === undefined) return 'outdated'
     const entry = parseNodeEntry(own.value)
     if (entry.start !== start && entry.start !== this.#previousStart) {
       this.#copied(node)
-      return 'not made'
+      return 'outdated'
     }
     this.#nodeModRevision = Math.max(this.#nodeModRevision, own.modRevision)
-    return this.#sent.has(entry.batch) ? 'made' : 'not made'
+    return this.#sent.has(entry.batch) ? 'made' : 'outdated'
   }
 
   /** Deals with a refusal that no other attempt would change. */
