@@ -11,7 +11,7 @@ const paths = ['/configurations/'] as const
 const others = { latencyP50: undefined, latencyP99: undefined }
 
 /** One add of a record of its own in each request. */
-const add: Load = {
+export const addOfNew: Load = {
   method: 'POST',
   paths,
   body: JSON.stringify({ name: `new-${UNIQUE_DIGITS}`, hostname: 'new.example', port: 22, username: 'ops' }),
@@ -26,10 +26,10 @@ export async function compareAdds(few: string, workshop: string): Promise<Sectio
 
   const headers = await getBearer(connbookServer)
   const [connbook, bare, json, etcd] = await measureInTurn([
-    loadContender('connbook', connbookServer, { ...add, headers }),
-    loadContender('bare group commit', bareServer, { ...add, headers }),
-    loadContender('json-server', jsonServer, { ...add, paths: ['/configurations'], status: 201 }),
-    ...(etcdServer ? [loadContender('etcd', etcdServer, etcdPut())] : []),
+    loadContender('connbook', connbookServer, { ...addOfNew, headers }),
+    loadContender('bare group commit', bareServer, { ...addOfNew, headers }),
+    loadContender('json-server', jsonServer, { ...addOfNew, paths: ['/configurations'], status: 201 }),
+    ...(etcdServer ? [loadContender('etcd', etcdServer, putOfNew)] : []),
   ] as const)
   return {
     title: `Durable add, ${CONNECTIONS} connections; the bare server appends the body to a file and knows no records`,
@@ -55,12 +55,12 @@ export async function compareAdds(few: string, workshop: string): Promise<Sectio
   }
 }
 
-/** The same record as a value, through the JSON gateway; digits are Base64, too, as they stand. */
-function etcdPut(): Load {
-  const value = Buffer.from(add.body ?? '').toString('base64')
-  return {
-    method: 'POST',
-    paths: ['/v3/kv/put'],
-    body: JSON.stringify({ key: `bmV3${UNIQUE_DIGITS}`, value }),
-  }
+/** The same record as a value, through the JSON gateway of etcd; digits are Base64, too, as they stand. */
+export const putOfNew: Load = {
+  method: 'POST',
+  paths: ['/v3/kv/put'],
+  body: JSON.stringify({
+    key: `bmV3${UNIQUE_DIGITS}`,
+    value: Buffer.from(addOfNew.body ?? '').toString('base64'),
+  }),
 }

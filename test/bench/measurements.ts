@@ -1,5 +1,10 @@
 import { compareAdds } from './adds.ts'
+import { compareClusterChanges } from './cluster-changes.ts'
+import { measureFollowing } from './cluster-following.ts'
+import { compareClusterReads } from './cluster-reads.ts'
+import { measureClusterStarts } from './cluster-starts.ts'
 import { compareCompaction } from './compaction.ts'
+import { missingEtcd } from './etcd.ts'
 import { measureEventStreams } from './event-streams.ts'
 import type { Fixtures } from './fixtures.ts'
 import { measureIdleMemory, measureMemoryOfLabels, measureMemoryPerRecord } from './idle-memory.ts'
@@ -17,6 +22,26 @@ import { measureWholeList } from './whole-list.ts'
 import { compareWriteCost } from './write-cost.ts'
 
 type Measure = (fixtures: Fixtures) => Promise<Section>
+
+/** What needs an etcd. */
+const clusterMeasurements = {
+  'cluster changes': withoutServers(async ({ folder, workshop }) =>
+    compareClusterChanges(await folder(FEW), workshop),
+  ),
+  'cluster reads': async ({ folder, server, workshop, stopServers }) => {
+    await stopServers()
+    return compareClusterReads(await folder(FEW), await server(FEW), workshop)
+  },
+  'cluster following': withoutServers(async ({ folder, workshop }) =>
+    measureFollowing(await folder(FEW), workshop),
+  ),
+  'cluster starts, many': withoutServers(async ({ folder, workshop }) =>
+    measureClusterStarts(await folder(MANY), MANY, workshop),
+  ),
+  'cluster starts, most': withoutServers(async ({ folder, workshop }) =>
+    measureClusterStarts(await folder(MOST), MOST, workshop),
+  ),
+} satisfies Record<string, Measure>
 
 /** All that can be measured, in the order of the table. Those without servers of their own come together. */
 export const measurements = {
@@ -42,6 +67,7 @@ export const measurements = {
   ),
   adds: withoutServers(async ({ folder, workshop }) => compareAdds(await folder(FEW), workshop)),
   imports: withoutServers(async ({ folder, workshop }) => measureImports(await folder(FEW), workshop)),
+  ...(missingEtcd === false ? clusterMeasurements : {}),
   snapshots: withoutServers(async ({ folder, workshop }) => compareCompaction(await folder(MOST), workshop)),
 } satisfies Record<string, Measure>
 

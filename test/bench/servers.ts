@@ -29,12 +29,18 @@ export async function startConnbook(
   {
     environment = {},
     program: [command, ...first] = [executable],
-  }: { environment?: NodeJS.ProcessEnv; program?: readonly [string, ...string[]] } = {},
+    credentials,
+  }: {
+    environment?: NodeJS.ProcessEnv
+    program?: readonly [string, ...string[]]
+    /** Without them, the folder has those of its first start. */
+    credentials?: InitialCredentials
+  } = {},
 ): Promise<Connbook> {
   const server = await startServer(command, [...first, ...argsOf(folder, 0)], { environment })
   await server.untilAnswered('/readyz')
-  const text = await readFile(join(folder, dataFiles.initialCredentials), 'utf8')
-  return { ...server, folder, credentials: JSON.parse(text) }
+  const known = credentials ?? JSON.parse(await readFile(join(folder, dataFiles.initialCredentials), 'utf8'))
+  return { ...server, folder, credentials: known }
 }
 
 /** Starts the executable on a copy of a prepared folder. */

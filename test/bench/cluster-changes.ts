@@ -1,0 +1,54 @@
+import { addOfNew, putOfNew } from './adds.ts'
+import { startCluster } from './cluster.ts'
+import type { Sample } from './figure.ts'
+import type { Load } from './load.ts'
+import { loadContender } from './load-contender.ts'
+import { measureInTurn } from './rounds.ts'
+import { type Row, ratioAtLeast, rowsOf, type Section } from './row.ts'
+import { getBearer } from './servers.ts'
+
+/** With the ratio to reach, if any. */
+const wanted = [
+  { connections: 1 },
+  { connections: 32, target: ratioAtLeast(1) },
+  { connections: 128, target: ratioAtLeast(1.5) },
+] as const
+const MEMBERS = 3
+
+/** Adds on one node and on two, beside puts of the same bytes at the gateway of the same member, which leads. */
+export async function compareClusterChanges(few: string, workshop: string): Promise<Section> {
+  await using cluster = await startCluster(few, workshop, MEMBERS)
+  await using one = await cluster.startNode(cluster.leader)
+  await using other = await cluster.startNode(cluster.leader)
+  const headers = await getBearer(one)
+  const rows: Row[] = []
+  for (const { connections, ...more } of wanted) {
+    const alone = loadContender('one node', one, { ...addOfNew, headers, connections })
+    const raw = loadContender('raw gateway', cluster.leader, { ...putOfNew, connections })
+    const half: Load = { ...addOfNew, headers, connections: Math.max(1, connections / 2) }
+    const halves = [loadContender('one', one, half), loadContender('other', other, half)]
+    const both = {
+      name: 'two nodes',
+      warmUp: () => Promise.all(halves.map(({ warmUp }) => warmUp())),
+      measure: async () => sumOf(await Promise.all(halves.map(({ measure }) => measure()))),
+    }
+    const [ofOne, ofTwo, bare] = await measureInTurn([alone, both, raw])
+    const count = `${connections} connection${connections === 1 ? '' : 's'}`
+    rows.push(
+      ...rowsOf(`add in a cluster, ${count}`, ofOne, bare, {
+        perSecond: 'target' in more ? more.target : undefined,
+        latencyP50: undefined,
+        latencyP99: undefined,
+      }),
+      ...rowsOf(`add in a cluster, ${count} to two nodes`, ofTwo, bare, { perSecond: undefined }),
+    )
+  }
+  return {
+    title: `Adds in a cluster of ${MEMBERS} members of etcd; the raw gateway gets the same bytes as puts, at the same member, which leads`,
+    rows,
+  }
+}
+
+function sumOf(samples: readonly Sample[]): Sample {
+  return { perSecond: samples.reduce((sum, { perSecond = Number.NaN }) => sum + perSecond, 0) }
+}
