@@ -1,7 +1,6 @@
 import { addOfNew, putOfNew } from './adds.ts'
 import { startCluster } from './cluster.ts'
 import type { Sample } from './figure.ts'
-import type { Load } from './load.ts'
 import { loadContender } from './load-contender.ts'
 import { measureInTurn } from './rounds.ts'
 import { type Row, ratioAtLeast, rowsOf, type Section } from './row.ts'
@@ -19,34 +18,47 @@ const MEMBERS = 3
 export async function compareClusterChanges(few: string, workshop: string): Promise<Section> {
   await using cluster = await startCluster(few, workshop, MEMBERS)
   await using one = await cluster.startNode(cluster.leader)
-  await using other = await cluster.startNode(cluster.leader)
   const headers = await getBearer(one)
   const rows: Row[] = []
   for (const { connections, ...more } of wanted) {
-    const alone = loadContender('one node', one, { ...addOfNew, headers, connections })
-    const raw = loadContender('raw gateway', cluster.leader, { ...putOfNew, connections })
-    const half: Load = { ...addOfNew, headers, connections: Math.max(1, connections / 2) }
+    const [ofOne, bare] = await measureInTurn([
+      loadContender('one node', one, { ...addOfNew, headers, connections }),
+      loadContender('raw gateway', cluster.leader, { ...putOfNew, connections }),
+    ])
+    rows.push(
+      ...rowsOf(`add in a cluster, ${countOf(connections)}`, ofOne, bare, {
+        perSecond: 'target' in more ? more.target : undefined,
+        latencyP50: undefined,
+        latencyP99: undefined,
+      }),
+    )
+  }
+  // Not before: it hears of every change, which costs etcd time.
+  await using other = await cluster.startNode(cluster.leader)
+  for (const { connections } of wanted) {
+    const half = { ...addOfNew, headers, connections: Math.max(1, connections / 2) }
     const halves = [loadContender('one', one, half), loadContender('other', other, half)]
     const both = {
       name: 'two nodes',
       warmUp: () => Promise.all(halves.map(({ warmUp }) => warmUp())),
       measure: async () => sumOf(await Promise.all(halves.map(({ measure }) => measure()))),
     }
-    const [ofOne, ofTwo, bare] = await measureInTurn([alone, both, raw])
-    const count = `${connections} connection${connections === 1 ? '' : 's'}`
-    rows.push(
-      ...rowsOf(`add in a cluster, ${count}`, ofOne, bare, {
-        perSecond: 'target' in more ? more.target : undefined,
-        latencyP50: undefined,
-        latencyP99: undefined,
-      }),
-      ...rowsOf(`add in a cluster, ${count} to two nodes`, ofTwo, bare, { perSecond: undefined }),
-    )
+    const raw = loadContender('raw gateway', cluster.leader, {
+      ...putOfNew,
+      connections: 2 * half.connections,
+    })
+    const [ofTwo, bare] = await measureInTurn([both, raw])
+    const count = countOf(2 * half.connections)
+    rows.push(...rowsOf(`add in a cluster, ${count} to two nodes`, ofTwo, bare, { perSecond: undefined }))
   }
   return {
     title: `Adds in a cluster of ${MEMBERS} members of etcd; the raw gateway gets the same bytes as puts, at the same member, which leads`,
     rows,
   }
+}
+
+function countOf(connections: number): string {
+  return `${connections} connection${connections === 1 ? '' : 's'}`
 }
 
 function sumOf(samples: readonly Sample[]): Sample {

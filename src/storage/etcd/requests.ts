@@ -16,9 +16,9 @@ export function modBelow(key: string, end: string, revision: number): Compare {
   return `{"target":"MOD","result":"LESS","key":"${base64(key)}","range_end":"${base64(end)}","mod_revision":"${revision}"}`
 }
 
-/** The key does not exist. */
+/** The key does not exist. All other members are zero, so they can be left out, which saves etcd a tenth of an add. */
 export function isAbsent(key: string): Compare {
-  return `{"target":"VERSION","result":"EQUAL","key":"${base64(key)}","version":"0"}`
+  return `{"key":"${base64(key)}"}`
 }
 
 /** There is no key from `key` up to but without `end`. */
