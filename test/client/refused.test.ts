@@ -1,0 +1,58 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { socketPlace } from '../../src/client/place.ts'
+import { OtherAnswerError, RefusedError, refusalOf } from '../../src/client/refused.ts'
+
+const place = socketPlace('/s')
+const refusal = (status: number, body: unknown, headers = {}) =>
+  refusalOf({ status, headers, text: typeof body === 'string' ? body : JSON.stringify(body) }, place)
+
+describe('a refusal', () => {
+  it("has the server's own words, its problem and its faults", () => {
+    const fault = { field: 'port', detail: 'must be an integer' }
+    const type = 'urn:connbook:problem:invalid_input'
+    const error = refusal(400, { type, detail: 'Not valid', errors: [fault, { field: 1 }, null, 'x'] })
+    assert.ok(error instanceof RefusedError)
+    const { message, status, problem, faults } = error
+    assert.deepEqual([message, status, problem, faults], ['Not valid', 400, 'invalid_input', [fault]])
+  })
+
+  it('takes one line and controls no terminal, whatever the server says', () => {
+    const rows = [
+      [refusal(400, { detail: 'a\n\u001b[2Jb' }), 'a\\u000a\\u001b[2Jb'],
+      [
+        refusal(302, '', { location: 'http://x/\u202e' }),
+        'unix:/s sends on to http://x/\\u202e (302), where no credential is sent; name the server that is meant',
+      ],
+      [refusal(409, { configurations: [{ name: 'a\u202e' }] }), 'The name is taken by {"name":"a\\u202e"}'],
+    ] as const
+    for (const [error, message] of rows) assert.equal(error.message, message)
+  })
+
+  it('says of a redirect that the server is another, also without saying which', () => {
+    const error = refusal(308, 'x')
+    assert.ok(error instanceof OtherAnswerError)
+    assert.match(error.message, /^unix:\/s sends on \(308\), where no credential is sent/)
+  })
+
+  it('says which record has the name, as far as the answer does', () => {
+    for (const body of ['', 'null', '[]', { configurations: [] }, { configurations: ['x'] }]) {
+      const error = refusal(409, body)
+      assert.ok(error instanceof RefusedError)
+      assert.deepEqual([error.message, error.problem], ['unix:/s answers 409', 'name_taken'])
+    }
+  })
+
+  it('tells what no connbook has answered', () => {
+    for (const body of ['', '<html>', 'null', '"x"', { detail: 1 }, { error: 'x' }]) {
+      const error = refusal(502, body)
+      assert.ok(error instanceof RefusedError)
+      const { message, status, problem, faults } = error
+      assert.equal(message, 'unix:/s answers 502, and nothing that a connbook says')
+      assert.deepEqual([status, problem, faults], [502, undefined, []])
+    }
+    const other = refusal(400, { detail: 'x', type: 'about:blank' })
+    assert.ok(other instanceof RefusedError && other.problem === undefined)
+  })
+})
