@@ -20,6 +20,8 @@ export interface Loss {
    * request some time later, perhaps after the next attempt. By default after.
    */
   readonly when?: 'before' | 'after' | 'within' | 'late'
+  /** When etcd gets a late request, instead of a random time. */
+  readonly until?: Promise<void>
   /** Told of each loss, with the body of the request. */
   readonly onLoss?: (body: string) => void
 }
@@ -32,6 +34,8 @@ export interface EtcdProxy {
   count(path?: string): number
   /** Undefined: nothing is lost any more. */
   lose(loss: Loss | undefined): void
+  /** Passes on other bodies than those of the requests; undefined: their own. */
+  rewrite(change: ((path: string, body: string) => string) | undefined): void
   /** Resolves when etcd has got and answered all that comes late. */
   drained(): Promise<void>
   /** Holds requests or answers back for so long. */
@@ -57,6 +61,7 @@ export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdP
   const counts = new Map<string, number>()
   const late = new Set<Promise<void>>()
   let loss: Loss | undefined
+  let rewrite = (_: string, body: string) => body
   let [requestMs, answerMs] = [0, 0]
   let pieceBytes: number | undefined
   let silence = Promise.withResolvers<void>()
@@ -89,13 +94,14 @@ export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdP
   await accept()
 
   async function handle(path: string, incoming: IncomingMessage, response: ServerResponse) {
-    const body = Buffer.concat(await incoming.toArray())
+    const body = rewrite(path, Buffer.concat(await incoming.toArray()).toString())
+    incoming.headers['content-length'] = String(Buffer.byteLength(body))
     const lost = loss !== undefined && path === (loss.path ?? '/v3/kv/txn') && isLost(loss) ? loss : undefined
-    if (lost !== undefined) lost.onLoss?.(body.toString())
+    if (lost !== undefined) lost.onLoss?.(body)
     if (lost?.when === 'before' || lost?.when === 'late') incoming.socket.destroy()
     if (lost?.when === 'before') return
     if (lost?.when === 'late') {
-      const passing = passLate(path, incoming, body, lost.random.integer(1, LATE_MS_MAX))
+      const passing = passLate(path, incoming, body, lost)
       late.add(passing)
       return passing.finally(() => late.delete(passing))
     }
@@ -117,8 +123,8 @@ export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdP
     else await cutAnswer(answer, response, lost)
   }
 
-  async function passLate(path: string, { method, headers }: IncomingMessage, body: Buffer, afterMs: number) {
-    await pause(afterMs, undefined, { signal: ended.signal })
+  async function passLate(path: string, { method, headers }: IncomingMessage, body: string, lost: Loss) {
+    await (lost.until ?? pause(lost.random.integer(1, LATE_MS_MAX), undefined, { signal: ended.signal }))
     const passed = request(target + path, { method: method ?? 'POST', headers, agent, signal: ended.signal })
     passed.end(body)
     const [answer] = (await once(passed, 'response')) as [IncomingMessage]
@@ -146,6 +152,9 @@ export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdP
         : (counts.get(path) ?? 0),
     lose(next) {
       loss = next
+    },
+    rewrite(change = (_, body) => body) {
+      rewrite = change
     },
     drained: async () => void (await Promise.allSettled(late)),
     delay(delays) {
