@@ -46,6 +46,10 @@ export interface EtcdProxy {
   hush(): void
   /** Passes on what has been held back since `hush`, and what comes. */
   speak(): void
+  /** From now on, passes nothing on to watches that run, which stay open; calls and new watches are answered. */
+  hushWatches(): void
+  /** Puts a line into the answers of all watches that run. */
+  sayToWatches(line: string): void
   /** Breaks all connections; the next ones are good. */
   breakAll(): void
   /** Breaks all connections and refuses new ones, until `accept`. */
@@ -64,6 +68,8 @@ export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdP
   let rewrite = (_: string, body: string) => body
   let [requestMs, answerMs] = [0, 0]
   let pieceBytes: number | undefined
+  /** The answers of watches that run, and whether anything is passed on to them. */
+  const watches = new Map<ServerResponse, boolean>()
   let silence = Promise.withResolvers<void>()
   silence.resolve()
 
@@ -134,8 +140,13 @@ export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdP
   async function passAnswer(answer: IncomingMessage, response: ServerResponse) {
     response.writeHead(answer.statusCode ?? 502, answer.headers)
     response.flushHeaders()
+    if (response.req.url === '/v3/watch') {
+      watches.set(response, true)
+      response.once('close', () => watches.delete(response))
+    }
     for await (const chunk of answer) {
       await silence.promise
+      if (watches.get(response) === false) continue
       for (const piece of piecesOf(chunk as Buffer, pieceBytes))
         await new Promise<void>((resolve, reject) => {
           response.write(piece, (error) => (error ? reject(error) : resolve()))
@@ -167,6 +178,12 @@ export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdP
       silence = Promise.withResolvers()
     },
     speak: () => silence.resolve(),
+    hushWatches() {
+      for (const response of watches.keys()) watches.set(response, false)
+    },
+    sayToWatches(line) {
+      for (const response of watches.keys()) response.write(`${line}\n`)
+    },
     breakAll: () => server.closeAllConnections(),
     refuse,
     accept,

@@ -1,0 +1,89 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { readEvents } from '../support/event-reader.ts'
+import { eventually } from '../support/eventually.ts'
+import type { MemoryLog } from '../support/memory-log.ts'
+import { draft } from '../support/store.ts'
+import { missingEtcd, startEtcd } from './support/etcd.ts'
+import { startEtcdProxy } from './support/etcd-proxy.ts'
+import { nodePlace, startNode } from './support/node.ts'
+
+const json = { 'content-type': 'application/json' }
+
+/** A node behind a proxy, and another one beside it. */
+async function startTwo(t: TestContext) {
+  const { urls, client: look } = await startEtcd(t)
+  const proxy = await startEtcdProxy(t, urls[0] ?? '')
+  const place = await nodePlace(t, [proxy.url])
+  const node = await startNode(t, place)
+  const other = await startNode(t, { ...place, etcd: urls })
+  const headers = { authorization: await node.bearer() }
+  const add = async (name: string) => {
+    const body = JSON.stringify(draft(name))
+    const answer = await other.call('/configurations/', {
+      method: 'POST',
+      headers: { ...headers, ...json },
+      body,
+    })
+    assert.equal(answer.status, 200)
+  }
+  const has = (name: string) =>
+    eventually(`the node has "${name}"`, async () => {
+      return (await node.call(`/configurations/${name}`, { headers })).status === 200
+    })
+  const tagOf = async ({ call }: Pick<typeof node, 'call'>) =>
+    (await call('/configurations/', { headers })).headers.get('etag') ?? ''
+  await add('first')
+  await has('first')
+  return { look, proxy, node, other, headers, add, has, tagOf }
+}
+
+function reasonsIn({ lines }: MemoryLog): unknown[] {
+  const logged = lines.map((line) => JSON.parse(line) as { event: string; reason?: string })
+  return logged.filter(({ event }) => event === 'cluster_not_heard').map(({ reason }) => reason)
+}
+
+describe('the watch of a node', { skip: missingEtcd, timeout: 120_000 }, () => {
+  it('that is compacted while the node is cut off is replaced by a reading; store and epoch stay', async (t) => {
+    const { look, proxy, node, other, headers, add, has, tagOf } = await startTwo(t)
+    const before = await tagOf(node)
+    const stream = await readEvents(t, node.url, headers)
+    await proxy.refuse()
+    await add('forgotten')
+    await add('second')
+    await look().compact()
+    await proxy.accept()
+    await has('second')
+    assert.equal(node.log.events.filter((event) => event === 'cluster_read_anew').length, 1)
+    assert.equal(await tagOf(node), await tagOf(other))
+    assert.equal((await tagOf(node)).split('-')[0], before.split('-')[0])
+    await add('third')
+    await has('third')
+    // What came in between is not known here: the client has to read the list again.
+    const [reset] = await stream.take(1)
+    assert.equal(reset?.event, 'reset')
+  })
+
+  it('that falls silent is begun anew, and nothing is missed', async (t) => {
+    const { proxy, node, add, has } = await startTwo(t)
+    proxy.hushWatches()
+    await add('second')
+    await has('second')
+    assert.deepEqual(reasonsIn(node.log), ['the changes do not come'])
+    await add('third')
+    await has('third')
+  })
+
+  it('that is canceled is begun anew, although its stream stays open', async (t) => {
+    const { proxy, node, add, has } = await startTwo(t)
+    proxy.hushWatches()
+    const header = { revision: '1' }
+    const result = { header, canceled: true, cancel_reason: 'etcdserver: no leader' }
+    proxy.sayToWatches(JSON.stringify({ result }))
+    await add('second')
+    await has('second')
+    const [reason] = reasonsIn(node.log)
+    assert.match(String(reason), /the watch was canceled: etcdserver: no leader/)
+  })
+})
