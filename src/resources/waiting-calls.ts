@@ -3,6 +3,7 @@ import { Problem } from '../http/problem.ts'
 import { ACCOUNT_WAITING_CALLS_SHARE, WAITING_CALLS_LOOK_MS, WAITING_CALLS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
+import { checkReadable, type StateGuard } from './state-guard.ts'
 
 /** The caller of the scheduler for the looks. */
 const LOOKS = 'looks at waiting calls'
@@ -19,11 +20,13 @@ export interface WaitingCall {
 
 /**
  * The event streams and waiting polls. Each account has a share; when all places are taken, the oldest call of the account with
- * most gives way to an account with fewer. One timer looks at all of them.
+ * most gives way to an account with fewer. One timer looks at all of them, and ends them when the state is too old to be read:
+ * silence would say that nothing changes.
  */
 export class WaitingCalls {
   readonly #scheduler: Pick<Scheduler, 'run'>
   readonly #log: Pick<Log, 'error'>
+  readonly #guard: Pick<StateGuard, 'whyNotReadable'> | undefined
   readonly #max: number
   readonly #accountMax: number
   /** By caller, oldest first. */
@@ -32,9 +35,15 @@ export class WaitingCalls {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(scheduler: Pick<Scheduler, 'run'>, log: Pick<Log, 'error'>, max = WAITING_CALLS_MAX) {
+  constructor(
+    scheduler: Pick<Scheduler, 'run'>,
+    log: Pick<Log, 'error'>,
+    max = WAITING_CALLS_MAX,
+    guard?: Pick<StateGuard, 'whyNotReadable'>,
+  ) {
     this.#scheduler = scheduler
     this.#log = log
+    this.#guard = guard
     this.#max = max
     this.#accountMax = Math.max(1, Math.floor(max * ACCOUNT_WAITING_CALLS_SHARE))
   }
@@ -61,6 +70,11 @@ export class WaitingCalls {
     this.#count += 1
     this.#lookLater()
     return () => this.#leave(caller, call)
+  }
+
+  /** @throws {StorageUnavailableError} if the state is too old to be read. */
+  checkReadable(): void {
+    if (this.#guard !== undefined) checkReadable(this.#guard)
   }
 
   /** Does a work for calls. Never rejects: a bug that ends it is reported, and there is no result. */
@@ -125,7 +139,8 @@ export class WaitingCalls {
     let looks = 0
     for (const call of this.#all()) {
       try {
-        call.look(performance.now())
+        if (this.#guard?.whyNotReadable() === undefined) call.look(performance.now())
+        else call.giveWay()
       } catch (error) {
         this.report(error)
         call.giveWay()

@@ -58,6 +58,7 @@ export class WaitingPolls {
    *
    * @param polled What it reads. A list with a filter waits for a change that the filter can see.
    * @throws {Problem} 503 if too many wait; 403 if the credential ends meanwhile. What `answer` throws.
+   * @throws {StorageUnavailableError} if the state becomes too old to be read meanwhile.
    */
   answer(request: Request, polled: Polled, answer: Answer): Reply | Promise<Reply> {
     const { prefer, 'if-none-match': seen, 'if-match': expected } = request.headers
@@ -119,10 +120,16 @@ export class WaitingPolls {
     }
   }
 
-  /** One change may wake a thousand. @throws {Problem} if the client or its credential has gone meanwhile. */
+  /**
+   * One change may wake a thousand.
+   *
+   * @throws {Problem} if the client or its credential has gone meanwhile.
+   * @throws {StorageUnavailableError} if the state has become too old to be read.
+   */
   async #takeTurn(request: Request) {
     await this.#scheduler.once(callerKey(request), () => {})
     request.signal.throwIfAborted()
+    this.#calls.checkReadable()
     await request.checkAgain?.()
   }
 

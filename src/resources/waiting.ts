@@ -1,8 +1,10 @@
+import { WAITING_CALLS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type Family, gauge } from '../metrics/family.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { EventStreams } from './event-streams.ts'
+import type { StateGuard } from './state-guard.ts'
 import { WaitingCalls } from './waiting-calls.ts'
 import { WaitingPolls } from './waiting-polls.ts'
 
@@ -15,8 +17,14 @@ export interface Waiting {
   close(): void
 }
 
-export function createWaiting(store: ConfigurationStore, scheduler: Scheduler, log: Log): Waiting {
-  const calls = new WaitingCalls(scheduler, log)
+/** @param guard Undefined if only this process changes the state. */
+export function createWaiting(
+  store: ConfigurationStore,
+  scheduler: Scheduler,
+  log: Log,
+  guard?: StateGuard,
+): Waiting {
+  const calls = new WaitingCalls(scheduler, log, WAITING_CALLS_MAX, guard)
   const streams = new EventStreams(store, calls)
   const polls = new WaitingPolls(store, scheduler, calls)
   return {

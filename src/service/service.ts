@@ -158,7 +158,7 @@ async function start(
   const whyNotReady = () => (listener.isDraining ? 'The server is stopping' : state.whyNotWritable())
   const eventLoop = watchEventLoop()
   cleanUps.push(() => eventLoop.close())
-  const waiting = createWaiting(store, scheduler, log)
+  const waiting = createWaiting(store, scheduler, log, guard)
   const metrics = [
     ...listener.metrics,
     ...waiting.metrics,

@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { readEvents } from '../support/event-reader.ts'
 import { eventually } from '../support/eventually.ts'
 import { draft } from '../support/store.ts'
 import { missingEtcd, startEtcd } from './support/etcd.ts'
@@ -44,6 +45,52 @@ describe('a node that is cut off from etcd', { skip: missingEtcd, timeout: 120_0
     await eventually('it is ready again', async () => (await ready()) === 200)
     assert.equal(await codeOf(await read()), '403 not_authenticated')
     assert.equal((await read({ cookie: await node.cookie() })).status, 200)
+  })
+
+  it('ends event streams and waiting reads once it answers no reads any more; later, a stream goes on where it ended', async (t) => {
+    const { members, urls } = await startEtcd(t, 1)
+    const proxy = await startEtcdProxy(t, members[0]?.url ?? '')
+    const place = await nodePlace(t, [proxy.url])
+    const node = await startNode(t, place, { flags: ['--max-staleness', '4s'] })
+    const other = await startNode(t, { ...place, etcd: urls })
+    const headers = { authorization: await node.bearer() }
+    const add = async (name: string) => {
+      const body = JSON.stringify(draft(name))
+      assert.equal((await other.call('/configurations/', { method: 'POST', headers, body })).status, 200)
+    }
+    const stream = await readEvents(t, node.url, headers)
+    await add('a')
+    const [told] = await stream.take(1)
+    const tagOf = async (path: string) => (await node.call(path, { headers })).headers.get('etag') ?? ''
+    const wait = async (path: string) => {
+      const seen = { 'if-none-match': await tagOf(path), prefer: 'wait=60' }
+      return node.call(path, { headers: { ...headers, ...seen } })
+    }
+    const paths = ['/configurations/', '/configurations/?name=a', '/configurations/a']
+    const polls = paths.map(wait)
+    await eventually('all three wait', async () => {
+      const shown = await (await node.call('/metrics', { headers })).text()
+      return /^connbook_waiting_polls 3$/m.test(shown)
+    })
+
+    await proxy.refuse()
+    await add('b')
+    for (const poll of polls) {
+      const answer = await poll
+      assert.equal(answer.headers.get('retry-after'), '5')
+      assert.equal(await codeOf(answer), '503 storage_unavailable')
+    }
+    await stream.ended
+    assert.equal(stream.answer.complete, true)
+    assert.equal((await readEvents(t, node.url, headers)).status, 503)
+
+    await proxy.accept()
+    await eventually('reads are answered again', async () => {
+      return (await node.call('/readyz?reads=1')).status === 200
+    })
+    const next = await readEvents(t, node.url, { ...headers, 'last-event-id': told?.id ?? '' })
+    const [missed] = await next.take(1)
+    assert.deepEqual([missed?.event, missed?.data.configuration?.name], ['added', 'b'])
   })
 
   it('never answers older than what was acknowledged elsewhere, if it is asked for that', async (t) => {
