@@ -22,7 +22,7 @@ describe('a sealed text', () => {
     for (const text of ['', 'top secret: ä 𝄞', 'x'.repeat(100_000)]) {
       const sealed = sealer.seal(text, PLACE)
       assert.equal(sealer.open(sealed, PLACE), text)
-      if (text !== '') assert.doesNotMatch(sealed, /top secret|xxxx/)
+      if (text !== '') assert.doesNotMatch(sealed, /top secret|x{10}/)
     }
   })
 
