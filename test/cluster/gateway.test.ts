@@ -16,6 +16,7 @@ import {
   remove,
   valueIs,
 } from '../../src/storage/etcd/requests.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { eventually } from '../support/eventually.ts'
 import { type EtcdCluster, startEtcd } from './support/etcd.ts'
 import { createEtcdClient } from './support/etcd-client.ts'
@@ -395,14 +396,22 @@ for (const { name, skip, etcd: program } of await etcdVersions({ after }))
       const { certPath, keyPath } = certificates.namedFiles
       const cluster = await startEtcd(t, 1, { program, tls: certificates })
       const tls = { ca, certificate: cert, key }
+      const other = await makeCertificate(t)
       const named = { ca, certificate: readFileSync(certPath, 'utf8'), key: readFileSync(keyPath, 'utf8') }
       await change(open(t, cluster, { tls }), put('/w/a', ''))
       await change(open(t, cluster, { tls: named }), put('/w/a', ''))
-      for (const wrong of [{ ca }, { certificate: cert, key }])
-        await assert.rejects(
-          change(open(t, cluster, { tls: wrong }), put('/w/a', '')),
-          failsWith('tls', true),
-        )
+      for (const [wrong, message] of [
+        [
+          { ca, certificate: other.cert, key: other.key },
+          /; it does not take the client certificate: check /,
+        ],
+        [{ ca }, /; it wants a client certificate: give --etcd-cert and --etcd-key$/],
+        [{ certificate: cert, key }, /: [^;]+; give the authority of its certificate with --etcd-ca$/],
+      ] as const) {
+        const refused = change(open(t, cluster, { tls: wrong }), put('/w/a', ''))
+        await assert.rejects(refused, failsWith('tls', true))
+        await assert.rejects(refused, { message })
+      }
 
       await requireLogin(cluster.client(), { ...login, prefix: '/w/' })
       await change(open(t, cluster, { tls, login }), put('/w/a', ''))

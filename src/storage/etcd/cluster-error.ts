@@ -12,7 +12,8 @@ export class DamagedKeyError extends ClusterRefusedError {}
 
 /** A key whose value cannot be read. @param error What its parser threw. */
 export function refusedKey(key: string, { endpoint }: Pick<Gateway, 'endpoint'>, error: unknown) {
-  const reason = error instanceof Error ? error.message : String(error)
+  // A NewerFormError expects a place to follow.
+  const reason = (error instanceof Error ? error.message : String(error)).replace(/,$/, '')
   const remedy =
     error instanceof NewerFormError
       ? 'use the connbook that wrote it, or a newer one'

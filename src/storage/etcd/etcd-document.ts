@@ -14,7 +14,7 @@ import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
 import type { KeyValue, OperationAnswer, RangeAnswer, WatchEvent } from './messages.ts'
 import { modIs, put, read } from './requests.ts'
-import type { Sealer } from './sealed-text.ts'
+import { type Sealer, WrongKeyFileError } from './sealed-text.ts'
 import { callUntilSettled, changeEnd, transactUntilSettled } from './settled-transaction.ts'
 
 export interface EtcdDocumentOptions<Content> {
@@ -60,6 +60,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
       const text = this.#sealer === undefined ? value : this.#sealer.open(value, this.key)
       return decodeDocument(this.#form, text)
     } catch (error) {
+      if (error instanceof WrongKeyFileError) throw new WrongKeyFileError(error.path, this.#gateway.endpoint)
       throw error instanceof ConnbookError ? error : refusedKey(this.key, this.#gateway, error)
     }
   }

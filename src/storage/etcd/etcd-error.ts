@@ -36,9 +36,13 @@ export class EtcdError extends ConnbookError {
     endpoint: string,
     reason: EtcdReason,
     words: string,
-    { isUndone, cause }: { readonly isUndone: boolean; readonly cause?: unknown },
+    {
+      isUndone,
+      cause,
+      remedy = remedies[reason],
+    }: { readonly isUndone: boolean; readonly cause?: unknown; readonly remedy?: string },
   ) {
-    super(`etcd at ${endpoint}: ${words}; ${remedies[reason]}`, { cause })
+    super(`etcd at ${endpoint}: ${words}; ${remedy}`, { cause })
     this.endpoint = endpoint
     this.reason = reason
     this.isUndone = isUndone
@@ -47,7 +51,7 @@ export class EtcdError extends ConnbookError {
 }
 
 const remedies: Readonly<Record<EtcdReason, string>> = {
-  unreachable: 'check that it runs and that --etcd names its client URL',
+  unreachable: 'check that it runs, that --etcd names its client URL, and whether it is https: or http:',
   timed_out: 'check the network, and that a majority of its members run',
   unavailable: 'it is tried again; check that a majority of its members run',
   no_space:
@@ -59,7 +63,7 @@ const remedies: Readonly<Record<EtcdReason, string>> = {
   login_failed: 'give the right --etcd-user and --etcd-password-file',
   common_name:
     'with authentication on, its gateway refuses client certificates that have a CommonName: use one without, and --etcd-user with --etcd-password-file',
-  tls: 'check --etcd-ca, --etcd-cert and --etcd-key, and the dates of the certificates',
+  tls: 'check --etcd-ca, --etcd-cert and --etcd-key, and whether etcd listens for https:',
   unexpected:
     'check that --etcd names etcd 3.4 or later with its gRPC gateway enabled, not a proxy or another program',
 }

@@ -19,6 +19,25 @@ export function openTls({ ca, certificate, key }: EtcdTls): SecureContext {
   return check('--etcd-cert with --etcd-key', () => createSecureContext({ ca, cert: certificate, key }))
 }
 
+/**
+ * What to do about a handshake that failed, as the end of a sentence; undefined if that is not clear.
+ *
+ * @param code Of the error. @see https://nodejs.org/api/tls.html#x509-certificate-error-codes
+ */
+export function remedyOfHandshake(code: string, { certificate }: EtcdTls): string | undefined {
+  if (code === 'CERT_HAS_EXPIRED')
+    return 'renew the certificate of this member, or that of its authority, or set the clock of this host'
+  if (code === 'CERT_NOT_YET_VALID') return 'set the clock of this host, or that of the member'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'name the member with --etcd as its certificate does'
+  if (/^(?:UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|CERT_)/.test(code))
+    return 'give the authority of its certificate with --etcd-ca'
+  // etcd says the same of each certificate that it does not take, and of none.
+  if (!/ALERT_(?:BAD|UNKNOWN|.*CERTIFICATE|.*_CA$)/.test(code)) return undefined
+  return certificate === undefined
+    ? 'it wants a client certificate: give --etcd-cert and --etcd-key'
+    : 'it does not take the client certificate: check the dates of --etcd-cert, and that its authority is the one that etcd trusts'
+}
+
 function check<Result>(flags: string, open: () => Result): Result {
   try {
     return open()

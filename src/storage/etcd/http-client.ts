@@ -3,7 +3,7 @@ import { systemCode } from '../../errors.ts'
 import { ETCD_ANSWER_BYTES_MAX } from '../../limits.ts'
 import { parseAnswer } from './answers.ts'
 import { EtcdError, type EtcdReason } from './etcd-error.ts'
-import { type EtcdTls, openTls } from './etcd-tls.ts'
+import { type EtcdTls, openTls, remedyOfHandshake } from './etcd-tls.ts'
 import { readLines } from './lines.ts'
 import type { Refusal } from './messages.ts'
 import { explainRefusal, readRefusal } from './refusal.ts'
@@ -36,6 +36,7 @@ const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENE
 /** HTTP to one member of the cluster. */
 export class HttpClient {
   readonly endpoint: string
+  readonly #tls: EtcdTls
   readonly #request: (options: RequestOptions) => ClientRequest
   readonly #place: RequestOptions
   readonly #host: string
@@ -46,6 +47,7 @@ export class HttpClient {
   /** @throws {UsageError} if certificates or key are not what they should be. */
   constructor(endpoint: string, tls: EtcdTls) {
     this.endpoint = endpoint
+    this.#tls = tls
     const { protocol, hostname, port, host } = new URL(endpoint)
     const isSecure = protocol === 'https:'
     // Loaded only where it is needed: it takes time and memory.
@@ -143,7 +145,7 @@ export class HttpClient {
     const words = wordsOf(error) || code
     // A handshake that fails comes before anything is done.
     if (/CERT|TLS|SSL|SELF_SIGNED|ALTNAME|EPROTO|UNABLE_TO/.test(code))
-      return this.#error('tls', words, true, error)
+      return this.#error('tls', words, true, error, remedyOfHandshake(code, this.#tls))
     return this.#error('unreachable', words, NOT_SENT.includes(code), error)
   }
 
@@ -161,8 +163,12 @@ export class HttpClient {
     return this.#error('unexpected', error.message, false, error)
   }
 
-  #error(reason: EtcdReason, words: string, isUndone: boolean, cause?: unknown): EtcdError {
-    return new EtcdError(this.endpoint, reason, words, { isUndone, cause })
+  #error(reason: EtcdReason, words: string, isUndone: boolean, cause?: unknown, remedy?: string): EtcdError {
+    return new EtcdError(this.endpoint, reason, words, {
+      isUndone,
+      cause,
+      ...(remedy === undefined ? {} : { remedy }),
+    })
   }
 }
 
@@ -185,8 +191,12 @@ function readText(response: IncomingMessage, onPiece: () => void): Promise<strin
   return promise
 }
 
-/** OpenSSL's own messages are long, and tell where in its source they were made: only their reason is of use. */
+/**
+ * OpenSSL's own messages are long, and tell where in its source they were made: only their reason is of use. Node adds advice
+ * on its flags, which nobody can give to an executable.
+ */
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
-  return /:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+)/.exec(error.message)?.[1] ?? error.message
+  const reason = /:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+)/.exec(error.message)?.[1] ?? error.message
+  return reason.replace(/; if the root CA is installed locally.*/, '')
 }

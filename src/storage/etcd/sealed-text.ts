@@ -17,6 +17,16 @@ export interface Sealer {
 /** A text was sealed with the key of another file. */
 export class WrongKeyFileError extends ConnbookError {
   readonly code = 'wrong_key_file'
+  readonly path: string
+
+  /** @param path Of the file. @param endpoint Where the text was read, if that is known. */
+  constructor(path: string, endpoint?: string) {
+    const place = endpoint === undefined ? 'etcd' : `etcd at ${endpoint}`
+    super(
+      `Cannot use ${FLAG} "${path}": the signing keys in ${place} were sealed with another key; give each node the same file`,
+    )
+    this.path = path
+  }
 }
 
 const FLAG = '--etcd-key-file'
@@ -65,10 +75,7 @@ export function createSealer(key: Buffer, path: string): Sealer {
     },
     open(text, place) {
       const { key: id, nonce, sealed } = parseSealed(text)
-      if (id !== keyId)
-        throw new WrongKeyFileError(
-          `Cannot use ${FLAG} "${path}": the signing keys in etcd were sealed with another key; give each node the same file`,
-        )
+      if (id !== keyId) throw new WrongKeyFileError(path)
       const end = sealed.length - TAG_BYTES
       try {
         const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })

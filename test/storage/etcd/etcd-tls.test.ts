@@ -1,9 +1,14 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { once } from 'node:events'
+import { createServer, type ServerOptions } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
 import { UsageError } from '../../../src/errors.ts'
-import { openTls } from '../../../src/storage/etcd/etcd-tls.ts'
+import { type EtcdTls, openTls } from '../../../src/storage/etcd/etcd-tls.ts'
+import { openGateway } from '../../../src/storage/etcd/gateway.ts'
 import { makeCertificate, noOpenSsl } from '../../support/certificate.ts'
+import { missing } from '../../support/debian.ts'
 
 describe('certificates for etcd', { skip: noOpenSsl }, () => {
   it('must be certificates, and the key must be that of the certificate', async (t) => {
@@ -21,6 +26,43 @@ describe('certificates for etcd', { skip: noOpenSsl }, () => {
       assert.throws(() => openTls(wrong), isUsage(/^Cannot use --etcd-cert with --etcd-key: .+; give PEM/))
   })
 })
+
+const noFaketime = noOpenSsl || missing('faketime')
+
+describe('a handshake with etcd that fails', { skip: noFaketime }, () => {
+  it('is explained by what the operator can do', async (t) => {
+    const good = await makeCertificate(t)
+    const other = await makeCertificate(t)
+    const old = await makeCertificate(t, { days: 1, through: ['faketime', '-f', '-9d'] })
+    const early = await makeCertificate(t, { through: ['faketime', '-f', '+9d'] })
+    const member = { cert: good.cert, key: good.key }
+    const cases: readonly [ServerOptions, EtcdTls, RegExp, string?][] = [
+      [member, { ca: other.cert }, /: [^;]+; give the authority of its certificate with --etcd-ca$/],
+      [member, {}, /: [^;]+; give the authority of its certificate with --etcd-ca$/],
+      [old, { ca: old.cert }, /: certificate has expired; renew the certificate of this member, /],
+      [early, { ca: early.cert }, /: certificate is not yet valid; set the clock of this host, /],
+      [member, { ca: good.cert }, /; name the member with --etcd as its certificate does$/, '127.0.0.1'],
+    ]
+    for (const [options, tls, message, host] of cases) {
+      const url = await serve(t, options, host)
+      const gateway = openGateway({ endpoints: [url], tls })
+      t.after(() => gateway.close())
+      await assert.rejects(gateway.range({ key: '/a' }), { name: 'EtcdError', reason: 'tls', message })
+    }
+  })
+})
+
+/** Starts a server that makes handshakes as etcd does, and answers nothing. @returns Its URL. */
+async function serve(t: TestContext, options: ServerOptions, host = 'localhost'): Promise<string> {
+  const server = createServer(options)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `https://${host}:${(server.address() as AddressInfo).port}`
+}
 
 function isUsage(message: RegExp) {
   return (error: unknown) => error instanceof UsageError && message.test(error.message)
