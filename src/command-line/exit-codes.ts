@@ -26,7 +26,10 @@ export const exitCodes = {
     brief: 'server not reached, or not to be trusted',
   },
   65: { meaning: 'damaged data; the message names file, place and remedy', brief: 'damaged data' },
-  75: { meaning: 'the data folder is in use by another process', brief: 'the data folder is in use' },
+  75: {
+    meaning: 'the data folder is in use by another process, or is a copy of that of a node',
+    brief: 'the data folder is in use',
+  },
   130: { meaning: 'SIGINT (Ctrl-C) ended a command; `backup` ends with 1 instead' },
   143: { meaning: 'SIGTERM ended a command; `backup` ends with 1 instead' },
 } as const satisfies Record<number, ExitCodeDescription>

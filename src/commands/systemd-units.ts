@@ -99,8 +99,7 @@ export function serviceUnit(installation: Installation): string {
       'ExecReload=kill -HUP $MAINPID',
       'Restart=on-failure',
       'RestartSec=2',
-      '# A wrong command line (2) or damaged data (65) needs a person. A restart would not help.',
-      'RestartPreventExitStatus=2 65',
+      ...preventedRestarts(options),
       `TimeoutStopSec=${options.shutdownTimeoutSeconds + STOP_MARGIN_SECONDS}`,
       `LimitNOFILE=${OPEN_FILES}`,
       `UnsetEnvironment=${NODE_VARIABLES.join(' ')}`,
@@ -151,6 +150,21 @@ export function serviceUnit(installation: Installation): string {
     ],
     Install: ['WantedBy=multi-user.target'],
   })
+}
+
+/**
+ * A folder in use (75) is free again when a command such as `restore` has ended. That of a node is in use by its copy on another
+ * host: each start of one would stop the other.
+ */
+function preventedRestarts({ etcd }: CommandLine['options']): string[] {
+  const common = 'A wrong command line (2) or damaged data (65)'
+  if (etcd === undefined)
+    return [`# ${common} needs a person. A restart would not help.`, 'RestartPreventExitStatus=2 65']
+  return [
+    `# ${common} needs a person, and so does a copied`,
+    '# folder (75): the node and its copy would stop each other again and again.',
+    'RestartPreventExitStatus=2 65 75',
+  ]
 }
 
 /** The text of connbook.socket. @throws {UsageError} for a host that is a name, and for port 0. */

@@ -58,6 +58,9 @@ describe('the unit of the service', () => {
     const unit = service()
     assert.deepEqual(valuesOf(unit, 'Restart'), ['on-failure'])
     assert.deepEqual(valuesOf(unit, 'RestartPreventExitStatus'), ['2 65'])
+    // A folder may be free again; a copy of a node's never is.
+    const node = service('--etcd', 'https://192.0.2.1:2379')
+    assert.deepEqual(valuesOf(node, 'RestartPreventExitStatus'), ['2 65 75'])
     // No number of failed starts makes systemd give up.
     assert.deepEqual(valuesOf(unit, 'StartLimitIntervalSec'), ['0'])
     assert.deepEqual(valuesOf(unit, 'RestartSec'), ['2'])
