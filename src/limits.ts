@@ -228,6 +228,8 @@ export const CLUSTER_BEHIND_MS = 500
 export const CLUSTER_CURRENT_MS = 3_000
 /** Before the watch is begun again, at random up to this. */
 export const RECONNECT_PAUSE_MS_MAX = 100
+/** Between readings of a cluster that holds what this program cannot read. */
+export const CLUSTER_REFUSED_PAUSE_MS = 2_000
 /** Before a start asks an etcd again that does not answer. */
 export const CLUSTER_START_PAUSE_MS = 500
 /** How long a stream waits for what another node has told its reader already. */

@@ -1,9 +1,11 @@
+import { setTimeout } from 'node:timers/promises'
 import { StorageUnavailableError } from '../../errors.ts'
 import {
   CLUSTER_BEHIND_MS,
   CLUSTER_CHANGE_MS,
   CLUSTER_CHECK_MS,
   CLUSTER_CURRENT_MS,
+  CLUSTER_REFUSED_PAUSE_MS,
   RECONNECT_PAUSE_MS_MAX,
 } from '../../limits.ts'
 import type { Log } from '../../log.ts'
@@ -67,6 +69,8 @@ export class Follower {
   #toldReason: string | undefined
   /** Another node has raised the epoch. */
   #isReplaced = false
+  /** What the watch told cannot be read: then nothing is current until all can be read anew. */
+  #isUnreadable = false
 
   constructor({ gateway, keys, log, state, elapsed = () => performance.now() }: FollowerParts) {
     this.#gateway = gateway
@@ -156,7 +160,7 @@ export class Follower {
   #reach(revision: number): Promise<void> {
     if (revision <= this.#revision) return Promise.resolve()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const timer = setTimeout(() => {
+    const timer = globalThis.setTimeout(() => {
       this.#waiters = this.#waiters.filter((one) => one !== waiter)
       reject(
         new StorageUnavailableError('Cannot get the newest records: etcd does not tell of them; try later'),
@@ -179,9 +183,10 @@ export class Follower {
       const beganMs = this.#elapsed()
       const revision = await this.#ask()
       if (revision > this.#revision) {
-        await new Promise((resolve) => setTimeout(resolve, CLUSTER_BEHIND_MS))
+        await setTimeout(CLUSTER_BEHIND_MS)
         if (revision > this.#revision) return this.#watchAnew('the changes do not come')
       }
+      if (this.#isUnreadable) return
       this.#checkedMs = Math.max(this.#checkedMs, beganMs)
       if (this.#toldReason !== undefined)
         this.#log.info('cluster_heard_again', { endpoint: this.#gateway.endpoint })
@@ -203,8 +208,12 @@ export class Follower {
         await this.#follow(this.#watch.signal)
       } catch (error) {
         if (this.#closed.signal.aborted) return
-        if (!this.#watch.signal.aborted) this.#tell(error)
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * RECONNECT_PAUSE_MS_MAX))
+        // The reading that follows says more, or succeeds.
+        if (error instanceof SyntaxError) this.#isUnreadable = true
+        else if (!this.#watch.signal.aborted) this.#tell(error)
+        const isRefused = error instanceof ClusterRefusedError
+        const pauseMs = isRefused ? CLUSTER_REFUSED_PAUSE_MS : Math.random() * RECONNECT_PAUSE_MS_MAX
+        await setTimeout(pauseMs, undefined, { signal: this.#closed.signal }).catch(() => {})
         this.#gateway.useNext()
       }
     }
@@ -221,6 +230,7 @@ export class Follower {
   async #follow(signal: AbortSignal) {
     this.#reconnects += 1
     if (this.#isReplaced || (this.#reconnects > 0 && (await this.#isRestored()))) return this.#readAnew(true)
+    if (this.#isUnreadable) return this.#readAnew(false)
     const { key, end } = this.#keys.all
     for await (const message of this.#gateway.watch({ key, end, fromRevision: this.#revision + 1, signal })) {
       if (message.kind === 'compacted') return this.#readAnew(false)
@@ -302,6 +312,7 @@ export class Follower {
       }
       this.#log.warn('cluster_read_anew', { restored: isRestored || isOlder, records: state.index.count })
       this.#isReplaced = false
+      this.#isUnreadable = false
       this.#meta = state.meta
       this.#nodes = nodesOf(state)
       this.#revision = state.revision
