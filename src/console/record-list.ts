@@ -171,9 +171,14 @@ export class RecordList implements ViewPart {
         await new Promise((resolve) => setTimeout(resolve, GONE_MS))
         if (reading.signal.aborted) return
       }
+      this.#total = Number(answer.headers.get('X-Total-Count'))
+      // Others have removed the page, or somebody has typed its number.
+      if (address.page > this.#lastPage) {
+        if (this.dom.isConnected) this.#app.go({ page: this.#lastPage }, 'replace')
+        return
+      }
       this.#tag = tagIn(answer)
       if (this.#tag !== '') this.#actions.begin(this.#tag)
-      this.#total = Number(answer.headers.get('X-Total-Count'))
       this.#fill(configurations, isSamePage)
       this.#showState(address)
     } catch (error) {
@@ -248,6 +253,10 @@ export class RecordList implements ViewPart {
     )
   }
 
+  get #lastPage() {
+    return Math.max(0, Math.ceil(this.#total / PAGE_RECORDS) - 1)
+  }
+
   #showState(address: Address) {
     const { page, q, filters } = address
     const total = this.#total
@@ -260,15 +269,15 @@ export class RecordList implements ViewPart {
         ? isFiltered
           ? 'Nothing found'
           : ''
-        : `${first.toLocaleString('en')}–${Math.max(last, first).toLocaleString('en')} of ${total.toLocaleString('en')}${isFiltered ? ' found' : ''}`,
+        : `${first.toLocaleString('en')}–${last.toLocaleString('en')} of ${total.toLocaleString('en')}${isFiltered ? ' found' : ''}`,
     )
     this.#table.hidden = this.#rows.size === 0
     this.#state.replaceChildren(...this.#stateNodes(address))
-    this.#pages.hidden = total <= PAGE_RECORDS && page === 0
-    const lastPage = Math.max(0, Math.ceil(total / PAGE_RECORDS) - 1)
+    const lastPage = this.#lastPage
+    this.#pages.hidden = lastPage === 0
     this.#pages.replaceChildren(
       this.#pageLink('First', 0, page > 0),
-      this.#pageLink('Previous', Math.min(page - 1, lastPage), page > 0),
+      this.#pageLink('Previous', page - 1, page > 0),
       element(
         'span',
         {},
@@ -283,11 +292,6 @@ export class RecordList implements ViewPart {
   #stateNodes({ q, filters }: Address): Node[] {
     if (this.#rows.size > 0) return []
     const isFiltered = q !== '' || filters.length > 0
-    if (this.#total > 0)
-      return [
-        element('p', {}, 'There are no records on this page.'),
-        this.#link('Go to the first page', { page: 0 }),
-      ]
     if (isFiltered)
       return [
         element('p', {}, 'No record has what you search for.'),

@@ -124,9 +124,24 @@ describe('the list of the console', { skip: noChromium }, () => {
     assert.equal((await names(page)).length, 20)
     await page.getByRole('link', { name: 'Previous' }).click()
     await page.getByText('51–100 of 120').waitFor()
-    await page.goto(`${server.url}/console/?page=9`)
-    await page.getByRole('link', { name: 'Go to the first page' }).click()
-    await page.getByText('1–50 of 120').waitFor()
+  })
+
+  it('shows the last page in place of one that is not there, also once others have removed it', async (t) => {
+    const server = await startConsoleServer(t, { records: 101 })
+    const page = await openConsole(t, { server, path: '/console/?page=99&sort=-name' })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('101–101 of 101').waitFor()
+    await page.getByText('Page 3 of 3').waitFor()
+    assert.equal(new URL(page.url()).search, '?sort=-name&page=3')
+    await server.api('DELETE', '/configurations/record-1')
+    await page.getByText('51–100 of 100').waitFor()
+    await page.getByText('Page 2 of 2').waitFor()
+    assert.equal((await names(page)).length, 50)
+    await page.goto(`${server.url}/console/?q=record-2&page=7`)
+    await page.getByText('1–11 of 11 found').waitFor()
+    await page.goto(`${server.url}/console/?q=nothing&page=7`)
+    await page.getByText('No record has what you search for.').waitFor()
+    assert.equal(await page.getByText(/Page \d/).isVisible(), false)
   })
 
   it('drops an answer that comes late', async (t) => {
