@@ -131,7 +131,10 @@ export class ImportPanel {
     const before = JSON.stringify(this.#trial)
     await this.#try()
     if (this.#trial === undefined) return undefined
-    if (sends < SENDS_MAX && JSON.stringify(this.#trial) === before) {
+    const { removed, names } = this.#trial
+    // Of long lists only the beginning was shown.
+    const isAllListed = removed === names.removed.length
+    if (sends < SENDS_MAX && isAllListed && JSON.stringify(this.#trial) === before) {
       this.#controls.disabled = true
       return this.#send(false, sends + 1)
     }
