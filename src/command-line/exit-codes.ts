@@ -27,7 +27,7 @@ export const exitCodes = {
   },
   65: { meaning: 'damaged data; the message names file, place and remedy', brief: 'damaged data' },
   75: {
-    meaning: 'the data folder is in use by another process, or is a copy of that of a node',
+    meaning: 'the data folder is in use by another process, or is that of another node',
     brief: 'the data folder is in use',
   },
   130: { meaning: 'SIGINT (Ctrl-C) ended a command; `backup` ends with 1 instead' },

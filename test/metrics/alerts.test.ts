@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
+import { followerMetrics } from '../../src/storage/etcd/cluster-metrics.ts'
 import { readBlock } from '../manual/published.ts'
 import { missing } from '../support/debian.ts'
 import { createClient } from '../support/http-client.ts'
@@ -12,12 +13,17 @@ import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const rules = readBlock('metrics', 'yaml', 'Alerts')
+const clusterRules = readBlock('metrics', 'yaml', 'Alerts of a cluster')
 const skip = missing('promtool')
 
-/** Has promtool test the rules of the manual. */
-async function promtool(t: TestContext, test: object): Promise<{ isGood: boolean; output: string }> {
+/** Has promtool test rules of the manual. */
+async function promtool(
+  t: TestContext,
+  test: object,
+  text = rules,
+): Promise<{ isGood: boolean; output: string }> {
   const folder = await temporaryFolder(t)
-  await writeFile(join(folder, 'rules.yml'), rules)
+  await writeFile(join(folder, 'rules.yml'), text)
   // YAML includes JSON.
   await writeFile(join(folder, 'test.yml'), JSON.stringify(test))
   const { stdout, stderr, code } = await promisify(execFile)('promtool', ['test', 'rules', 'test.yml'], {
@@ -118,6 +124,35 @@ describe('the alerts of the manual', () => {
         },
       ],
     })
+    assert.ok(isGood, output)
+  })
+
+  it('tell of a node that is cut off from etcd, by a metric that nodes have', { skip }, async (t) => {
+    const [name = ''] = clusterRules.match(/\bconnbook_cluster_\w+/) ?? []
+    const families = followerMetrics(() => ({
+      endpoint: '',
+      revision: 0,
+      secondsSinceCheck: 0,
+      reconnects: 0,
+    }))
+    assert.ok(
+      families.some((family) => family.name === name),
+      name,
+    )
+    const summary = /summary: '(.*)'/.exec(clusterRules)?.[1]?.replace('{{ $labels.instance }}', AT)
+    const alert = {
+      exp_labels: { job: 'connbook', instance: AT },
+      exp_annotations: { summary },
+    }
+    const test = {
+      interval: '1m',
+      input_series: [series(name, '', '0 1 20x9')],
+      alert_rule_test: [
+        { eval_time: '1m', alertname: 'ConnbookCutOff', exp_alerts: [] },
+        { eval_time: '5m', alertname: 'ConnbookCutOff', exp_alerts: [alert] },
+      ],
+    }
+    const { isGood, output } = await promtool(t, { rule_files: ['rules.yml'], tests: [test] }, clusterRules)
     assert.ok(isGood, output)
   })
 })
