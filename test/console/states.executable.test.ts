@@ -165,7 +165,9 @@ describe('a server in trouble', { skip: noChromium }, () => {
     await assertAccessible(page)
     await server.stop()
     await page.getByRole('button', { name: 'Save' }).click()
+    // The list behind it may say so, too.
     await page
+      .getByRole('dialog')
       .getByText('Cannot reach the server. Nothing that you typed is lost; try again when it is back.')
       .waitFor()
     await server.startAgain()
