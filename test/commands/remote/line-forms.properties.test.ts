@@ -115,7 +115,10 @@ describe('a list that is read in runs of usual records', () => {
           const lines = await collected(readLines(cut(texts, length), 'here', form))
           if (typeof lines === 'string') assert.equal(lines, records)
           else
-            assert.equal(lines.join(''), typeof records === 'string' ? records : linesOneByOne(form, records))
+            assert.equal(
+              usual(lines.join('')),
+              typeof records === 'string' ? records : usual(linesOneByOne(form, records)),
+            )
         }
       },
       cases,
@@ -129,7 +132,7 @@ describe('a list that is read in runs of usual records', () => {
       async ([texts, length]) => {
         const one = await collected(readRecords(cut(notUsual(texts), length), 'here'))
         const other = await collected(readRecords(cut(texts, length), 'here'))
-        assert.deepEqual(asUsual(other), asUsual(one))
+        assert.deepEqual(usual(JSON.stringify(other)), usual(JSON.stringify(one)))
       },
       cases,
     )
@@ -138,12 +141,11 @@ describe('a list that is read in runs of usual records', () => {
 
 type Served = Parameters<LineForm['of']>[0]
 
-function asUsual(records: readonly Served[] | string) {
-  return typeof records === 'string' ? records : records.map((each) => ({ ...each, json: usual(each.json) }))
-}
-
-const usual = (json: string) => json.replace(/^\{ /, '{')
+/** Two damaged records may be one together, which has the space in its middle. */
+const usual = (text: string) => text.replaceAll(/\{ +/g, '{')
 
 function linesOneByOne(form: LineForm, records: readonly Served[]): string {
-  return records.map(({ json, record }) => `${form.of({ json: usual(json), record })}\n`).join('')
+  return records
+    .map(({ json, record }) => `${form.of({ json: json.replace(/^\{ /, '{'), record })}\n`)
+    .join('')
 }
