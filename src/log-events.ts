@@ -39,6 +39,12 @@ export const logEvents = {
     meaning:
       'other nodes changed records while this one did not run, and etcd has compacted the changes: the audit trail of this node has no lines of them',
   },
+  cluster_foreign_key: {
+    level: 'warn',
+    fields: ['endpoint', 'key'],
+    meaning:
+      'another program has written below the prefix. This node ignores the key, but no node starts while it is there: remove it with `etcdctl del`',
+  },
   cluster_nodes_forgotten: {
     level: 'info',
     fields: ['nodes'],

@@ -39,9 +39,13 @@ async function startTwo(t: TestContext) {
   return { look, proxy, node, other, headers, add, has, tagOf }
 }
 
-function reasonsIn({ lines }: MemoryLog): unknown[] {
-  const logged = lines.map((line) => JSON.parse(line) as { event: string; reason?: string })
-  return logged.filter(({ event }) => event === 'cluster_not_heard').map(({ reason }) => reason)
+function reasonsIn(log: MemoryLog): unknown[] {
+  return loggedAs('cluster_not_heard', log).map(({ reason }) => reason)
+}
+
+function loggedAs(name: string, { lines }: MemoryLog) {
+  const logged = lines.map((line) => JSON.parse(line) as { event: string; reason?: string; key?: string })
+  return logged.filter(({ event }) => event === name)
 }
 
 describe('the watch of a node', { skip: missingEtcd, timeout: 120_000 }, () => {
@@ -100,5 +104,20 @@ describe('the watch of a node', { skip: missingEtcd, timeout: 120_000 }, () => {
     await eventually('it is ready again', async () => (await node.call('/readyz')).status === 200)
     await add('second')
     await has('second')
+  })
+
+  it("that tells of a key that is not connbook's is followed further, and the log names the key once", async (t) => {
+    const { look, node, add, has } = await startTwo(t)
+    const [stored] = (await look().list('/')).filter(({ key }) => key.endsWith('/first'))
+    assert.ok(stored)
+    const foreign = stored.key.replace(/r\/.*/, 'theirs')
+    await look().put(foreign, '1')
+    await look().put(foreign, '2')
+    await add('second')
+    await has('second')
+    assert.deepEqual(
+      loggedAs('cluster_foreign_key', node.log).map(({ key }) => key),
+      [foreign],
+    )
   })
 })

@@ -67,6 +67,7 @@ export class Follower {
   #running: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #toldReason: string | undefined
+  #toldForeignKey: string | undefined
   /** Another node has raised the epoch. */
   #isReplaced = false
   /** What the watch told cannot be read: then nothing is current until all can be read anew. */
@@ -227,6 +228,13 @@ export class Follower {
     this.#toldReason = reason
   }
 
+  /** Logs each key once in a row. */
+  #tellForeign(key: string) {
+    if (key !== this.#toldForeignKey)
+      this.#log.warn('cluster_foreign_key', { endpoint: this.#gateway.endpoint, key })
+    this.#toldForeignKey = key
+  }
+
   async #follow(signal: AbortSignal) {
     this.#reconnects += 1
     if (this.#isReplaced || (this.#reconnects > 0 && (await this.#isRestored()))) return this.#readAnew(true)
@@ -252,6 +260,7 @@ export class Follower {
       if (node !== undefined && event.kind === 'delete') this.#nodes.delete(node)
       if (key === this.#keys.meta && event.kind === 'put')
         this.#takeMeta({ value: parseMeta(event.kv.value), modRevision: revision })
+      if (event.kind === 'put' && !this.#keys.isKnown(key)) this.#tellForeign(key)
     }
     for (const owner of this.#owners) owner.take(revision, events)
     this.#revision = revision
