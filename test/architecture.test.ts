@@ -235,19 +235,20 @@ describe('the tests', async () => {
     )
   })
 
-  it('are part of npm test, of npm run test:faults, or of both if they have a full-length run', async () => {
+  it('are run in short, by npm test or npm run test:system, or by npm run test:faults, or both if they have a full length', async () => {
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
     const isRunBy = (script: string) => {
       const globs = [...scripts[script].matchAll(/"(test\/[^"]+)"/g)].map(([, glob]) => glob)
       return (path: string) => globs.some((glob) => matchesGlob(path, glob))
     }
     const isRunAtLength = isRunBy('test:faults')
-    const isRunEachDay = (path: string) => [isRunBy('test'), isRunBy('test:quick')].some((is) => is(path))
+    const isRunInShort = (path: string) =>
+      ['test', 'test:quick', 'test:system'].some((script) => isRunBy(script)(path))
     const hasLength = (path: string) => reaches(path, 'test/support/extent.ts')
     const paths = files.map(({ path }) => path)
-    const neverRun = paths.filter((path) => !isRunEachDay(path) && !isRunAtLength(path))
+    const neverRun = paths.filter((path) => !isRunInShort(path) && !isRunAtLength(path))
     const neverRunAtLength = paths.filter((path) => hasLength(path) && !isRunAtLength(path))
-    const runTwice = paths.filter((path) => isRunEachDay(path) && isRunAtLength(path) && !hasLength(path))
+    const runTwice = paths.filter((path) => isRunInShort(path) && isRunAtLength(path) && !hasLength(path))
     assert.deepEqual([neverRun, neverRunAtLength, runTwice], [[], [], []])
   })
 

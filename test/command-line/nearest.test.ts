@@ -43,7 +43,7 @@ function ownSlipsOf(word: string, words: readonly string[]): string[] {
 function holdFor<Value>(t: TestContext, values: fc.Arbitrary<Value>, predicate: (value: Value) => void) {
   const { seed } = createRandom()
   t.diagnostic(`seed ${seed}`)
-  void fc.assert(fc.property(values, predicate), { seed, numRuns: extent({ quick: 200, full: 20_000 }) })
+  void fc.assert(fc.property(values, predicate), { seed, numRuns: extent({ quick: 50, full: 20_000 }) })
 }
 
 /** The message of the UsageError. */

@@ -70,19 +70,19 @@ function syncTwice(files: FileSystem): FileSystem {
 
 describe('after a power loss at any moment', () => {
   it('the store holds what it acknowledged', async (t) => {
-    const runs = extent({ quick: 100, full: 5_000 })
+    const runs = extent({ quick: 40, full: 5_000 })
     const { property, parameters } = prepare(t, storeSubject, change, runs)
     await fc.assert(property, parameters)
   })
 
   it('a revoked credential stays revoked', async (t) => {
-    const runs = extent({ quick: 40, full: 1_500 })
+    const runs = extent({ quick: 20, full: 1_500 })
     const { property, parameters } = prepare(t, revocationsSubject, revocation, runs)
     await fc.assert(property, parameters)
   })
 
   it('a JSON file is wholly the old one or wholly the new one', async (t) => {
-    const runs = extent({ quick: 40, full: 1_500 })
+    const runs = extent({ quick: 20, full: 1_500 })
     const { property, parameters } = prepare(t, documentSubject, replacement, runs)
     await fc.assert(property, parameters)
   })
