@@ -1,3 +1,4 @@
+import { stored } from './stored.ts'
 /** A single key, and what it does. */
 export interface KeyCommand {
   readonly keys: readonly string[]
@@ -10,11 +11,11 @@ const SETTING = 'connbook-single-keys'
 
 /** Whether single keys do something; a person can turn them off (WCAG 2.2, 2.1.4). */
 export function areKeysOn(): boolean {
-  return localStorage.getItem(SETTING) !== 'off'
+  return stored.get(SETTING) !== 'off'
 }
 
 export function turnKeys(isOn: boolean): void {
-  localStorage.setItem(SETTING, isOn ? 'on' : 'off')
+  stored.set(SETTING, isOn ? 'on' : 'off')
 }
 
 /** Runs the commands of single keys, except where one types, or while a dialogue is open. */

@@ -318,12 +318,15 @@ export class RecordList implements ViewPart {
   #showFault(error: unknown) {
     const seconds = retryAfter(error)
     if (seconds !== undefined) this.#retry = setTimeout(() => this.refresh(), seconds * 1_000)
-    const text = explain(error)
+    const isBadQuery = error instanceof Refusal && error.status === 400
+    const text = isBadQuery ? queryFaults(error) : explain(error)
     // Otherwise each try would be read aloud.
     if (this.#state.querySelector('.fault')?.textContent === text) return
     this.#state.replaceChildren(
       element('p', { class: 'fault', role: 'alert' }, text),
-      button('Try again', () => this.refresh()),
+      isBadQuery
+        ? this.#link('Show all records', { q: '', filters: [], page: 0 })
+        : button('Try again', () => this.refresh()),
     )
   }
 
@@ -342,6 +345,12 @@ export class RecordList implements ViewPart {
       this.#state.replaceChildren(element('p', {}, 'Reading the records…'))
     this.#table.setAttribute('aria-busy', String(isLate))
   }
+}
+
+/** What is wrong with a search: somebody may have typed it into the address. */
+function queryFaults({ message, faults }: Refusal): string {
+  const told = faults.map(({ field = '', detail }) => `${field} ${detail}`)
+  return told.length === 0 ? `${message}.` : `${message}: ${told.join('; ')}.`
 }
 
 /** A proxy does not say when its server is back. */

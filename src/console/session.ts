@@ -1,5 +1,6 @@
 import { type Api, Refusal } from './api.ts'
 import { type Login, showLogin } from './login.ts'
+import { stored } from './stored.ts'
 
 /** Whose session it is; the answer of `/v1/whoami`. */
 export interface Caller {
@@ -43,7 +44,7 @@ export class Session {
       if (this.#login === undefined) void this.#find(api)
       else if (newValue !== null) this.#shown?.end()
     })
-    if (localStorage.getItem(SETTING) === null) await this.logIn(api)
+    if (stored.get(SETTING) === null) await this.logIn(api)
     else void this.#find(api)
   }
 
@@ -63,7 +64,7 @@ export class Session {
   async logOut(api: Api): Promise<void> {
     const answer = await api.once('logout', { method: 'POST' })
     if (answer.status !== 200 && answer.status !== 403) throw new Refusal(answer)
-    localStorage.removeItem(SETTING)
+    stored.remove(SETTING)
     location.reload()
   }
 
@@ -74,7 +75,7 @@ export class Session {
   }
 
   async #logIn(api: Api): Promise<void> {
-    localStorage.removeItem(SETTING)
+    stored.remove(SETTING)
     const before = this.#caller
     let notice = before === undefined ? '' : 'The session has ended. Log in to go on where you were.'
     let caller: Caller | undefined
@@ -88,7 +89,7 @@ export class Session {
   }
 
   async #take(caller: Caller): Promise<void> {
-    localStorage.setItem(SETTING, caller.account)
+    stored.set(SETTING, caller.account)
     if (this.#caller !== undefined && this.#caller.account !== caller.account) {
       // What the other user had open is not this one's to send.
       location.reload()

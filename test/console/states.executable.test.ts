@@ -132,6 +132,35 @@ describe('the focus in the console', { skip: noChromium }, () => {
   })
 })
 
+describe('a search that the server refuses', { skip: noChromium }, () => {
+  it('is told with what is wrong in it, and can be taken back', async (t) => {
+    const server = await startConsoleServer(t, { records: 3 })
+    const page = await openConsole(t, { server, path: '/console/?port=99999', expected: { statuses: [400] } })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText(/^The query is not valid: port must be .*\.$/).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
+    await page.getByRole('link', { name: 'Show all records' }).click()
+    await page.getByText('1–3 of 3').waitFor()
+  })
+})
+
+describe('a browser that keeps no data of sites for pages', { skip: noChromium }, () => {
+  it('shows the login and the records all the same', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, path: '/openapi.json', expected: { statuses: [403] } })
+    await page.addInitScript(() => {
+      Object.defineProperty(globalThis, 'localStorage', {
+        get() {
+          throw new DOMException('Access is denied', 'SecurityError')
+        },
+      })
+    })
+    await page.goto(`${server.url}/console/`)
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('1–1 of 1').waitFor()
+  })
+})
+
 describe('a server in trouble', { skip: noChromium }, () => {
   it('is told of in words where one looks, and nothing typed is lost', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })

@@ -16,7 +16,7 @@ import type { Call } from './trace-parser.ts'
 const ALL = Number.POSITIVE_INFINITY
 const RANDOM_OUTCOMES = 2
 /** On how many images to start the executable, and on how many to try the password: both are slow. */
-const EXECUTABLE_EVERY = extent({ quick: 10, full: 50 })
+const EXECUTABLE_EVERY = extent({ quick: 10, full: 100 })
 const LOGIN_EVERY = 10
 
 /** First start, logins, changes and reads at once, logouts, SIGTERM. */
