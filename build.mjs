@@ -289,6 +289,9 @@ async function inject(workshop, executable, nodePath, { platform, arch }, assets
     useCodeCache: false,
     assets,
     execArgv: [
+      // In MiB. More is no faster, and stays in use: 12 MiB with 1,000 event streams, 80 after a start with 1,000,000
+      // records.
+      '--max-semi-space-size=8',
       // Node would open a debugger on this signal.
       '--disable-sigusr1',
       // Otherwise the file that OPENSSL_CONF names could make the executable load other code.
