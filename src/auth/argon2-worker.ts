@@ -37,7 +37,9 @@ const END = 'end'
 // that was mapped and freed (M_MMAP_THRESHOLD and M_TRIM_THRESHOLD in mallopt(3)). The memory of a hash is too short
 // for that. So the thread takes and frees blocks that it never writes to, which cost nothing:
 // - At its start one that is larger than the memory of a hash, so that all hashes use the end of the heap.
-// - Then room for small things, closed by a guard, so that none of them is put behind the memory of a hash.
+// - Then room for small things, of which the last piece stays taken, so that none of them is put behind the memory of a
+//   hash. The pieces before it also fill the gaps that are left in the heap of an earlier thread, or that piece would be
+//   in one of these.
 // - At its end some that make the freed memory long enough.
 const source = `
   const { argon2Sync } = require('node:crypto')
@@ -46,9 +48,9 @@ const source = `
   const take = (bytes) => Buffer.allocUnsafeSlow(bytes).buffer
   const free = (block) => void block.transfer(0)
   free(take(20 * MEBIBYTE))
-  const room = take(4 * MEBIBYTE)
-  const guard = take(MEBIBYTE / 16)
-  free(room)
+  const room = Array.from({ length: 8 }, () => take(MEBIBYTE))
+  const guard = room.pop()
+  room.forEach(free)
   parentPort.on('message', (message) => {
     if (message === '${END}') {
       [1, 2, 3].map(() => take(15 * MEBIBYTE)).forEach(free)

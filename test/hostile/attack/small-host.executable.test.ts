@@ -1,6 +1,5 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
 import { MEMORY_MIB_MIN } from '../../../src/limits.ts'
@@ -9,6 +8,7 @@ import { eventually } from '../../support/eventually.ts'
 import { extent } from '../../support/extent.ts'
 import { createClient } from '../../support/http-client.ts'
 import { makeMemoryGroup, noMemoryGroups } from '../../support/memory-group.ts'
+import { hasThread } from '../../support/threads.ts'
 import { type AttackedServer, measure, startAttacked } from './attacked-server.ts'
 import type { Tally } from './attacks.ts'
 
@@ -69,7 +69,7 @@ async function attackTwice(
   usedMebibytes: () => number,
 ): Promise<{ readonly p99s: readonly number[] }> {
   const untilThreadEnded = () =>
-    eventually('the thread for passwords has ended', () => !hasThread(server, 'argon2'))
+    eventually('the thread for passwords has ended', () => !hasThread(server.process.pid, 'argon2'))
   // The secret of the client was checked, too.
   await untilThreadEnded()
   const before = usedMebibytes()
@@ -95,11 +95,6 @@ async function attackTwice(
   }
   assert.equal(server.process.exitCode, null)
   return { p99s }
-}
-
-function hasThread({ process: { pid } }: AttackedServer, name: string): boolean {
-  const threads = `/proc/${pid}/task`
-  return readdirSync(threads).some((id) => readFileSync(`${threads}/${id}/comm`, 'utf8').trim() === name)
 }
 
 /** A run takes minutes; the one in a memory group checks the same and more. */
