@@ -33,7 +33,7 @@ export function importCall(
 ): string {
   const { url = 'http://localhost:8080', socket } = server ?? {}
   // Descriptors, such as those of <(COMMAND), have ended when the line is used.
-  const isStream = source === '-' || /^\/(dev|proc)\//.test(source)
+  const isStream = source === '-' || /^\/(dev\/(fd\/|stdin)|proc\/)/.test(source)
   // A server takes no compressed body.
   const body = isStream || isPacked ? '@-' : `@${source}`
   const query = `format=${format}&mode=${mode}${isTrial ? '&dry_run=1' : ''}`

@@ -44,8 +44,10 @@ describe('the line that sends an import to a server', () => {
       importCall({ ...order, source: 'my hosts.csv' }, undefined, true),
       /^gunzip -c < 'my hosts\.csv' \| curl .* --data-binary '@-' /,
     )
-    for (const source of ['-', '/dev/fd/63', '/proc/self/fd/4'])
+    for (const source of ['-', '/dev/stdin', '/dev/fd/63', '/proc/self/fd/4'])
       assert.match(importCall({ ...order, source }, undefined, false), /^curl .* --data-binary '@-' /)
+    const source = '/dev/shm/a.csv'
+    assert.match(importCall({ ...order, source }, undefined, false), / --data-binary '@\/dev\/shm\/a\.csv' /)
   })
 
   it('tells gzip by its content, and reads only plain files', async (t) => {

@@ -18,6 +18,7 @@ import { loadStore } from '../support/loaded-store.ts'
 import { requestOf } from '../support/properties/request-of.ts'
 import { start, type TestService, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 interface Entry {
   readonly time: string
@@ -182,7 +183,7 @@ describe('GET /v1/history/NAME', () => {
 
   it('begins anew with a restore, which gives up what came after the backup', async (t) => {
     const folder = await usedFolder(t)
-    const backup = join(folder, '..', 'backup.json')
+    const backup = join(await temporaryFolder(t), 'backup.json')
     const first = await start(t, { folder })
     const before = await callerOf(first)
     await before.add('a')
