@@ -380,6 +380,12 @@ export const logEvents = {
     fields: ['reason'],
     meaning: 'no new file of the audit trail could be started, so the old one grows; check the data folder',
   },
+  audit_removed: {
+    level: 'error',
+    fields: ['file'],
+    meaning:
+      'somebody has removed the file of the audit trail while connbook ran: its lines are lost, and a new file has begun',
+  },
   log_lines_dropped: {
     level: 'error',
     fields: ['count'],

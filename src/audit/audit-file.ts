@@ -122,6 +122,7 @@ export class AuditFile {
         this.#rotateAbove = this.#bytes + this.#bytesMax / ROTATIONS_TRIED
       })
     }
+    await this.#leaveUnnamed()
     if (this.#file === undefined) await this.open()
     if (this.#file !== undefined) return this.#file
     return this.#create().catch(async (error: unknown) => {
@@ -129,6 +130,17 @@ export class AuditFile {
       if (systemCode(error) === 'EEXIST') await this.open()
       return this.#file ?? Promise.reject(error)
     })
+  }
+
+  /** Closes the file if somebody has removed it, moved it away, or put another in its place. */
+  async #leaveUnnamed() {
+    if (this.#file === undefined) return
+    const path = this.#folder.file(auditFiles[0])
+    const named = await ifPresent(this.#folder.files.lstat(path))
+    const open = await this.#file.stat()
+    if (named?.ino === open.ino && named.dev === open.dev) return
+    if (open.nlink === 0) this.#log.error('audit_removed', { file: path })
+    await this.close()
   }
 
   /** Makes everything that was appended durable; after a failure, in a new file. @throws the system's error. */

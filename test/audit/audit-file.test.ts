@@ -1,6 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { link, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { link, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { AuditFile } from '../../src/audit/audit-file.ts'
@@ -55,6 +55,25 @@ describe('AuditFile', () => {
     }
     await file.append(['2\n'])
     assert.equal(await read(), '1\n2\n')
+  })
+
+  it('begins a new file if its own is removed, moved or replaced, and logs what was removed', async (t) => {
+    const { path, file, read, log } = await setUp(t, 100)
+    const at = (name: string) => join(path, name)
+    await file.append(['1\n'])
+    await rename(at('audit.jsonl'), at('moved'))
+    await file.append(['2\n'])
+    assert.deepEqual([await read('moved'), await read()], ['1\n', '2\n'])
+    await writeFile(at('other'), 'half')
+    await link(at('audit.jsonl'), at('kept'))
+    await rename(at('other'), at('audit.jsonl'))
+    await file.append(['3\n'])
+    assert.deepEqual([await read('kept'), await read()], ['2\n', 'half\n3\n'])
+    assert.deepEqual(log.lines, [])
+    await rm(at('audit.jsonl'))
+    await file.append(['4\n'])
+    assert.equal(await read(), '4\n')
+    assert.deepEqual(log.events, ['audit_removed'])
   })
 
   it('begins a new line after half a line, also if the file could not be opened at first', async (t) => {
