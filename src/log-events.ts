@@ -170,9 +170,9 @@ export const logEvents = {
   },
   login_not_checked: {
     level: 'warn',
-    fields: ['account', 'address', 'request_id'],
+    fields: ['account', 'address', 'request_id', 'reason'],
     meaning:
-      'a login was refused without a check, because too many passwords wait to be checked, or memory is short; try again',
+      'a login was refused without a check: too many passwords wait to be checked, or, as `reason` then says, no thread could be started for the checks. If it goes on, allow connbook more memory, threads or open files',
   },
   token_refused: {
     level: 'warn',
@@ -187,9 +187,9 @@ export const logEvents = {
   },
   token_not_checked: {
     level: 'warn',
-    fields: ['account', 'address', 'request_id'],
+    fields: ['account', 'address', 'request_id', 'reason'],
     meaning:
-      'a token request was refused without a check, because too many secrets wait to be checked, or memory is short; try again',
+      'a token request was refused without a check: too many secrets wait to be checked, or, as `reason` then says, no thread could be started for the checks. If it goes on, allow connbook more memory, threads or open files',
   },
   token_scope_refused: {
     level: 'warn',

@@ -24,7 +24,8 @@ interface Owner {
  */
 export interface AttemptLog {
   succeeded(event: AuditEvent & EventOf<'info'>, caller: Caller, owner: Owner): Promise<void>
-  failed(event: AuditEvent & EventOf<'warn'>, caller: Caller, fields: Fields): Promise<void>
+  /** @param reason For the log alone. */
+  failed(event: AuditEvent & EventOf<'warn'>, caller: Caller, fields: Fields, reason?: string): Promise<void>
   /** Records the outstanding counts. */
   close(): Promise<void>
 }
@@ -63,9 +64,9 @@ export function createAttemptLog(clock: Clock, log: Log, audit: Pick<AuditTrail,
         await audit.record(event, senderOf(caller), fields)
       } else countingSuccesses ??= setTimeout(recordSuccesses, SUCCESSES_WINDOW_MS).unref()
     },
-    async failed(event, caller, fields) {
+    async failed(event, caller, fields, reason) {
       if (failures.take(caller.address)) {
-        log.warn(event, withCaller(fields, caller))
+        log.warn(event, { ...withCaller(fields, caller), reason })
         await audit.record(event, senderOf(caller), fields)
       } else countingFailures ??= setTimeout(recordFailures, ATTEMPTS_WINDOW_MS).unref()
     },

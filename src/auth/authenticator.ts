@@ -282,9 +282,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const account = accounts.find(kind, name)
     // An unknown name is not logged: people type passwords into the wrong field.
     const fields = { account: account?.name }
-    const tell = (outcome: Exclude<keyof LoginCounters, 'ok'>) => {
+    const tell = (outcome: Exclude<keyof LoginCounters, 'ok'>, reason?: string) => {
       logins[kind][outcome].increment()
-      return attempts.failed(checkEvents[kind][outcome], caller, fields)
+      return attempts.failed(checkEvents[kind][outcome], caller, fields, reason)
     }
     let attempt: Attempt
     try {
@@ -301,7 +301,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       }
     } catch (error) {
       attempt.cancel()
-      if (error instanceof OverloadedError) await tell('not_checked')
+      if (error instanceof OverloadedError) await tell('not_checked', String(error.cause ?? error.message))
       throw error
     }
     attempt.succeed()

@@ -17,7 +17,7 @@ export function loginMetrics(counters: Readonly<Record<AccountKind, LoginCounter
   return [
     {
       name: 'connbook_logins_total',
-      help: 'Checks of the password of a user or the secret of a client, for a login, a token, its revocation or a new password, by outcome: ok, failed, throttled (after too many failures) or not_checked (too many were waiting).',
+      help: 'Checks of the password of a user or the secret of a client, for a login, a token, its revocation or a new password, by outcome: ok, failed, throttled (after too many failures) or not_checked (too many were waiting, or no thread could be started for them).',
       type: 'counter',
       labels: ['kind', 'outcome'],
       samples: () =>

@@ -217,7 +217,7 @@ describe('a client id with two possible readings', () => {
 describe('an attempt that could not be checked', () => {
   it('does not count', async (t) => {
     setArgon2Work(t, 'full')
-    const { authenticator } = await setUpAuthenticator(t)
+    const { authenticator, log } = await setUpAuthenticator(t)
     // The first hashes run until the test is over; the others only wait in the queue.
     const longHash = dummyHash.replace(',t=2,', ',t=8,')
     assert.notEqual(longHash, dummyHash)
@@ -228,6 +228,10 @@ describe('an attempt that could not be checked', () => {
     for (let i = 0; i < 2 * FREE_FAILURES; i += 1) {
       await assert.rejects(authenticator.logIn(caller, user.name, user.secret), OverloadedError)
     }
+    assert.match(
+      log.lines.at(-1) ?? '',
+      /"event":"login_not_checked".*"reason":"Cannot check.*too many others/,
+    )
     await Promise.all(waiting)
     assert.ok(await authenticator.logIn(caller, user.name, user.secret))
   })
