@@ -46,8 +46,8 @@ export async function examineCluster(access: ClusterAccess): Promise<ClusterExam
 function nodesOf({ gateway, keys }: ClusterAccess, { nodes }: ClusterState): string {
   const last = [...nodes].map(([node, { value }]) => {
     try {
-      const { batch, authors } = parseNodeEntry(value)
-      return `${node} (batch ${batch}, ${authors.at(-1)?.time ?? 'no time'})`
+      const { batch, time = 'no time' } = parseNodeEntry(value)
+      return `${node} (batch ${batch}, ${time})`
     } catch (error) {
       throw refusedKey(keys.node(node), gateway, error)
     }

@@ -4,48 +4,67 @@ import type { Authorship, ImportNote } from '../../store/authorship.ts'
 import { parseImportNote } from '../../store/authorship.ts'
 import { type Change, namesOf } from '../../store/change.ts'
 
-/** What a node says of its last batch, under its own key. */
+/** What a node says of its last batch, under its own key. No address: who reads etcd need not know where people work. */
 export interface NodeEntry {
   /** Counts the batches of the node. */
   readonly batch: number
   /** Random, of the process that wrote it: two with one node id are a copied folder. */
   readonly start: string
-  readonly authors: readonly BatchAuthor[]
+  /** When the last of its changes was decided, RFC 3339, in UTC; undefined if it tells no author. */
+  readonly time: string | undefined
+  /** Of the import that the batch is. */
+  readonly import?: ImportNote | undefined
+  /** Who made the change that takes or frees a name. */
+  authorOf(name: string): Authorship | undefined
 }
 
-/** Who made some changes of a batch. No address: whoever reads etcd need not know from where people work. */
-interface BatchAuthor {
-  readonly actor: Actor
-  readonly time: string
-  readonly import?: ImportNote
-  /** Of the records that a change takes or frees; undefined for all of the batch. */
-  readonly names: readonly string[] | undefined
+/** Changes with one author and one time; those of a command have no request. */
+interface Group extends StoredAuthor {
+  readonly changes: [request: string | null, ...names: string[]][]
 }
 
-const authorMembers = ['kind', 'by', 'command', 'request', 'time', 'import', 'names']
+type StoredAuthor = Readonly<Record<'kind' | 'by' | 'command' | 'time', string | undefined>>
 
-/** @param isImport Whether all changes are one import. */
+const groupMembers = ['kind', 'by', 'command', 'time', 'changes']
+const importMembers = ['kind', 'by', 'command', 'time', 'request', 'import']
+
+/** @param isImport Whether all changes are one import: then they have one author, and their names are left out. */
 export function encodeNodeEntry(
   batch: number,
   start: string,
   changes: readonly Change[],
   isImport: boolean,
 ): string {
-  const authors: Record<string, unknown>[] = []
-  let last: { readonly key: string; readonly names: string[] } | undefined
-  for (const change of isImport ? changes.slice(0, 1) : changes) {
-    const author = authorOf(change.authorship)
-    if (isImport) authors.push(author)
-    else {
-      const key = JSON.stringify(author)
-      if (last?.key !== key) {
-        last = { key, names: [] }
-        authors.push({ ...author, names: last.names })
-      }
-      last.names.push(...namesOf(change))
-    }
+  return JSON.stringify({ batch, start, authors: isImport ? importAuthor(changes[0]) : groups(changes) })
+}
+
+function importAuthor(first: Change | undefined): unknown[] {
+  const { authorship } = first ?? {}
+  if (authorship === undefined) return []
+  return [{ ...storedAuthor(authorship), request: requestOf(authorship), import: authorship.import }]
+}
+
+function groups(changes: readonly Change[]): Group[] {
+  const found = new Map<string, Group>()
+  for (const change of changes) {
+    const { authorship } = change
+    if (authorship === undefined) continue
+    const author = storedAuthor(authorship)
+    const key = `${author.time}\n${author.kind}\n${author.command}\n${author.by}`
+    const group = found.get(key) ?? { ...author, changes: [] }
+    group.changes.push([requestOf(authorship) ?? null, ...namesOf(change)])
+    found.set(key, group)
   }
-  return JSON.stringify({ batch, start, authors })
+  return [...found.values()]
+}
+
+function storedAuthor({ actor, time }: Authorship): StoredAuthor {
+  if ('command' in actor) return { kind: undefined, by: actor.by, command: actor.command, time }
+  return { kind: actor.principal?.kind, by: actor.principal?.name, command: undefined, time }
+}
+
+function requestOf({ actor }: Authorship): string | undefined {
+  return 'command' in actor ? undefined : actor.requestId
 }
 
 /** @throws {SyntaxError} if it is none. @throws {NewerFormError} if it has an unknown member. */
@@ -55,43 +74,49 @@ export function parseNodeEntry(text: string): NodeEntry {
   checkMembers(input, ['batch', 'start', 'authors'], 'the key of a node')
   const { batch, start, authors } = input
   if (typeof batch !== 'number' || typeof start !== 'string' || !Array.isArray(authors)) throw malformed()
-  return { batch, start, authors: authors.map(parseAuthor) }
+  const [first] = authors
+  if (isObject(first) && !('changes' in first)) {
+    const { author, note } = parseImport(first)
+    return { batch, start, time: author.time, import: note, authorOf: () => author }
+  }
+  const byName = new Map<string, Authorship>()
+  for (const group of authors) takeGroup(group, byName)
+  const times = [...byName.values()].map(({ time }) => time).sort()
+  return { batch, start, time: times.at(-1), authorOf: (name) => byName.get(name) }
 }
 
-/** Who made the change that touches a name; only the first change of an import has its note. */
-export function authorshipFor({ authors }: NodeEntry, name: string): Authorship | undefined {
-  const found = authors.find(({ names }) => names === undefined || names.includes(name))
-  return found && { actor: found.actor, time: found.time }
+function parseImport(input: Record<string, unknown>) {
+  checkMembers(input, importMembers, 'the author of an import')
+  const note = input.import === undefined ? undefined : parseImportNote(input.import)
+  return { author: authorship(input, input.request), note }
 }
 
-/** The note of the import that a batch is. */
-export function importNoteOf({ authors }: NodeEntry): ImportNote | undefined {
-  return authors[0]?.import
+function takeGroup(group: unknown, byName: Map<string, Authorship>) {
+  if (!isObject(group) || !Array.isArray(group.changes)) throw malformed()
+  checkMembers(group, groupMembers, 'the author of a batch')
+  for (const change of group.changes) {
+    if (!Array.isArray(change)) throw malformed()
+    const [request, ...names] = change
+    const author = authorship(group, request)
+    for (const name of names) {
+      if (typeof name !== 'string') throw malformed()
+      byName.set(name, author)
+    }
+  }
 }
 
-function authorOf(authorship: Authorship | undefined): Record<string, unknown> {
-  if (authorship === undefined) return {}
-  const { actor, time, import: note } = authorship
-  if ('command' in actor) return { command: actor.command, by: actor.by, time, import: note }
-  const { principal, requestId } = actor
-  return { kind: principal?.kind, by: principal?.name, request: requestId, time, import: note }
+function authorship(author: Record<string, unknown>, request: unknown): Authorship {
+  const { time } = author
+  if (typeof time !== 'string') throw malformed()
+  return { actor: actorOf(author, request), time }
 }
 
-function parseAuthor(input: unknown): BatchAuthor {
-  if (!isObject(input)) throw malformed()
-  checkMembers(input, authorMembers, 'the author of a batch')
-  const { kind, by, command, request, time, import: note, names } = input
-  if (typeof time !== 'string' || !isNames(names)) throw malformed()
-  const told = { time, names, ...(note === undefined ? {} : { import: parseImportNote(note) }) }
-  if (typeof command === 'string' && typeof by === 'string') return { actor: { command, by }, ...told }
+function actorOf({ kind, by, command }: Record<string, unknown>, request: unknown): Actor {
+  if (typeof command === 'string' && typeof by === 'string') return { command, by }
   if (typeof request !== 'string') throw malformed()
-  if (kind === undefined && by === undefined) return { actor: { requestId: request }, ...told }
+  if (kind === undefined && by === undefined) return { requestId: request }
   if ((kind !== 'user' && kind !== 'client') || typeof by !== 'string') throw malformed()
-  return { actor: { requestId: request, principal: { kind, name: by } }, ...told }
-}
-
-function isNames(input: unknown): input is readonly string[] | undefined {
-  return input === undefined || (Array.isArray(input) && input.every((name) => typeof name === 'string'))
+  return { requestId: request, principal: { kind, name: by } }
 }
 
 function malformed(): SyntaxError {

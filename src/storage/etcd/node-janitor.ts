@@ -37,8 +37,9 @@ export async function removeUnused(gateway: Gateway, keys: ClusterKeys, now: num
   const newest = Math.max(...kvs.map(({ modRevision }) => modRevision))
   const removed: string[] = []
   for (const { key, value, modRevision } of kvs) {
-    const times = parseNodeEntry(value).authors.map(({ time }) => Date.parse(time))
-    if (modRevision === newest || Math.max(...times) > now - NODE_KEY_DAYS * DAY_MS) continue
+    const { time } = parseNodeEntry(value)
+    const isOld = time === undefined || Date.parse(time) <= now - NODE_KEY_DAYS * DAY_MS
+    if (modRevision === newest || !isOld) continue
     const { succeeded } = await gateway.transact({
       compare: [modIs(key, modRevision)],
       success: [remove(key)],

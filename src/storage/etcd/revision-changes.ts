@@ -4,7 +4,7 @@ import { parseStoredRecord } from '../../store/change.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import type { WatchEvent } from './messages.ts'
-import { authorshipFor, importNoteOf, type NodeEntry } from './node-entry.ts'
+import type { NodeEntry } from './node-entry.ts'
 
 /**
  * Reads a stored record.
@@ -64,8 +64,8 @@ function byId(alterations: Alteration[]): Alteration[] {
 
 function signed(change: Alteration, isFirst: boolean, entry: NodeEntry): Change {
   const name = 'remove' in change ? change.remove : 'modify' in change ? change.name : change.add.name
-  const authorship = authorshipFor(entry, name)
+  const authorship = entry.authorOf(name)
   if (authorship === undefined) return change
-  const note = isFirst ? importNoteOf(entry) : undefined
+  const note = isFirst ? entry.import : undefined
   return { ...change, authorship: note === undefined ? authorship : { ...authorship, import: note } }
 }
