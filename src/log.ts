@@ -1,5 +1,6 @@
 import { printableJson } from './json.ts'
 import { type EventOf, type FieldsOf, type LogLevel, logLevels } from './log-events.ts'
+import { journalPriorities } from './systemd-journal.ts'
 import { timestamp } from './timestamp.ts'
 
 export type LogFormat = 'text' | 'json'
@@ -13,12 +14,9 @@ export type Log = {
 export interface LogOptions {
   /** The least important level that is written; `info` if not given. */
   readonly level?: LogLevel
-  /** Whether each line begins with its priority, for the journal of systemd (sd-daemon(3)). */
+  /** Whether each line begins with its priority, for systemd's journal. */
   readonly hasPriorities?: boolean
 }
-
-/** Severities of syslog (RFC 5424 section 6.2.1). */
-const priorities: Record<LogLevel, string> = { debug: '<7>', info: '<6>', warn: '<4>', error: '<3>' }
 
 /**
  * Creates a log with lines for people (`text`) or for programs (`json`, stable names `time`, `level`, `event`).
@@ -34,7 +32,7 @@ export function createLog(
   const render = format === 'json' ? renderJson : renderText
   const log = (level: LogLevel) => {
     if (logLevels.indexOf(level) < logLevels.indexOf(lowest)) return () => {}
-    const priority = hasPriorities ? priorities[level] : ''
+    const priority = hasPriorities ? journalPriorities[level] : ''
     return (event: string, fields: LogFields = {}) =>
       write(`${priority}${render(timestamp(), level, event, fields)}\n`)
   }

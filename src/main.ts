@@ -2,6 +2,7 @@ import { fstatSync, writeSync } from 'node:fs'
 import { lookOf } from './command-line/look.ts'
 import { dropNodeVariables } from './command-line/node-variables.ts'
 import { runProgram } from './commands/program.ts'
+import { isSystemdJournal } from './systemd-journal.ts'
 
 /** Loops for a file, because Node would not notice a partial write. */
 async function print(text: string): Promise<void> {
@@ -38,5 +39,5 @@ void runProgram(words, {
   },
   print,
   look: lookOf(process.stdout, process.env),
-  screen: process.stderr,
+  screen: Object.assign(process.stderr, { isJournal: isSystemdJournal(process.env) }),
 }).then((code) => process.exit(code))

@@ -22,6 +22,7 @@ const floors = [
     'src/scheduler.ts',
     'src/shell.ts',
     'src/system-account.ts',
+    'src/systemd-journal.ts',
     'src/text.ts',
     'src/timestamp.ts',
     'src/turn-clock.ts',

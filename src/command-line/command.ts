@@ -22,6 +22,8 @@ export interface CommandContext {
 
 export interface Screen {
   readonly isTTY?: boolean
+  /** Whether it is systemd's journal. */
+  readonly isJournal?: boolean
   write(text: string): unknown
 }
 

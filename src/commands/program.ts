@@ -17,6 +17,7 @@ import { realFileSystem } from '../files/file-system.ts'
 import { throwExplained } from '../files/refusal.ts'
 import { clusterFailureOf } from '../folder/cluster-failure.ts'
 import { NewerFolderError } from '../folder/recovery.ts'
+import { journalPriorities } from '../systemd-journal.ts'
 import { version } from '../version.ts'
 import { DamageFoundError } from './check.ts'
 import { commands } from './commands.ts'
@@ -29,7 +30,9 @@ export async function runProgram(words: readonly string[], context: CommandConte
     await dispatch(words, context).catch((error: unknown) => throwExplained(error, realFileSystem))
     return 0
   } catch (error) {
-    context.screen.write(`connbook: ${describe(error)}\n`)
+    const { screen } = context
+    const priority = screen.isJournal ? journalPriorities.error : ''
+    screen.write(`connbook: ${describe(error)}\n`.replaceAll(/^(?=.)/gm, priority))
     return exitCode(error)
   }
 }

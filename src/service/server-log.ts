@@ -1,6 +1,7 @@
 import { fstatSync, write, writeSync } from 'node:fs'
 import { LOG_FLUSH_MS } from '../limits.ts'
 import { createLog, type Log } from '../log.ts'
+import { isSystemdJournal } from '../systemd-journal.ts'
 import { createLineQueue } from './line-queue.ts'
 import type { ServerOptions } from './server-options.ts'
 
@@ -28,17 +29,11 @@ export function openServerLog(options: ServerOptions, environment: NodeJS.Proces
   const format = options.logFormat ?? (process.stderr.isTTY ? 'text' : 'json')
   const log = createLog(format, queue.write, {
     level: options.logLevel,
-    hasPriorities: isJournal(environment.JOURNAL_STREAM),
+    hasPriorities: isSystemdJournal(environment),
   })
   // For an uncaught error. What a thread is still writing to a file may come after these lines.
   process.once('exit', () => writeAtOnce(queue.takeWaiting()))
   return { ...log, flush: () => queue.flush(LOG_FLUSH_MS) }
-}
-
-/** Whether standard error is the stream that `JOURNAL_STREAM` names by device and inode (systemd.exec(5)). */
-function isJournal(journalStream: string | undefined): boolean {
-  const { dev, ino } = fstatSync(STANDARD_ERROR, { bigint: true })
-  return journalStream === `${dev}:${ino}`
 }
 
 /** Node writes to a pipe or a socket without blocking. After a failure the reader is gone: no loss to report. */

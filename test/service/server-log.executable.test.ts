@@ -221,6 +221,22 @@ describe('the log of a server', () => {
     }
   })
 
+  it('has an error that ends the program as an error in the journal, each of its lines', async (t) => {
+    const folder = await temporaryFolder(t)
+    const file = join(folder, 'log')
+    const script = `exec 2>> "${file}"; JOURNAL_STREAM=$(stat --dereference --format %d:%i /proc/self/fd/2) exec "$0" "$@"`
+    for (const args of [
+      ['--hots', '127.0.0.1'],
+      ['import', '/dev/null', '--format', 'csv', '--data', join(folder, 'data')],
+    ]) {
+      const child = spawn('/bin/bash', ['--norc', '-c', script, executable, ...args], { stdio: 'ignore' })
+      await once(child, 'exit')
+    }
+    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
+    assert.ok(lines.length > 2)
+    for (const line of lines) assert.match(line, /^<3>(connbook: | {2})/)
+  })
+
   it('has the levels that --log-level selects', async (t) => {
     const eventsAt = async (level: string) => {
       const file = join(await temporaryFolder(t), 'log')

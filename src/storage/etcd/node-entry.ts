@@ -86,9 +86,10 @@ export function parseNodeEntry(text: string): NodeEntry {
 }
 
 function parseImport(input: Record<string, unknown>) {
-  checkMembers(input, importMembers, 'the author of an import')
-  const note = input.import === undefined ? undefined : parseImportNote(input.import)
-  return { author: authorship(input, input.request), note }
+  checkMembers(input, importMembers, 'the author of imported records')
+  const { request, import: stored } = input
+  const note = stored === undefined ? undefined : parseImportNote(stored)
+  return { author: authorship(input, request), note }
 }
 
 function takeGroup(group: unknown, byName: Map<string, Authorship>) {
