@@ -216,6 +216,10 @@ export const CLUSTER_CHANGE_MS = 10_000
 export const REVOCATION_LEASE_SECONDS = 3600
 /** How far the clocks of nodes may differ: no revocation goes before its token has expired on each. */
 export const REVOCATION_MARGIN_SECONDS = 3600
+/** Of silence on the connection of a watch, until TCP asks whether the member is still there. */
+export const ETCD_KEEP_ALIVE_MS = 10_000
+/** Of which nobody knows whether they were made; a later one may still be told of, and then has its callers' addresses. */
+export const GIVEN_UP_BATCHES_MAX = 16
 /** Before a change is sent again that had no answer. */
 export const ETCD_RETRY_PAUSE_MS = 50
 /** Before a batch that lost to another node is tried again, at random up to this: without it, one node starves. */

@@ -39,6 +39,12 @@ export const logEvents = {
     meaning:
       'other nodes changed records while this one did not run, and etcd has compacted the changes: the audit trail of this node has no lines of them',
   },
+  cluster_other_store: {
+    level: 'warn',
+    fields: ['endpoint', 'prefix'],
+    meaning:
+      'the prefix holds another store than when this node ran last, as after a restore into an empty prefix. If that is not so, check `--etcd` and `--etcd-prefix`',
+  },
   cluster_foreign_key: {
     level: 'warn',
     fields: ['endpoint', 'key'],

@@ -2,25 +2,37 @@ import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { FolderRefusedError, ifPresent, ifReachable } from '../errors.ts'
 import { checkDataFolder, type DataPaths, dataFiles, dataPaths } from '../files/data-folder.ts'
-import { createJsonDocument } from '../files/json-document.ts'
+import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
+import { checkMembers, isObject } from '../json.ts'
 
 const NODE = /^[0-9a-f]{12}$/
 const ADVICE = 'remove it, and the next start makes another one'
 
-/** The id of the node that a folder is for; made at the first call. Random: two nodes never have the same one. */
-export async function nodeIdOf(folder: DataPaths): Promise<string> {
-  const document = createJsonDocument(
-    folder.file(dataFiles.node),
-    'connbook node',
-    parseNode,
-    ADVICE,
-    folder.files,
-  )
+/** What a folder knows of its node. */
+export interface FolderNode {
+  /** Random: two nodes never have the same one. */
+  readonly id: string
+  /** The id of the store that it was part of last. */
+  readonly store?: string
+}
+
+/** The node that a folder is for; made at the first call. */
+export async function nodeOf(folder: DataPaths): Promise<FolderNode> {
+  const document = nodeDocument(folder)
   const known = await document.read()
   if (known !== undefined) return known
-  const node = randomBytes(6).toString('hex')
+  const node = { id: randomBytes(6).toString('hex') }
   await document.write(node)
   return node
+}
+
+/** Keeps of which store a node is part now. */
+export async function keepStoreOf(folder: DataPaths, { id }: FolderNode, store: string): Promise<void> {
+  await nodeDocument(folder).write({ id, store })
+}
+
+function nodeDocument({ file, files }: DataPaths): JsonDocument<FolderNode> {
+  return createJsonDocument(file(dataFiles.node), 'connbook node', parseNode, ADVICE, files)
 }
 
 /** @throws {FolderRefusedError} if the folder is not that of a node, or as `checkDataFolder` does. */
@@ -57,7 +69,12 @@ export async function checkNoState({ path, files, file }: DataPaths): Promise<vo
   }
 }
 
-function parseNode(input: unknown): string {
-  if (typeof input !== 'string' || !NODE.test(input)) throw new SyntaxError('it holds no id of a node')
-  return input
+function parseNode(input: unknown): FolderNode {
+  if (!isObject(input)) throw new SyntaxError('it holds no node')
+  checkMembers(input, ['id', 'store'], 'the file of a node')
+  const { id, store } = input
+  if (typeof id !== 'string' || !NODE.test(id)) throw new SyntaxError('it holds no id of a node')
+  if (store === undefined) return { id }
+  if (typeof store !== 'string') throw new SyntaxError('it holds no id of a store')
+  return { id, store }
 }

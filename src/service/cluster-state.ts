@@ -9,10 +9,11 @@ import type { ClusterAccess } from '../folder/cluster-access.ts'
 import { clusterCredentials } from '../folder/cluster-credentials.ts'
 import { clusterDocuments } from '../folder/cluster-documents.ts'
 import { startCluster } from '../folder/cluster-start.ts'
-import { checkNoState, nodeIdOf } from '../folder/node-folder.ts'
+import { checkNoState, keepStoreOf, nodeOf } from '../folder/node-folder.ts'
 import { CLUSTER_START_PAUSE_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { raiseEpoch } from '../storage/etcd/cluster-epoch.ts'
+import { emptyNow } from '../storage/etcd/cluster-error.ts'
 import { storeIdOf } from '../storage/etcd/cluster-meta.ts'
 import { type ClusterState, readCluster } from '../storage/etcd/cluster-reading.ts'
 import { EtcdError } from '../storage/etcd/etcd-error.ts'
@@ -40,13 +41,15 @@ export async function openClusterState(
   const { gateway, keys } = access
   cleanUp(() => gateway.close())
   await checkNoState(folder)
-  const identity = { node: await nodeIdOf(folder), start: randomBytes(6).toString('hex') }
+  const own = await nodeOf(folder)
+  const identity = { node: own.id, start: randomBytes(6).toString('hex') }
   const floor = await openClockFloor(folder, { log, ...(makeClock ? { makeClock } : {}) })
   const now = () => secondsOf(floor.clock.now())
 
   let hasTried = false
   const { state: found, made } = await persistently(log, signal, () =>
     startCluster(access, async () => {
+      if (own.store !== undefined) throw emptyNow(keys, gateway, folder.path)
       hasTried = true
       const first = await makeFirstAccounts(await readFirstStartValues(environment))
       // Before they are made: after a crash they would be lost.
@@ -56,6 +59,10 @@ export async function openClusterState(
   )
   // Another node was faster.
   if (hasTried && made === undefined) await writeInitialCredentials(folder, {})
+  const { store: storeId } = found.meta.value
+  if (own.store !== undefined && own.store !== storeId)
+    log.warn('cluster_other_store', { endpoint: gateway.endpoint, prefix: keys.prefix })
+  if (own.store !== storeId) await keepStoreOf(folder, own, storeId)
   const { state, listedAfter } = await persistently(log, signal, () => completeTrail(found))
   const documents = clusterDocuments(access)
   documents.accounts.load(state.accounts)
@@ -88,12 +95,14 @@ export async function openClusterState(
     ignored: made === undefined ? givenVariables(environment) : made.ignored,
     listedAfter,
     whyNotWritable: () =>
-      store.isWritable ? undefined : `etcd has not answered for ${secondsOf(follower.checkAgeMs)} s`,
+      store.isWritable
+        ? undefined
+        : `The last good check of etcd was ${secondsOf(follower.checkAgeMs)} s ago; the log says more`,
     guard: {
       whyNotReadable: () =>
         follower.checkAgeMs <= maxStalenessMs
           ? undefined
-          : `This node has been cut off from etcd for ${secondsOf(follower.checkAgeMs)} s`,
+          : `The last good check of etcd was ${secondsOf(follower.checkAgeMs)} s ago`,
       catchUp: () => store.catchUp(),
     },
     failed,

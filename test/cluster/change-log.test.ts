@@ -1,33 +1,15 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
-import { Scheduler } from '../../src/scheduler.ts'
-import { ClusterKeys } from '../../src/storage/etcd/cluster-keys.ts'
-import { createMeta, encodeMeta } from '../../src/storage/etcd/cluster-meta.ts'
-import { readCluster } from '../../src/storage/etcd/cluster-reading.ts'
-import { openCluster } from '../../src/storage/etcd/etcd-storage.ts'
 import { type Gateway, openGateway } from '../../src/storage/etcd/gateway.ts'
-import { put } from '../../src/storage/etcd/requests.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../../src/store/refusals.ts'
-import { createMemoryLog } from '../support/memory-log.ts'
+import { beginCluster, openClusterNode } from '../support/cluster-node.ts'
 import { draft, someone } from '../support/store.ts'
 import { missingEtcd, startEtcd } from './support/etcd.ts'
 
-const keys = new ClusterKeys('/connbook/')
-
 async function begin(urls: readonly string[]) {
   const gateway = openGateway({ endpoints: urls })
-  await gateway.transact({
-    compare: [],
-    success: [
-      put(keys.meta, encodeMeta(createMeta())),
-      put(keys.sequence, '0'),
-      put(keys.accounts, '{}'),
-      put(keys.signingKeys, '{}'),
-    ],
-    failure: [],
-  })
+  await beginCluster(gateway)
   gateway.close()
 }
 
@@ -46,26 +28,7 @@ async function openNode(
       return opened.transact(transaction)
     },
   }
-  const state = await readCluster(gateway, keys)
-  assert.ok(state !== undefined)
-  const log = createMemoryLog()
-  const failures: Error[] = []
-  const cluster = openCluster({
-    gateway,
-    keys,
-    state,
-    identity: { node: randomBytes(6).toString('hex'), start: randomBytes(6).toString('hex') },
-    log,
-    scheduler: new Scheduler(),
-    trail: { listed: async () => () => undefined, list: () => {}, sync: async () => {} },
-    owners: [],
-    fail: (error) => failures.push(error),
-  })
-  t.after(async () => {
-    await cluster.close()
-    gateway.close()
-  })
-  return { ...cluster, log, failures, sent: () => sent }
+  return { ...(await openClusterNode(t, gateway)), sent: () => sent }
 }
 
 describe('two nodes on one etcd', { skip: missingEtcd }, () => {

@@ -158,6 +158,13 @@ for (const { name, skip, etcd: program } of await etcdVersions({ after }))
       )
       const counted = await gateway.range({ ...all, countOnly: true, serializable: true })
       assert.deepEqual([counted.kvs, counted.count], [[], 1])
+      await change(gateway, put('/b', 'last'), put('/c', 'as well'))
+      await change(gateway, put('/b', 'last'))
+      const newest = await gateway.range({ ...all, newestOnly: true })
+      assert.deepEqual(
+        newest.kvs.map(({ key }) => key),
+        ['/b'],
+      )
     })
 
     it('does nested transactions, each of which succeeds or fails alone', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { EtcdError, type EtcdReason } from '../../src/storage/etcd/etcd-error.ts'
-import type { Gateway } from '../../src/storage/etcd/gateway.ts'
+import type { Gateway, Watched } from '../../src/storage/etcd/gateway.ts'
 import type {
   KeyValue,
   OperationAnswer,
@@ -8,13 +8,14 @@ import type {
   Transaction,
   TransactionAnswer,
   WatchEvent,
+  WatchMessage,
 } from '../../src/storage/etcd/messages.ts'
 import { rangeBody, transactionBody } from '../../src/storage/etcd/requests.ts'
 
 /** What a test makes of a transaction: its answer or its request is lost, or etcd refuses it. */
 export type Mishap = 'answer lost' | 'request lost' | EtcdReason
 
-/** etcd in memory, as far as small documents and revocations need it. */
+/** etcd in memory, as far as connbook needs it. */
 export interface MemoryEtcd extends Gateway {
   readonly revision: number
   /** Called before each transaction. */
@@ -28,16 +29,30 @@ export interface MemoryEtcd extends Gateway {
   remove(key: string): void
   /** Forgets all values that are not the newest. */
   compact(): void
+  /** Goes back to an earlier revision, as from a snapshot: all watches break. */
+  restore(revision: number): void
+  /** From now on, the watches that run tell nothing, and do not end. */
+  hushWatches(): void
 }
 
 interface State {
   readonly revision: number
   readonly kvs: ReadonlyMap<string, KeyValue>
+  readonly events: readonly WatchEvent[]
+}
+
+interface Listener {
+  isHushed: boolean
+  /** Looks whether there is more to tell. */
+  wake: () => void
+  broken: boolean
 }
 
 export function createMemoryEtcd(): MemoryEtcd {
-  let states: State[] = [{ revision: 1, kvs: new Map() }]
+  let states: State[] = [{ revision: 1, kvs: new Map(), events: [] }]
   let lastLease = 0
+  let compacted = 0
+  const listeners = new Set<Listener>()
   const latest = () => states.at(-1) ?? assert.fail()
   const fail = (reason: EtcdReason, isUndone: boolean) =>
     new EtcdError(etcd.endpoint, reason, `made by the test: ${reason}`, { isUndone })
@@ -59,11 +74,21 @@ export function createMemoryEtcd(): MemoryEtcd {
       const { revision, kvs } = latest()
       const left = new Map(kvs)
       left.delete(key)
-      states.push({ revision: revision + 1, kvs: left })
-      etcd.onEvents([{ kind: 'delete', key, modRevision: revision + 1, previous: kvs.get(key) }])
+      add(revision + 1, left, [{ kind: 'delete', key, modRevision: revision + 1, previous: kvs.get(key) }])
     },
     compact() {
       states = [latest()]
+      compacted = latest().revision
+    },
+    restore(revision) {
+      states = states.filter((state) => state.revision <= revision)
+      for (const listener of listeners) {
+        listener.broken = true
+        listener.wake()
+      }
+    },
+    hushWatches() {
+      for (const listener of listeners) listener.isHushed = true
     },
     useNext() {},
     close() {},
@@ -83,29 +108,83 @@ export function createMemoryEtcd(): MemoryEtcd {
       etcd.leases.set(id, ttlSeconds)
       return id
     },
-    watch: () => assert.fail('a test hands events over itself'),
+    watch,
   }
   return etcd
 
+  function add(revision: number, kvs: ReadonlyMap<string, KeyValue>, events: readonly WatchEvent[]) {
+    states.push({ revision, kvs, events })
+    etcd.onEvents(events)
+    for (const { wake } of listeners) wake()
+  }
+
+  async function* watch({ fromRevision, signal }: Watched): AsyncGenerator<WatchMessage> {
+    signal.throwIfAborted()
+    const listener: Listener = { isHushed: false, wake: () => {}, broken: false }
+    listeners.add(listener)
+    const abort = () => listener.wake()
+    signal.addEventListener('abort', abort)
+    try {
+      yield { kind: 'created', revision: latest().revision }
+      if (fromRevision < compacted) yield { kind: 'compacted', compactRevision: compacted }
+      for (let told = fromRevision - 1; ; ) {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        listener.wake = resolve
+        const news = listener.isHushed ? [] : states.filter(({ revision }) => revision > told)
+        const { revision } = latest()
+        told = Math.max(told, revision)
+        const events = news.flatMap((state) => state.events)
+        if (events.length > 0) yield { kind: 'events', revision, events }
+        else await promise
+        signal.throwIfAborted()
+        if (listener.broken) throw fail('unreachable', true)
+      }
+    } finally {
+      signal.removeEventListener('abort', abort)
+      listeners.delete(listener)
+    }
+  }
+
   function transact(transaction: Transaction): TransactionAnswer {
-    const body = JSON.parse(transactionBody(transaction)) as Record<'compare' | 'success' | 'failure', Json[]>
+    const body = JSON.parse(transactionBody(transaction)) as Branches
     const succeeded = body.compare.every(holds)
     const answers = commit(succeeded ? body.success : body.failure)
     return { revision: latest().revision, succeeded, answers }
   }
 
-  function holds({ target, result, key, mod_revision: revision }: Json): boolean {
-    assert.deepEqual([target, result], ['MOD', 'EQUAL'])
-    return (latest().kvs.get(text(key))?.modRevision ?? 0) === Number(revision)
+  function holds({ target, result, key, range_end: end, mod_revision: revision, value }: Json): boolean {
+    const { kvs } = latest()
+    const kv = kvs.get(text(key))
+    if (target === undefined) return kv === undefined
+    if (target === 'VALUE') return kv?.value === text(value)
+    assert.equal(target, 'MOD')
+    if (result === 'EQUAL') return (kv?.modRevision ?? 0) === Number(revision)
+    assert.equal(result, 'LESS')
+    const isIn = (each: KeyValue) => each.key >= text(key) && each.key < text(end)
+    return ![...kvs.values()].some((each) => isIn(each) && each.modRevision >= Number(revision))
   }
 
   function commit(operations: readonly Json[]): OperationAnswer[] {
     const revision = latest().revision + 1
     const kvs = new Map(latest().kvs)
     const events: WatchEvent[] = []
-    const answers = operations.map((operation): OperationAnswer => {
-      const { request_put: put, request_range: asked } = operation
-      if (asked !== undefined) return { kind: 'range', range: range(asked as Json, { revision, kvs }) }
+    const perform = (operation: Json): OperationAnswer => {
+      const { request_put: put, request_range: asked, request_txn: inner } = operation
+      const { request_delete_range: removed } = operation
+      if (asked !== undefined)
+        return { kind: 'range', range: range(asked as Json, { revision, kvs, events }) }
+      if (inner !== undefined) {
+        const body = inner as Branches
+        const succeeded = body.compare.every(holds)
+        const answers = (succeeded ? body.success : body.failure).map(perform)
+        return { kind: 'transaction', transaction: { revision: 0, succeeded, answers } }
+      }
+      if (removed !== undefined) {
+        const key = text((removed as Json).key)
+        const previous = kvs.get(key)
+        if (kvs.delete(key)) events.push({ kind: 'delete', key, modRevision: revision, previous })
+        return { kind: 'delete', deleted: previous === undefined ? 0 : 1 }
+      }
       const { key, value, lease } = put as Json
       if (lease !== undefined && !etcd.leases.has(String(lease))) throw fail('no_lease', true)
       const before = kvs.get(text(key))
@@ -120,15 +199,14 @@ export function createMemoryEtcd(): MemoryEtcd {
       kvs.set(kv.key, kv)
       events.push({ kind: 'put', kv, previous: before })
       return { kind: 'put' }
-    })
-    if (events.length > 0) {
-      states.push({ revision, kvs })
-      etcd.onEvents(events)
     }
+    const answers = operations.map(perform)
+    if (events.length > 0) add(revision, kvs, events)
     return answers
   }
 
-  function range({ key, range_end: end, revision, limit }: Json, now = latest()): RangeAnswer {
+  function range(asked: Json, now = latest()): RangeAnswer {
+    const { key, range_end: end, revision, limit, sort_target: target } = asked
     const at = revision === undefined ? now.revision : Number(revision)
     const state = at === now.revision ? now : states.findLast((each) => each.revision <= at)
     if (state === undefined) throw fail('compacted', true)
@@ -136,13 +214,14 @@ export function createMemoryEtcd(): MemoryEtcd {
       end === undefined ? each === text(key) : each >= text(key) && each < text(end)
     const found = [...state.kvs.values()]
       .filter((kv) => isIn(kv.key))
-      .sort((a, b) => (a.key < b.key ? -1 : 1))
+      .sort((a, b) => (target === 'MOD' ? b.modRevision - a.modRevision : a.key < b.key ? -1 : 1))
     const kvs = found.slice(0, limit === undefined ? undefined : Number(limit))
     return { revision: now.revision, kvs, more: kvs.length < found.length, count: found.length }
   }
 }
 
 type Json = Readonly<Record<string, unknown>>
+type Branches = Record<'compare' | 'success' | 'failure', Json[]>
 
 function base64(input: string): string {
   return Buffer.from(input).toString('base64')

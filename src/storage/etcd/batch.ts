@@ -35,8 +35,8 @@ type Step = Pick<Transaction, 'compare' | 'success'>
 
 /** Changes that go to etcd as one transaction. Of a group, each is made or not by itself; an import is made as a whole. */
 export class Batch {
-  /** Counts the batches of the node. */
-  readonly number: number
+  /** Counts the batches of a process; 0 until it is sent. */
+  number = 0
   readonly changes: readonly PendingChange[]
   /** Whether each change stands or falls by itself. */
   #isSeparate = false
@@ -46,9 +46,10 @@ export class Batch {
   readonly settled: Promise<number | undefined>
   readonly #settle: (revision: number | undefined) => void
   isSettled = false
+  /** Whether it was sent, and it is not certain that etcd did nothing. */
+  mayBeMade = false
 
-  constructor(number: number, changes: readonly PendingChange[], importAt?: number) {
-    this.number = number
+  constructor(changes: readonly PendingChange[], importAt?: number) {
     this.changes = changes
     this.#importAt = importAt
     const { promise, resolve } = Promise.withResolvers<number | undefined>()
@@ -58,6 +59,10 @@ export class Batch {
 
   get isImport(): boolean {
     return this.#importAt !== undefined
+  }
+
+  get hasAdditions(): boolean {
+    return this.changes.some(({ change }) => 'add' in change)
   }
 
   /** When the first of its changes is given up. */
@@ -73,20 +78,19 @@ export class Batch {
       return { compare: conditionsOf(change, seen, keys), success: operationsOf(made, keys) }
     })
     const own = keys.node(node)
-    const hasAdded = lastId > sequence.value
     const changes = this.changes.map(({ change }) => change)
     const { compare, success } = this.#form(steps)
     return {
       compare: [
         modIs(own, nodeModRevision),
-        ...(hasAdded ? [modIs(keys.sequence, sequence.modRevision)] : []),
+        ...(this.hasAdditions ? [modIs(keys.sequence, sequence.modRevision)] : []),
         ...(this.#importAt === undefined
           ? compare
           : [modBelow(keys.nodes.key, keys.nodes.end, this.#importAt + 1)]),
       ],
       success: [
         put(own, encodeNodeEntry(this.number, start, changes, this.isImport)),
-        ...(hasAdded ? [put(keys.sequence, String(lastId))] : []),
+        ...(this.hasAdditions ? [put(keys.sequence, String(lastId))] : []),
         ...success,
       ],
       failure: [read({ key: own }), read({ key: keys.sequence })],
@@ -96,6 +100,14 @@ export class Batch {
   /** Call it when one of its changes was overtaken, and kept the others from being made. */
   separate(): void {
     this.#isSeparate = true
+  }
+
+  /** Two batches with its changes, in the place of this one. */
+  halves(): Batch[] {
+    this.isSettled = true
+    this.#settle(undefined)
+    const half = Math.ceil(this.changes.length / 2)
+    return [new Batch(this.changes.slice(0, half)), new Batch(this.changes.slice(half))]
   }
 
   /** All or nothing costs etcd a third less than each by itself, and nearly always succeeds. */

@@ -42,6 +42,13 @@ export function nothingThere({ prefix }: ClusterKeys, { endpoint }: Pick<Gateway
   )
 }
 
+/** For a node that was part of a store. @param folder Its data folder. */
+export function emptyNow({ prefix }: ClusterKeys, { endpoint }: Pick<Gateway, 'endpoint'>, folder: string) {
+  return new ClusterRefusedError(
+    `Cannot find the records of the node in "${folder}": the prefix "${prefix}" of etcd at ${endpoint} is empty; check --etcd and --etcd-prefix, or restore a backup there; to begin a new store, name an empty folder with --data`,
+  )
+}
+
 /** @param key One that connbook did not write. */
 export function foreignKey(key: string, { prefix }: ClusterKeys, { endpoint }: Pick<Gateway, 'endpoint'>) {
   return new ClusterRefusedError(

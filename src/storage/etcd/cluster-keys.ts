@@ -22,6 +22,8 @@ export class ClusterKeys {
   readonly signingKeys: string
   readonly records: KeyRange
   readonly nodes: KeyRange
+  /** Accounts, signing keys and revoked tokens. */
+  readonly credentials: KeyRange
   readonly revoked: KeyRange
 
   /** @param prefix Ends in a slash. */
@@ -34,6 +36,7 @@ export class ClusterKeys {
     this.signingKeys = `${prefix}auth/keys`
     this.records = rangeOf(`${prefix}r/`)
     this.nodes = rangeOf(`${prefix}w/`)
+    this.credentials = rangeOf(`${prefix}auth/`)
     this.revoked = rangeOf(`${prefix}auth/revoked/`)
   }
 

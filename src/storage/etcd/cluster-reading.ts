@@ -32,6 +32,12 @@ export interface ClusterState {
   readonly revoked: readonly KeyValue[]
 }
 
+export interface ReadingOptions {
+  readonly signal?: AbortSignal
+  /** Called with each key that is not connbook's; by default, nothing is read then. */
+  readonly onForeign?: (key: string) => void
+}
+
 /**
  * Reads everything below the prefix at one revision.
  *
@@ -41,11 +47,11 @@ export interface ClusterState {
 export async function readCluster(
   gateway: Gateway,
   keys: ClusterKeys,
-  signal?: AbortSignal,
+  options: ReadingOptions = {},
 ): Promise<ClusterState | undefined> {
   for (let tries = 1; ; tries++) {
     try {
-      return await readOnce(gateway, keys, signal)
+      return await readOnce(gateway, keys, options)
     } catch (error) {
       // The revision was compacted while it was read.
       if (!(error instanceof EtcdError) || error.reason !== 'compacted' || tries === READINGS_MAX) throw error
@@ -56,7 +62,7 @@ export async function readCluster(
 async function readOnce(
   gateway: Gateway,
   keys: ClusterKeys,
-  signal: AbortSignal | undefined,
+  { signal, onForeign }: ReadingOptions,
 ): Promise<ClusterState | undefined> {
   const options = signal === undefined ? {} : { signal }
   const found = await gateway.range({ key: keys.meta }, options)
@@ -91,7 +97,9 @@ async function readOnce(
     if (keys.isSingle(key)) singles.set(key, kv)
     else if (node !== undefined) nodes.set(node, kv)
     else if (keys.jtiOf(key) !== undefined) revoked.push(kv)
-    else records.push(parseRecord(kv))
+    else if (keys.isKnown(key)) records.push(parseRecord(kv))
+    else if (onForeign === undefined) throw foreignKey(key, keys, gateway)
+    else onForeign(key)
   }
 
   function theOne(key: string): KeyValue {
@@ -109,10 +117,8 @@ async function readOnce(
   }
 
   function parseRecord(kv: KeyValue): Configuration {
-    const name = keys.nameOf(kv.key)
-    if (name === undefined) throw foreignKey(kv.key, keys, gateway)
     try {
-      return parseRecordValue(name, kv.value)
+      return parseRecordValue(keys.nameOf(kv.key) ?? '', kv.value)
     } catch (error) {
       throw refusedKey(kv.key, gateway, error)
     }

@@ -12,6 +12,7 @@ import {
   CLUSTER_IMPORT_BYTES_MAX,
   CLUSTER_IMPORT_CHANGES_MAX,
   ETCD_RETRY_PAUSE_MS,
+  GIVEN_UP_BATCHES_MAX,
   WAITING_CHANGES_MAX,
 } from '../../limits.ts'
 import type { Family } from '../../metrics/family.ts'
@@ -42,13 +43,27 @@ export interface ChangeLogParts extends NodeIdentity {
   readonly gateway: Gateway
   readonly keys: ClusterKeys
   readonly state: ClusterState
-  readonly follower: Pick<Follower, 'catchUp' | 'isCurrent' | 'metrics'>
+  readonly follower: Pick<Follower, 'catchUp' | 'isBehind' | 'isCurrent' | 'metrics'>
   /** Called when this process must not go on. */
   readonly fail: (error: Error) => void
   readonly owner: SharedChangeLogOwner
   /** Milliseconds of a monotonic clock. */
   readonly elapsed?: () => number
 }
+
+type Finding =
+  | 'made'
+  /** Another batch came first. */
+  | 'outdated'
+  /** Only a change of the same record came first. */
+  | 'contested'
+
+/** What kept etcd from answering. */
+interface Failure {
+  readonly cause: unknown
+}
+
+const NOT_SENT: Failure = { cause: undefined }
 
 /** Makes changes in etcd, those that wait as one transaction, and takes up what all nodes have changed. */
 export class EtcdChangeLog implements SharedChangeLog {
@@ -57,9 +72,12 @@ export class EtcdChangeLog implements SharedChangeLog {
   #store: string
   #sequence: Versioned<number>
   #nodeModRevision: number
-  #lastBatch: number
-  /** Of the process before this one, some of whose batches may still arrive. */
-  readonly #previousStart: string | undefined
+  #lastBatch = 0
+  /**
+   * Whether the key of the node was last written by this process. Before that, a batch of an earlier process may still
+   * arrive; after it, none can, because each compares the key with what it was.
+   */
+  #isOwn = false
   #waiting: (PendingChange | Batch)[] = []
   /** Batches that were sent, by their number, until the index has them. */
   readonly #sent = new Map<number, Batch>()
@@ -75,11 +93,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     this.#elapsed = elapsed
     this.#store = storeIdOf(state.meta.value)
     this.#sequence = state.sequence
-    const own = state.nodes.get(node)
-    this.#nodeModRevision = own?.modRevision ?? 0
-    const before = own && parseNodeEntry(own.value)
-    this.#lastBatch = before?.batch ?? 0
-    this.#previousStart = before?.start
+    this.#nodeModRevision = state.nodes.get(node)?.modRevision ?? 0
     this.metrics = [...clusterMetrics(this.#activity), ...follower.metrics]
   }
 
@@ -106,7 +120,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     const { promise, resolve, reject } = Promise.withResolvers<Change>()
     const until = this.#until
     const pending = changes.map((change) => ({ change, seen: undefined, until, resolve, reject }))
-    const batch = new Batch(this.#nextBatch(), pending, revision)
+    const batch = new Batch(pending, revision)
     this.#waiting.push(batch)
     this.#sendSoon()
     // A refusal of one is one of all.
@@ -142,7 +156,7 @@ export class EtcdChangeLog implements SharedChangeLog {
       }
     }
     const found = changesOfRevision(events, keys, (name) => owner.index.find(name), entry)
-    const batch = own === undefined ? undefined : this.#sent.get(own.batch)
+    const batch = own && this.#sent.get(own.batch)
     // Here its callers' addresses are known, too.
     const changes = batch?.signed(found) ?? found
     if (moves || changes.length > 0) owner.applyAt(revision, changes)
@@ -156,12 +170,18 @@ export class EtcdChangeLog implements SharedChangeLog {
   replace(state: ClusterState): void {
     this.#store = storeIdOf(state.meta.value)
     this.#sequence = state.sequence
-    const own = state.nodes.get(this.#parts.node)
-    this.#nodeModRevision = own?.modRevision ?? 0
+    this.#nodeModRevision = state.nodes.get(this.#parts.node)?.modRevision ?? 0
+    this.#isOwn = false
     this.#parts.owner.replace(state.index)
-    // What they did cannot be told from records that others have changed since.
-    for (const batch of this.#sent.values()) batch.giveUp()
-    this.#sent.clear()
+    for (const [number, batch] of this.#sent) {
+      // What it did cannot be told from records that others have changed since.
+      if (batch.mayBeMade) batch.giveUp()
+      else if (batch.isImport) batch.settle(0, [])
+      if (batch.isSettled) this.#sent.delete(number)
+    }
+    // They were decided for other records.
+    for (const one of this.#waiting) if (one instanceof Batch && one.isImport) one.settle(0, [])
+    this.#waiting = this.#waiting.filter((one) => !(one instanceof Batch && one.isSettled))
   }
 
   get #until(): number {
@@ -180,27 +200,40 @@ export class EtcdChangeLog implements SharedChangeLog {
     return 'add' in change ? undefined : this.#parts.owner.index.find(name)?.json
   }
 
-  #nextBatch(): number {
-    this.#lastBatch += 1
-    return this.#lastBatch
-  }
-
   #sendSoon() {
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = undefined
-    })
+    this.#sending ??= this.#sendAll()
   }
 
   async #sendAll() {
     // What comes in the same turn of the event loop goes together.
     await Promise.resolve()
-    while (this.#waiting.length > 0) {
-      await this.#gathering.complete(() => this.#waiting.length, this.#elapsed)
-      const begin = this.#elapsed()
-      const batch = this.#takeBatch()
-      await this.#send(batch)
-      this.#gathering.ended(batch.changes.length + this.#waiting.length, begin, this.#elapsed())
+    try {
+      while (this.#waiting.length > 0) await this.#sendNext()
+    } finally {
+      // In the same turn as the last look at what waits, or a change could come in between.
+      this.#sending = undefined
     }
+  }
+
+  async #sendNext() {
+    await this.#gathering.complete(() => this.#waiting.length, this.#elapsed)
+    this.#refuseLate()
+    if (this.#waiting.length === 0) return
+    const begin = this.#elapsed()
+    const batch = this.#takeBatch()
+    await this.#send(batch)
+    this.#gathering.ended(batch.changes.length + this.#waiting.length, begin, this.#elapsed())
+  }
+
+  /** Refuses what has waited for too long while others were sent. */
+  #refuseLate() {
+    const now = this.#elapsed()
+    const late = this.#waiting.filter(({ until }) => until <= now)
+    if (late.length === 0) return
+    this.#waiting = this.#waiting.filter(({ until }) => until > now)
+    for (const one of late)
+      if (one instanceof Batch) one.refuse(notTaken())
+      else one.reject(notTaken())
   }
 
   /** The changes that wait, up to a number, none of the same name; or an import, alone. */
@@ -220,103 +253,112 @@ export class EtcdChangeLog implements SharedChangeLog {
       changes.push(pending)
     }
     this.#waiting = this.#waiting.slice(changes.length)
-    return new Batch(this.#nextBatch(), changes)
+    return new Batch(changes)
   }
 
   /** Sends a batch until it is known what came of it, or its time is over. */
   async #send(batch: Batch) {
+    // When it is sent, so that those that are made have rising numbers.
+    this.#lastBatch += 1
+    batch.number = this.#lastBatch
     this.#sent.set(batch.number, batch)
-    let isUncertain = false
     while (!batch.isSettled) {
-      let failure: unknown
-      try {
-        const { gateway, keys, node, start } = this.#parts
-        const base = { keys, node, start, nodeModRevision: this.#nodeModRevision, sequence: this.#sequence }
-        const answer = await gateway.transact(batch.transaction(base))
-        if (answer.succeeded) return this.#sentWell(batch, answer.revision)
-        const found = this.#takeFailure(answer, base)
-        if (batch.isSettled) return
-        if (found === 'made') return this.#sentWell(batch, this.#nodeModRevision)
-        this.#activity.lost += 1
-        // Once the key of the node has moved, nothing that was sent before can be made any more.
-        if (this.#nodeModRevision !== base.nodeModRevision) isUncertain = false
-        if (batch.isImport) return this.#refuse(batch, undefined)
-        if (found === 'contested') {
-          batch.separate()
-          continue
-        }
-      } catch (error) {
-        if (batch.isSettled) return
-        if (!(error instanceof EtcdError)) return this.#refuse(batch, error)
-        failure = error
-        if (!error.isUndone && !isUncertain) this.#activity.uncertain += 1
-        isUncertain ||= !error.isUndone
-        if (!isUncertain && this.#isFinal(batch, error)) return
+      const why = this.#parts.follower.isBehind ? NOT_SENT : await this.#attempt(batch)
+      if (batch.isSettled || why === 'made') return
+      if (why === 'contested') {
+        batch.separate()
+        continue
       }
-      if (this.#elapsed() >= batch.until) return this.#giveUp(batch, isUncertain, failure)
-      await pause(failure === undefined ? Math.random() * BATCH_PAUSE_MS_MAX : ETCD_RETRY_PAUSE_MS)
+      if (this.#elapsed() >= batch.until) return this.#giveUp(batch, why)
+      await pause(why === 'outdated' ? Math.random() * BATCH_PAUSE_MS_MAX : ETCD_RETRY_PAUSE_MS)
     }
   }
 
-  #sentWell(batch: Batch, revision: number) {
+  /** @returns What came of it, unless the batch is settled. */
+  async #attempt(batch: Batch): Promise<Finding | Failure> {
+    const { gateway, keys, node, start } = this.#parts
+    const base = { keys, node, start, nodeModRevision: this.#nodeModRevision, sequence: this.#sequence }
+    const wasInDoubt = batch.mayBeMade
+    batch.mayBeMade = true
+    try {
+      const answer = await gateway.transact(batch.transaction(base))
+      if (answer.succeeded) return this.#sentWell(batch, answer.revision)
+      batch.mayBeMade = wasInDoubt
+      const found = this.#takeFailure(answer, base, batch)
+      if (batch.isSettled) return found
+      if (found === 'made') return this.#sentWell(batch, this.#nodeModRevision)
+      this.#activity.lost += 1
+      // Once the key of the node has moved, nothing that was sent before can be made any more.
+      if (this.#nodeModRevision !== base.nodeModRevision) batch.mayBeMade = false
+      if (batch.isImport) this.#refuse(batch, undefined)
+      return found
+    } catch (error) {
+      // A key that cannot be read: the watch tells of it, too, and then no batch is sent until it can be.
+      if (error instanceof SyntaxError) return { cause: error }
+      if (!(error instanceof EtcdError)) this.#refuse(batch, error)
+      else if (error.isUndone) batch.mayBeMade = wasInDoubt
+      else if (!wasInDoubt) this.#activity.uncertain += 1
+      if (error instanceof EtcdError && !batch.mayBeMade) this.#refuseIfFinal(batch, error)
+      return { cause: error }
+    }
+  }
+
+  #sentWell(batch: Batch, revision: number): 'made' {
+    batch.mayBeMade = true
     this.#activity.batches += 1
     this.#activity.changes += batch.changes.length
     this.#nodeModRevision = Math.max(this.#nodeModRevision, revision)
+    this.#isOwn = true
     // The watch tells what it did, and usually has already.
-    if (batch.isSettled) return
-    const timer = setTimeout(() => this.#giveUp(batch, true, undefined), batch.until - this.#elapsed())
-    void batch.settled.then(() => clearTimeout(timer))
+    if (!batch.isSettled) {
+      const timer = setTimeout(() => this.#giveUp(batch, 'made'), batch.until - this.#elapsed())
+      void batch.settled.then(() => clearTimeout(timer))
+    }
+    return 'made'
   }
 
   /**
    * Learns from an answer that says that a batch was not made.
    *
-   * @param base What it went on from.
-   * @returns `made` if an attempt whose answer was lost had made it; `outdated` if another batch came first; `contested` if
-   *   only a change of the same record did.
+   * @param base What the batch went on from.
+   * @throws {SyntaxError} if the key of the node or the sequence cannot be read.
    */
-  #takeFailure({ answers }: TransactionAnswer, base: BatchBase): 'made' | 'outdated' | 'contested' {
-    const { node, start, keys } = this.#parts
+  #takeFailure({ answers }: TransactionAnswer, base: BatchBase, { number, hasAdditions }: Batch): Finding {
+    const { keys } = this.#parts
     const [own, sequence] = answers.map((answer) =>
       answer.kind === 'range' ? answer.range.kvs[0] : undefined,
     )
     if (sequence?.key === keys.sequence) this.#takeSequence(sequence)
     // One that was not used for long is removed.
     if (own === undefined) this.#nodeModRevision = 0
-    if ((own?.modRevision ?? 0) === base.nodeModRevision)
-      return sequence?.modRevision === base.sequence.modRevision ? 'contested' : 'outdated'
-    if (own === undefined) return 'outdated'
-    const entry = parseNodeEntry(own.value)
-    if (entry.start !== start && entry.start !== this.#previousStart) {
-      this.#copied(node)
-      return 'outdated'
+    if ((own?.modRevision ?? 0) === base.nodeModRevision) {
+      const isSequenceMoved = hasAdditions && sequence?.modRevision !== base.sequence.modRevision
+      return isSequenceMoved ? 'outdated' : 'contested'
     }
-    this.#nodeModRevision = Math.max(this.#nodeModRevision, own.modRevision)
-    return this.#sent.has(entry.batch) ? 'made' : 'outdated'
+    if (own === undefined) return 'outdated'
+    return this.#takeOwn(parseNodeEntry(own.value), own.modRevision)?.batch === number ? 'made' : 'outdated'
   }
 
-  /** Deals with a refusal that no other attempt would change. */
-  #isFinal(batch: Batch, error: EtcdError): boolean {
+  /** If no other attempt would change a refusal, it is that of the batch. */
+  #refuseIfFinal(batch: Batch, error: EtcdError) {
     switch (error.reason) {
       case 'no_space':
-        this.#refuse(batch, new StorageFullError('Cannot store the change: etcd is full', { cause: error }))
-        return true
+        return this.#refuse(
+          batch,
+          new StorageFullError('Cannot store the change: etcd is full', { cause: error }),
+        )
       case 'too_large':
-        this.#divide(batch)
-        return true
+        return this.#divide(batch)
       case 'denied':
       case 'login_failed':
       case 'common_name':
       case 'unexpected':
-        this.#refuse(
+        return this.#refuse(
           batch,
           new StorageUnavailableError('Cannot store the change: etcd refuses it; see the log', {
             cause: error,
           }),
         )
-        return true
-      default:
-        return false
     }
   }
 
@@ -331,12 +373,7 @@ export class EtcdChangeLog implements SharedChangeLog {
         ),
       )
     this.#sent.delete(batch.number)
-    const half = Math.ceil(changes.length / 2)
-    this.#waiting = [
-      new Batch(this.#nextBatch(), changes.slice(0, half)),
-      new Batch(this.#nextBatch(), changes.slice(half)),
-      ...this.#waiting,
-    ]
+    this.#waiting = [...batch.halves(), ...this.#waiting]
   }
 
   #refuse(batch: Batch, error: unknown) {
@@ -345,27 +382,34 @@ export class EtcdChangeLog implements SharedChangeLog {
     else batch.refuse(error)
   }
 
-  /** A batch that may be made stays known: its changes may still be told. */
-  #giveUp(batch: Batch, isUncertain: boolean, cause: unknown) {
-    if (isUncertain) return batch.giveUp(cause)
-    const message = 'Cannot store the change: etcd takes no changes now; try later'
-    this.#refuse(batch, new StorageUnavailableError(message, { cause }))
+  /** A batch that may be made stays known for a while: its changes may still be told. */
+  #giveUp(batch: Batch, why: Finding | Failure) {
+    const cause = typeof why === 'string' ? undefined : why.cause
+    if (!batch.mayBeMade) return this.#refuse(batch, notTaken(cause))
+    batch.giveUp(cause)
+    for (const [number, { isSettled }] of this.#sent)
+      if (isSettled && this.#sent.size > GIVEN_UP_BATCHES_MAX) this.#sent.delete(number)
   }
 
   #takeSequence({ value, modRevision }: KeyValue) {
-    if (modRevision > this.#sequence.modRevision)
-      this.#sequence = { value: parseSequence(value), modRevision }
+    if (modRevision <= this.#sequence.modRevision) return
+    const id = parseSequence(value)
+    if (id < this.#sequence.value)
+      throw new SyntaxError(`the last id is ${id} now, although ${this.#sequence.value} was given`)
+    this.#sequence = { value: id, modRevision }
   }
 
+  /** @returns The entry, if this process wrote it. */
   #takeOwn(entry: NodeEntry, revision: number): NodeEntry | undefined {
     const { node, start } = this.#parts
-    if (entry.start !== start && entry.start !== this.#previousStart) {
-      this.#copied(node)
-      return undefined
+    const isOwn = entry.start === start
+    // An older one was overtaken, or is of a snapshot from which etcd was restored: then all is read anew soon.
+    if (revision > this.#nodeModRevision) {
+      if (this.#isOwn && !isOwn) this.#copied(node)
+      this.#isOwn = isOwn
+      this.#nodeModRevision = revision
     }
-    this.#lastBatch = Math.max(this.#lastBatch, entry.batch)
-    this.#nodeModRevision = Math.max(this.#nodeModRevision, revision)
-    return entry
+    return isOwn ? entry : undefined
   }
 
   #copied(node: string) {
@@ -375,6 +419,12 @@ export class EtcdChangeLog implements SharedChangeLog {
       ),
     )
   }
+}
+
+function notTaken(cause?: unknown): StorageUnavailableError {
+  return new StorageUnavailableError('Cannot store the change: etcd takes no changes now; try later', {
+    cause,
+  })
 }
 
 /** @throws {TooManyChangesError} if they do not fit in one transaction. */

@@ -49,7 +49,8 @@ export function openCluster(parts: ClusterParts): OpenedCluster {
     trail.list(store.id, change, revision, before, store.recent.changedBefore),
   )
   if (changeLog === undefined) throw new Error('the log was not made')
-  for (const owner of [changeLog, ...owners]) follower.addOwner(owner)
+  // The records last: what the others refuse is then not shown.
+  for (const owner of [...owners, changeLog]) follower.addOwner(owner)
   follower.begin()
   return {
     store,

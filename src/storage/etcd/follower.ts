@@ -11,8 +11,8 @@ import {
 import type { Log } from '../../log.ts'
 import type { Family } from '../../metrics/family.ts'
 import { raiseEpoch } from './cluster-epoch.ts'
-import { ClusterRefusedError } from './cluster-error.ts'
-import type { ClusterKeys } from './cluster-keys.ts'
+import { ClusterRefusedError, missingKey } from './cluster-error.ts'
+import type { ClusterKeys, KeyRange } from './cluster-keys.ts'
 import { type ClusterMeta, parseMeta } from './cluster-meta.ts'
 import { followerMetrics } from './cluster-metrics.ts'
 import { type ClusterState, readCluster, type Versioned } from './cluster-reading.ts'
@@ -38,10 +38,22 @@ export interface FollowerParts {
   readonly elapsed?: () => number
 }
 
+type FollowerState =
+  /** The watch tells of changes. */
+  | 'following'
+  | 'connecting'
+  /** What has changed cannot be told, or not be read. Nothing is current until all can be read anew. */
+  | 'behind'
+  /** etcd has another past than what was taken. Nothing is current until all is read anew. */
+  | 'restored'
+
 interface Waiter {
   readonly revision: number
   readonly resolve: () => void
 }
+
+/** The reading that follows says more, or succeeds. */
+class UntoldError extends Error {}
 
 /** Hears of all changes below the prefix, and knows whether it misses any. */
 export class Follower {
@@ -68,10 +80,7 @@ export class Follower {
   #timer: NodeJS.Timeout | undefined
   #toldReason: string | undefined
   #toldForeignKey: string | undefined
-  /** Another node has raised the epoch. */
-  #isReplaced = false
-  /** What the watch told cannot be read: then nothing is current until all can be read anew. */
-  #isUnreadable = false
+  #state: FollowerState = 'connecting'
 
   constructor({ gateway, keys, log, state, elapsed = () => performance.now() }: FollowerParts) {
     this.#gateway = gateway
@@ -99,7 +108,12 @@ export class Follower {
     return this.checkAgeMs < CLUSTER_CURRENT_MS
   }
 
-  /** Call it before `begin`. */
+  /** Whether nothing that changes can be told before all is read anew. */
+  get isBehind(): boolean {
+    return this.#state === 'behind' || this.#state === 'restored'
+  }
+
+  /** Call it before `begin`; they are told in the order of the calls. */
   addOwner(owner: FollowerOwner): void {
     this.#owners.push(owner)
   }
@@ -150,16 +164,26 @@ export class Follower {
     return this.#askingNext
   }
 
-  /** The revision of the last change of a record, by a linearizable read. */
-  async #askNow(): Promise<number> {
-    const { key, end } = this.#keys.nodes
-    const { kvs } = await this.#gateway.range({ key, end, keysOnly: true }, { signal: this.#closed.signal })
-    return Math.max(0, ...kvs.map(({ modRevision }) => modRevision))
+  #askNow(): Promise<number> {
+    return this.#newestIn(this.#keys.nodes)
+  }
+
+  /** The revision of the last change in a range, by a linearizable read. */
+  async #newestIn({ key, end }: KeyRange): Promise<number> {
+    const known = this.#revision
+    const query = { key, end, keysOnly: true, newestOnly: true }
+    const { kvs, revision } = await this.#gateway.range(query, { signal: this.#closed.signal })
+    // Unless all was read anew meanwhile.
+    if (revision < known && known <= this.#revision && this.#state !== 'restored') {
+      this.#state = 'restored'
+      this.#watch.abort()
+    }
+    return kvs[0]?.modRevision ?? 0
   }
 
   /** Resolves once everything up to a revision has been taken. @throws {StorageUnavailableError} after a while. */
   #reach(revision: number): Promise<void> {
-    if (revision <= this.#revision) return Promise.resolve()
+    if (this.#isReached(revision)) return Promise.resolve()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const timer = globalThis.setTimeout(() => {
       this.#waiters = this.#waiters.filter((one) => one !== waiter)
@@ -182,12 +206,10 @@ export class Follower {
   async #check() {
     try {
       const beganMs = this.#elapsed()
-      const revision = await this.#ask()
-      if (revision > this.#revision) {
-        await setTimeout(CLUSTER_BEHIND_MS)
-        if (revision > this.#revision) return this.#watchAnew('the changes do not come')
-      }
-      if (this.#isUnreadable) return
+      const revision = Math.max(await this.#ask(), await this.#newestIn(this.#keys.credentials))
+      if (revision > this.#revision) await setTimeout(CLUSTER_BEHIND_MS)
+      if (this.#state !== 'following') return
+      if (revision > this.#revision) return this.#watchAnew('the changes do not come')
       this.#checkedMs = Math.max(this.#checkedMs, beganMs)
       if (this.#toldReason !== undefined)
         this.#log.info('cluster_heard_again', { endpoint: this.#gateway.endpoint })
@@ -209,9 +231,9 @@ export class Follower {
         await this.#follow(this.#watch.signal)
       } catch (error) {
         if (this.#closed.signal.aborted) return
-        // The reading that follows says more, or succeeds.
-        if (error instanceof SyntaxError) this.#isUnreadable = true
+        if (error instanceof UntoldError) this.#state = 'behind'
         else if (!this.#watch.signal.aborted) this.#tell(error)
+        if (this.#state === 'following') this.#state = 'connecting'
         const isRefused = error instanceof ClusterRefusedError
         const pauseMs = isRefused ? CLUSTER_REFUSED_PAUSE_MS : Math.random() * RECONNECT_PAUSE_MS_MAX
         await setTimeout(pauseMs, undefined, { signal: this.#closed.signal }).catch(() => {})
@@ -237,12 +259,18 @@ export class Follower {
 
   async #follow(signal: AbortSignal) {
     this.#reconnects += 1
-    if (this.#isReplaced || (this.#reconnects > 0 && (await this.#isRestored()))) return this.#readAnew(true)
-    if (this.#isUnreadable) return this.#readAnew(false)
+    if (this.#state !== 'restored' && this.#reconnects > 0 && (await this.#isRestored()))
+      this.#state = 'restored'
+    if (this.isBehind) return this.#readAnew()
     const { key, end } = this.#keys.all
     for await (const message of this.#gateway.watch({ key, end, fromRevision: this.#revision + 1, signal })) {
-      if (message.kind === 'compacted') return this.#readAnew(false)
+      if (message.kind === 'compacted') {
+        this.#state = 'behind'
+        return this.#readAnew()
+      }
+      if (message.kind === 'created') this.#state = 'following'
       if (message.kind === 'events') this.#take(message.events)
+      this.#wake()
     }
   }
 
@@ -253,33 +281,55 @@ export class Follower {
   #takeRevision(revision: number, events: readonly WatchEvent[]) {
     // A watch that was begun again may tell something twice.
     if (revision <= this.#revision) return
-    for (const event of events) {
-      const key = event.kind === 'put' ? event.kv.key : event.key
-      const node = this.#keys.nodeOf(key)
-      if (node !== undefined && event.kind === 'put') this.#nodes.set(node, revision)
-      if (node !== undefined && event.kind === 'delete') this.#nodes.delete(node)
-      if (key === this.#keys.meta && event.kind === 'put')
-        this.#takeMeta({ value: parseMeta(event.kv.value), modRevision: revision })
-      if (event.kind === 'put' && !this.#keys.isKnown(key)) this.#tellForeign(key)
+    try {
+      for (const event of events) this.#takeOf(event)
+      for (const owner of this.#owners) owner.take(revision, events)
+    } catch (error) {
+      if (this.#state === 'restored') throw error
+      throw new UntoldError('what etcd tells cannot be taken', { cause: error })
     }
-    for (const owner of this.#owners) owner.take(revision, events)
+    for (const event of events) this.#takeNode(event, revision)
     this.#revision = revision
-    this.#wake()
+  }
+
+  /** @throws {Error} if nothing can go on as before. */
+  #takeOf(event: WatchEvent) {
+    if (event.kind === 'delete') {
+      if (this.#keys.isSingle(event.key)) throw missingKey(event.key, this.#gateway)
+      return
+    }
+    const { key, value, modRevision } = event.kv
+    if (key === this.#keys.meta) this.#takeMeta({ value: parseMeta(value), modRevision })
+    if (!this.#keys.isKnown(key)) this.#tellForeign(key)
+  }
+
+  #takeNode(event: WatchEvent, revision: number) {
+    const node = this.#keys.nodeOf(event.kind === 'put' ? event.kv.key : event.key)
+    if (node === undefined) return
+    if (event.kind === 'put') this.#nodes.set(node, revision)
+    else this.#nodes.delete(node)
   }
 
   /** Another node has found that etcd was restored: so it was for this node. */
   #takeMeta(meta: Versioned<ClusterMeta>) {
-    this.#isReplaced = meta.value.epoch !== this.#meta.value.epoch
-    if (this.#isReplaced) throw new Error('etcd was restored from a snapshot; all is read anew')
+    if (meta.value.epoch !== this.#meta.value.epoch) {
+      this.#state = 'restored'
+      throw new Error('etcd was restored from a snapshot; all is read anew')
+    }
     this.#meta = meta
   }
 
+  /** Until the watch is there, nobody knows whether etcd has the same past. */
+  #isReached(revision: number): boolean {
+    return this.#state === 'following' && revision <= this.#revision
+  }
+
   #wake() {
-    const isReached = ({ revision }: Waiter) => revision <= this.#revision
-    const reached = this.#waiters.filter(isReached)
-    if (reached.length === 0) return
-    this.#waiters = this.#waiters.filter((waiter) => !isReached(waiter))
-    for (const { resolve } of reached) resolve()
+    const waiters = this.#waiters
+    this.#waiters = []
+    for (const waiter of waiters)
+      if (this.#isReached(waiter.revision)) waiter.resolve()
+      else this.#waiters.push(waiter)
   }
 
   /**
@@ -304,10 +354,13 @@ export class Follower {
     }
   }
 
-  /** @param isRestored Whether the epoch has to rise, unless another node has done that. */
-  async #readAnew(isRestored: boolean) {
+  /** If etcd was restored, the epoch has to rise, unless another node has done that. */
+  async #readAnew() {
     for (;;) {
-      const state = await readCluster(this.#gateway, this.#keys, this.#closed.signal)
+      const state = await readCluster(this.#gateway, this.#keys, {
+        signal: this.#closed.signal,
+        onForeign: (key) => this.#tellForeign(key),
+      })
       if (state === undefined || state.meta.value.store !== this.#meta.value.store)
         throw new ClusterRefusedError(
           `The prefix "${this.#keys.prefix}" of etcd at ${this.#gateway.endpoint} ${state === undefined ? 'is empty now' : 'holds another store now'}; restart this node when that is right`,
@@ -315,18 +368,17 @@ export class Follower {
       const isOlder = [...this.#nodes].some(
         ([node, mod]) => (state.nodes.get(node)?.modRevision ?? mod) < mod,
       )
-      if ((isRestored || isOlder) && state.meta.value.epoch <= this.#meta.value.epoch) {
+      const isRestored = this.#state === 'restored' || isOlder
+      if (isRestored && state.meta.value.epoch <= this.#meta.value.epoch) {
         await raiseEpoch(this.#gateway, this.#keys, state, this.#meta.value.epoch)
         continue
       }
-      this.#log.warn('cluster_read_anew', { restored: isRestored || isOlder, records: state.index.count })
-      this.#isReplaced = false
-      this.#isUnreadable = false
+      this.#log.warn('cluster_read_anew', { restored: isRestored, records: state.index.count })
+      for (const owner of this.#owners) owner.replace(state)
       this.#meta = state.meta
       this.#nodes = nodesOf(state)
       this.#revision = state.revision
-      for (const owner of this.#owners) owner.replace(state)
-      this.#wake()
+      this.#state = 'connecting'
       return
     }
   }

@@ -1,6 +1,6 @@
 import http, { type Agent, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { systemCode } from '../../errors.ts'
-import { ETCD_ANSWER_BYTES_MAX } from '../../limits.ts'
+import { ETCD_ANSWER_BYTES_MAX, ETCD_KEEP_ALIVE_MS } from '../../limits.ts'
 import { parseAnswer } from './answers.ts'
 import { EtcdError, type EtcdReason } from './etcd-error.ts'
 import { type EtcdTls, openTls, remedyOfHandshake } from './etcd-tls.ts'
@@ -88,6 +88,8 @@ export class HttpClient {
       const { statusCode = 0 } = response
       if (statusCode !== 200) throw this.#refused(await readText(response, sent.extend), statusCode)
       sent.settle()
+      // What lies between may forget a connection on which nothing comes, and a member may vanish.
+      response.socket.setKeepAlive(true, ETCD_KEEP_ALIVE_MS)
       yield* readLines(response)
     } catch (error) {
       throw sent.broken(error)

@@ -14,6 +14,8 @@ export interface RangeQuery {
   readonly serializable?: boolean
   readonly keysOnly?: boolean
   readonly countOnly?: boolean
+  /** Only the key that was changed last. */
+  readonly newestOnly?: boolean
 }
 
 export interface Transaction {

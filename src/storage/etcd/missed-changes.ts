@@ -38,6 +38,7 @@ export async function listMissed(
     if (message.kind !== 'events') continue
     for (const [revision, events] of byRevision(message.events)) {
       if (revision > upTo) return true
+      if (events.some(hasLostItsPast)) return false
       const before = recordsBefore(events, keys)
       const entry = events.flatMap((event) =>
         event.kind === 'put' && keys.nodeOf(event.kv.key) !== undefined ? parseNodeEntry(event.kv.value) : [],
@@ -54,6 +55,11 @@ export async function listMissed(
     }
   }
   return true
+}
+
+/** Whether etcd has compacted what was there before an event: then it leaves that out. */
+function hasLostItsPast(event: WatchEvent): boolean {
+  return event.previous === undefined && (event.kind === 'delete' || event.kv.version > 1)
 }
 
 function recordsBefore(events: readonly WatchEvent[], keys: ClusterKeys): Map<string, Configuration> {

@@ -56,13 +56,14 @@ export function transactionBody({ compare, success, failure }: Transaction): str
 }
 
 export function rangeBody(query: RangeQuery): string {
-  const { key, end, limit, revision, serializable, keysOnly, countOnly } = query
+  const { key, end, limit, revision, serializable, keysOnly, countOnly, newestOnly } = query
   let text = `{"key":"${base64(key)}"${rangeEnd(end)}`
   if (limit !== undefined) text += `,"limit":"${limit}"`
   if (revision !== undefined) text += `,"revision":"${revision}"`
   if (serializable) text += ',"serializable":true'
   if (keysOnly) text += ',"keys_only":true'
   if (countOnly) text += ',"count_only":true'
+  if (newestOnly) text += ',"limit":"1","sort_target":"MOD","sort_order":"DESCEND"'
   return `${text}}`
 }
 

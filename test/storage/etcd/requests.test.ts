@@ -35,6 +35,13 @@ describe('requests to etcd', () => {
       count_only: true,
     })
     assert.deepEqual(JSON.parse(rangeBody({ key: '/a', serializable: false })), { key: 'L2E=' })
+    assert.deepEqual(JSON.parse(rangeBody({ key: '/a', end: '/b', newestOnly: true })), {
+      key: 'L2E=',
+      range_end: 'L2I=',
+      limit: '1',
+      sort_target: 'MOD',
+      sort_order: 'DESCEND',
+    })
     assert.deepEqual(JSON.parse(leaseBody(60)), { TTL: '60' })
     assert.deepEqual(JSON.parse(authenticateBody('ü', '"')), { name: 'ü', password: '"' })
     assert.deepEqual(JSON.parse(watchBody('/a', '/b', 7, true)), {

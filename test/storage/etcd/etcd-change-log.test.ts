@@ -1,0 +1,280 @@
+import '../../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { FolderInUseError, OutcomeUnknownError, StorageUnavailableError } from '../../../src/errors.ts'
+import { CLUSTER_CHANGE_MS } from '../../../src/limits.ts'
+import { readCluster } from '../../../src/storage/etcd/cluster-reading.ts'
+import { EtcdChangeLog } from '../../../src/storage/etcd/etcd-change-log.ts'
+import { encodeNodeEntry, parseNodeEntry } from '../../../src/storage/etcd/node-entry.ts'
+import { put } from '../../../src/storage/etcd/requests.ts'
+import type { Change } from '../../../src/store/change.ts'
+import { Configuration } from '../../../src/store/configuration.ts'
+import { OvertakenError } from '../../../src/store/refusals.ts'
+import { beginCluster, clusterKeys, openClusterNode } from '../../support/cluster-node.ts'
+import { createMemoryEtcd, type MemoryEtcd } from '../../support/memory-etcd.ts'
+import { draft, someone, until } from '../../support/store.ts'
+
+async function begin(): Promise<MemoryEtcd> {
+  const etcd = createMemoryEtcd()
+  await beginCluster(etcd)
+  return etcd
+}
+
+/** A record is changed by the batch of a process. */
+function changeBy(
+  etcd: MemoryEtcd,
+  node: string,
+  start: string,
+  batch: number,
+  id: number,
+  fields: Parameters<typeof draft>,
+) {
+  const record = new Configuration(id, draft(...fields))
+  const lastId = Math.max(id, Number(etcd.valueOf(clusterKeys.sequence)))
+  return etcd.transact({
+    compare: [],
+    success: [
+      put(clusterKeys.node(node), encodeNodeEntry(batch, start, [], false)),
+      put(clusterKeys.record(record.name), record.json),
+      put(clusterKeys.sequence, String(lastId)),
+    ],
+    failure: [],
+  })
+}
+
+/** What the next transactions meet, in turn. */
+function meet(etcd: MemoryEtcd, ...mishaps: (() => ReturnType<MemoryEtcd['before']>)[]) {
+  etcd.before = () => mishaps.shift()?.()
+}
+
+/** A log whose clock the test holds; etcd tells it of changes at once. */
+async function openLog(etcd: MemoryEtcd) {
+  const state = await readCluster(etcd, clusterKeys)
+  assert.ok(state !== undefined)
+  const { index } = state
+  const held = { now: 0, isBehind: false }
+  const log = new EtcdChangeLog({
+    gateway: etcd,
+    keys: clusterKeys,
+    state,
+    node: 'n',
+    start: 's',
+    follower: {
+      catchUp: async () => {},
+      get isBehind() {
+        return held.isBehind
+      },
+      isCurrent: true,
+      metrics: [],
+    },
+    fail: assert.ifError,
+    owner: { index, applyAt: () => {}, replace: () => {} },
+    elapsed: () => held.now,
+  })
+  etcd.onEvents = (events) => log.take(etcd.revision, events)
+  return { log, held, state }
+}
+
+const add = (name: string): Change => ({ add: new Configuration(0, draft(name)) })
+
+describe('batches of a restarted node', () => {
+  it('are not taken for those of the process before, although their numbers are the same', async (t) => {
+    const etcd = await begin()
+    await changeBy(etcd, 'other', 'o', 1, 1, ['x'])
+    const node = await openClusterNode(t, etcd, { node: 'n', start: 'second' })
+    meet(etcd, async () => {
+      etcd.before = () => undefined
+      await changeBy(etcd, 'n', 'first', 1, 1, ['x', { hostname: 'late.example' }])
+      return undefined
+    })
+    const { after } = await node.store.modify(someone, 'x', { port: 7 })
+    assert.deepEqual([after.hostname, after.port, node.failures], ['late.example', 7, []])
+  })
+
+  it('follow one that arrives before the first of its own', async (t) => {
+    const etcd = await begin()
+    const node = await openClusterNode(t, etcd, { node: 'n', start: 'second' })
+    await changeBy(etcd, 'n', 'first', 1, 1, ['late'])
+    await node.follower.catchUp()
+    assert.ok(node.store.find('late'))
+    await node.store.modify(someone, 'late', { port: 7 })
+    assert.deepEqual(node.failures, [])
+  })
+})
+
+describe('a data folder that was copied', () => {
+  it('stops a process when the other changes a record after it', async (t) => {
+    const etcd = await begin()
+    const one = await openClusterNode(t, etcd, { node: 'n', start: 'one' })
+    const two = await openClusterNode(t, etcd, { node: 'n', start: 'two' })
+    await one.store.add(someone, draft('a'))
+    await two.follower.catchUp()
+    assert.deepEqual([...one.failures, ...two.failures], [])
+    await two.store.add(someone, draft('b'))
+    await until(() => one.failures.length > 0)
+    assert.ok(one.failures[0] instanceof FolderInUseError)
+    assert.deepEqual(two.failures, [])
+  })
+
+  it('is not what a node sees whose etcd was restored from a snapshot of an earlier start', async (t) => {
+    const etcd = await begin()
+    await changeBy(etcd, 'n', 'first', 1, 1, ['a'])
+    const { revision } = etcd
+    await changeBy(etcd, 'n', 'second', 1, 2, ['b'])
+    const node = await openClusterNode(t, etcd, { node: 'n', start: 'third' })
+    await node.store.add(someone, draft('c'))
+    etcd.restore(revision)
+    // It is sent before anything was read anew.
+    const { id } = await node.store.add(someone, draft('d'))
+    assert.deepEqual([id, node.store.find('b'), node.failures], [2, undefined, []])
+  })
+})
+
+describe('what was decided before all was read anew', () => {
+  const importOf = (log: EtcdChangeLog) => log.appendTogether([add('a'), add('b')], 1)
+
+  it('is decided again if it is an import, and made if it is a change', async () => {
+    const etcd = await begin()
+    const { log, held, state } = await openLog(etcd)
+    held.isBehind = true
+    const imports = [importOf(log), importOf(log)].map((one) => assert.rejects(one, OvertakenError))
+    const change = log.append(add('c'))
+    await new Promise((resolve) => setImmediate(resolve))
+    log.replace(state)
+    held.isBehind = false
+    await Promise.all([...imports, change])
+    const made = ['a', 'b', 'c'].map((name) => etcd.valueOf(clusterKeys.record(name)) !== undefined)
+    assert.deepEqual(made, [false, false, true])
+  })
+
+  it('is refused, and not sent, if it takes too long', async () => {
+    const etcd = await begin()
+    const { log, held } = await openLog(etcd)
+    held.isBehind = true
+    const change = assert.rejects(log.append(add('a')), StorageUnavailableError)
+    held.now += CLUSTER_CHANGE_MS
+    await change
+    held.isBehind = false
+    await log.append(add('b'))
+    assert.equal(etcd.valueOf(clusterKeys.record('a')), undefined)
+  })
+})
+
+describe('the last id in etcd', () => {
+  it('cannot be one that was given before', async () => {
+    const etcd = await begin()
+    const { log } = await openLog(etcd)
+    await log.append(add('a'))
+    await log.append(add('b'))
+    await assert.rejects(etcd.put(clusterKeys.sequence, '1'), /the last id is 1 now, although 2 was given/)
+  })
+
+  it('that cannot be read keeps changes waiting, until it can be', async () => {
+    const etcd = await begin()
+    const { log } = await openLog(etcd)
+    const take = etcd.onEvents
+    const setTo = (value: string) => async () => {
+      etcd.onEvents = () => {}
+      await etcd.put(clusterKeys.sequence, value)
+      etcd.onEvents = take
+      return undefined
+    }
+    meet(etcd, setTo('none'), setTo('5'))
+    const made = await log.append(add('a'))
+    assert.equal('add' in made && made.add.id, 6)
+  })
+})
+
+describe('a batch of changes', () => {
+  it('is not taken for made because the one before it, which was given up, has been made', async () => {
+    const etcd = await begin()
+    const { log, held } = await openLog(etcd)
+    const take = etcd.onEvents
+    const missed: Parameters<typeof take>[0][] = []
+    etcd.onEvents = (events) => missed.push(events)
+    meet(etcd, () => {
+      held.now += CLUSTER_CHANGE_MS
+      return 'answer lost'
+    })
+    await assert.rejects(log.append(add('a')), OutcomeUnknownError)
+    etcd.onEvents = (events) => {
+      for (const one of missed.splice(0)) take(one)
+      take(events)
+    }
+    await log.append(add('b'))
+    assert.ok(etcd.valueOf(clusterKeys.record('b')))
+  })
+
+  it('that has waited for too long behind another is refused, and never sent', async () => {
+    const etcd = await begin()
+    const { log, held } = await openLog(etcd)
+    const sent = Promise.withResolvers<void>()
+    const arrival = Promise.withResolvers<void>()
+    meet(etcd, async () => {
+      sent.resolve()
+      await arrival.promise
+      held.now += CLUSTER_CHANGE_MS
+      return 'request lost' as const
+    })
+    const first = assert.rejects(log.append(add('a')), OutcomeUnknownError)
+    await sent.promise
+    const second = assert.rejects(log.append(add('b')), StorageUnavailableError)
+    arrival.resolve()
+    await Promise.all([first, second])
+    await log.append(add('c'))
+    const made = ['a', 'b', 'c'].map((name) => etcd.valueOf(clusterKeys.record(name)) !== undefined)
+    assert.deepEqual(made, [false, false, true])
+  })
+
+  it('that is divided again and again is made in parts with rising numbers', async () => {
+    const etcd = await begin()
+    const { log } = await openLog(etcd)
+    const take = etcd.onEvents
+    const numbers: number[] = []
+    etcd.onEvents = (events) => {
+      for (const event of events)
+        if (event.kind === 'put' && event.kv.key === clusterKeys.node('n'))
+          numbers.push(parseNodeEntry(event.kv.value).batch)
+      take(events)
+    }
+    meet(
+      etcd,
+      () => 'too_large',
+      () => 'too_large',
+    )
+    const made = await Promise.all(['a', 'b', 'c', 'd'].map((name) => log.append(add(name))))
+    assert.deepEqual(
+      made.map((change) => 'add' in change && change.add.id),
+      [1, 2, 3, 4],
+    )
+    assert.equal(numbers.length, 3)
+    assert.deepEqual(
+      numbers,
+      numbers.toSorted((a, b) => a - b),
+    )
+  })
+
+  it('that adds nothing is tried again at once without the change that was overtaken, although others add', async (t) => {
+    const etcd = await begin()
+    await changeBy(etcd, 'other', 'o', 1, 1, ['x'])
+    await changeBy(etcd, 'other', 'o', 2, 2, ['y'])
+    const node = await openClusterNode(t, etcd)
+    let sent = 0
+    etcd.before = async () => {
+      sent += 1
+      if (sent > 1) return undefined
+      const { before } = etcd
+      etcd.before = () => undefined
+      await etcd.put(clusterKeys.sequence, '3')
+      await changeBy(etcd, 'other', 'o', 3, 1, ['x', { username: 'other' }])
+      etcd.before = before
+      return undefined
+    }
+    await Promise.all([
+      node.store.modify(someone, 'x', { port: 1 }),
+      node.store.modify(someone, 'y', { port: 1 }),
+    ])
+    // All together, each by itself, and the one that was overtaken.
+    assert.equal(sent, 3)
+  })
+})
