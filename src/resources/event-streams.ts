@@ -16,8 +16,10 @@ import { CredentialChecks, hasEnded, type WaitingCall, type WaitingCalls } from 
 
 /** The caller of the scheduler for what all streams share. */
 const STREAMS = 'event streams'
-/** Streams that are looked at, and perhaps written to, in one slice. */
+/** Streams that are looked at in one slice. */
 const STREAMS_AT_ONCE = 32
+/** One write may take as long, with all that the system does for it. */
+const SLICE_MS = 1
 
 const COMMENT = pieceOf(COMMENT_TEXT)
 
@@ -93,6 +95,7 @@ export class EventStreams {
     const credentials = new CredentialChecks()
     let hasMore = false
     let looks = 0
+    let sliceEnd = performance.now() + SLICE_MS
     for (const stream of this.#streams) {
       try {
         if (stream.canBeTold(credentials)) hasMore = this.#tell(stream, pieces) || hasMore
@@ -100,9 +103,10 @@ export class EventStreams {
         this.#calls.report(error)
         stream.giveWay()
       }
-      if (++looks % STREAMS_AT_ONCE !== 0) continue
+      if (++looks % STREAMS_AT_ONCE !== 0 && performance.now() < sliceEnd) continue
       yield
       credentials.forget()
+      sliceEnd = performance.now() + SLICE_MS
     }
     return hasMore
   }
