@@ -45,12 +45,14 @@ export const WAITING_REQUEST_BYTES = 8 * 1024
 export const WAITING_REQUESTS_HEAP_SHARE = 0.25
 /** Share of the memory for JavaScript for answers that nobody has taken yet. */
 export const UNTAKEN_MEMORY_SHARE = 1 / 32
-/** Beyond that share, connections are cut off until this part of it is left. */
-export const UNTAKEN_BYTES_KEPT_SHARE = 7 / 8
+/** The same for bodies that have not arrived as a whole. */
+export const ARRIVING_MEMORY_SHARE = 1 / 32
+/** Beyond one of these shares, connections are cut off until this part of it is left. */
+export const HELD_BYTES_KEPT_SHARE = 7 / 8
 /** Estimated memory of a character that waits: in its string, and in the buffer that is being sent. */
 export const UNTAKEN_CHARACTER_BYTES = 3
-/** Connections that have taken nothing for so long are cut off before others of their caller. */
-export const UNTAKEN_STALLED_MS = 5_000
+/** Connections that have taken or sent nothing for so long are cut off before others of their caller. */
+export const HELD_STALLED_MS = 5_000
 /** Share of the memory for JavaScript for replaced records that answers in pieces still need. */
 export const KEPT_VERSIONS_MEMORY_SHARE = 1 / 16
 /** Notes of an export, such as the hosts of its groups, that are kept when it has been sent. */

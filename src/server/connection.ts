@@ -19,8 +19,8 @@ export class Connection {
   isClosing = false
   /** Node's parser has failed; it reports that again with every further read. */
   isBroken = false
-  /** Its client has taken a part of an answer for which the socket had no room at first. */
-  hasTaken = false
+  /** Its client has taken a part of an answer for which the socket had no room at first, or sent more of a body. */
+  hasMoved = false
   /** Whose request was the last with a valid credential; undefined before the first. */
   account: string | undefined
   /** Sequence number, over all connections, of its last use. */

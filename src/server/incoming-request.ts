@@ -11,6 +11,7 @@ import {
 import type { ShortWorkScheduler } from '../scheduler.ts'
 import { BodyProgress } from './body-progress.ts'
 import { createGoneSignal } from './gone-signal.ts'
+import type { HeldBytes } from './held-bytes.ts'
 import type { Origin } from './proxy-trust.ts'
 import { originFormOf } from './request-target.ts'
 
@@ -18,6 +19,12 @@ const noBody: Buffer = Buffer.alloc(0)
 
 type Reject = (error: unknown) => void
 type Reading<Body> = (incoming: IncomingMessage, resolve: (body: Body) => void, reject: Reject) => void
+
+/** What the reading of bodies needs. */
+export interface BodyParts {
+  readonly scheduler: ShortWorkScheduler
+  readonly arriving: Pick<HeldBytes, 'add'>
+}
 
 /** A request as Node has parsed it. */
 export class IncomingRequest implements Request {
@@ -39,20 +46,19 @@ export class IncomingRequest implements Request {
   isWaiting?: boolean
   readonly response: ServerResponse
   readonly #incoming: IncomingMessage
-  readonly #scheduler: ShortWorkScheduler
+  readonly #parts: BodyParts
   #signal: AbortSignal | undefined
   #progress: BodyProgress | undefined
   #isContinued = false
   #breakage: Problem | undefined
   #refuseBody: Reject | undefined
 
-  /** @param scheduler For long bodies. */
   constructor(
     incoming: IncomingMessage,
     response: ServerResponse,
     origin: Origin,
     requestId: string,
-    scheduler: ShortWorkScheduler,
+    parts: BodyParts,
   ) {
     const { url = '', method = '', headers } = incoming
     // What has no origin form is refused before anything looks at its path.
@@ -69,7 +75,7 @@ export class IncomingRequest implements Request {
     this.isOwner = origin.isOwner
     this.response = response
     this.#incoming = incoming
-    this.#scheduler = scheduler
+    this.#parts = parts
   }
 
   /** Made at the first use: only imports need it. */
@@ -92,7 +98,10 @@ export class IncomingRequest implements Request {
   }
 
   async readBody(): Promise<Buffer> {
-    const body = await this.#receive(noBody, BODY_BYTES_MAX, collect)
+    const hold = (bytes: number) => this.#parts.arriving.add(this, bytes)
+    const body = await this.#receive(noBody, BODY_BYTES_MAX, (incoming, resolve, reject) =>
+      collect(incoming, hold, resolve, reject),
+    )
     if (body.length > BODY_AT_ONCE_BYTES_MAX) await this.#takeTurn(() => {})
     await this.checkAgain?.()
     return body
@@ -106,7 +115,7 @@ export class IncomingRequest implements Request {
   }
 
   #takeTurn(work: () => void): Promise<void> {
-    return this.#scheduler.once(callerKey(this), work)
+    return this.#parts.scheduler.once(callerKey(this), work)
   }
 
   /** Reads the body, after a 100 (Continue) if the client waits for one. Without a body, Node emits no `end`. */
@@ -150,7 +159,15 @@ export class IncomingRequest implements Request {
   }
 }
 
-function collect(incoming: IncomingMessage, resolve: (body: Buffer) => void, reject: Reject): void {
+/** @param hold Counts memory until the function returned is called. */
+function collect(
+  incoming: IncomingMessage,
+  hold: (bytes: number) => () => void,
+  resolve: (body: Buffer) => void,
+  reject: Reject,
+): void {
+  const length = Number(incoming.headers['content-length'])
+  let release: (() => void) | undefined
   let chunks: Buffer[] = []
   let bytes = 0
   let pieces = 0
@@ -161,6 +178,11 @@ function collect(incoming: IncomingMessage, resolve: (body: Buffer) => void, rej
       // Many one-byte chunks would take hundreds of times their length in memory.
       if (chunks.length === BODY_PIECES_HELD_MAX) chunks = [Buffer.concat(chunks)]
       chunks.push(chunk)
+      // Most bodies come in one piece.
+      if (bytes === length) return
+      if (release === undefined) incoming.once('close', () => release?.())
+      release?.()
+      release = hold(bytes)
       return
     }
     incoming.off('data', onData)
@@ -170,7 +192,10 @@ function collect(incoming: IncomingMessage, resolve: (body: Buffer) => void, rej
     incoming.destroy()
   }
   incoming.on('data', onData)
-  incoming.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+  incoming.once('end', () => {
+    release?.()
+    resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
+  })
   incoming.once('error', () => reject(incompleteBody()))
 }
 

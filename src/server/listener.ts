@@ -1,6 +1,6 @@
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { KEPT_VERSIONS_MEMORY_SHARE, UNTAKEN_MEMORY_SHARE } from '../limits.ts'
+import { ARRIVING_MEMORY_SHARE, KEPT_VERSIONS_MEMORY_SHARE, UNTAKEN_MEMORY_SHARE } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { heapBytesMax } from '../memory.ts'
 import { type Family, gauge } from '../metrics/family.ts'
@@ -10,6 +10,7 @@ import type { App } from './app.ts'
 import { Connections } from './connections.ts'
 import { createCutOff } from './cut-off.ts'
 import { findConnectionsLimit } from './descriptors.ts'
+import { HeldBytes } from './held-bytes.ts'
 import { createHttpServer, replaceCertificate, type TlsTexts } from './http-server.ts'
 import { KeptVersions } from './kept-versions.ts'
 import type { ListenerParts } from './listener-parts.ts'
@@ -18,7 +19,6 @@ import { createRawRefusals } from './raw-refusal.ts'
 import { createRequestIds } from './request-id.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { createRequestOrder } from './request-order.ts'
-import { UntakenBytes } from './untaken-bytes.ts'
 
 export interface ListenerOptions {
   readonly app: App
@@ -80,11 +80,14 @@ export function createListener(options: ListenerOptions): Listener {
   const connections = new Connections(limit.connections, (quietest) =>
     cutOff(quietest, `there are ${limit.connections} connections, and it was quiet for longest`),
   )
+  const heldBytes = (share: number, what: string) =>
+    new HeldBytes(heapBytesMax() * share, connections, cutOff, what)
   const parts: ListenerParts = {
     connections,
     metrics,
     scheduler,
-    untaken: new UntakenBytes(heapBytesMax() * UNTAKEN_MEMORY_SHARE, connections, cutOff),
+    untaken: heldBytes(UNTAKEN_MEMORY_SHARE, 'answers that nobody has taken'),
+    arriving: heldBytes(ARRIVING_MEMORY_SHARE, 'bodies that have not arrived as a whole'),
     kept: new KeptVersions(heapBytesMax() * KEPT_VERSIONS_MEMORY_SHARE, connections, cutOff),
     log,
     fixedHeaders: [...PROTECTIVE_HEADERS, ...(tls === undefined ? [] : TLS_HEADERS)],

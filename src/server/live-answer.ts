@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { LiveBody, LivePiece, LiveSink } from '../http/live-body.ts'
 import { LINGER_MS } from '../limits.ts'
+import type { HeldBytes } from './held-bytes.ts'
 import type { IncomingRequest } from './incoming-request.ts'
-import type { UntakenBytes } from './untaken-bytes.ts'
 
 /** Sends a live body, on a connection that closes after it. */
-export function sendLive(body: LiveBody, request: IncomingRequest, untaken: UntakenBytes): void {
+export function sendLive(body: LiveBody, request: IncomingRequest, untaken: HeldBytes): void {
   // It may have gone while its answer waited.
   if (request.response.destroyed || request.response.req.socket.destroyed) body.closed()
   else new LiveAnswer(body, request, untaken).begin()
@@ -18,11 +18,11 @@ class LiveAnswer implements LiveSink {
   readonly #request: IncomingRequest
   readonly #response: ServerResponse
   readonly #socket: Socket
-  readonly #untaken: UntakenBytes
+  readonly #untaken: HeldBytes
   #forget: (() => void) | undefined
   #isOver = false
 
-  constructor(body: LiveBody, request: IncomingRequest, untaken: UntakenBytes) {
+  constructor(body: LiveBody, request: IncomingRequest, untaken: HeldBytes) {
     this.#body = body
     this.#request = request
     this.#response = request.response

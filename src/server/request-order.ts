@@ -11,10 +11,11 @@ import { WaitingRequests } from './waiting-requests.ts'
 
 /** Answers the requests that Node's parser reads; on one connection one by one, in order (RFC 9112 section 9.3.2). */
 export function createRequestOrder(
-  { connections, scheduler, nameRequest, cutOff }: ListenerParts,
+  parts: ListenerParts,
   trustedProxies: Trust | undefined,
   answer: Answer,
 ): RequestListener {
+  const { connections, scheduler, nameRequest, cutOff } = parts
   const waiting = new WaitingRequests((heapBytesMax() * WAITING_REQUESTS_HEAP_SHARE) / WAITING_REQUEST_BYTES)
   let isHolding = false
 
@@ -65,7 +66,7 @@ export function createRequestOrder(
       // No proxy may speak for the owner.
       trustedProxies === undefined || origin.isOwner ? origin : findOrigin(origin, headers, trustedProxies),
       nameRequest(headers['x-request-id']),
-      scheduler,
+      parts,
     )
   }
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { callerKey } from '../http/message.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
+import type { HeldBytes } from './held-bytes.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import { limitTaking } from './taking-time-out.ts'
-import type { UntakenBytes } from './untaken-bytes.ts'
 
 /**
  * Sends a body piece by piece, as fast as the client reads it; the scheduler says when a piece is made and written.
@@ -16,7 +16,7 @@ export async function sendPieces(
   pieces: Iterable<string> | AsyncIterable<string>,
   request: IncomingRequest,
   scheduler: ShortWorkScheduler,
-  untaken: UntakenBytes,
+  untaken: HeldBytes,
 ): Promise<void> {
   const { response } = request
   const caller = callerKey(request)
@@ -59,11 +59,7 @@ export async function sendPieces(
 }
 
 /** Resolves when the client has read what was written, or has disconnected; one that is too slow is cut off. */
-async function taken(
-  request: IncomingRequest,
-  event: 'drain' | 'close',
-  untaken: UntakenBytes,
-): Promise<void> {
+async function taken(request: IncomingRequest, event: 'drain' | 'close', untaken: HeldBytes): Promise<void> {
   const { response } = request
   if (response.closed) return
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,11 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { Reply } from '../http/message.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
+import type { HeldBytes } from './held-bytes.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import { sendLive } from './live-answer.ts'
 import { sendPieces } from './streamed-body.ts'
 import { limitTaking } from './taking-time-out.ts'
-import type { UntakenBytes } from './untaken-bytes.ts'
 
 /**
  * @param fixedHeaders Name, value, name, value and so on; a header of the reply replaces one of the same name.
@@ -19,7 +19,7 @@ export function writeReply(
   fixedHeaders: readonly string[],
   isLast: boolean,
   scheduler: ShortWorkScheduler,
-  untaken: UntakenBytes,
+  untaken: HeldBytes,
 ): Promise<void> | undefined {
   const { response } = request
   const { socket } = response.req

@@ -31,7 +31,7 @@ function setUp(t: TestContext, reply: Reply | Promise<Reply>, head: Head = {}) {
     end() {},
     destroy: () => Object.assign(written, { isDestroyed: true }),
   }) as unknown as ServerResponse
-  const request = new IncomingRequest(incoming, response, connection.origin, 'r1', parts.scheduler)
+  const request = new IncomingRequest(incoming, response, connection.origin, 'r1', parts)
   return {
     ...{ parts, server, connection, request, response, takeTurns, written, calls: () => calls },
     answer: () => answer(incoming, request, connection),

@@ -13,6 +13,7 @@ import { caller } from '../support/properties/request-of.ts'
 import { headerText, joined } from '../support/properties/texts.ts'
 
 const noResponse = {} as ServerResponse
+const bodyParts = () => ({ scheduler: new Scheduler(), arriving: { add: () => () => {} } })
 
 describe('a request', () => {
   it('has its target split at the first question mark', (t) => {
@@ -22,7 +23,7 @@ describe('a request', () => {
         noResponse,
         caller,
         caller.requestId,
-        new Scheduler(),
+        bodyParts(),
       )
       assert.equal(path.includes('?'), false)
       assert.equal(path + (url.includes('?') ? '?' : '') + query, url)
@@ -53,7 +54,7 @@ describe('a request', () => {
         noResponse,
         caller,
         caller.requestId,
-        new Scheduler(),
+        bodyParts(),
       ).readBody()
       const borders = [0, ...cuts.map((cut) => cut % (size + 1)), size].sort((a, b) => a - b)
       borders.forEach((border, i) => {

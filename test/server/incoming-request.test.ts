@@ -40,6 +40,58 @@ describe('a body in tiny chunks', () => {
   })
 })
 
+describe('a body', () => {
+  function setUp(fields: readonly (readonly [string, string])[]) {
+    const incoming = incomingOf({ fields })
+    const held = new Set<{ readonly bytes: number }>()
+    const arriving = {
+      add(_: unknown, bytes: number) {
+        const part = { bytes }
+        held.add(part)
+        return () => void held.delete(part)
+      },
+    }
+    const { scheduler } = holdTurns()
+    const origin = { address: '192.0.2.1', isSecure: false }
+    const parts = { scheduler, arriving }
+    const request = new IncomingRequest(incoming, {} as ServerResponse, origin, 'r1', parts)
+    return { incoming, request, held: () => Array.from(held, ({ bytes }) => bytes) }
+  }
+
+  for (const field of [['Content-Length', '5'] as const, ['Transfer-Encoding', 'chunked'] as const])
+    it(`counts as held until it is there, with ${field[0]}`, async () => {
+      const { incoming, request, held } = setUp([field])
+      const reading = request.readBody()
+      incoming.emit('data', Buffer.from('abc'))
+      assert.deepEqual(held(), [3])
+      incoming.emit('data', Buffer.from('d'))
+      assert.deepEqual(held(), [4])
+      incoming.emit('data', Buffer.from('e'))
+      incoming.emit('end')
+      assert.equal(String(await reading), 'abcde')
+      assert.deepEqual(held(), [])
+    })
+
+  it('is not counted if it comes in one piece', async () => {
+    const { incoming, request, held } = setUp([['Content-Length', '5']])
+    const reading = request.readBody()
+    incoming.emit('data', Buffer.from('abcde'))
+    assert.deepEqual(held(), [])
+    incoming.emit('end')
+    await reading
+  })
+
+  it('does not count any more when its client has gone', async () => {
+    const { incoming, request, held } = setUp([['Content-Length', '5']])
+    const reading = request.readBody()
+    incoming.emit('data', Buffer.from('abc'))
+    incoming.emit('error', new Error('aborted'))
+    incoming.emit('close')
+    await assert.rejects(reading, Problem)
+    assert.deepEqual(held(), [])
+  })
+})
+
 describe('readPieces', () => {
   /** A request with these header fields, the pieces taken of its body, and the turns that it waits for. */
   function setUp(fields: readonly (readonly [string, string])[]) {
@@ -49,7 +101,8 @@ describe('readPieces', () => {
     const { scheduler, waiting, takeTurns } = holdTurns()
     const origin = { address: '192.0.2.1', isSecure: false }
     const response = {} as ServerResponse
-    const request = new IncomingRequest(incoming, response, origin, 'r1', scheduler)
+    const parts = { scheduler, arriving: { add: () => () => {} } }
+    const request = new IncomingRequest(incoming, response, origin, 'r1', parts)
     const taken: number[] = []
     const take = (piece: Buffer) => void taken.push(piece.length)
     return { request, incoming, flow, waiting, taken, take, takeTurns }

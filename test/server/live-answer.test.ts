@@ -7,9 +7,9 @@ import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
 import { type LiveBody, LivePiece, type LiveSink } from '../../src/http/live-body.ts'
 import { Connections } from '../../src/server/connections.ts'
+import { HeldBytes } from '../../src/server/held-bytes.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { sendLive } from '../../src/server/live-answer.ts'
-import { UntakenBytes } from '../../src/server/untaken-bytes.ts'
 
 async function listen(t: TestContext) {
   const connections = new Connections(10, () => {})
@@ -27,7 +27,7 @@ async function setUp(t: TestContext) {
   const client = get({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, agent: false })
   client.on('error', () => {})
   const [, response] = await asked
-  const untaken = new UntakenBytes(Number.POSITIVE_INFINITY, connections, () => {})
+  const untaken = new HeldBytes(Number.POSITIVE_INFINITY, connections, () => {}, 'answers')
   const request = { response, address: '127.0.0.1' } as unknown as IncomingRequest
   return { client, response, request, untaken }
 }
@@ -69,7 +69,7 @@ describe('a live answer', () => {
       const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse]
       const { body, begun } = notedBody()
       response.writeHead(200, { Connection: 'close' })
-      const untaken = new UntakenBytes(Number.POSITIVE_INFINITY, connections, () => {})
+      const untaken = new HeldBytes(Number.POSITIVE_INFINITY, connections, () => {}, 'answers')
       sendLive(body, { response, address: '127.0.0.1' } as unknown as IncomingRequest, untaken)
       const sink = await begun
       sink.send(new LivePiece(Buffer.from('first piece')))

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { Connections } from '../../src/server/connections.ts'
+import { HeldBytes } from '../../src/server/held-bytes.ts'
 import { KeptVersions } from '../../src/server/kept-versions.ts'
 import type { ListenerParts } from '../../src/server/listener-parts.ts'
 import { RequestMetrics } from '../../src/server/request-metrics.ts'
-import { UntakenBytes } from '../../src/server/untaken-bytes.ts'
 import { holdTurns } from '../support/held-turns.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
@@ -21,7 +21,8 @@ export function oneConnection(t: TestContext, address = '192.0.2.1') {
     connections,
     metrics: new RequestMetrics(),
     scheduler,
-    untaken: new UntakenBytes(0, connections, () => assert.fail('nothing is held')),
+    untaken: new HeldBytes(0, connections, () => assert.fail('nothing is held'), 'answers'),
+    arriving: new HeldBytes(0, connections, () => assert.fail('nothing is held'), 'bodies'),
     kept: new KeptVersions(0, connections, () => assert.fail('nothing is kept')),
     log: createMemoryLog(),
     fixedHeaders: ['X-Fixed', 'yes'],

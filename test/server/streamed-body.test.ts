@@ -5,9 +5,9 @@ import { describe, it, type TestContext } from 'node:test'
 import { TAKING_TIMEOUT_MS } from '../../src/limits.ts'
 import type { ShortWorkScheduler } from '../../src/scheduler.ts'
 import { Connections } from '../../src/server/connections.ts'
+import { HeldBytes } from '../../src/server/held-bytes.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { sendPieces } from '../../src/server/streamed-body.ts'
-import { UntakenBytes } from '../../src/server/untaken-bytes.ts'
 
 /** A body of two pieces, sent to a client that has taken nothing yet, and its connection. */
 async function setUp(t: TestContext) {
@@ -18,7 +18,7 @@ async function setUp(t: TestContext) {
     ...{ closed: false, req: { socket }, write: (piece: string) => written.push(piece) === 0 },
     end: () => void written.push('end'),
   })
-  const untaken = new UntakenBytes(0, new Connections(1, () => {}), () => {})
+  const untaken = new HeldBytes(0, new Connections(1, () => {}), () => {}, 'answers')
   const request = { response } as unknown as IncomingRequest
   const scheduler: ShortWorkScheduler = { once: async (_, work) => work() }
   const sent = sendPieces(['a', 'b'], request, scheduler, untaken)

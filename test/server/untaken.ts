@@ -3,19 +3,21 @@ import type { TestContext } from 'node:test'
 import type { Principal } from '../../src/http/message.ts'
 import { FULL_SCOPE } from '../../src/http/scope.ts'
 import { UNTAKEN_CHARACTER_BYTES } from '../../src/limits.ts'
+import type { Connection } from '../../src/server/connection.ts'
 import { Connections } from '../../src/server/connections.ts'
+import { HeldBytes } from '../../src/server/held-bytes.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
-import { UntakenBytes } from '../../src/server/untaken-bytes.ts'
 
 /** Connections whose sockets hold as many bytes as a test says, and those that were cut off, in order. */
 export function holders(t: TestContext, max: number) {
   const connections = new Connections(1_000, () => {})
   const cut: Socket[] = []
   const reasons: string[] = []
-  const untaken = new UntakenBytes(max, connections, ({ socket }, reason) => {
+  const cutOff = ({ socket }: Connection, reason: string) => {
     cut.push(socket)
     reasons.push(reason)
-  })
+  }
+  const untaken = new HeldBytes(max, connections, cutOff, 'answers that nobody has taken')
   return { untaken, open, cut, reasons }
 
   /** @param caller The name of an account; without it the request has only an address. */

@@ -5,10 +5,10 @@ import { type IncomingMessage, request } from 'node:http'
 import { describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
+  HELD_STALLED_MS,
   HOSTNAME_CHARACTERS_MAX,
   NAME_CHARACTERS_MAX,
   UNSTREAMED_BYTES_MAX,
-  UNTAKEN_STALLED_MS,
   USERNAME_CHARACTERS_MAX,
 } from '../../../src/limits.ts'
 import type { Change } from '../../../src/store/change.ts'
@@ -142,7 +142,7 @@ describe('answers that nobody takes', () => {
     const takeRest = await beginList(server.url)
     await server.attack('takingNothing', TOO_MANY)
     while (!server.stderr().includes('"connection_cut_off"')) await pause(LOOK_MS)
-    await pause(UNTAKEN_STALLED_MS + AFTER_MS)
+    await pause(HELD_STALLED_MS + AFTER_MS)
     assert.ok(await takeRest(), 'the rest of the answer did not come')
   })
 })

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { UNTAKEN_STALLED_MS } from '../../src/limits.ts'
+import { HELD_STALLED_MS } from '../../src/limits.ts'
 import { holders } from './untaken.ts'
 
 const MAX = 800
@@ -26,7 +26,8 @@ function setUp(t: TestContext) {
       now += 1
       const { socket, request } = open({ holds, ...(caller !== undefined && { caller }) })
       names.set(socket, name)
-      return { taken: untaken.add(request), again: () => untaken.add(request), socket }
+      const add = () => untaken.add(request, holds)
+      return { taken: add(), again: add, socket }
     },
   }
 }
@@ -113,7 +114,7 @@ describe('beyond the maximum', () => {
     const reader = hold('reader', 150)
     reader.taken()
     reader.again()
-    wait(UNTAKEN_STALLED_MS - 2)
+    wait(HELD_STALLED_MS - 2)
     hold('a', 300)
     hold('b', 351)
     assert.deepEqual(cut(), ['reader'])
@@ -123,7 +124,7 @@ describe('beyond the maximum', () => {
     const { hold, cut, wait } = setUp(t)
     hold('other', 60, 'other')
     hold('address', 60)
-    wait(10 * UNTAKEN_STALLED_MS)
+    wait(10 * HELD_STALLED_MS)
     for (const name of ['a', 'b', 'c']) hold(name, 227, 'attacker')
     assert.deepEqual(cut(), ['a'])
   })

@@ -1,62 +1,64 @@
 import { callerKey } from '../http/message.ts'
-import { UNTAKEN_BYTES_KEPT_SHARE, UNTAKEN_CHARACTER_BYTES, UNTAKEN_STALLED_MS } from '../limits.ts'
+import { HELD_BYTES_KEPT_SHARE, HELD_STALLED_MS } from '../limits.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
-/** The part of an answer that has been written, and that its client has not taken yet. */
-interface UntakenPart {
+/** A part of an answer that its client has not taken yet, or a body that has not arrived as a whole. */
+interface HeldPart {
   readonly connection: Connection
   /** By `callerKey`. */
   readonly caller: string
   readonly bytes: number
-  /** When it was written, by `performance.now()`. */
+  /** When it was written, or grew last, by `performance.now()`. */
   readonly sinceMs: number
 }
 
 /**
- * Limits the memory that all answers together hold because clients do not take them. Beyond the limit, connections are
- * cut off, each time one of the caller that holds most: first those that have taken nothing for UNTAKEN_STALLED_MS, last
- * those that have taken a part before; otherwise the one that has waited for longest.
+ * Limits the memory that connections together hold because their clients are slow. Beyond the limit, connections are cut
+ * off, each time one of the caller that holds most: first those that have not moved for HELD_STALLED_MS, last those that
+ * have moved before; otherwise the one that has waited for longest.
  */
-export class UntakenBytes {
+export class HeldBytes {
   readonly #max: number
   readonly #connections: Connections
   readonly #cutOff: (connection: Connection, reason: string) => void
-  /** In the order in which they were written. */
-  readonly #parts = new Set<UntakenPart>()
+  readonly #what: string
+  /** In the order of their times. */
+  readonly #parts = new Set<HeldPart>()
   #bytes = 0
 
-  /** @param max In bytes. A single answer may exceed it. */
+  /**
+   * @param max In bytes. A single part may exceed it.
+   * @param what What it is, for the log: "answers that nobody has taken".
+   */
   constructor(
     max: number,
     connections: Connections,
     cutOff: (connection: Connection, reason: string) => void,
+    what: string,
   ) {
     this.#max = max
     this.#connections = connections
     this.#cutOff = cutOff
+    this.#what = what
   }
 
-  /** Estimated memory of all that has been written and not been taken. */
+  /** Estimated memory of all of them. */
   get bytes(): number {
     return this.#bytes
   }
 
   /**
-   * Counts what the socket of a request holds, until the function returned is called. Only the memory of this process
-   * counts, not that of the kernel.
+   * Counts what a request holds, until the function returned is called: then its client has moved.
    *
-   * @param bytes Estimated memory; of text, if not given.
+   * @param bytes Estimated memory of this process, without that of the kernel.
    */
-  add(
-    request: Pick<IncomingRequest, 'response' | 'principal' | 'address'>,
-    bytes = request.response.req.socket.writableLength * UNTAKEN_CHARACTER_BYTES,
-  ): () => void {
+  add(request: Pick<IncomingRequest, 'response' | 'principal' | 'address'>, bytes: number): () => void {
     const { socket } = request.response.req
     const connection = this.#connections.of(socket)
     if (connection === undefined || socket.destroyed) return () => {}
-    const part: UntakenPart = {
+    const part: HeldPart = {
       connection,
       caller: callerKey(request),
       bytes,
@@ -66,17 +68,17 @@ export class UntakenBytes {
     this.#bytes += part.bytes
     if (this.#bytes > this.#max) this.#makeRoom()
     return () => {
-      connection.hasTaken = true
+      connection.hasMoved = true
       this.#remove(part)
     }
   }
 
   /** Cuts off more than it must, because each call looks at all parts. */
   #makeRoom() {
-    const kept = this.#max * UNTAKEN_BYTES_KEPT_SHARE
-    const stalledSinceMs = performance.now() - UNTAKEN_STALLED_MS
-    const speedOf = ({ sinceMs, connection }: UntakenPart) =>
-      sinceMs <= stalledSinceMs ? 0 : connection.hasTaken ? 2 : 1
+    const kept = this.#max * HELD_BYTES_KEPT_SHARE
+    const stalledSinceMs = performance.now() - HELD_STALLED_MS
+    const speedOf = ({ sinceMs, connection }: HeldPart) =>
+      sinceMs <= stalledSinceMs ? 0 : connection.hasMoved ? 2 : 1
     const callers = Array.from(Map.groupBy(this.#parts, ({ caller }) => caller).values(), (parts) => ({
       bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
       // Keeps the order of time between equals.
@@ -91,13 +93,13 @@ export class UntakenBytes {
     }
   }
 
-  #cut(part: UntakenPart) {
-    const reason = `answers that nobody has taken hold ${Math.round(this.#bytes)} bytes, and it was slow to take its own`
+  #cut(part: HeldPart) {
+    const reason = `${this.#what} hold ${Math.round(this.#bytes)} bytes, and it was slow with its own`
     this.#remove(part)
     this.#cutOff(part.connection, reason)
   }
 
-  #remove(part: UntakenPart) {
+  #remove(part: HeldPart) {
     if (this.#parts.delete(part)) this.#bytes -= part.bytes
   }
 }
