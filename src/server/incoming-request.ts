@@ -11,7 +11,6 @@ import {
 import type { ShortWorkScheduler } from '../scheduler.ts'
 import { BodyProgress } from './body-progress.ts'
 import { createGoneSignal } from './gone-signal.ts'
-import type { HeldBytes } from './held-bytes.ts'
 import type { Origin } from './proxy-trust.ts'
 import { originFormOf } from './request-target.ts'
 
@@ -23,7 +22,8 @@ type Reading<Body> = (incoming: IncomingMessage, resolve: (body: Body) => void, 
 /** What the reading of bodies needs. */
 export interface BodyParts {
   readonly scheduler: ShortWorkScheduler
-  readonly arriving: Pick<HeldBytes, 'add'>
+  /** Counts memory that a request holds, until the function returned is called. */
+  readonly arriving: { add(request: IncomingRequest, bytes: number): () => void }
 }
 
 /** A request as Node has parsed it. */

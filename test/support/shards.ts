@@ -1,5 +1,5 @@
 // Runs test files in a few processes, many files in each: a process for every file takes longer to start than most take
-// to run. What follows on the command line is handed to each `node --test`.
+// to run. What follows on the command line is handed to each.
 import './node-version.ts'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -17,9 +17,8 @@ process.exitCode = isSound && sum(outcomes.map(({ output }) => countOf('tests', 
 
 /** Prints the output of a shard once it has ended, so that outputs do not mix. */
 async function runShard(number: number): Promise<{ status: number | null; output: string }> {
-  const light = ['--import', join(import.meta.dirname, 'light-argon2.ts')]
-  const shard = ['--test', '--test-isolation=none', `--test-shard=${number}/${SHARDS}`]
-  const child = spawn(process.execPath, [...light, ...shard, ...process.argv.slice(2)], {
+  const shard = [join(import.meta.dirname, 'shard.ts'), `--shard=${number}/${SHARDS}`]
+  const child = spawn(process.execPath, [...shard, ...process.argv.slice(2)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     // The totals are read from what it prints.
     env: { ...process.env, FORCE_COLOR: '0' },
