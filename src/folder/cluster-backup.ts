@@ -57,10 +57,12 @@ export async function takeClusterBackup(access: ClusterAccess): Promise<Backup> 
 export async function restoreCluster(access: ClusterAccess, backup: Backup): Promise<void> {
   const { gateway, keys } = access
   const leftovers = await countLeftovers(gateway, keys)
-  const token = await begin(backup.lastId)
   /** Fails once another restore has begun, or has been completed. */
-  const compare = [modIs(keys.sequence, token), isAbsent(keys.meta)]
+  let compare = [isAbsent(keys.meta)]
+  await claim()
   await removeLeftovers()
+  // A removal that was sent twice may come later, and must find another claim then.
+  await claim()
   await makeAll(portionsOf(backup.records))
   const documents = clusterDocuments(access)
   // No node adds the first accounts to a store that is there.
@@ -75,16 +77,11 @@ export async function restoreCluster(access: ClusterAccess, backup: Backup): Pro
   const isMade = answer.succeeded || (isRepeated && (await isStore(meta)))
   if (!isMade) throw disturbed()
 
-  /** @returns The revision that names this restore. */
-  async function begin(lastId: number): Promise<number> {
-    const transaction = {
-      compare: [isAbsent(keys.meta)],
-      success: [put(keys.sequence, String(lastId))],
-      failure: [],
-    }
-    const { answer } = await transactUntilSettled(gateway, transaction, WHAT)
+  /** The revision of the sequence names this restore from now on. */
+  async function claim(): Promise<void> {
+    const { answer } = await make([put(keys.sequence, String(backup.lastId))])
     if (!answer.succeeded) throw disturbed()
-    return answer.revision
+    compare = [modIs(keys.sequence, answer.revision), isAbsent(keys.meta)]
   }
 
   /** Of an earlier restore. In ranges: etcd does nothing else while it removes one. */

@@ -1,6 +1,6 @@
 import type { Accounts } from '../auth/accounts.ts'
 import type { StoredKey } from '../auth/keys.ts'
-import { createMeta, encodeMeta } from '../storage/etcd/cluster-meta.ts'
+import { type ClusterMeta, encodeMeta } from '../storage/etcd/cluster-meta.ts'
 import { type ClusterState, readCluster } from '../storage/etcd/cluster-reading.ts'
 import { noneIn, put } from '../storage/etcd/requests.ts'
 import { transactUntilSettled } from '../storage/etcd/settled-transaction.ts'
@@ -8,39 +8,34 @@ import type { ClusterAccess } from './cluster-access.ts'
 import { clusterDocuments } from './cluster-documents.ts'
 
 /** What a first start makes. */
-interface First<Made> {
+export interface NewStore {
+  readonly meta: ClusterMeta
   readonly accounts: Accounts
   readonly keys: readonly StoredKey[]
-  readonly made: Made
-}
-
-/** All that the prefix holds, and what this start has made there; undefined if another one did. */
-export interface StartedCluster<Made> {
-  readonly state: ClusterState
-  readonly made: Made | undefined
 }
 
 /**
- * Reads everything below the prefix. If nothing is there, this is a first start: of several at once, one makes the accounts
- * and keys, and the others read them.
+ * Reads everything below the prefix. If nothing is there, this is a first start: of several at once, one makes the store,
+ * and the others read it.
  *
- * @param make Called for a first start, perhaps in vain.
- * @throws {EtcdError} {ClusterRefusedError} {StorageFullError} {StorageUnavailableError}
+ * @param make Called for a first start, perhaps in vain: the store that is read may be that of another one. If this call is
+ *   repeated, it must give the same each time.
+ * @throws {EtcdError} {ClusterRefusedError} {StorageFullError} {StorageUnavailableError} {OutcomeUnknownError} It may be
+ *   repeated.
  */
-export async function startCluster<Made>(
+export async function startCluster(
   access: ClusterAccess,
-  make: () => Promise<First<Made>>,
-): Promise<StartedCluster<Made>> {
+  make: () => Promise<NewStore>,
+): Promise<ClusterState> {
   const { gateway, keys } = access
   const found = await readCluster(gateway, keys)
-  if (found !== undefined) return { state: found, made: undefined }
-  const { accounts, keys: signingKeys, made } = await make()
+  if (found !== undefined) return found
+  const { meta, accounts, keys: signingKeys } = await make()
   const documents = clusterDocuments(access)
-  const store = createMeta()
   const transaction = {
     compare: [noneIn(keys.all.key, keys.all.end)],
     success: [
-      put(keys.meta, encodeMeta(store)),
+      put(keys.meta, encodeMeta(meta)),
       put(keys.sequence, '0'),
       put(keys.accounts, documents.accounts.encode(accounts)),
       put(keys.signingKeys, documents.keys.encode(signingKeys)),
@@ -50,6 +45,5 @@ export async function startCluster<Made>(
   await transactUntilSettled(gateway, transaction, 'the prefix')
   const state = await readCluster(gateway, keys)
   if (state === undefined) throw new Error('the prefix is empty after a first start')
-  // An attempt whose answer was lost may have been the one that was done.
-  return { state, made: state.meta.value.store === store.store ? made : undefined }
+  return state
 }

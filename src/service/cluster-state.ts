@@ -8,13 +8,13 @@ import { createKey } from '../auth/keys.ts'
 import type { ClusterAccess } from '../folder/cluster-access.ts'
 import { clusterCredentials } from '../folder/cluster-credentials.ts'
 import { clusterDocuments } from '../folder/cluster-documents.ts'
-import { startCluster } from '../folder/cluster-start.ts'
+import { type NewStore, startCluster } from '../folder/cluster-start.ts'
 import { checkNoState, keepStoreOf, nodeOf } from '../folder/node-folder.ts'
 import { CLUSTER_START_PAUSE_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { raiseEpoch } from '../storage/etcd/cluster-epoch.ts'
 import { emptyNow } from '../storage/etcd/cluster-error.ts'
-import { storeIdOf } from '../storage/etcd/cluster-meta.ts'
+import { createMeta, storeIdOf } from '../storage/etcd/cluster-meta.ts'
 import { type ClusterState, readCluster } from '../storage/etcd/cluster-reading.ts'
 import { EtcdError } from '../storage/etcd/etcd-error.ts'
 import { openCluster } from '../storage/etcd/etcd-storage.ts'
@@ -23,7 +23,7 @@ import type { WatchEvent } from '../storage/etcd/messages.ts'
 import { listMissed } from '../storage/etcd/missed-changes.ts'
 import { watchNodeKeys } from '../storage/etcd/node-janitor.ts'
 import { RevokedKeys } from '../storage/etcd/revoked-keys.ts'
-import { givenVariables, makeFirstAccounts, readFirstStartValues } from './first-start.ts'
+import { type FirstAccounts, givenVariables, makeFirstAccounts, readFirstStartValues } from './first-start.ts'
 import type { OpenedState, StateParts } from './opened-state.ts'
 
 /**
@@ -46,19 +46,18 @@ export async function openClusterState(
   const floor = await openClockFloor(folder, { log, ...(makeClock ? { makeClock } : {}) })
   const now = () => secondsOf(floor.clock.now())
 
-  let hasTried = false
-  const { state: found, made } = await persistently(log, signal, () =>
-    startCluster(access, async () => {
-      if (own.store !== undefined) throw emptyNow(keys, gateway, folder.path)
-      hasTried = true
-      const first = await makeFirstAccounts(await readFirstStartValues(environment))
-      // Before they are made: after a crash they would be lost.
-      await writeInitialCredentials(folder, first.madeUp)
-      return { accounts: first.accounts, keys: [createKey(now(), ttlSeconds)], made: first }
+  let first: Promise<NewStore & { readonly made: FirstAccounts }> | undefined
+  const found = await persistently(log, signal, () =>
+    startCluster(access, () => {
+      first ??= makeFirst()
+      return first
     }),
   )
+  const tried = await first
+  // An attempt whose answer was lost may have been the one that was done.
+  const made = tried?.meta.store === found.meta.value.store ? tried.made : undefined
   // Another node was faster.
-  if (hasTried && made === undefined) await writeInitialCredentials(folder, {})
+  if (tried !== undefined && made === undefined) await writeInitialCredentials(folder, {})
   const { store: storeId } = found.meta.value
   if (own.store !== undefined && own.store !== storeId)
     log.warn('cluster_other_store', { endpoint: gateway.endpoint, prefix: keys.prefix })
@@ -67,7 +66,8 @@ export async function openClusterState(
   const documents = clusterDocuments(access)
   documents.accounts.load(state.accounts)
   documents.keys.load(state.signingKeys)
-  const storedKeys = await prepareKeys(documents.keys, ttlSeconds, now())
+  let { epoch } = state.meta.value
+  const storedKeys = await persistently(log, signal, () => prepareKeys(documents.keys, ttlSeconds, now()))
   const revocations = new EtcdRevocations(new RevokedKeys(gateway, keys), floor)
   cleanUp(() => revocations.close())
   revocations.load(state.revoked)
@@ -117,9 +117,24 @@ export async function openClusterState(
   }
 
   function replace(next: ClusterState) {
-    documents.accounts.load(next.accounts)
-    documents.keys.load(next.signingKeys)
+    const hasSamePast = next.meta.value.epoch === epoch
+    epoch = next.meta.value.epoch
+    // The reading may have begun before the last change of this node.
+    for (const [document, kv] of [
+      [documents.accounts, next.accounts],
+      [documents.keys, next.signingKeys],
+    ] as const)
+      if (hasSamePast) document.takeNewer(kv)
+      else document.load(kv)
     revocations.load(next.revoked)
+  }
+
+  async function makeFirst() {
+    if (own.store !== undefined) throw emptyNow(keys, gateway, folder.path)
+    const made = await makeFirstAccounts(await readFirstStartValues(environment))
+    // Before they are made: after a crash they would be lost.
+    await writeInitialCredentials(folder, made.madeUp)
+    return { meta: createMeta(), accounts: made.accounts, keys: [createKey(now(), ttlSeconds)], made }
   }
 
   /** Lists what has changed since this node ran last; if etcd was restored since then, all tags begin anew. */
@@ -151,10 +166,11 @@ async function persistently<Result>(
     try {
       return await action()
     } catch (error) {
-      if (!(error instanceof EtcdError) || !isPassing(error)) throw error
-      if (error.message !== toldReason)
-        log.warn('cluster_not_heard', { endpoint: error.endpoint, reason: error.message })
-      toldReason = error.message
+      const failure = error instanceof Error && error.cause instanceof EtcdError ? error.cause : error
+      if (!(failure instanceof EtcdError) || !isPassing(failure)) throw error
+      if (failure.message !== toldReason)
+        log.warn('cluster_not_heard', { endpoint: failure.endpoint, reason: failure.message })
+      toldReason = failure.message
       await setTimeout(CLUSTER_START_PAUSE_MS)
       signal?.throwIfAborted()
     }

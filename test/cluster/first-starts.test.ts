@@ -1,9 +1,14 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { getToken, logIn } from '../support/api.ts'
+import { createRandom } from '../support/random.ts'
 import { start } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { missingEtcd, startEtcd } from './support/etcd.ts'
+import { startEtcdProxy } from './support/etcd-proxy.ts'
 import { nodePlace, placeFlags } from './support/node.ts'
 
 const NODES = 8
@@ -41,5 +46,33 @@ describe('first starts at once', { skip: missingEtcd }, () => {
       ],
     )
     assert.equal(new Set(made.map(({ createRevision }) => createRevision)).size, 1)
+  })
+
+  it('show and keep the credentials that they have made up, also if etcd fails just after', async (t) => {
+    const { urls } = await startEtcd(t, 1)
+    const proxy = await startEtcdProxy(t, urls[0] ?? '')
+    const place = await nodePlace(t, [proxy.url])
+    let isLost = false
+    proxy.rewrite((path, body) => {
+      if (path === '/v3/kv/txn')
+        proxy.lose({
+          path: '/v3/kv/range',
+          share: 1,
+          random: createRandom(),
+          when: 'before',
+          onLoss() {
+            isLost = true
+            proxy.lose(undefined)
+          },
+        })
+      return body
+    })
+    const folder = await temporaryFolder(t)
+    const { url, madeUp } = await start(t, { folder, flags: placeFlags(place), environment: {} })
+    const { username = '', password = '' } = madeUp ?? assert.fail('they are not shown')
+    assert.ok(isLost)
+    await logIn(url, { username, password })
+    const kept = JSON.parse(await readFile(join(folder, 'initial-credentials.json'), 'utf8')) as object
+    assert.equal('password' in kept && kept.password, password)
   })
 })

@@ -180,10 +180,12 @@ export function createMemoryEtcd(): MemoryEtcd {
         return { kind: 'transaction', transaction: { revision: 0, succeeded, answers } }
       }
       if (removed !== undefined) {
-        const key = text((removed as Json).key)
-        const previous = kvs.get(key)
-        if (kvs.delete(key)) events.push({ kind: 'delete', key, modRevision: revision, previous })
-        return { kind: 'delete', deleted: previous === undefined ? 0 : 1 }
+        const { kvs: gone } = range(removed as Json, { revision, kvs, events })
+        for (const previous of gone) {
+          kvs.delete(previous.key)
+          events.push({ kind: 'delete', key: previous.key, modRevision: revision, previous })
+        }
+        return { kind: 'delete', deleted: gone.length }
       }
       const { key, value, lease } = put as Json
       if (lease !== undefined && !etcd.leases.has(String(lease))) throw fail('no_lease', true)

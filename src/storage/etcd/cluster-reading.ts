@@ -159,8 +159,13 @@ async function readSlices(
   options: CallOptions,
   take: (kv: KeyValue) => void,
 ): Promise<void> {
+  const stop = new AbortController()
+  const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal])
   const read = async (range: KeyRange) => {
-    const { kvs } = await gateway.range({ ...range, ...query }, { attemptMs: ETCD_READING_MS, ...options })
+    const { kvs } = await gateway.range(
+      { ...range, ...query },
+      { attemptMs: ETCD_READING_MS, ...options, signal },
+    )
     kvs.forEach(take)
     return kvs.length
   }
@@ -168,11 +173,16 @@ async function readSlices(
   const [first = all, ...others] = slices
   const isLarge = (await read(first)) * slices.length > CLUSTER_SMALL_RECORDS
   const rest = (isLarge ? others : [{ key: first.end, end: all.end }]).values()
-  await Promise.all(
-    Array.from({ length: CLUSTER_RANGES_AT_ONCE }, async () => {
-      for (const range of rest) await read(range)
-    }),
-  )
+  const readRest = async () => {
+    for (const range of rest) await read(range)
+  }
+  try {
+    await Promise.all(Array.from({ length: CLUSTER_RANGES_AT_ONCE }, readRest))
+  } catch (error) {
+    // Whoever reads again would have the others' answers beside theirs.
+    stop.abort()
+    throw error
+  }
 }
 
 /** How many keys there are. @throws {ClusterRefusedError} if one is not connbook's. */

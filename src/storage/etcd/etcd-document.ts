@@ -131,7 +131,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     }
   }
 
-  /** Takes what a reading of the whole prefix has found, also if it is older than what was known. */
+  /** Takes what a reading of the whole prefix has found, also if it is older than what was known: etcd was restored. */
   load(kv: KeyValue): void {
     this.#revision = kv.modRevision
     this.#hear(kv)
@@ -147,7 +147,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
   }
 
   /** Takes an answer of etcd, which may be behind the watch. */
-  #takeNewer(kv: KeyValue): void {
+  takeNewer(kv: KeyValue): void {
     this.take({ kind: 'put', kv, previous: undefined })
   }
 
@@ -180,7 +180,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
 
   #found({ kvs: [kv] }: RangeAnswer): KeyValue {
     if (kv === undefined) throw missingKey(this.key, this.#gateway)
-    this.#takeNewer(kv)
+    this.takeNewer(kv)
     return kv
   }
 
@@ -200,7 +200,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     const { answer, isRepeated } = await transactUntilSettled(this.#gateway, transaction, what, end)
     const now = valueIn(answer.answers.at(-1))
     if (now === undefined) throw missingKey(this.key, this.#gateway)
-    this.#takeNewer(now)
+    this.takeNewer(now)
     const isDone = answer.succeeded || (isRepeated && (await this.#isNext(found, value, now, end)))
     return { isDone, now }
   }

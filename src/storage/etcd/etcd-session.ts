@@ -33,7 +33,8 @@ export class EtcdSession {
       if (this.#login === undefined)
         throw new EtcdError(client.endpoint, 'login_failed', error.words, { isUndone: true, cause: error })
       // A token that is young is good: then it is the user who may not.
-      if (error.reason === 'denied' && token !== '' && this.#wasTriedJustNow()) throw error
+      const isYoung = token === this.#token && this.#wasTriedJustNow()
+      if (error.reason === 'denied' && token !== '' && isYoung) throw error
     }
     // Another call may have logged in meanwhile.
     if (this.#token === token) this.#token = undefined

@@ -125,6 +125,11 @@ export class HttpClient {
     )
     const abort = () => stop(signal?.reason)
     signal?.addEventListener('abort', abort)
+    // Not again on a connection that was used before.
+    let isSecured = false
+    request.once('socket', (socket) => {
+      if (!request.reusedSocket) socket.once('secureConnect', () => (isSecured = true))
+    })
     request.once('response', resolve)
     request.on('error', reject)
     request.end(body)
@@ -132,7 +137,8 @@ export class HttpClient {
       response,
       extend: () => timer.refresh(),
       settle: () => clearTimeout(timer),
-      broken: (error) => (stopped === undefined ? this.#broken(error) : stopped.reason),
+      broken: (error) =>
+        stopped === undefined ? this.#broken(error, !isSecured && !request.reusedSocket) : stopped.reason,
       end() {
         clearTimeout(timer)
         signal?.removeEventListener('abort', abort)
@@ -140,14 +146,21 @@ export class HttpClient {
     }
   }
 
-  #broken(error: unknown): EtcdError {
+  /** @param isInHandshake Whether it came before the end of one. */
+  #broken(error: unknown, isInHandshake: boolean): EtcdError {
     if (error instanceof EtcdError) return error
     if (error instanceof SyntaxError) return this.unexpected(error)
     const code = systemCode(error) ?? ''
     const words = wordsOf(error) || code
-    // A handshake that fails comes before anything is done.
+    // A handshake that fails comes before anything is done; with TLS 1.3, so does the refusal of a client certificate.
     if (/CERT|TLS|SSL|SELF_SIGNED|ALTNAME|EPROTO|UNABLE_TO/.test(code))
-      return this.#error('tls', words, true, error, remedyOfHandshake(code, this.#tls))
+      return this.#error(
+        'tls',
+        words,
+        isInHandshake || code.includes('ALERT'),
+        error,
+        remedyOfHandshake(code, this.#tls),
+      )
     return this.#error('unreachable', words, NOT_SENT.includes(code), error)
   }
 

@@ -40,7 +40,8 @@ const REASONS: readonly (readonly [words: RegExp, reason: EtcdReason])[] = [
   [/CommonName/, 'common_name'],
   // A token may be older than a change of users or roles.
   [/user name|auth token|authentication failed|auth store is old/, 'login_failed'],
-  [/no leader|too many requests/, 'unavailable'],
+  // The leader hands over.
+  [/no leader|too many requests|proposal dropped/, 'unavailable'],
 ]
 
 /** Whatever the code. */

@@ -327,6 +327,14 @@ describe('a follower of a document in etcd', () => {
     assert.deepEqual(takenUp.slice(2), [['c']])
   })
 
+  it('keeps a newer state when a reading of the same past was begun before', async () => {
+    const { etcd, document, takenUp } = await follow()
+    const [old = assert.fail()] = (await etcd.range({ key: KEY })).kvs
+    await document.edit(adding('b'))
+    document.takeNewer(old)
+    assert.deepEqual(takenUp, [['a', 'b']])
+  })
+
   it('keeps what it has and logs that once, while there is nothing better', async () => {
     const { etcd, document, log, node, takenUp } = await follow()
     await etcd.put(KEY, 'nonsense')

@@ -2,8 +2,9 @@ import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerOptions } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
+import { TLSSocket } from 'node:tls'
 import { UsageError } from '../../../src/errors.ts'
 import { type EtcdTls, openTls } from '../../../src/storage/etcd/etcd-tls.ts'
 import { openGateway } from '../../../src/storage/etcd/gateway.ts'
@@ -47,8 +48,35 @@ describe('a handshake with etcd that fails', { skip: noFaketime }, () => {
       const url = await serve(t, options, host)
       const gateway = openGateway({ endpoints: [url], tls })
       t.after(() => gateway.close())
-      await assert.rejects(gateway.range({ key: '/a' }), { name: 'EtcdError', reason: 'tls', message })
+      await assert.rejects(gateway.range({ key: '/a' }), {
+        name: 'EtcdError',
+        reason: 'tls',
+        isUndone: true,
+        message,
+      })
     }
+  })
+})
+
+describe('a connection to etcd that breaks', { skip: noOpenSsl }, () => {
+  it('after its handshake leaves it open whether a change was made', async (t) => {
+    const { cert, key } = await makeCertificate(t)
+    const server = createTcpServer((raw) => {
+      const secured = new TLSSocket(raw, { isServer: true, cert, key })
+      secured.on('error', () => {})
+      // No record of TLS.
+      secured.once('data', () => void raw.write('nonsense'.repeat(10)))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const gateway = openGateway({ endpoints: [`https://localhost:${port}`], tls: { ca: cert } })
+    t.after(() => gateway.close())
+    await assert.rejects(gateway.transact({ compare: [], success: [], failure: [] }), {
+      reason: 'tls',
+      isUndone: false,
+    })
   })
 })
 

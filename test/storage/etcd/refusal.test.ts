@@ -27,6 +27,7 @@ const refusals: readonly (readonly [body: string, status: number, reason: EtcdRe
     ],
     [json('etcdserver: no leader', 14), 503, 'unavailable', true],
     [json('etcdserver: too many requests', 8), 429, 'unavailable', true],
+    [json('raft proposal dropped', 2), 500, 'unavailable', true],
     [json('etcdserver: request timed out', 14), 503, 'unavailable', false],
     [json('etcdserver: request timed out, possibly due to connection lost', 14), 503, 'unavailable', false],
     [json('etcdserver: leader changed', 14), 503, 'unavailable', false],

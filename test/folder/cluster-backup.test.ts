@@ -1,0 +1,49 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { restoreCluster } from '../../src/folder/cluster-backup.ts'
+import { readCluster } from '../../src/storage/etcd/cluster-reading.ts'
+import type { Gateway } from '../../src/storage/etcd/gateway.ts'
+import type { Transaction } from '../../src/storage/etcd/messages.ts'
+import { createSealer } from '../../src/storage/etcd/sealed-text.ts'
+import { clusterKeys } from '../support/cluster-node.ts'
+import { createMemoryEtcd } from '../support/memory-etcd.ts'
+import { smallBackup } from './small-backup.ts'
+
+describe('a restore into a cluster', () => {
+  it('loses nothing when its removal of leftovers was sent twice, and comes once more later', async () => {
+    const etcd = createMemoryEtcd()
+    const isRemoval = ({ success }: Transaction) =>
+      success.some((one) => one.includes('request_delete_range'))
+    const removals: Transaction[] = []
+    const gateway: Gateway = {
+      ...etcd,
+      async transact(transaction) {
+        if (isRemoval(transaction)) removals.push(transaction)
+        const answer = await etcd.transact(transaction)
+        if (transaction.success.some((one) => one.includes(nameOfRecord)))
+          for (const late of removals) assert.equal((await etcd.transact(late)).succeeded, false)
+        return answer
+      },
+    }
+    const [{ name } = assert.fail()] = smallBackup.records
+    const nameOfRecord = Buffer.from(clusterKeys.record(name)).toString('base64')
+    await restoreCluster(
+      {
+        gateway,
+        keys: clusterKeys,
+        sealer: createSealer(Buffer.alloc(32, 1), '/etc/key'),
+        place: 'etcd',
+        flags: '',
+        [Symbol.dispose]: () => {},
+      },
+      smallBackup,
+    )
+    assert.ok(removals.length > 0)
+    const state = await readCluster(etcd, clusterKeys)
+    assert.deepEqual(
+      state?.index.slice(0, 10).map((record) => record.name),
+      smallBackup.records.map((record) => record.name),
+    )
+  })
+})
