@@ -35,7 +35,7 @@ type Step = Pick<Transaction, 'compare' | 'success'>
 
 /** Changes that go to etcd as one transaction. Of a group, each is made or not by itself; an import is made as a whole. */
 export class Batch {
-  /** Counts the batches of a process; 0 until it is sent. */
+  /** Counts the batches of the node; 0 until it is sent. */
   number = 0
   readonly changes: readonly PendingChange[]
   /** Whether each change stands or falls by itself. */

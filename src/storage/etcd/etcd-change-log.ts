@@ -19,6 +19,7 @@ import type { Family } from '../../metrics/family.ts'
 import { type Change, namesOf } from '../../store/change.ts'
 import type { SharedChangeLog, SharedChangeLogOwner } from '../../store/change-log.ts'
 import { Batch, type BatchBase, type PendingChange } from './batch.ts'
+import { refusedKey } from './cluster-error.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import { storeIdOf } from './cluster-meta.ts'
 import { type BatchActivity, clusterMetrics } from './cluster-metrics.ts'
@@ -72,7 +73,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   #store: string
   #sequence: Versioned<number>
   #nodeModRevision: number
-  #lastBatch = 0
+  #lastBatch: number
   /**
    * Whether the key of the node was last written by this process. Before that, a batch of an earlier process may still
    * arrive; after it, none can, because each compares the key with what it was.
@@ -87,13 +88,16 @@ export class EtcdChangeLog implements SharedChangeLog {
   readonly #activity: BatchActivity = { batches: 0, changes: 0, lost: 0, uncertain: 0 }
   readonly metrics: readonly Family[]
 
+  /** @throws {ClusterRefusedError} if the key of the node cannot be read. */
   constructor(parts: ChangeLogParts) {
     const { state, node, follower, elapsed = () => performance.now() } = parts
     this.#parts = parts
     this.#elapsed = elapsed
     this.#store = storeIdOf(state.meta.value)
     this.#sequence = state.sequence
-    this.#nodeModRevision = state.nodes.get(node)?.modRevision ?? 0
+    const own = state.nodes.get(node)
+    this.#nodeModRevision = own?.modRevision ?? 0
+    this.#lastBatch = own === undefined ? 0 : batchOf(own.value, parts)
     this.metrics = [...clusterMetrics(this.#activity), ...follower.metrics]
   }
 
@@ -408,6 +412,7 @@ export class EtcdChangeLog implements SharedChangeLog {
       if (this.#isOwn && !isOwn) this.#copied(node)
       this.#isOwn = isOwn
       this.#nodeModRevision = revision
+      this.#lastBatch = Math.max(this.#lastBatch, entry.batch)
     }
     return isOwn ? entry : undefined
   }
@@ -418,6 +423,14 @@ export class EtcdChangeLog implements SharedChangeLog {
         `Cannot go on: another process changes records as node ${node}, so the data folder was copied; give each node a folder of its own`,
       ),
     )
+  }
+}
+
+function batchOf(entry: string, { keys, node, gateway }: ChangeLogParts): number {
+  try {
+    return parseNodeEntry(entry).batch
+  } catch (error) {
+    throw refusedKey(keys.node(node), gateway, error)
   }
 }
 

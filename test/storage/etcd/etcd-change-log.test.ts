@@ -91,6 +91,23 @@ describe('batches of a restarted node', () => {
     assert.deepEqual([after.hostname, after.port, node.failures], ['late.example', 7, []])
   })
 
+  it('go on with the numbers of the process before', async (t) => {
+    const etcd = await begin()
+    await changeBy(etcd, 'n', 'first', 41, 1, ['a'])
+    const node = await openClusterNode(t, etcd, { node: 'n', start: 'second' })
+    await node.store.add(someone, draft('b'))
+    assert.equal(parseNodeEntry(etcd.valueOf(clusterKeys.node('n')) ?? '').batch, 42)
+  })
+
+  it('are none when the key of the node cannot be read', async (t) => {
+    const etcd = await begin()
+    await etcd.put(clusterKeys.node('n'), 'nonsense')
+    await assert.rejects(
+      openClusterNode(t, etcd, { node: 'n' }),
+      /Cannot read the key "\/connbook\/w\/n" of etcd/,
+    )
+  })
+
   it('follow one that arrives before the first of its own', async (t) => {
     const etcd = await begin()
     const node = await openClusterNode(t, etcd, { node: 'n', start: 'second' })
