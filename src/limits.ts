@@ -220,7 +220,7 @@ export const REVOCATION_LEASE_SECONDS = 3600
 export const REVOCATION_MARGIN_SECONDS = 3600
 /** Of silence on the connection of a watch, until TCP asks whether the member is still there. */
 export const ETCD_KEEP_ALIVE_MS = 10_000
-/** Of which nobody knows whether they were made; a later one may still be told of, and then has its callers' addresses. */
+/** Kept after their callers were told that the outcome is unknown: the watch may still tell of one, and its callers' addresses are known here. */
 export const GIVEN_UP_BATCHES_MAX = 16
 /** Before a change is sent again that had no answer. */
 export const ETCD_RETRY_PAUSE_MS = 50

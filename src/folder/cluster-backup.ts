@@ -14,7 +14,7 @@ import {
   storeIdOf,
 } from '../storage/etcd/cluster-meta.ts'
 import { type ClusterState, countLeftovers, readCluster } from '../storage/etcd/cluster-reading.ts'
-import type { Operation, TransactionAnswer } from '../storage/etcd/messages.ts'
+import type { Operation, Transaction, TransactionAnswer } from '../storage/etcd/messages.ts'
 import { isAbsent, modIs, put, remove } from '../storage/etcd/requests.ts'
 import { type Settled, transactUntilSettled } from '../storage/etcd/settled-transaction.ts'
 import type { Configuration } from '../store/configuration.ts'
@@ -58,11 +58,13 @@ export async function restoreCluster(access: ClusterAccess, backup: Backup): Pro
   const { gateway, keys } = access
   const leftovers = await countLeftovers(gateway, keys)
   /** Fails once another restore has begun, or has been completed. */
-  let compare = [isAbsent(keys.meta)]
+  let compare: Transaction['compare'] = []
   await claim()
   await removeLeftovers()
   // A removal that was sent twice may come later, and must find another claim then.
   await claim()
+  // What another restore has put there before that.
+  if ((await countLeftovers(gateway, keys)) > 1) throw disturbed()
   await makeAll(portionsOf(backup.records))
   const documents = clusterDocuments(access)
   // No node adds the first accounts to a store that is there.
@@ -77,8 +79,9 @@ export async function restoreCluster(access: ClusterAccess, backup: Backup): Pro
   const isMade = answer.succeeded || (isRepeated && (await isStore(meta)))
   if (!isMade) throw disturbed()
 
-  /** The revision of the sequence names this restore from now on. */
+  /** The revision of the sequence names this restore from now on. It may be repeated. */
   async function claim(): Promise<void> {
+    compare = [isAbsent(keys.meta)]
     const { answer } = await make([put(keys.sequence, String(backup.lastId))])
     if (!answer.succeeded) throw disturbed()
     compare = [modIs(keys.sequence, answer.revision), isAbsent(keys.meta)]

@@ -70,6 +70,8 @@ export async function checkNoState({ path, files, file }: DataPaths): Promise<vo
 }
 
 function parseNode(input: unknown): FolderNode {
+  // So early builds wrote it.
+  if (typeof input === 'string' && NODE.test(input)) return { id: input }
   if (!isObject(input)) throw new SyntaxError('it holds no node')
   checkMembers(input, ['id', 'store'], 'the file of a node')
   const { id, store } = input

@@ -18,7 +18,7 @@ import { CredentialChecks, hasEnded, type WaitingCall, type WaitingCalls } from 
 const STREAMS = 'event streams'
 /** Streams that are looked at in one slice. */
 const STREAMS_AT_ONCE = 32
-/** One write may take as long, with all that the system does for it. */
+/** After this time a slice ends: one write to a stream may take as long. */
 const SLICE_MS = 1
 
 const COMMENT = pieceOf(COMMENT_TEXT)

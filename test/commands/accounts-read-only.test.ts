@@ -46,7 +46,7 @@ async function tryOut(url: string, headers: Headers) {
 }
 
 /** Read from the log: failed logins would soon pause the account. */
-function hasMovedUp({ log }: TestService, { users, clients }: { users: number; clients: number }): boolean {
+function hasTakenUp({ log }: TestService, { users, clients }: { users: number; clients: number }): boolean {
   return log.lines.some(
     (line) => line.includes('accounts_taken_up') && line.includes(`"users":${users},"clients":${clients}`),
   )
@@ -152,7 +152,7 @@ describe('--read-only', () => {
     assert.equal((await add('user', readingUser.username, readingUser.password)).code, 0)
     const { stdout } = await add('client', readingClient.client_id)
     const viewer = { client_id: readingClient.client_id, client_secret: secretIn(stdout) }
-    await eventually('both are taken up', () => hasMovedUp(server, { users: 2, clients: 2 }))
+    await eventually('both are taken up', () => hasTakenUp(server, { users: 2, clients: 2 }))
     const credentials = [await logIn(server.url, readingUser), await getToken(server.url, viewer)]
     for (const headers of credentials) assert.deepEqual(await tryOut(server.url, headers), mayRead)
     assert.deepEqual(await tryOut(server.url, await logIn(server.url, admin)), mayWrite)
@@ -208,7 +208,7 @@ describe('--read-only', () => {
     await run('user', 'add', 'admin', '--read-only')
     await eventually('the change is taken up', async () => (await tryOut(server.url, before))[0] === 403)
     assert.deepEqual(await tryOut(server.url, before), [403, 403, undefined])
-    await eventually('the new account is taken up', () => hasMovedUp(server, { users: 1, clients: 1 }))
+    await eventually('the new account is taken up', () => hasTakenUp(server, { users: 1, clients: 1 }))
     assert.deepEqual(await tryOut(server.url, await logIn(server.url, admin)), mayRead)
   })
 

@@ -179,7 +179,7 @@ async function readSlices(
   try {
     await Promise.all(Array.from({ length: CLUSTER_RANGES_AT_ONCE }, readRest))
   } catch (error) {
-    // Whoever reads again would have the others' answers beside theirs.
+    // Otherwise the answers to the others take memory beside those to the next reading.
     stop.abort()
     throw error
   }

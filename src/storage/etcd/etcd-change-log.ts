@@ -85,6 +85,8 @@ export class EtcdChangeLog implements SharedChangeLog {
   #sending: Promise<void> | undefined
   readonly #gathering = new Gathering()
   #isClosing = false
+  /** How often everything was read anew. */
+  #readings = 0
   readonly #activity: BatchActivity = { batches: 0, changes: 0, lost: 0, uncertain: 0 }
   readonly metrics: readonly Family[]
 
@@ -170,9 +172,14 @@ export class EtcdChangeLog implements SharedChangeLog {
       for (const number of this.#sent.keys()) if (number <= own.batch) this.#sent.delete(number)
   }
 
-  /** Goes on from a new reading of everything. */
+  /** Goes on from a new reading of everything. @throws {ClusterRefusedError} if ids would be given again. */
   replace(state: ClusterState): void {
-    this.#store = storeIdOf(state.meta.value)
+    const { gateway, keys } = this.#parts
+    const store = storeIdOf(state.meta.value)
+    if (store === this.#store && state.sequence.value < this.#sequence.value)
+      throw refusedKey(keys.sequence, gateway, lowered(state.sequence.value, this.#sequence.value))
+    this.#readings += 1
+    this.#store = store
     this.#sequence = state.sequence
     this.#nodeModRevision = state.nodes.get(this.#parts.node)?.modRevision ?? 0
     this.#isOwn = false
@@ -283,9 +290,12 @@ export class EtcdChangeLog implements SharedChangeLog {
     const { gateway, keys, node, start } = this.#parts
     const base = { keys, node, start, nodeModRevision: this.#nodeModRevision, sequence: this.#sequence }
     const wasInDoubt = batch.mayBeMade
+    const readings = this.#readings
     batch.mayBeMade = true
     try {
       const answer = await gateway.transact(batch.transaction(base))
+      // It was given up, and its revisions may be of another past.
+      if (readings !== this.#readings) return NOT_SENT
       if (answer.succeeded) return this.#sentWell(batch, answer.revision)
       batch.mayBeMade = wasInDoubt
       const found = this.#takeFailure(answer, base, batch)
@@ -297,8 +307,8 @@ export class EtcdChangeLog implements SharedChangeLog {
       if (batch.isImport) this.#refuse(batch, undefined)
       return found
     } catch (error) {
-      // A key that cannot be read: the watch tells of it, too, and then no batch is sent until it can be.
-      if (error instanceof SyntaxError) return { cause: error }
+      // A key that cannot be read: the watch tells of it, too, and then all is read anew.
+      if (error instanceof SyntaxError || batch.isSettled) return { cause: error }
       if (!(error instanceof EtcdError)) this.#refuse(batch, error)
       else if (error.isUndone) batch.mayBeMade = wasInDoubt
       else if (!wasInDoubt) this.#activity.uncertain += 1
@@ -398,8 +408,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   #takeSequence({ value, modRevision }: KeyValue) {
     if (modRevision <= this.#sequence.modRevision) return
     const id = parseSequence(value)
-    if (id < this.#sequence.value)
-      throw new SyntaxError(`the last id is ${id} now, although ${this.#sequence.value} was given`)
+    if (id < this.#sequence.value) throw lowered(id, this.#sequence.value)
     this.#sequence = { value: id, modRevision }
   }
 
@@ -432,6 +441,10 @@ function batchOf(entry: string, { keys, node, gateway }: ChangeLogParts): number
   } catch (error) {
     throw refusedKey(keys.node(node), gateway, error)
   }
+}
+
+function lowered(id: number, given: number): SyntaxError {
+  return new SyntaxError(`the last id is ${id} now, although ${given} was given`)
 }
 
 function notTaken(cause?: unknown): StorageUnavailableError {

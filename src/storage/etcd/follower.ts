@@ -108,7 +108,7 @@ export class Follower {
     return this.checkAgeMs < CLUSTER_CURRENT_MS
   }
 
-  /** Whether nothing that changes can be told before all is read anew. */
+  /** Whether all must be read anew before changes can be followed. */
   get isBehind(): boolean {
     return this.#state === 'behind' || this.#state === 'restored'
   }
@@ -268,7 +268,7 @@ export class Follower {
         this.#state = 'behind'
         return this.#readAnew()
       }
-      if (message.kind === 'created') this.#state = 'following'
+      if (message.kind === 'created' && !this.isBehind) this.#state = 'following'
       if (message.kind === 'events') this.#take(message.events)
       this.#wake()
     }
@@ -373,8 +373,8 @@ export class Follower {
         await raiseEpoch(this.#gateway, this.#keys, state, this.#meta.value.epoch)
         continue
       }
-      this.#log.warn('cluster_read_anew', { restored: isRestored, records: state.index.count })
       for (const owner of this.#owners) owner.replace(state)
+      this.#log.warn('cluster_read_anew', { restored: isRestored, records: state.index.count })
       this.#meta = state.meta
       this.#nodes = nodesOf(state)
       this.#revision = state.revision

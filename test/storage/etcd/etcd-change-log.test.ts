@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FolderInUseError, OutcomeUnknownError, StorageUnavailableError } from '../../../src/errors.ts'
 import { CLUSTER_CHANGE_MS } from '../../../src/limits.ts'
-import { readCluster } from '../../../src/storage/etcd/cluster-reading.ts'
+import { type ClusterState, readCluster } from '../../../src/storage/etcd/cluster-reading.ts'
 import { EtcdChangeLog } from '../../../src/storage/etcd/etcd-change-log.ts'
 import { encodeNodeEntry, parseNodeEntry } from '../../../src/storage/etcd/node-entry.ts'
 import { put } from '../../../src/storage/etcd/requests.ts'
@@ -73,6 +73,11 @@ async function openLog(etcd: MemoryEtcd) {
   })
   etcd.onEvents = (events) => log.take(etcd.revision, events)
   return { log, held, state }
+}
+
+/** The same reading after a restore of etcd. */
+function restored({ meta, ...others }: ClusterState): ClusterState {
+  return { ...others, meta: { ...meta, value: { ...meta.value, epoch: meta.value.epoch + 1 } } }
 }
 
 const add = (name: string): Change => ({ add: new Configuration(0, draft(name)) })
@@ -164,6 +169,56 @@ describe('what was decided before all was read anew', () => {
     assert.deepEqual(made, [false, false, true])
   })
 
+  it('is not made later when it was given up meanwhile', async () => {
+    const etcd = await begin()
+    const { log, state } = await openLog(etcd)
+    const sent = Promise.withResolvers<void>()
+    const arrival = Promise.withResolvers<void>()
+    meet(etcd, async () => {
+      sent.resolve()
+      await arrival.promise
+      return 'too_large' as const
+    })
+    const changes = ['a', 'b'].map((name) => assert.rejects(log.append(add(name)), OutcomeUnknownError))
+    await sent.promise
+    log.replace(state)
+    arrival.resolve()
+    await Promise.all(changes)
+    await log.append(add('c'))
+    const made = ['a', 'b', 'c'].map((name) => etcd.valueOf(clusterKeys.record(name)) !== undefined)
+    assert.deepEqual(made, [false, false, true])
+  })
+
+  it('tells nothing of the revisions of another past', async () => {
+    const etcd = await begin()
+    const { log, held } = await openLog(etcd)
+    await log.append(add('a'))
+    const reading = await readCluster(etcd, clusterKeys)
+    assert.ok(reading !== undefined)
+    const sent = Promise.withResolvers<void>()
+    const arrival = Promise.withResolvers<void>()
+    meet(etcd, async () => {
+      sent.resolve()
+      await arrival.promise
+      etcd.onEvents = () => {}
+      return undefined
+    })
+    const { onEvents } = etcd
+    const change = assert.rejects(log.append(add('b')), OutcomeUnknownError)
+    await sent.promise
+    log.replace(restored(reading))
+    arrival.resolve()
+    await change
+    await new Promise((resolve) => setImmediate(resolve))
+    etcd.restore(reading.revision)
+    etcd.onEvents = onEvents
+    meet(etcd, ...Array(3).fill(() => undefined), () => {
+      held.now += CLUSTER_CHANGE_MS
+    })
+    await log.append(add('c'))
+    assert.ok(etcd.valueOf(clusterKeys.record('c')))
+  })
+
   it('is refused, and not sent, if it takes too long', async () => {
     const etcd = await begin()
     const { log, held } = await openLog(etcd)
@@ -183,7 +238,16 @@ describe('the last id in etcd', () => {
     const { log } = await openLog(etcd)
     await log.append(add('a'))
     await log.append(add('b'))
-    await assert.rejects(etcd.put(clusterKeys.sequence, '1'), /the last id is 1 now, although 2 was given/)
+    const refusal = /the last id is 1 now, although 2 was given/
+    await assert.rejects(etcd.put(clusterKeys.sequence, '1'), refusal)
+    for (const name of ['a', 'b']) etcd.remove(clusterKeys.record(name))
+    const reading = await readCluster(etcd, clusterKeys)
+    assert.ok(reading !== undefined)
+    assert.throws(() => log.replace(reading), refusal)
+    // Another store, or the same one from a snapshot.
+    log.replace(restored(reading))
+    const made = await log.append(add('c'))
+    assert.equal('add' in made && made.add.id, 2)
   })
 
   it('that cannot be read keeps changes waiting, until it can be', async () => {
