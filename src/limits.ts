@@ -61,8 +61,12 @@ export const SUMMARY_KEPT_BYTES_MAX = 64 * 1024
 export const NOTED_NAME_BYTES = 64
 /** Estimated memory of a record beyond the bytes of its JSON. */
 export const KEPT_RECORD_BYTES = 100
-/** Open connections, fewer if the limit on open files is low; for one more, the longest quiet one is closed. */
+/** Open connections, fewer if open files or memory are scarce; for one more, the longest quiet one is closed. */
 export const CONNECTIONS_MAX = 10_000
+/** Estimated memory of one whose header lacks only its end, with all that Node keeps for it. */
+export const CONNECTION_BYTES = 2 * HEADER_BYTES_MAX
+/** Share of the memory for all connections. */
+export const CONNECTIONS_MEMORY_SHARE = 1 / 8
 /** At the limit, so many connections may be there that have not shown a credential yet; no larger share of all. */
 export const NEWCOMERS_MAX = 256
 export const NEWCOMERS_SHARE = 1 / 4

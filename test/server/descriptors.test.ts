@@ -3,7 +3,12 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { describe, it, type TestContext } from 'node:test'
-import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../../src/limits.ts'
+import {
+  CONNECTION_BYTES,
+  CONNECTIONS_MAX,
+  CONNECTIONS_MEMORY_SHARE,
+  DESCRIPTORS_RESERVED,
+} from '../../src/limits.ts'
 import { findConnectionsLimit } from '../../src/server/descriptors.ts'
 
 const OPEN = 20
@@ -46,7 +51,16 @@ describe('findConnectionsLimit', () => {
   for (const [what, limits, expected] of rows) {
     it(what, (t) => {
       holdTo(t, limits)
-      assert.deepEqual(findConnectionsLimit(), expected)
+      assert.deepEqual(findConnectionsLimit(Number.POSITIVE_INFINITY), expected)
     })
   }
+
+  it('leaves memory for more than connections, whatever the limit on files', (t) => {
+    const memory = 96 * 1024 * 1024
+    const connections = (memory * CONNECTIONS_MEMORY_SHARE) / CONNECTION_BYTES
+    for (const limits of [undefined, limitsOf('unlimited'), limitsOf(String(connections + taken))]) {
+      holdTo(t, limits)
+      assert.deepEqual(findConnectionsLimit(memory), { connections })
+    }
+  })
 })
