@@ -8,6 +8,12 @@ export const HEADER_FIELDS_MAX = 200
 export const IMPORT_BYTES_MAX = 32 * 1024 * 1024
 /** Read of an import before other requests have their turn. */
 export const IMPORT_PIECE_BYTES = 8 * 1024
+/** Memory that is not for imports: the program takes most of it. */
+export const IMPORT_MEMORY_RESERVED_BYTES = 80 * 1024 * 1024
+/** Share of the other memory for the body of an import: what is made of it takes some times as much. */
+export const IMPORT_MEMORY_SHARE = 1 / 12
+/** Of the other memory, for each row: for itself, its record, and what was made in between. */
+export const IMPORT_ROW_MEMORY_BYTES = 2 * 1024
 /** How long an import waits for those of other accounts; shorter than REQUEST_TIMEOUT_MS. */
 export const IMPORT_WAIT_MS = 15_000
 /** While another import waits, the body of the one under way must bring so many bytes for each such time of waiting for it. */

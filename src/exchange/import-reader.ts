@@ -24,7 +24,11 @@ export interface ImportReader {
 }
 
 /** @param faultsMax How many faults are kept; the rest is only counted. */
-export function createImportReader(format: ImportFormatName, faultsMax: number): ImportReader {
+export function createImportReader(
+  format: ImportFormatName,
+  faultsMax: number,
+  rowsMax = IMPORT_ROWS_MAX,
+): ImportReader {
   const reader = rowReaders[format]()
   // Each row reader handles the byte order mark itself.
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -41,9 +45,9 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
   }
   const takeRow = (row: Row) => {
     rows += 1
-    if (rows > IMPORT_ROWS_MAX + 1) return
-    if (rows > IMPORT_ROWS_MAX) {
-      const detail = `has more than ${IMPORT_ROWS_MAX} rows; nothing behind them was read; make it several files`
+    if (rows > rowsMax + 1) return
+    if (rows > rowsMax) {
+      const detail = `has more than ${rowsMax} rows; nothing behind them was read; make it several files`
       return addFault({ line: row.line, field: 'document', detail })
     }
     if ('fault' in row) return addFault({ line: row.line, ...row.fault })
@@ -67,12 +71,12 @@ export function createImportReader(format: ImportFormatName, faultsMax: number):
   }
   return {
     read(bytes) {
-      if (rows > IMPORT_ROWS_MAX) return
+      if (rows > rowsMax) return
       for (const row of reader.read(decode(bytes))) takeRow(row)
       bytesRead += bytes.length
     },
     end() {
-      if (rows <= IMPORT_ROWS_MAX) for (const row of [...reader.read(decode()), ...reader.end()]) takeRow(row)
+      if (rows <= rowsMax) for (const row of [...reader.read(decode()), ...reader.end()]) takeRow(row)
       return { drafts, faults: faults.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)), faultCount }
     },
   }

@@ -14,7 +14,7 @@ import {
   type Request,
 } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { FAULTS_MAX, IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
+import { FAULTS_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import { senderOf } from '../store/actor.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { importModes } from '../store/import-mode.ts'
@@ -22,12 +22,14 @@ import { countsOf, type ImportPlan } from '../store/import-plan.ts'
 import type { ImportOutcome } from '../store/record-changes.ts'
 import { StaleListError } from '../store/refusals.ts'
 import { counted } from '../text.ts'
+import { type ImportLimits, importLimitsFor } from './import-limits.ts'
 import { createImportSlot } from './import-slot.ts'
 import { CACHE_CONTROL } from './list-reply.ts'
 import { parseChoices } from './query.ts'
 
 export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
   const slot = createImportSlot()
+  const limits = importLimitsFor()
   return { importAll }
 
   async function importAll(request: Request): Promise<Reply> {
@@ -41,7 +43,9 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
     const turn = await slot.take(callerKey(request), request.signal)
     try {
       const { format, mode = 'merge' } = query
-      const drafts = await turn.receive(request.progress, (check) => readDrafts(request, format, check))
+      const drafts = await turn.receive(request.progress, (check) =>
+        readDrafts(request, format, limits, check),
+      )
       if (query.dry_run === '1')
         return reply(tried, await store.planImport(drafts, mode, expected, request.signal))
       const done = await store.importAll(senderOf(request), drafts, mode, expected, request)
@@ -64,14 +68,19 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
  * @param check Called before each piece; what it throws ends the reading.
  * @throws {Problem} 413 or 415. {InvalidInputError} with the line of each fault.
  */
-async function readDrafts(request: Request, given: ImportFormatName | undefined, check: () => void) {
+async function readDrafts(
+  request: Request,
+  given: ImportFormatName | undefined,
+  { bytesMax, rowsMax }: ImportLimits,
+  check: () => void,
+) {
   let reader: ImportReader | undefined
   let isOneLine = true
   const begin = () => {
-    reader ??= createImportReader(formatOf(request, given), FAULTS_MAX)
+    reader ??= createImportReader(formatOf(request, given), FAULTS_MAX, rowsMax)
     return reader
   }
-  await request.readPieces(IMPORT_BYTES_MAX, (piece) => {
+  await request.readPieces(bytesMax, (piece) => {
     check()
     isOneLine &&= !piece.includes('\n') && !piece.includes('\r')
     begin().read(piece)
