@@ -55,12 +55,15 @@ describe('findConnectionsLimit', () => {
     })
   }
 
-  it('leaves memory for more than connections, whatever the limit on files', (t) => {
-    const memory = 96 * 1024 * 1024
-    const connections = (memory * CONNECTIONS_MEMORY_SHARE) / CONNECTION_BYTES
-    for (const limits of [undefined, limitsOf('unlimited'), limitsOf(String(connections + taken))]) {
+  const memory = 96 * 1024 * 1024
+  const connections = (memory * CONNECTIONS_MEMORY_SHARE) / CONNECTION_BYTES
+  for (const [what, limits] of [
+    ['unknown', undefined],
+    ['none', limitsOf('unlimited')],
+    ['just enough', limitsOf(String(connections + taken))],
+  ])
+    it(`leaves memory for more than connections if the limit on files is ${what}`, (t) => {
       holdTo(t, limits)
       assert.deepEqual(findConnectionsLimit(memory), { connections })
-    }
-  })
+    })
 })
