@@ -23,7 +23,7 @@ export function auditLine(
 }
 
 /** Where a change is among all. */
-export interface ChangePlace {
+export type ChangePlace = {
   /** Revision of the change before, if it is not the one before in number. */
   readonly after?: number
   /** Of the records with the change. */
@@ -41,8 +41,8 @@ export function changeLine(
     const fields = { ...place, ...changesBetween(before, change.modify) }
     return auditLine(time, 'configuration_modified', actor, fields)
   }
-  if ('add' in change) return auditLine(time, 'configuration_added', actor, { ...place }, change.add)
-  return auditLine(time, 'configuration_deleted', actor, { ...place }, before)
+  if ('add' in change) return auditLine(time, 'configuration_added', actor, place, change.add)
+  return auditLine(time, 'configuration_deleted', actor, place, before)
 }
 
 /** Each changed field with both values; each changed label, too, where null stands for none. */

@@ -16,7 +16,7 @@ import { listTag } from '../store/list-tag.ts'
 import { timestamp } from '../timestamp.ts'
 import type { AuditEvent } from './audit-event.ts'
 import { AuditFile } from './audit-file.ts'
-import { type AuditFields, auditLine, changeLine } from './audit-line.ts'
+import { type AuditFields, auditLine, type ChangePlace, changeLine } from './audit-line.ts'
 import { readListedChanges } from './listed-changes.ts'
 
 /** Who did what and when: one JSON line per event in `audit.jsonl`. */
@@ -182,13 +182,7 @@ export async function openAuditTrail(
         unlisted = changes > IMPORT_AUDITED_RECORDS_MAX ? changes : 0
       }
       if (unlisted > 0) unlisted -= 1
-      else {
-        const place = {
-          ...(after === undefined || after === revision - 1 ? {} : { after }),
-          tag: listTag(store, revision),
-        }
-        addChange(() => changeLine(change, authorship, place, before))
-      }
+      else addChange(() => changeLine(change, authorship, placeOf(store, revision, after), before))
     },
     sync,
     async begin(tag, fields) {
@@ -210,6 +204,11 @@ export async function openAuditTrail(
       await file.close()
     },
   }
+}
+
+function placeOf(store: string, revision: number, after: number | undefined): ChangePlace {
+  const tag = listTag(store, revision)
+  return after === undefined || after === revision - 1 ? { tag } : { after, tag }
 }
 
 function hasSucceeded(promise: Promise<void>): Promise<boolean> {

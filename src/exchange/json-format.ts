@@ -8,5 +8,5 @@ export const jsonFormat: ExportFormat = {
   fileName: 'configurations.json',
   ...listEnvelope,
   end: `${listEnvelope.end}\n`,
-  encode: (record) => JSON.stringify(record),
+  encode: ({ jsonOnce }) => jsonOnce,
 }

@@ -4,5 +4,5 @@ import type { ExportFormat } from './export-format.ts'
 export const jsonlFormat: ExportFormat = {
   mediaType: 'application/x-ndjson; charset=utf-8',
   fileName: 'configurations.jsonl',
-  encode: (record) => `${JSON.stringify(record)}\n`,
+  encode: ({ jsonOnce }) => `${jsonOnce}\n`,
 }

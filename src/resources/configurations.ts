@@ -15,7 +15,7 @@ import type { ConfigurationStore, Expectation } from '../store/configuration-sto
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
 import { createFilteredList } from './filtered-list.ts'
 import { pageLinks, parseListQuery } from './list-query.ts'
-import { CACHE_CONTROL, checkIfMatch, envelope, jsonOf, longBytesOf, streamed } from './list-reply.ts'
+import { CACHE_CONTROL, checkIfMatch, envelope, jsonOf, jsonOnceOf, longBytesOf, streamed } from './list-reply.ts'
 import { PageMemory } from './page-memory.ts'
 import type { WaitingPolls } from './waiting-polls.ts'
 
@@ -75,7 +75,7 @@ export function configurationHandlers(
     }
     const { count, jsonBytes } = store
     if (jsonBytes + count <= UNSTREAMED_BYTES_MAX) return envelope(store.list(0, count, sort), headers)
-    const encode = jsonBytes <= KEPT_JSON_BYTES_MAX ? jsonOf : JSON.stringify
+    const encode = jsonBytes <= KEPT_JSON_BYTES_MAX ? jsonOf : jsonOnceOf
     const reply = streamed(store.freeze(sort), jsonBytes + count - 1, headers, encode)
     return { ...reply, keeps: { revision, records: count, jsonBytes } }
   }

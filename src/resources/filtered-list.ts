@@ -83,7 +83,7 @@ export function createFilteredList(
     if (few === undefined) {
       const { records, matches } = kept
       const encode = (record: Configuration) =>
-        matches === undefined || matches(record) ? JSON.stringify(record) : undefined
+        matches === undefined || matches(record) ? record.jsonOnce : undefined
       // At most: part of the records, and those of now instead of those of then.
       const keeps = { revision, records: store.count, jsonBytes: store.jsonBytes }
       return { ...streamed(records, undefined, headers, encode), keeps }

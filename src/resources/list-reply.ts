@@ -48,6 +48,10 @@ export function jsonOf({ json }: Configuration): string {
   return json
 }
 
+export function jsonOnceOf({ jsonOnce }: Configuration): string {
+  return jsonOnce
+}
+
 export function envelope(
   records: readonly Configuration[],
   headers: Reply['headers'],

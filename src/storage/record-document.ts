@@ -75,7 +75,7 @@ export async function writeRecordDocument(
     written += 1
     if (!hasLabels && record.labels !== undefined)
       throw new Error(`record ${record.id} has labels, but the header says that none has`)
-    slice += `${JSON.stringify(record)}${written === count ? '\n' : ',\n'}`
+    slice += `${record.jsonOnce}${written === count ? '\n' : ',\n'}`
     if (++sliceRecords >= SNAPSHOT_SLICE_RECORDS || slice.length >= SNAPSHOT_SLICE_CHARACTERS) {
       await writeCovered(slice)
       slice = ''

@@ -57,9 +57,14 @@ export class Configuration implements NewConfiguration, Record<FieldName, unknow
     return this.#json
   }
 
+  /** As `json`, but not cached: for a pass over all records. */
+  get jsonOnce(): string {
+    return this.#json ?? JSON.stringify(this)
+  }
+
   /** Bytes of `json`; does not cache it. */
   get jsonBytes(): number {
-    return Buffer.byteLength(this.#json ?? JSON.stringify(this))
+    return Buffer.byteLength(this.jsonOnce)
   }
 
   /** A strong entity tag (RFC 9110 section 8.8.3) that depends on the content alone. */

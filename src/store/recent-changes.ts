@@ -30,8 +30,7 @@ export interface Together {
 /** Dropped changes are removed when there is one for so many that may be kept. */
 const DROPPED_SHARE = 8
 
-interface Kept {
-  readonly change: RecordChange
+interface Kept extends RecordChange {
   /** Of all changes up to this one, ever. */
   readonly bytesUpTo: number
 }
@@ -106,7 +105,7 @@ export class RecentChanges {
     const after = 'remove' in change ? undefined : 'add' in change ? change.add : change.modify
     const place = this.#last + 1
     this.#bytesUpTo += RECENT_CHANGE_BYTES + charactersOf(before) + charactersOf(after)
-    this.#kept.push({ change: { place, before, after, together }, bytesUpTo: this.#bytesUpTo })
+    this.#kept.push({ place, before, after, together, bytesUpTo: this.#bytesUpTo })
     this.#last = place
     this.#revision = revision
     while (this.count > this.#max || this.#bytesUpTo - this.#bytesDropped > this.#bytesMax) this.#dropFirst()
@@ -124,7 +123,7 @@ export class RecentChanges {
 
   /** The change of a place; undefined if it is not kept. */
   at(place: number): RecordChange | undefined {
-    return place <= this.floor ? undefined : this.#keptAt(place)?.change
+    return place <= this.floor ? undefined : this.#keptAt(place)
   }
 
   /** The place after which the changes after a revision come; undefined if they are not all kept. */
@@ -135,7 +134,7 @@ export class RecentChanges {
     let [low, high] = [this.#start, this.#kept.length]
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((this.#kept[middle]?.change.together.revision ?? 0) <= revision) low = middle + 1
+      if ((this.#kept[middle]?.together.revision ?? 0) <= revision) low = middle + 1
       else high = middle
     }
     return this.floor + low - this.#start
@@ -175,7 +174,7 @@ export class RecentChanges {
   /** The changes of an import become visible together. */
   #together({ authorship }: Change, revision: number): Together {
     const place = this.#last + 1
-    const before = this.#kept.at(-1)?.change.together
+    const before = this.#kept.at(-1)?.together
     if (before !== undefined && before.last >= place) return before
     const note = authorship?.import
     const others = note === undefined ? 0 : note.added + note.modified + note.removed - 1
@@ -185,7 +184,7 @@ export class RecentChanges {
   #dropFirst() {
     const dropped = this.#kept[this.#start]
     this.#bytesDropped = dropped?.bytesUpTo ?? this.#bytesUpTo
-    this.#floorPoint = dropped === undefined ? this.#floorPoint : pointAlone(dropped.change)
+    this.#floorPoint = dropped === undefined ? this.#floorPoint : pointAlone(dropped)
     this.#start += 1
     if (this.#start < this.#max / DROPPED_SHARE) return
     this.#kept = this.#kept.slice(this.#start)
@@ -204,8 +203,9 @@ function pointOf(place: number, revision: number): Point {
 
 function charactersOf(record: Configuration | undefined): number {
   if (record === undefined) return 0
-  const { name, hostname, username, labels = {} } = record
+  const { name, hostname, username, labels } = record
   let characters = name.length + hostname.length + username.length
+  if (labels === undefined) return characters
   for (const [key, value] of Object.entries(labels)) characters += key.length + value.length
   return characters
 }

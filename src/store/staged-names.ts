@@ -1,4 +1,4 @@
-import type { Change } from './change.ts'
+import { type Change, namesOf } from './change.ts'
 import type { Configuration } from './configuration.ts'
 
 interface StagedName {
@@ -31,15 +31,18 @@ export class StagedNames {
 
   /** @param durable Resolves when the change is durable, rejects if it is refused. */
   add(change: Change, durable: Promise<void>): void {
-    for (const [name, holder] of touchedNames(change)) {
-      const changes = (this.#names.get(name)?.changes ?? 0) + 1
-      this.#names.set(name, { holder, changes, durable })
+    if ('add' in change) this.#touch(change.add.name, change.add, durable)
+    else if ('remove' in change) this.#touch(change.remove, undefined, durable)
+    else {
+      const { name, modify } = change
+      if (name !== modify.name) this.#touch(name, undefined, durable)
+      this.#touch(modify.name, modify, durable)
     }
   }
 
   /** Removes a change that is durable now. */
   remove(change: Change): void {
-    for (const [name] of touchedNames(change)) {
+    for (const name of namesOf(change)) {
       const staged = this.#names.get(name)
       if (staged === undefined) continue
       staged.changes -= 1
@@ -57,15 +60,14 @@ export class StagedNames {
     const outcomes = await Promise.allSettled(names.map((name) => this.#names.get(name)?.durable))
     return outcomes.every(({ status }) => status === 'fulfilled')
   }
-}
 
-/** The names that a change takes or frees, each with its next holder. */
-function touchedNames(change: Change): [string, Configuration | undefined][] {
-  if ('add' in change) return [[change.add.name, change.add]]
-  if ('remove' in change) return [[change.remove, undefined]]
-  if (change.name === change.modify.name) return [[change.name, change.modify]]
-  return [
-    [change.name, undefined],
-    [change.modify.name, change.modify],
-  ]
+  #touch(name: string, holder: Configuration | undefined, durable: Promise<void>) {
+    const staged = this.#names.get(name)
+    if (staged === undefined) this.#names.set(name, { holder, changes: 1, durable })
+    else {
+      staged.changes += 1
+      staged.holder = holder
+      staged.durable = durable
+    }
+  }
 }

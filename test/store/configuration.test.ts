@@ -237,6 +237,7 @@ describe('a configuration', () => {
     const record = new Configuration(7, { username, port, hostname, name })
     assert.equal(record.json, '{"id":7,"name":"ö","hostname":"host.example","port":22,"username":"ops"}')
     assert.equal(record.jsonBytes, Buffer.byteLength(record.json))
+    assert.equal(record.jsonOnce, record.json)
     assert.equal(
       record.with({ username: 'x', port: 1 }).json,
       record.json.replace('22', '1').replace('ops', 'x'),
