@@ -100,6 +100,11 @@ export class StorageFullError extends ConnbookError {
   readonly code = 'storage_full'
 }
 
+/** The records take all the memory that they may; nothing has changed. */
+export class MemoryFullError extends ConnbookError {
+  readonly code = 'memory_full'
+}
+
 /** The disk failed; changes are refused until a full copy of the data has been written. */
 export class StorageUnavailableError extends ConnbookError {
   readonly code = 'storage_unavailable'

@@ -8,8 +8,16 @@ export const HEADER_FIELDS_MAX = 200
 export const IMPORT_BYTES_MAX = 32 * 1024 * 1024
 /** Read of an import before other requests have their turn. */
 export const IMPORT_PIECE_BYTES = 8 * 1024
-/** Memory that is not for imports: the program takes most of it. */
-export const IMPORT_MEMORY_RESERVED_BYTES = 80 * 1024 * 1024
+/** Memory that is not for records and imports: the program takes most of it. */
+export const MEMORY_RESERVED_BYTES = 80 * 1024 * 1024
+/** The same of the memory for JavaScript alone. */
+export const HEAP_RESERVED_BYTES = 48 * 1024 * 1024
+/** Estimated memory of a record beside its JSON, with its place in the index and its ETag. */
+export const RECORD_MEMORY_BYTES = 384
+/** How often the text of a record is in memory at most: as fields and as JSON. */
+export const RECORD_JSON_COPIES = 2
+/** For an import, even where there seems to be less. */
+export const IMPORT_MEMORY_LEAST_BYTES = 3 * 1024 * 1024
 /** Share of the other memory for the body of an import: what is made of it takes some times as much. */
 export const IMPORT_MEMORY_SHARE = 1 / 12
 /** Of the other memory, for each row: for itself, its record, and what was made in between. */

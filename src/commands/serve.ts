@@ -60,7 +60,7 @@ async function serve(options: Options, { environment, screen }: CommandContext):
     log.info('listening', { url, socket, data: folder.path, records, version, pid: process.pid })
     if (tls !== undefined) warnOfDates(tls.certificate, log)
     else if (service.address !== undefined) warnOfPlainHttp(service.address, log)
-    warnOfShortMemory(memoryBytes(), log)
+    warnOfShortMemory(memoryBytes(), service.recordBytes, log)
     await announceFirstStart(service, !options.noConsole, log, screen)
     signals.onReload(() => {
       if (tlsPaths === undefined) log.info('nothing_to_reload', { signal: 'SIGHUP', reason: 'no --tls-cert' })

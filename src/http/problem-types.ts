@@ -145,6 +145,11 @@ export const problemTypes = {
     status: 507,
     meaning: 'the disk is full, and nothing has changed; make room, and try again',
   },
+  memory_full: {
+    status: 507,
+    meaning:
+      'the records take all the memory that they may, and nothing has changed; remove some, or give connbook more memory',
+  },
 } as const satisfies Record<string, ProblemType>
 
 /** The code of a problem type. */

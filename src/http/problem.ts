@@ -4,6 +4,7 @@ import {
   type Fault,
   InvalidInputError,
   InvalidScopeError,
+  MemoryFullError,
   OutcomeUnknownError,
   OverloadedError,
   StorageFullError,
@@ -63,7 +64,8 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof InvalidInputError) return new Problem(error.code, message, { faults: error.faults })
   if (error instanceof InvalidScopeError) return new Problem(error.code, message)
   if (error instanceof TooManyChangesError) return new Problem(error.code, message)
-  if (error instanceof StorageFullError) return new Problem(error.code, message)
+  if (error instanceof StorageFullError || error instanceof MemoryFullError)
+    return new Problem(error.code, message)
   if (error instanceof OutcomeUnknownError) return new Problem(error.code, message)
   if (error instanceof StorageUnavailableError || error instanceof TrailUnavailableError)
     return new Problem(error.code, message, retryAfter(RETRY_AFTER_STORAGE))

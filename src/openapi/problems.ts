@@ -37,6 +37,7 @@ const ofChanges: readonly ProblemCode[] = [
   'overloaded',
   'storage_unavailable',
   'storage_full',
+  'memory_full',
   'outcome_unknown',
 ]
 

@@ -15,7 +15,15 @@ import type { ConfigurationStore, Expectation } from '../store/configuration-sto
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
 import { createFilteredList } from './filtered-list.ts'
 import { pageLinks, parseListQuery } from './list-query.ts'
-import { CACHE_CONTROL, checkIfMatch, envelope, jsonOf, jsonOnceOf, longBytesOf, streamed } from './list-reply.ts'
+import {
+  CACHE_CONTROL,
+  checkIfMatch,
+  envelope,
+  jsonOf,
+  jsonOnceOf,
+  longBytesOf,
+  streamed,
+} from './list-reply.ts'
 import { PageMemory } from './page-memory.ts'
 import type { WaitingPolls } from './waiting-polls.ts'
 

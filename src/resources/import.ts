@@ -20,6 +20,7 @@ import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { importModes } from '../store/import-mode.ts'
 import { countsOf, type ImportPlan } from '../store/import-plan.ts'
 import type { ImportOutcome } from '../store/record-changes.ts'
+import { recordMemory } from '../store/record-room.ts'
 import { StaleListError } from '../store/refusals.ts'
 import { counted } from '../text.ts'
 import { type ImportLimits, importLimitsFor } from './import-limits.ts'
@@ -29,7 +30,6 @@ import { parseChoices } from './query.ts'
 
 export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
   const slot = createImportSlot()
-  const limits = importLimitsFor()
   return { importAll }
 
   async function importAll(request: Request): Promise<Reply> {
@@ -43,6 +43,7 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
     const turn = await slot.take(callerKey(request), request.signal)
     try {
       const { format, mode = 'merge' } = query
+      const limits = importLimitsFor(recordMemory(store))
       const drafts = await turn.receive(request.progress, (check) =>
         readDrafts(request, format, limits, check),
       )

@@ -23,6 +23,7 @@ import { type App, createApp, createStartingApp, STILL_READING } from '../server
 import type { TlsTexts } from '../server/http-server.ts'
 import { createListener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
+import { recordMemory } from '../store/record-room.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
 import { openClusterState } from './cluster-state.ts'
@@ -41,6 +42,8 @@ export interface Service {
   readonly socket: string | undefined
   readonly folder: DataFolder
   readonly records: number
+  /** Estimated memory of the records. */
+  readonly recordBytes: number
   /** The credentials that the first start generated; undefined for a later start. */
   readonly madeUp: InitialCredentials | undefined
   /** Resolves, if ever, with the reason why it must be stopped. */
@@ -192,7 +195,18 @@ async function start(
   })
   const { useCertificate } = listener
   const { failed } = state
-  return { url, address, socket, folder, records: store.count, madeUp, useCertificate, failed, stop }
+  return {
+    url,
+    address,
+    socket,
+    folder,
+    records: store.count,
+    recordBytes: recordMemory(store),
+    madeUp,
+    useCertificate,
+    failed,
+    stop,
+  }
 }
 
 /** What answers everybody, and what answers on the owner's socket, where URLs have no base path. */

@@ -27,18 +27,26 @@ import type {
   ImportOutcome,
   RecordChanges,
 } from './record-changes.ts'
+import { RecordRoom, recordMemoryMax } from './record-room.ts'
 import { StaleListError } from './refusals.ts'
 import { StagedNames } from './staged-names.ts'
 
-/** Makes the changes of a store that only this process changes. @param updatesAtOnceMax As in `OwnChanges`. */
+/**
+ * Makes the changes of a store that only this process changes.
+ *
+ * @param updatesAtOnceMax As in `OwnChanges`.
+ * @param recordBytesMax Memory for records.
+ */
 export function ownChanges(
   createLog: (owner: ChangeLogOwner) => ChangeLog,
   scheduler: Scheduler,
   updatesAtOnceMax: number,
+  recordBytesMax = recordMemoryMax(),
 ): CreateChanges {
+  const room = new RecordRoom(recordBytesMax)
   return (owner) => {
     const log = createLog(owner)
-    return { log, changes: new OwnChanges(owner.index, log, scheduler, updatesAtOnceMax) }
+    return { log, changes: new OwnChanges(owner.index, log, scheduler, updatesAtOnceMax, room) }
   }
 }
 
@@ -50,6 +58,7 @@ export class OwnChanges implements RecordChanges {
   readonly #log: ChangeLog
   readonly #scheduler: Scheduler
   readonly #updatesAtOnceMax: number
+  readonly #room: RecordRoom
   readonly #staged = new StagedNames()
   /** Every change passes it before it is decided. */
   readonly #gate: LargeImportGate
@@ -61,8 +70,15 @@ export class OwnChanges implements RecordChanges {
   #lastRevision: number
 
   /** @param updatesAtOnceMax An import that makes more updates of the index is planned and applied in slices. */
-  constructor(index: ConfigurationIndex, log: ChangeLog, scheduler: Scheduler, updatesAtOnceMax: number) {
+  constructor(
+    index: ConfigurationIndex,
+    log: ChangeLog,
+    scheduler: Scheduler,
+    updatesAtOnceMax: number,
+    room: RecordRoom,
+  ) {
     this.#index = index
+    this.#room = room
     this.#log = log
     this.#scheduler = scheduler
     this.#gate = new LargeImportGate(scheduler)
@@ -86,7 +102,9 @@ export class OwnChanges implements RecordChanges {
       if (this.#gate.isClosed) await this.#gate.pass(asker)
       let decision: Decision<Outcome>
       try {
-        decision = decide({ find: (name) => this.#latest(name), nextId: this.#lastId + 1 })
+        const find = (name: string) => this.#latest(name)
+        decision = decide({ find, nextId: this.#lastId + 1 })
+        if ('change' in decision) this.#room.checkChange(this.#index, decision.change, find)
       } catch (refusal) {
         if (await this.#staged.areDurable(names)) throw refusal
         continue
@@ -115,6 +133,7 @@ export class OwnChanges implements RecordChanges {
         const records = mode === 'replace' ? this.#allLatest() : []
         const stored = { records, find: (name: string) => this.#latest(name), lastId: this.#lastId }
         const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored), signal)
+        this.#room.checkPlan(this.#index, plan)
         if (await areDurable()) return { ...plan, tag }
       } catch (refusal) {
         if (await areDurable()) throw refusal
@@ -139,6 +158,7 @@ export class OwnChanges implements RecordChanges {
       try {
         this.#checkedTag(expected)
         plan = planImport(drafts, mode, { records, find, lastId: this.#lastId })
+        this.#room.checkPlan(this.#index, plan)
       } catch (refusal) {
         if (await this.#staged.areDurable(this.#staged.names())) throw refusal
         continue
@@ -235,6 +255,7 @@ export class OwnChanges implements RecordChanges {
       const records = this.#index.freeze()
       const stored = { records, find: (name: string) => this.#index.find(name), lastId: this.#lastId }
       const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, stored))
+      this.#room.checkPlan(this.#index, plan)
       const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
       if (this.#isLarge(stepsOfChanges(changes, this.#updatesAtOnceMax))) {
         this.#lastId = plan.added.at(-1)?.id ?? stored.lastId

@@ -20,16 +20,19 @@ import type {
   ImportOutcome,
   RecordChanges,
 } from './record-changes.ts'
+import { RecordRoom, recordMemoryMax } from './record-room.ts'
 import { OvertakenError, StaleListError } from './refusals.ts'
 
-/** Makes the changes of a store that other processes change, too. */
+/** Makes the changes of a store that other processes change, too. @param recordBytesMax Memory for records. */
 export function sharedChanges(
   createLog: (owner: SharedChangeLogOwner) => SharedChangeLog,
   scheduler: Scheduler,
+  recordBytesMax = recordMemoryMax(),
 ): CreateChanges {
+  const room = new RecordRoom(recordBytesMax)
   return (owner) => {
     const log = createLog(owner)
-    return { log, changes: new SharedChanges(() => owner.index, log, scheduler) }
+    return { log, changes: new SharedChanges(() => owner.index, log, scheduler, room) }
   }
 }
 
@@ -43,22 +46,28 @@ export class SharedChanges implements RecordChanges {
   readonly #index: () => ConfigurationIndex
   readonly #log: SharedChangeLog
   readonly #scheduler: Scheduler
+  readonly #room: RecordRoom
   readonly #gate: LargeImportGate
   readonly #elapsed: () => number
   /** The changes on their way, by the names that they touch; each settles with its change, and never rejects. */
   readonly #pending = new Map<string, Promise<void>>()
   #isClosing = false
 
-  /** @param elapsed Milliseconds of a monotonic clock. */
+  /**
+   * @param room The memory of this process; others may have less.
+   * @param elapsed Milliseconds of a monotonic clock.
+   */
   constructor(
     index: () => ConfigurationIndex,
     log: SharedChangeLog,
     scheduler: Scheduler,
+    room: RecordRoom,
     elapsed: () => number = () => performance.now(),
   ) {
     this.#index = index
     this.#log = log
     this.#scheduler = scheduler
+    this.#room = room
     this.#gate = new LargeImportGate(scheduler)
     this.#elapsed = elapsed
   }
@@ -80,8 +89,10 @@ export class SharedChanges implements RecordChanges {
       }
       let decision: Decision<Outcome>
       try {
-        const { lastId } = this.#index()
-        decision = decide({ find: (name) => this.#index().find(name), nextId: lastId + 1 })
+        const index = this.#index()
+        const find = (name: string) => index.find(name)
+        decision = decide({ find, nextId: index.lastId + 1 })
+        if ('change' in decision) this.#room.checkChange(index, decision.change, find)
       } catch (refusal) {
         if (isCaughtUp) throw refusal
         await this.#log.catchUp()
@@ -118,6 +129,7 @@ export class SharedChanges implements RecordChanges {
     await this.#log.catchUp()
     const tag = this.#checkedTag(expected)
     const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, this.#stored()), signal)
+    this.#room.checkPlan(this.#index(), plan)
     return { ...plan, tag }
   }
 
@@ -160,6 +172,7 @@ export class SharedChanges implements RecordChanges {
     const { revision } = this.#index()
     const tag = this.#checkedTag(expected)
     const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, this.#stored()))
+    this.#room.checkPlan(this.#index(), plan)
     const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
     if (this.#index().revision !== revision) throw new OvertakenError()
     if (changes.length === 0) return { ...plan, tag }

@@ -10,12 +10,24 @@ const MEBIBYTE = 1024 * 1024
 describe('an import', () => {
   it('must be smaller where there is little memory', () => {
     const full = { bytesMax: IMPORT_BYTES_MAX, rowsMax: IMPORT_ROWS_MAX }
-    assert.deepEqual(importLimitsFor(600 * MEBIBYTE), full)
-    assert.deepEqual(importLimitsFor(24 * 1024 * MEBIBYTE), full)
-    assert.deepEqual(importLimitsFor(128 * MEBIBYTE), { bytesMax: 4 * MEBIBYTE, rowsMax: 24_576 })
-    const least = { bytesMax: Math.floor((16 * MEBIBYTE) / 12), rowsMax: 8_192 }
-    assert.deepEqual(importLimitsFor(MEMORY_MIB_MIN * MEBIBYTE), least)
-    assert.deepEqual(importLimitsFor(1), least)
+    assert.deepEqual(importLimitsFor(0, 600 * MEBIBYTE), full)
+    assert.deepEqual(importLimitsFor(0, 24 * 1024 * MEBIBYTE), full)
+    assert.deepEqual(importLimitsFor(0, 128 * MEBIBYTE), { bytesMax: 4 * MEBIBYTE, rowsMax: 24_576 })
+    assert.deepEqual(importLimitsFor(0, MEMORY_MIB_MIN * MEBIBYTE), {
+      bytesMax: Math.floor((16 * MEBIBYTE) / 12),
+      rowsMax: 8_192,
+    })
+  })
+
+  it('must be smaller where records take the memory', () => {
+    const half = { bytesMax: 2 * MEBIBYTE, rowsMax: 12_288 }
+    assert.deepEqual(importLimitsFor(24 * MEBIBYTE, 128 * MEBIBYTE), half)
+  })
+
+  it('may have some rows in any memory', () => {
+    const least = { bytesMax: MEBIBYTE / 4, rowsMax: 1_536 }
+    assert.deepEqual(importLimitsFor(1_000 * MEBIBYTE, 128 * MEBIBYTE), least)
+    assert.deepEqual(importLimitsFor(0, 1), least)
   })
 
   it('is read up to the rows that it may have', () => {

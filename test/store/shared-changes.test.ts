@@ -9,12 +9,13 @@ import type { SharedChangeLogOwner } from '../../src/store/change-log.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { ConfigurationStore } from '../../src/store/configuration-store.ts'
+import { RecordRoom } from '../../src/store/record-room.ts'
 import { NameTakenError, OvertakenError, StaleListError, UnknownNameError } from '../../src/store/refusals.ts'
 import { SharedChanges } from '../../src/store/shared-changes.ts'
 import { draft, someone } from '../support/store.ts'
 
 /** A store whose log is this test: other nodes do what it says, before a change or when the index catches up. */
-function sharedStore() {
+function sharedStore(recordBytesMax = Number.POSITIVE_INFINITY) {
   const other = {
     /** Runs before the next change is made; gives true if it was overtaken. */
     beforeChange: (): boolean => false,
@@ -64,6 +65,7 @@ function sharedStore() {
         () => storeOwner.index,
         log,
         scheduler,
+        new RecordRoom(recordBytesMax),
         () => other.elapsedMs,
       )
       return { log, changes }
@@ -76,6 +78,21 @@ function sharedStore() {
 const record = (id: number, name: string) => new Configuration(id, draft(name))
 
 describe('changes of a shared store', () => {
+  it('are refused if they need memory that this process has not', async () => {
+    const { store } = sharedStore(1)
+    await store.add(someone, draft('a'))
+    const full = { code: 'memory_full' }
+    await assert.rejects(() => store.add(someone, draft('b')), full)
+    await assert.rejects(() => store.importAll(someone, [draft('b')], 'merge'), full)
+    await assert.rejects(() => store.planImport([draft('b')], 'merge'), full)
+    await store.remove(someone, 'a')
+    await store.add(someone, draft('b'))
+    assert.deepEqual(
+      [...store.list(0, 9)].map(({ name }) => name),
+      ['b'],
+    )
+  })
+
   it('get the id that the log gives, and resolve once the records show them', async () => {
     const { store, apply } = sharedStore()
     apply({ add: record(7, 'theirs') })

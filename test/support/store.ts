@@ -28,12 +28,14 @@ export async function openStore(
     hasTrail = false,
     snapshotBytesMin,
     updatesAtOnceMax,
+    recordBytesMax,
   }: {
     files?: FileSystem
     mustExist?: boolean
     hasTrail?: boolean
     snapshotBytesMin?: number | undefined
     updatesAtOnceMax?: number
+    recordBytesMax?: number
   } = {},
 ): Promise<OpenStore> {
   const folder = await openDataFolder(path)
@@ -48,6 +50,7 @@ export async function openStore(
       trail,
       ...(snapshotBytesMin === undefined ? {} : { snapshotBytesMin }),
       ...(updatesAtOnceMax === undefined ? {} : { updatesAtOnceMax }),
+      ...(recordBytesMax === undefined ? {} : { recordBytesMax }),
     })
     await trail?.begin(listTag(store.id, store.revision), {})
     const close = async () => {

@@ -10,6 +10,7 @@ import type { ConfigurationIndex } from '../../store/configuration-index.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
 import { ownChanges } from '../../store/own-changes.ts'
 import { RecentChanges } from '../../store/recent-changes.ts'
+import { recordMemoryMax } from '../../store/record-room.ts'
 import type { ChangeTrail } from '../change-trail.ts'
 import type { RecordStorage } from '../record-storage.ts'
 import { createFileChangeLog } from './file-change-log.ts'
@@ -43,6 +44,7 @@ export function fileStorage(folder: DataPaths): RecordStorage {
  * @param snapshotBytesMin A smaller journal gets no snapshot.
  * @param scheduler Shares the event loop between this store and other long work.
  * @param updatesAtOnceMax As in `OwnChanges`.
+ * @param recordBytesMax Memory for records.
  * @throws {DamagedFileError} for anything but a torn tail. Also if the trail lists a change that is missing.
  */
 export async function openConfigurationStore(
@@ -54,6 +56,7 @@ export async function openConfigurationStore(
     snapshotBytesMin = SNAPSHOT_JOURNAL_BYTES_MIN,
     scheduler = new Scheduler(),
     updatesAtOnceMax = UPDATES_AT_ONCE_MAX,
+    recordBytesMax = recordMemoryMax(),
   }: {
     mustExist: boolean
     log: Log
@@ -61,6 +64,7 @@ export async function openConfigurationStore(
     snapshotBytesMin?: number
     scheduler?: Scheduler
     updatesAtOnceMax?: number
+    recordBytesMax?: number
   },
 ): Promise<ConfigurationStore> {
   const listed = await trail?.listed()
@@ -86,6 +90,7 @@ export async function openConfigurationStore(
         (owner) => createFileChangeLog(recovered, folder, log, snapshotBytesMin, trail, scheduler, owner),
         scheduler,
         updatesAtOnceMax,
+        recordBytesMax,
       ),
       scheduler,
       recent,

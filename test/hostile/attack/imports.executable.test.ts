@@ -7,7 +7,7 @@ import { makeMemoryGroup, noMemoryGroups } from '../../support/memory-group.ts'
 import { startAttacked } from './attacked-server.ts'
 
 const HEADER = 'name,hostname,port,username\n'
-const { bytesMax, rowsMax } = importLimitsFor(MEMORY_MIB_MIN * 1024 * 1024)
+const { bytesMax, rowsMax } = importLimitsFor(1_000, MEMORY_MIB_MIN * 1024 * 1024)
 
 /** As many rows as may be, each with so many characters. */
 function file(rowCharacters: number, bytes = bytesMax): string {

@@ -1,0 +1,86 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { MemoryFullError } from '../../src/errors.ts'
+import { HEAP_RESERVED_BYTES, MEMORY_RESERVED_BYTES } from '../../src/limits.ts'
+import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
+import { recordMemory, recordMemoryMax } from '../../src/store/record-room.ts'
+import { draft, names, openStore, someone } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const full = { name: 'MemoryFullError', code: 'memory_full' }
+const labels = { note: 'a'.repeat(100) }
+
+describe('the memory for records', () => {
+  it('is what the program leaves, of the memory and of its part for JavaScript', () => {
+    const [memory, heap] = [2 ** 30, 2 ** 29]
+    assert.equal(recordMemoryMax(memory, memory), memory - MEMORY_RESERVED_BYTES)
+    assert.equal(recordMemoryMax(memory, heap), heap - HEAP_RESERVED_BYTES)
+    assert.equal(recordMemoryMax(1, 1), 0)
+  })
+})
+
+describe('a store whose records take all the memory that they may', () => {
+  /** Two records, `a` and `b`, fill it. */
+  async function fullStore(t: Parameters<typeof temporaryFolder>[0], updatesAtOnceMax?: number) {
+    const folder = await temporaryFolder(t)
+    const first = await openStore(t, folder)
+    for (const name of ['a', 'b']) await first.store.add(someone, draft(name))
+    const recordBytesMax = recordMemory(first.store)
+    await first.close()
+    const options = updatesAtOnceMax === undefined ? {} : { updatesAtOnceMax }
+    const { store } = await openStore(t, folder, { recordBytesMax, ...options })
+    return store
+  }
+
+  async function refuses(store: ConfigurationStore, change: () => Promise<unknown>) {
+    const before = [store.tag, ...names(store)]
+    await assert.rejects(change, full)
+    assert.deepEqual([store.tag, ...names(store)], before)
+  }
+
+  it('refuses what needs more, and takes what does not', async (t) => {
+    const store = await fullStore(t)
+    await refuses(store, () => store.add(someone, draft('c')))
+    await refuses(store, () => store.put(someone, draft('c')))
+    await refuses(store, () => store.put(someone, draft('a', { labels })))
+    await refuses(store, () => store.modify(someone, 'a', { labels }))
+    await refuses(store, () => store.modify(someone, 'a', { name: 'longer' }))
+    await store.modify(someone, 'a', { name: 'A' })
+    await store.put(someone, draft('A', { username: 'web' }))
+    assert.deepEqual(names(store), ['A', 'b'])
+  })
+
+  it('says how many records take how much, and what helps', async (t) => {
+    const store = await fullStore(t)
+    await assert.rejects(
+      () => store.add(someone, draft('c')),
+      (error) =>
+        error instanceof MemoryFullError && /2 records take 1 MiB .* remove records/.test(error.message),
+    )
+  })
+
+  it('takes more again once something is removed', async (t) => {
+    const store = await fullStore(t)
+    await store.remove(someone, 'b')
+    await store.add(someone, draft('c'))
+    assert.deepEqual(names(store), ['a', 'c'])
+  })
+
+  for (const [size, updatesAtOnceMax] of [
+    ['a small import', undefined],
+    ['a large import', 0],
+  ] as const)
+    it(`judges ${size} as a whole, tried and done`, async (t) => {
+      const store = await fullStore(t, updatesAtOnceMax)
+      const grown = [draft('a'), draft('c')]
+      await refuses(store, () => store.importAll(someone, grown, 'merge'))
+      await refuses(store, () => store.planImport(grown, 'merge'))
+      await refuses(store, () => store.importAll(someone, [draft('a', { labels })], 'merge'))
+      await store.importAll(someone, [draft('a', { username: 'web' })], 'merge')
+      // One goes for the one that comes.
+      await store.planImport(grown, 'replace')
+      await store.importAll(someone, grown, 'replace')
+      assert.deepEqual(names(store), ['a', 'c'])
+    })
+})
