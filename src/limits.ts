@@ -53,6 +53,8 @@ export const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
 export const BODY_PIECES_HELD_MAX = 64
 /** For bodies but imports. A piece, a chunk or a part of one, costs microseconds, and a read may bring 10,000. */
 export const BODY_PIECES_MAX = 4_096
+/** Requests have shares of no more memory for JavaScript, however much there is: it would only help attackers. */
+export const SHARED_HEAP_BYTES_MAX = 4 * 1024 * 1024 * 1024
 /** Estimated memory of a request that waits for the answer to an earlier one on its connection. */
 export const WAITING_REQUEST_BYTES = 8 * 1024
 /** Share of the memory for JavaScript for all such requests; one more costs its connection. */

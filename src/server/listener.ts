@@ -2,7 +2,7 @@ import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { ARRIVING_MEMORY_SHARE, KEPT_VERSIONS_MEMORY_SHARE, UNTAKEN_MEMORY_SHARE } from '../limits.ts'
 import type { Log } from '../log.ts'
-import { heapBytesMax } from '../memory.ts'
+import { sharedHeapBytes } from '../memory.ts'
 import { type Family, gauge } from '../metrics/family.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { createAnswering } from './answering.ts'
@@ -81,14 +81,14 @@ export function createListener(options: ListenerOptions): Listener {
     cutOff(quietest, `there are ${limit.connections} connections, and it was quiet for longest`),
   )
   const heldBytes = (share: number, what: string) =>
-    new HeldBytes(heapBytesMax() * share, connections, cutOff, what)
+    new HeldBytes(sharedHeapBytes() * share, connections, cutOff, what)
   const parts: ListenerParts = {
     connections,
     metrics,
     scheduler,
     untaken: heldBytes(UNTAKEN_MEMORY_SHARE, 'answers that nobody has taken'),
     arriving: heldBytes(ARRIVING_MEMORY_SHARE, 'bodies that have not arrived as a whole'),
-    kept: new KeptVersions(heapBytesMax() * KEPT_VERSIONS_MEMORY_SHARE, connections, cutOff),
+    kept: new KeptVersions(sharedHeapBytes() * KEPT_VERSIONS_MEMORY_SHARE, connections, cutOff),
     log,
     fixedHeaders: [...PROTECTIVE_HEADERS, ...(tls === undefined ? [] : TLS_HEADERS)],
     nameRequest: createRequestIds(),

@@ -1,7 +1,7 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import { callerKey } from '../http/message.ts'
 import { WAITING_REQUEST_BYTES, WAITING_REQUESTS_HEAP_SHARE } from '../limits.ts'
-import { heapBytesMax } from '../memory.ts'
+import { sharedHeapBytes } from '../memory.ts'
 import type { Answer } from './answering.ts'
 import type { Connection } from './connection.ts'
 import { IncomingRequest } from './incoming-request.ts'
@@ -16,7 +16,9 @@ export function createRequestOrder(
   answer: Answer,
 ): RequestListener {
   const { connections, scheduler, nameRequest, cutOff } = parts
-  const waiting = new WaitingRequests((heapBytesMax() * WAITING_REQUESTS_HEAP_SHARE) / WAITING_REQUEST_BYTES)
+  const waiting = new WaitingRequests(
+    (sharedHeapBytes() * WAITING_REQUESTS_HEAP_SHARE) / WAITING_REQUEST_BYTES,
+  )
   let isHolding = false
 
   return (incoming, response) => {
