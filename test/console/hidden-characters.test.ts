@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { splitHidden } from '../../src/console/hidden-characters.ts'
+import { codePoint } from '../support/properties/texts.ts'
 
 const shownAs = (text: string) => splitHidden(text).map((segment) => segment.mark ?? segment.text)
 
@@ -52,7 +53,7 @@ describe('hidden characters', () => {
 
   it('lose no character', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(fc.string({ unit: codePoint }), (text) => {
         assert.equal(
           splitHidden(text)
             .map((segment) => segment.text)
