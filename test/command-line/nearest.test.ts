@@ -14,8 +14,16 @@ import { createRandom } from '../support/random.ts'
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz-'
 
+const slipsOfWords = new Map<string, readonly string[]>()
+
 /** Every text one slip away from a word: a letter added, missing, wrong, or two swapped. */
-function slipsOf(word: string): string[] {
+function slipsOf(word: string): readonly string[] {
+  const known = slipsOfWords.get(word) ?? makeSlips(word)
+  slipsOfWords.set(word, known)
+  return known
+}
+
+function makeSlips(word: string): string[] {
   const places = Array.from(word, (_, i) => i)
   const cut = places.map((i) => word.slice(0, i) + word.slice(i + 1))
   const swapped = places
