@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { copyFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { missing } from './debian.ts'
@@ -21,8 +21,17 @@ export interface TestCertificate {
   readonly fingerprint: string
 }
 
+interface Pair {
+  readonly cert: string
+  readonly key: string
+}
+
+/** By the options that they were made with; no running test has these. */
+const unused = new Map<string, Pair[]>()
+
 /**
- * Makes a certificate in a folder of its own.
+ * Writes a certificate into a folder of its own. It is no other that this test has, but a test that has ended may have
+ * had it: to start openssl takes longer than most tests.
  *
  * @param newKey The kind of key, for `openssl req`.
  * @param through A command that runs openssl, faketime for example, with that command's arguments.
@@ -37,13 +46,23 @@ export async function makeCertificate(
 ): Promise<TestCertificate> {
   const folder = await temporaryFolder(t)
   const [certPath, keyPath] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  const names = ['-subj', '/O=Test/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  const files = ['-keyout', keyPath, '-out', certPath]
-  openSsl(
-    ['req', '-x509', '-newkey', ...newKey, '-nodes', '-days', String(days), ...names, ...files],
-    through,
-  )
+  const kind = JSON.stringify([days, newKey, through])
+  const known = unused.get(kind)?.pop()
+  if (known === undefined) {
+    const names = ['-subj', '/O=Test/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+    const files = ['-keyout', keyPath, '-out', certPath]
+    openSsl(
+      ['req', '-x509', '-newkey', ...newKey, '-nodes', '-days', String(days), ...names, ...files],
+      through,
+    )
+  } else {
+    writeFileSync(keyPath, known.key, { mode: 0o600 })
+    writeFileSync(certPath, known.cert)
+  }
   const [cert, key] = [readFileSync(certPath, 'utf8'), readFileSync(keyPath, 'utf8')]
+  t.after(() => {
+    unused.set(kind, [...(unused.get(kind) ?? []), { cert, key }])
+  })
   return { certPath, keyPath, cert, key, fingerprint: new X509Certificate(cert).fingerprint256 }
 }
 
