@@ -39,6 +39,6 @@ describe('spellForBash', () => {
       assert.deepEqual(stdout.split('\n').slice(0, -1), expected)
     }
     // Each case starts a shell.
-    await holdLaterFor(t, words, check, extent({ quick: 20, full: 1_000 }))
+    await holdLaterFor(t, words, check, extent({ quick: 5, full: 1_000 }))
   })
 })

@@ -241,7 +241,7 @@ describe('an ssh-config export', { skip: missing('ssh'), timeout: 120_000 }, () 
     assertSeen(t, 'ssh-config', meaningfulRecords, askSsh, sshLabelsOf))
 
   it('is read correctly with random names', async (t) => {
-    const cases = extent({ quick: 4, full: 500 })
+    const cases = extent({ quick: 2, full: 500 })
     await holdLaterFor(
       t,
       anyRecords(12, hostnames),
@@ -333,7 +333,7 @@ describe('a pg-service export', { skip: missing('psql'), timeout: 120_000 }, () 
     ))
 
   it('is read correctly with random names, up to the longest', async (t) => {
-    const cases = extent({ quick: 2, full: 60 })
+    const cases = extent({ quick: 1, full: 60 })
     await holdLaterFor(
       t,
       anyRecords(8, ['x']),
@@ -376,7 +376,7 @@ describe('an env export', () => {
     assertSeen(t, 'env', meaningfulRecords, askShell))
 
   it('is read correctly with random names', async (t) => {
-    const cases = extent({ quick: 8, full: 500 })
+    const cases = extent({ quick: 3, full: 500 })
     await holdLaterFor(
       t,
       anyRecords(12, hostnames),
