@@ -1,33 +1,65 @@
 import crypto, { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { addAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { folderKeys } from '../../src/auth/folder-credentials.ts'
 import { openRevocations } from '../../src/auth/folder-revocations.ts'
 import { prepareKeys } from '../../src/auth/key-rotation.ts'
-import { openDataFolder } from '../../src/files/data-folder.ts'
+import { createKey, keysForm } from '../../src/auth/keys.ts'
+import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
+import { seal } from '../../src/files/json-document.ts'
+import { encodeJournalStart } from '../../src/journal/journal-file.ts'
 import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
+import { CHANGE_VERSION } from '../../src/store/change.ts'
+import { type FolderImage, readImage } from './folder-image.ts'
 import { createMemoryLog } from './memory-log.ts'
 import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 
+interface Account {
+  readonly name: string
+  readonly secret: string
+}
+
+const TTL_SECONDS = 1
 const hashes = new Map<string, Promise<string>>()
+
+/** The files of folders that were made, by their accounts. */
+const images = new Map<string, FolderImage>()
 
 /**
  * A folder as a first start leaves it, but with cheap hashes of its secrets: most tests are about something else, and
- * would spend half of their time on hashing.
+ * would spend half of their time on hashing. All but the first are copies, with a store, a key and a time of their own.
  */
-export async function startedFolder(
-  t: Lifetime,
-  user: { readonly name: string; readonly secret: string },
-  client: { readonly name: string; readonly secret: string },
-): Promise<string> {
+export async function startedFolder(t: Lifetime, user: Account, client: Account): Promise<string> {
   const path = await temporaryFolder(t)
+  const accounts = JSON.stringify([user, client])
+  const image = images.get(accounts)
+  if (image === undefined) {
+    await make(path, user, client)
+    images.set(accounts, await readImage(path))
+    return path
+  }
+  const now = Date.now()
+  const key = createKey(Math.floor(now / 1000), TTL_SECONDS)
+  const store = () => ({ store: randomBytes(16).toString('hex'), after: 0 })
+  const own: Record<string, Uint8Array | string> = {
+    [dataFiles.keys]: `${JSON.stringify(seal(keysForm.format, [key]), null, 2)}\n`,
+    [dataFiles.journal]: encodeJournalStart({ ...store(), version: CHANGE_VERSION }, []).bytes,
+    [dataFiles.revocations]: encodeJournalStart(store(), [{ passed: now }]).bytes,
+  }
+  for (const [name, bytes] of image) writeFileSync(join(path, name), own[name] ?? bytes)
+  return path
+}
+
+async function make(path: string, user: Account, client: Account): Promise<void> {
   const log = createMemoryLog()
   const folder = await openDataFolder(path)
   try {
     const revocations = await openRevocations(folder, { mustExist: false, log })
     await revocations.close()
-    await prepareKeys(folderKeys(folder, false), 1, Math.floor(Date.now() / 1000))
+    await prepareKeys(folderKeys(folder, false), TTL_SECONDS, Math.floor(Date.now() / 1000))
     await (await openConfigurationStore(folder, { mustExist: false, log })).close()
     const withUser = addAccount(noAccounts, 'user', user.name, await cheapHashOf(user.secret))
     await accountsDocument(folder).write(
@@ -36,7 +68,6 @@ export async function startedFolder(
   } finally {
     await folder.release()
   }
-  return path
 }
 
 /** A hash that is cheap to make and to check; the same each time. */
