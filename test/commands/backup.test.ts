@@ -17,8 +17,9 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
-import { accountsDocument } from '../../src/auth/accounts-file.ts'
+import { crc32 } from 'node:zlib'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
+import { seal } from '../../src/files/json-document.ts'
 import { LINE_BYTES_MAX } from '../../src/limits.ts'
 import { runCommand } from '../support/command.ts'
 import { admin, client, start } from '../support/service.ts'
@@ -44,6 +45,23 @@ async function oldBackup(t: TestContext): Promise<{ place: string; target: strin
   const old = await readFile(used.backup, 'utf8')
   await writeFile(target, old, { mode: 0o600 })
   return { place, target, old }
+}
+
+/** Writes around the name, which would take seconds as a text. */
+async function writeAccountsWithLongName(path: string, bytes: number): Promise<void> {
+  const name = Buffer.alloc(bytes, 'x')
+  const content = {
+    lastGeneration: 1,
+    users: [{ name: '|', secret: 'sha256:', generation: 1 }],
+    clients: [],
+  }
+  const around = (document: object) => JSON.stringify(document).split('|')
+  const [head = '', tail = ''] = around(content)
+  const checksum = crc32(tail, crc32(name, crc32(head)))
+    .toString(16)
+    .padStart(8, '0')
+  const [start = '', end = ''] = around({ ...seal('connbook accounts', content), checksum })
+  await writeFile(path, [start, name, end])
 }
 
 describe('connbook backup', { timeout: 60_000 }, () => {
@@ -194,8 +212,7 @@ describe('connbook backup', { timeout: 60_000 }, () => {
     const folder = await temporaryFolder(t)
     const place = await temporaryFolder(t)
     await (await start(t, { folder })).stop()
-    const account = { name: 'x'.repeat(LINE_BYTES_MAX), secret: 'sha256:', generation: 1 }
-    await accountsDocument(dataPaths(folder)).write({ lastGeneration: 1, users: [account], clients: [] })
+    await writeAccountsWithLongName(dataPaths(folder).file(dataFiles.accounts), LINE_BYTES_MAX)
     const { code, stderr } = await backup(join(place, 'target'), folder)
     assert.equal(code, 1)
     assert.match(
