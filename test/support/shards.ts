@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers'
 /** Two a core on a small machine: tests wait for disks and sockets, too. */
 const SHARDS = Number(process.env.CONNBOOK_TEST_SHARDS ?? 4)
 
-/** What the files of all tests take at once, and four times more. */
+/** Far more than the files of all tests take at once. */
 const MEMORY_BYTES_MIN = 2 * 1024 ** 3
 const temporary = process.env.TMPDIR ?? findMemory()
 
