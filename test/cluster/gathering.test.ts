@@ -5,12 +5,12 @@ import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { BATCH_CHANGES_MAX, GATHERING_MS_MAX, GATHERING_PAUSE_MS } from '../../src/limits.ts'
 import { Gathering } from '../../src/storage/etcd/gathering.ts'
 
-/** A gathering at a held time, after a batch of 10 ms. */
-function setUp(t: TestContext, callers: number) {
+/** A gathering at a held time, after a batch. */
+function setUp(t: TestContext, callers: number, lastMs = 10) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const gathering = new Gathering()
-  let [waiting, now, isComplete] = [0, 10, false]
-  gathering.ended(callers, 0, 10)
+  let [waiting, now, isComplete] = [0, lastMs, false]
+  gathering.ended(callers, 0, lastMs)
   const wait = (count: number) => {
     waiting = count
     isComplete = false
@@ -25,7 +25,9 @@ function setUp(t: TestContext, callers: number) {
     waiting += 1
     gathering.came()
   }
-  const pass = (ms: number) => {
+  /** @param isBusy Whether the event loop cannot read meanwhile what arrives. */
+  const pass = async (ms: number, isBusy = false) => {
+    for (let turns = 0; turns < (isBusy ? 0 : 3); turns++) await turnOfEventLoop()
     now += ms
     t.mock.timers.tick(ms)
   }
@@ -62,24 +64,48 @@ describe('a batch waits for more changes', () => {
   it('until no more come', async (t) => {
     const { wait, come, pass, completed } = setUp(t, 10)
     wait(1)
-    pass(GATHERING_PAUSE_MS / 2)
+    await pass(GATHERING_PAUSE_MS / 2)
     come()
-    pass(GATHERING_PAUSE_MS / 2)
+    await pass(GATHERING_PAUSE_MS / 2)
     assert.equal(await completed(), false)
-    pass(GATHERING_PAUSE_MS / 2)
+    await pass(GATHERING_PAUSE_MS)
     assert.equal(await completed(), true)
   })
 
-  it('no longer than the last batch took, however many come', async (t) => {
-    const { wait, come, pass, completed } = setUp(t, 1_000)
+  it('until the callers can have sent, after a turn in which they got their answers', async (t) => {
+    const { wait, pass, completed } = setUp(t, 10)
     wait(1)
-    for (let ms = 0; ms < GATHERING_MS_MAX; ms += GATHERING_PAUSE_MS / 2) {
-      assert.equal(await completed(), false)
-      pass(GATHERING_PAUSE_MS / 2)
-      come()
-    }
-    assert.equal(await completed(), true)
-    wait(1)
+    await pass(2 * GATHERING_PAUSE_MS, true)
+    assert.equal(await completed(), false)
+    await pass(GATHERING_PAUSE_MS)
     assert.equal(await completed(), true)
   })
+
+  it('for what has arrived while the process was busy', async (t) => {
+    const { wait, come, pass, completed } = setUp(t, 10)
+    wait(1)
+    await pass(GATHERING_PAUSE_MS / 2)
+    await pass(GATHERING_PAUSE_MS, true)
+    come()
+    assert.equal(await completed(), false)
+    await pass(GATHERING_PAUSE_MS)
+    assert.equal(await completed(), true)
+  })
+
+  for (const { title, lastMs } of [
+    { title: 'no longer than twice the last batch, however many come', lastMs: 5 },
+    { title: 'no longer than a limit, however long the last batch took', lastMs: 10 * GATHERING_MS_MAX },
+  ])
+    it(title, async (t) => {
+      const { wait, come, pass, completed } = setUp(t, 1_000, lastMs)
+      wait(1)
+      for (let ms = 0; ms < Math.min(2 * lastMs, GATHERING_MS_MAX); ms += GATHERING_PAUSE_MS / 2) {
+        assert.equal(await completed(), false)
+        await pass(GATHERING_PAUSE_MS / 2)
+        come()
+      }
+      assert.equal(await completed(), true)
+      wait(1)
+      assert.equal(await completed(), true)
+    })
 })

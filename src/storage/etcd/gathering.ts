@@ -2,14 +2,15 @@ import { BATCH_CHANGES_MAX, GATHERING_MS_MAX, GATHERING_PAUSE_MS } from '../../l
 
 /**
  * Says for how long a batch waits for more changes. Callers whose changes have just been made send their next ones soon.
- * Without a wait, the first of them would go alone, and all others wait for its batch.
+ * Without a wait, the first of them would go alone, and all others wait for its batch. Each batch costs etcd as much as 40
+ * changes in it.
  */
 export class Gathering {
   /** How many callers there may be. */
   #expected = 0
   /** When the wait ends, by the clock of the caller, in milliseconds. */
   #until = Number.NEGATIVE_INFINITY
-  #look = () => {}
+  #came = () => {}
 
   /**
    * Call it when a batch has ended.
@@ -19,30 +20,44 @@ export class Gathering {
    */
   ended(callers: number, begin: number, end: number): void {
     this.#expected = Math.min(callers, BATCH_CHANGES_MAX)
-    this.#until = end + Math.min(end - begin, GATHERING_MS_MAX)
+    this.#until = end + Math.min(2 * (end - begin), GATHERING_MS_MAX)
   }
 
   /** Call it when a change has come. */
   came(): void {
-    this.#look()
+    this.#came()
   }
 
   /**
-   * Resolves when a change of each caller waits, no more come for GATHERING_PAUSE_MS, or the wait has taken as long as the
-   * last batch.
+   * Resolves when a change of each caller waits, no more come for GATHERING_PAUSE_MS or a little longer, or the wait has taken
+   * twice as long as the last batch.
    */
   async complete(waiting: () => number, now: () => number): Promise<void> {
     const isOver = () => waiting() >= this.#expected || now() >= this.#until
     if (isOver()) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    let timer = setTimeout(resolve, GATHERING_PAUSE_MS)
-    this.#look = () => {
-      clearTimeout(timer)
-      if (isOver()) resolve()
-      else timer = setTimeout(resolve, GATHERING_PAUSE_MS)
+    // In this turn of the event loop, the callers get their answers; before that they cannot send.
+    let hasCome = true
+    let timer: NodeJS.Timeout | undefined
+    let turn: NodeJS.Immediate | undefined
+    // A timer counts from the begin of a turn: it is set in one in which nothing has come, and which was short.
+    const begin = () => {
+      if (!hasCome) timer = setTimeout(end, GATHERING_PAUSE_MS)
+      else turn = setImmediate(begin)
+      hasCome = false
     }
+    // What has arrived while this process was busy is read only in the next turn.
+    const end = () => {
+      turn = setImmediate(() => (hasCome ? begin() : resolve()))
+    }
+    this.#came = () => {
+      hasCome = true
+      if (isOver()) resolve()
+    }
+    turn = setImmediate(begin)
     await promise
     clearTimeout(timer)
-    this.#look = () => {}
+    clearImmediate(turn)
+    this.#came = () => {}
   }
 }
