@@ -224,9 +224,9 @@ export const CLUSTER_SMALL_RECORDS = 5_000
 export const CLUSTER_RANGES_AT_ONCE = 4
 /** Changes in one transaction of etcd, whose default of --max-txn-ops is 128; two more operations are the node's. */
 export const BATCH_CHANGES_MAX = 120
-/** How long a batch waits for more changes, at most; and after the last one that came. */
+/** How long a batch waits for more changes, at most; and for what share of its time after the last one that came. */
 export const GATHERING_MS_MAX = 50
-export const GATHERING_PAUSE_MS = 2
+export const GATHERING_PAUSE_SHARE = 1 / 8
 /** Operations of each transaction within that of an import, three of which are on one way down. */
 export const IMPORT_FAN_OUT = 40
 /** Changes of an import, and bytes of its keys and values, that fit in one transaction. */

@@ -2,8 +2,11 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
-import { BATCH_CHANGES_MAX, GATHERING_MS_MAX, GATHERING_PAUSE_MS } from '../../src/limits.ts'
+import { BATCH_CHANGES_MAX, GATHERING_MS_MAX, GATHERING_PAUSE_SHARE } from '../../src/limits.ts'
 import { Gathering } from '../../src/storage/etcd/gathering.ts'
+
+/** After a batch of 10 ms. */
+const PAUSE_MS = 20 * GATHERING_PAUSE_SHARE
 
 /** A gathering at a held time, after a batch. */
 function setUp(t: TestContext, callers: number, lastMs = 10) {
@@ -64,31 +67,31 @@ describe('a batch waits for more changes', () => {
   it('until no more come', async (t) => {
     const { wait, come, pass, completed } = setUp(t, 10)
     wait(1)
-    await pass(GATHERING_PAUSE_MS / 2)
+    await pass(PAUSE_MS / 2)
     come()
-    await pass(GATHERING_PAUSE_MS / 2)
+    await pass(PAUSE_MS / 2)
     assert.equal(await completed(), false)
-    await pass(GATHERING_PAUSE_MS)
+    await pass(PAUSE_MS)
     assert.equal(await completed(), true)
   })
 
   it('until the callers can have sent, after a turn in which they got their answers', async (t) => {
     const { wait, pass, completed } = setUp(t, 10)
     wait(1)
-    await pass(2 * GATHERING_PAUSE_MS, true)
+    await pass(2 * PAUSE_MS, true)
     assert.equal(await completed(), false)
-    await pass(GATHERING_PAUSE_MS)
+    await pass(PAUSE_MS)
     assert.equal(await completed(), true)
   })
 
   it('for what has arrived while the process was busy', async (t) => {
     const { wait, come, pass, completed } = setUp(t, 10)
     wait(1)
-    await pass(GATHERING_PAUSE_MS / 2)
-    await pass(GATHERING_PAUSE_MS, true)
+    await pass(PAUSE_MS / 2)
+    await pass(PAUSE_MS, true)
     come()
     assert.equal(await completed(), false)
-    await pass(GATHERING_PAUSE_MS)
+    await pass(PAUSE_MS)
     assert.equal(await completed(), true)
   })
 
@@ -99,9 +102,9 @@ describe('a batch waits for more changes', () => {
     it(title, async (t) => {
       const { wait, come, pass, completed } = setUp(t, 1_000, lastMs)
       wait(1)
-      for (let ms = 0; ms < Math.min(2 * lastMs, GATHERING_MS_MAX); ms += GATHERING_PAUSE_MS / 2) {
+      for (let ms = 0; ms < Math.min(2 * lastMs, GATHERING_MS_MAX); ms += 1) {
         assert.equal(await completed(), false)
-        await pass(GATHERING_PAUSE_MS / 2)
+        await pass(1)
         come()
       }
       assert.equal(await completed(), true)

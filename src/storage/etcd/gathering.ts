@@ -1,4 +1,4 @@
-import { BATCH_CHANGES_MAX, GATHERING_MS_MAX, GATHERING_PAUSE_MS } from '../../limits.ts'
+import { BATCH_CHANGES_MAX, GATHERING_MS_MAX, GATHERING_PAUSE_SHARE } from '../../limits.ts'
 
 /**
  * Says for how long a batch waits for more changes. Callers whose changes have just been made send their next ones soon.
@@ -10,6 +10,8 @@ export class Gathering {
   #expected = 0
   /** When the wait ends, by the clock of the caller, in milliseconds. */
   #until = Number.NEGATIVE_INFINITY
+  /** How long no more may come, in milliseconds. */
+  #pauseMs = 0
   #came = () => {}
 
   /**
@@ -20,7 +22,9 @@ export class Gathering {
    */
   ended(callers: number, begin: number, end: number): void {
     this.#expected = Math.min(callers, BATCH_CHANGES_MAX)
-    this.#until = end + Math.min(2 * (end - begin), GATHERING_MS_MAX)
+    const waitMs = Math.min(2 * (end - begin), GATHERING_MS_MAX)
+    this.#until = end + waitMs
+    this.#pauseMs = waitMs * GATHERING_PAUSE_SHARE
   }
 
   /** Call it when a change has come. */
@@ -29,8 +33,8 @@ export class Gathering {
   }
 
   /**
-   * Resolves when a change of each caller waits, no more come for GATHERING_PAUSE_MS or a little longer, or the wait has taken
-   * twice as long as the last batch.
+   * Resolves when a change of each caller waits, no more come for a while, or the wait has taken twice as long as the last
+   * batch.
    */
   async complete(waiting: () => number, now: () => number): Promise<void> {
     const isOver = () => waiting() >= this.#expected || now() >= this.#until
@@ -42,7 +46,7 @@ export class Gathering {
     let turn: NodeJS.Immediate | undefined
     // A timer counts from the begin of a turn: it is set in one in which nothing has come, and which was short.
     const begin = () => {
-      if (!hasCome) timer = setTimeout(end, GATHERING_PAUSE_MS)
+      if (!hasCome) timer = setTimeout(end, this.#pauseMs)
       else turn = setImmediate(begin)
       hasCome = false
     }
