@@ -227,6 +227,8 @@ export const BATCH_CHANGES_MAX = 120
 /** How long a batch waits for more changes, at most; and for what share of its time after the last one that came. */
 export const GATHERING_MS_MAX = 50
 export const GATHERING_PAUSE_SHARE = 1 / 8
+/** After so long without a change of another node, a node counts on there being none. */
+export const CLUSTER_ALONE_MS = 1_000
 /** Operations of each transaction within that of an import, three of which are on one way down. */
 export const IMPORT_FAN_OUT = 40
 /** Changes of an import, and bytes of its keys and values, that fit in one transaction. */

@@ -8,6 +8,7 @@ import {
 import {
   BATCH_CHANGES_MAX,
   BATCH_PAUSE_MS_MAX,
+  CLUSTER_ALONE_MS,
   CLUSTER_CHANGE_MS,
   CLUSTER_IMPORT_BYTES_MAX,
   CLUSTER_IMPORT_CHANGES_MAX,
@@ -79,6 +80,8 @@ export class EtcdChangeLog implements SharedChangeLog {
    * arrive; after it, none can, because each compares the key with what it was.
    */
   #isOwn = false
+  /** When another node was last heard to change records, by the monotonic clock. */
+  #othersMs = Number.NEGATIVE_INFINITY
   #waiting: (PendingChange | Batch)[] = []
   /** Batches that were sent, by their number, until the index has them. */
   readonly #sent = new Map<number, Batch>()
@@ -159,6 +162,7 @@ export class EtcdChangeLog implements SharedChangeLog {
         entry = parseNodeEntry(event.kv.value)
         moves = true
         if (writer === node) own = this.#takeOwn(entry, revision)
+        else this.#othersMs = this.#elapsed()
       }
     }
     const found = changesOfRevision(events, keys, (name) => owner.index.find(name), entry)
@@ -288,7 +292,11 @@ export class EtcdChangeLog implements SharedChangeLog {
   /** @returns What came of it, unless the batch is settled. */
   async #attempt(batch: Batch): Promise<Finding | Failure> {
     const { gateway, keys, node, start } = this.#parts
-    const base = { keys, node, start, nodeModRevision: this.#nodeModRevision, sequence: this.#sequence }
+    const isNewest = this.#isNewestFor(batch)
+    const base = {
+      ...{ keys, node, start, isNewest },
+      ...{ nodeModRevision: this.#nodeModRevision, sequence: this.#sequence },
+    }
     const wasInDoubt = batch.mayBeMade
     const readings = this.#readings
     batch.mayBeMade = true
@@ -305,7 +313,9 @@ export class EtcdChangeLog implements SharedChangeLog {
       // Once the key of the node has moved, nothing that was sent before can be made any more.
       if (this.#nodeModRevision !== base.nodeModRevision) batch.mayBeMade = false
       if (batch.isImport) this.#refuse(batch, undefined)
-      return found
+      if (!isNewest) return found
+      this.#othersMs = this.#elapsed()
+      return 'outdated'
     } catch (error) {
       // A key that cannot be read: the watch tells of it, too, and then all is read anew.
       if (error instanceof SyntaxError || batch.isSettled) return { cause: error }
@@ -315,6 +325,21 @@ export class EtcdChangeLog implements SharedChangeLog {
       if (error instanceof EtcdError && !batch.mayBeMade) this.#refuseIfFinal(batch, error)
       return { cause: error }
     }
+  }
+
+  /**
+   * Whether the index is known to have all changes of records up to the last one of this node, and seems to have all others.
+   * Then none of etcd's records can be another one as long as the key of the node is as it is, and that of no other node is
+   * newer: each change of a record comes with one of these keys.
+   */
+  #isNewestFor(batch: Batch): boolean {
+    const { index } = this.#parts.owner
+    return (
+      !batch.isImport &&
+      index.revision === this.#nodeModRevision &&
+      this.#elapsed() >= this.#othersMs + CLUSTER_ALONE_MS &&
+      batch.isFitFor((name) => index.find(name))
+    )
   }
 
   #sentWell(batch: Batch, revision: number): 'made' {

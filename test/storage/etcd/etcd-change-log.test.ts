@@ -359,3 +359,86 @@ describe('a batch of changes', () => {
     assert.equal(sent, 3)
   })
 })
+
+describe('a node that alone changes records', () => {
+  /** The number of conditions of each transaction from now on. */
+  function conditionsOf(etcd: MemoryEtcd): number[] {
+    const { transact } = etcd
+    const counts: number[] = []
+    etcd.transact = (transaction) => {
+      counts.push(transaction.compare.length)
+      return transact(transaction)
+    }
+    return counts
+  }
+
+  const addAll = (node: Awaited<ReturnType<typeof openClusterNode>>, names: readonly string[]) =>
+    Promise.all(names.map((name) => node.store.add(someone, draft(name))))
+
+  it('compares once that no other has changed any, in place of each record', async (t) => {
+    const etcd = await begin()
+    const node = await openClusterNode(t, etcd)
+    const counts = conditionsOf(etcd)
+    await addAll(node, ['a', 'b', 'c', 'd', 'e'])
+    await addAll(node, ['f', 'g', 'h', 'i', 'j'])
+    await Promise.all([node.store.modify(someone, 'a', { port: 7 }), node.store.remove(someone, 'b')])
+    // Of its own key, the sequence, the keys of the nodes before and after it.
+    assert.deepEqual(counts, [2 + 5, 2 + 2, 1 + 2])
+  })
+
+  it('compares each record for a while after another has changed one', async (t) => {
+    const etcd = await begin()
+    const node = await openClusterNode(t, etcd)
+    await addAll(node, ['a'])
+    await changeBy(etcd, 'other', 'o', 1, 2, ['x'])
+    await node.follower.catchUp()
+    const counts = conditionsOf(etcd)
+    await addAll(node, ['b', 'c', 'd'])
+    await addAll(node, ['e', 'f', 'g'])
+    assert.deepEqual(counts, [2 + 3, 2 + 3])
+  })
+
+  for (const { other, place } of [
+    { other: '0', place: 'before' },
+    { other: 'z', place: 'after' },
+  ])
+    it(`is overtaken by another whose key is ${place} its own`, async (t) => {
+      const etcd = await begin()
+      await changeBy(etcd, other, 'o', 1, 1, ['x'])
+      const node = await openClusterNode(t, etcd, { node: 'n' })
+      await addAll(node, ['a'])
+      meet(etcd, async () => {
+        etcd.before = () => undefined
+        await changeBy(etcd, other, 'o', 2, 1, ['x', { hostname: 'other.example' }])
+        return undefined
+      })
+      const { after } = await node.store.modify(someone, 'x', { port: 7 })
+      assert.deepEqual([after.hostname, after.port], ['other.example', 7])
+    })
+
+  it('compares each record again when another was faster, of which it has not heard', async (t) => {
+    const etcd = await begin()
+    await changeBy(etcd, 'other', 'o', 1, 1, ['x'])
+    const node = await openClusterNode(t, etcd)
+    await addAll(node, ['a'])
+    etcd.hushWatches()
+    await changeBy(etcd, 'other', 'o', 2, 1, ['x', { hostname: 'other.example' }])
+    const counts = conditionsOf(etcd)
+    await node.store.modify(someone, 'a', { port: 7 })
+    assert.deepEqual(counts, [1 + 2, 1 + 1])
+  })
+
+  it('compares each record while it has not heard of its own last change', async (t) => {
+    const etcd = await begin()
+    const node = await openClusterNode(t, etcd)
+    await addAll(node, ['a'])
+    etcd.hushWatches()
+    const counts = conditionsOf(etcd)
+    const late = [addAll(node, ['b'])]
+    await until(() => counts.length > 0)
+    late.push(addAll(node, ['c', 'd', 'e']))
+    await Promise.all(late)
+    // Again, because it did not know the sequence either.
+    assert.deepEqual(counts, [2 + 2, 2 + 3, 2 + 3])
+  })
+})
