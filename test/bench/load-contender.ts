@@ -7,10 +7,15 @@ const WARM_UP_MS = 2_000
 const MEASURED_MS = 1_500
 
 /** A server that runs through all rounds, under one load. */
-export function loadContender(name: string, server: ServerProcess, load: Load): Required<Contender> {
+export function loadContender(
+  name: string,
+  server: ServerProcess,
+  load: Load,
+  warmUpMs = WARM_UP_MS,
+): Required<Contender> {
   return {
     name,
-    warmUp: () => measureLoad(server, load, WARM_UP_MS),
+    warmUp: () => measureLoad(server, load, warmUpMs),
     measure: () => measureLoad(server, load, MEASURED_MS),
   }
 }
