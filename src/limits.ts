@@ -224,9 +224,10 @@ export const CLUSTER_SMALL_RECORDS = 5_000
 export const CLUSTER_RANGES_AT_ONCE = 4
 /** Changes in one transaction of etcd, whose default of --max-txn-ops is 128; two more operations are the node's. */
 export const BATCH_CHANGES_MAX = 120
-/** How long a batch waits for more changes, at most; and for what share of its time after the last one that came. */
+/** How long a batch waits for more changes, at most; for what share of that for the first; and after the last one that came. */
 export const GATHERING_MS_MAX = 50
-export const GATHERING_PAUSE_SHARE = 1 / 8
+export const GATHERING_FIRST_SHARE = 1 / 8
+export const GATHERING_PAUSE_MS = 2
 /** After so long without a change of another node, a node counts on there being none. */
 export const CLUSTER_ALONE_MS = 1_000
 /** Operations of each transaction within that of an import, three of which are on one way down. */

@@ -2,14 +2,19 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
-import { BATCH_CHANGES_MAX, GATHERING_MS_MAX, GATHERING_PAUSE_SHARE } from '../../src/limits.ts'
+import {
+  BATCH_CHANGES_MAX,
+  GATHERING_FIRST_SHARE,
+  GATHERING_MS_MAX,
+  GATHERING_PAUSE_MS,
+} from '../../src/limits.ts'
 import { Gathering } from '../../src/storage/etcd/gathering.ts'
 
-/** After a batch of 10 ms. */
-const PAUSE_MS = 20 * GATHERING_PAUSE_SHARE
+const LAST_MS = 16
+const FIRST_MS = 2 * LAST_MS * GATHERING_FIRST_SHARE
 
 /** A gathering at a held time, after a batch. */
-function setUp(t: TestContext, callers: number, lastMs = 10) {
+function setUp(t: TestContext, callers: number, lastMs = LAST_MS) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const gathering = new Gathering()
   let [waiting, now, isComplete] = [0, lastMs, false]
@@ -67,31 +72,40 @@ describe('a batch waits for more changes', () => {
   it('until no more come', async (t) => {
     const { wait, come, pass, completed } = setUp(t, 10)
     wait(1)
-    await pass(PAUSE_MS / 2)
+    await pass(FIRST_MS / 2)
     come()
-    await pass(PAUSE_MS / 2)
+    await pass(FIRST_MS / 2)
     assert.equal(await completed(), false)
-    await pass(PAUSE_MS)
+    await pass(GATHERING_PAUSE_MS)
+    assert.equal(await completed(), true)
+  })
+
+  it('longer for the first, as they all may be slow', async (t) => {
+    const { wait, pass, completed } = setUp(t, 10)
+    wait(1)
+    await pass(GATHERING_PAUSE_MS)
+    assert.equal(await completed(), false)
+    await pass(FIRST_MS - GATHERING_PAUSE_MS)
     assert.equal(await completed(), true)
   })
 
   it('until the callers can have sent, after a turn in which they got their answers', async (t) => {
     const { wait, pass, completed } = setUp(t, 10)
     wait(1)
-    await pass(2 * PAUSE_MS, true)
+    await pass(2 * FIRST_MS, true)
     assert.equal(await completed(), false)
-    await pass(PAUSE_MS)
+    await pass(FIRST_MS)
     assert.equal(await completed(), true)
   })
 
   it('for what has arrived while the process was busy', async (t) => {
     const { wait, come, pass, completed } = setUp(t, 10)
     wait(1)
-    await pass(PAUSE_MS / 2)
-    await pass(PAUSE_MS, true)
+    await pass(FIRST_MS / 2)
+    await pass(FIRST_MS, true)
     come()
     assert.equal(await completed(), false)
-    await pass(PAUSE_MS)
+    await pass(GATHERING_PAUSE_MS)
     assert.equal(await completed(), true)
   })
 
