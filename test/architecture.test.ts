@@ -210,6 +210,7 @@ describe('the source tree', async () => {
       'src/server/request-order.ts',
       'src/journal/frame.ts',
       'src/journal/journal.ts',
+      'src/storage/etcd/gathering.ts',
       'src/store/configuration-store.ts',
     ]
     assertNone(({ path, text }) =>
