@@ -61,6 +61,16 @@ describe('the alerts of the manual', () => {
   const cases = [
     ['a server that is down', 'ConnbookDown', {}, series('up', '', '1 1 0x20'), '5m'],
     ['a disk that failed', 'ConnbookDiskFailed', {}, series('connbook_writable', '', '1 1 0x20'), '5m'],
+    [
+      'records that take nearly all the memory',
+      'ConnbookMemoryShort',
+      {},
+      [
+        series('connbook_records_memory_bytes', '', '89x5 91x20'),
+        series('connbook_records_memory_max_bytes', '', '100x25'),
+      ],
+      '10m',
+    ],
     ['the first 507', 'ConnbookErrors', { status: '507' }, requests('507', '_x10 1x20'), '12m'],
     ['a later 500', 'ConnbookErrors', { status: '500' }, requests('500', '3x20 4x20'), '23m'],
     [
@@ -79,7 +89,7 @@ describe('the alerts of the manual', () => {
     ],
   ] as const
   const tests = cases.map(([name, alertname, labels, input, evalTime]) => {
-    const isOfJob = ['ConnbookDown', 'ConnbookDiskFailed'].includes(alertname)
+    const isOfJob = ['ConnbookDown', 'ConnbookDiskFailed', 'ConnbookMemoryShort'].includes(alertname)
     const expected = { ...(isOfJob ? { job: 'connbook' } : {}), instance: AT, ...labels }
     const summary = new RegExp(`alert: ${alertname}\n[\\s\\S]*?summary: '(.*)'`).exec(rules)?.[1] ?? ''
     const filled = summary
@@ -89,7 +99,7 @@ describe('the alerts of the manual', () => {
     return {
       name,
       interval: '1m',
-      input_series: [input],
+      input_series: [input].flat(),
       alert_rule_test: [{ eval_time: evalTime, alertname, exp_alerts: expectedAlerts }],
     }
   })
@@ -105,7 +115,7 @@ describe('the alerts of the manual', () => {
 
   it('are silent about a server that works', { skip }, async (t) => {
     const names = Array.from(rules.matchAll(/alert: (\w+)/g), ([, name]) => name)
-    assert.equal(names.length, 5)
+    assert.equal(names.length, 6)
     const { isGood, output } = await promtool(t, {
       rule_files: ['rules.yml'],
       tests: [
@@ -114,6 +124,8 @@ describe('the alerts of the manual', () => {
           input_series: [
             series('up', '', '1x60'),
             series('connbook_writable', '', '1x60'),
+            series('connbook_records_memory_bytes', '', '89x60'),
+            series('connbook_records_memory_max_bytes', '', '100x60'),
             requests('200', '0+100x60'),
             // Long ago.
             requests('503', '2x60'),
