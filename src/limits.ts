@@ -9,15 +9,19 @@ export const IMPORT_BYTES_MAX = 32 * 1024 * 1024
 /** Read of an import before other requests have their turn. */
 export const IMPORT_PIECE_BYTES = 8 * 1024
 /** Memory that is not for records and imports: the program takes most of it. */
-export const MEMORY_RESERVED_BYTES = 80 * 1024 * 1024
-/** The same of the memory for JavaScript alone. */
+export const MEMORY_RESERVED_BYTES = 88 * 1024 * 1024
+/** The same of the memory for JavaScript alone, 24 MiB of which are for young objects. */
 export const HEAP_RESERVED_BYTES = 48 * 1024 * 1024
-/** Estimated memory of a record beside its JSON, with its place in the index and its ETag. */
+/** Share of the memory that is for JavaScript. */
+export const HEAP_SHARE = 0.5
+/** For records, even where there seems to be less. */
+export const RECORDS_MEMORY_LEAST_BYTES = 3 * 1024 * 1024
+/** Estimated memory of a record beside its text and labels: its places in index and orders, and its ETag. */
 export const RECORD_MEMORY_BYTES = 384
-/** How often the text of a record is in memory at most: as fields and as JSON. */
-export const RECORD_JSON_COPIES = 2
-/** For an import, even where there seems to be less. */
-export const IMPORT_MEMORY_LEAST_BYTES = 3 * 1024 * 1024
+/** Its text is there as fields and as JSON; one character that is not Latin 1 doubles a text. */
+export const RECORD_JSON_COPIES = 3
+/** Estimated memory of a label beside its text. V8 keeps a description of each set of keys that no other record has. */
+export const LABEL_MEMORY_BYTES = 160
 /** Share of the other memory for the body of an import: what is made of it takes some times as much. */
 export const IMPORT_MEMORY_SHARE = 1 / 12
 /** Of the other memory, for each row: for itself, its record, and what was made in between. */
@@ -224,7 +228,7 @@ export const CLUSTER_SMALL_RECORDS = 5_000
 export const CLUSTER_RANGES_AT_ONCE = 4
 /** Changes in one transaction of etcd, whose default of --max-txn-ops is 128; two more operations are the node's. */
 export const BATCH_CHANGES_MAX = 120
-/** How long a batch waits for more changes, at most; for what share of that for the first; and after the last one that came. */
+/** How long a batch waits for more changes, at most. The first of them must come in a share of that, each later one after a pause. */
 export const GATHERING_MS_MAX = 50
 export const GATHERING_FIRST_SHARE = 1 / 8
 export const GATHERING_PAUSE_MS = 2

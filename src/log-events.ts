@@ -229,7 +229,7 @@ export const logEvents = {
     level: 'warn',
     fields: ['memory_mib', 'needed_mib', 'remedy'],
     meaning:
-      'the host or the limit of the service has less memory than connbook needs, or than it needs to take more records; the system may end the server, or changes are answered 507; do as `remedy` says',
+      'there is less memory than connbook needs, so the system may end the server; or the records take all that they may, so new ones are answered 507; do as `remedy` says',
   },
   connections_limited: {
     level: 'warn',

@@ -46,7 +46,7 @@ const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatN
  * Changes the folder of a stopped server; a running server is sent the file. Makes all changes, or none.
  *
  * It throws {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ImportRefusedError} {RefusedError}
- * {StorageFullError}; then nothing has changed. After {NoAnswerError} this is not known.
+ * {StorageFullError} {MemoryFullError}; then nothing has changed. After {NoAnswerError} this is not known.
  */
 export const importCommand = defineCommand({
   name: 'import',

@@ -3,7 +3,7 @@ import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import { recordFields, type SortField } from './fields.ts'
-import { stepsOfLabels } from './labels.ts'
+import { countLabels, stepsOfLabels } from './labels.ts'
 import { RecordOrder } from './record-order.ts'
 import { SLICE_STEPS, Slice, sortInSlices } from './slices.ts'
 import { type Frozen, SortedIndex } from './sorted-index.ts'
@@ -21,8 +21,7 @@ export class ConfigurationIndex {
   #byId = new SortedIndex<Configuration>(compareIds)
   readonly #orders = new Map<Sort, RecordOrder>()
   #jsonBytes = 0
-  /** Records with labels. */
-  #labelled = 0
+  #labels = 0
   #revision = 0
   #lastId = 0
   readonly #nowMs: () => number
@@ -41,9 +40,14 @@ export class ConfigurationIndex {
     return this.#jsonBytes
   }
 
+  /** How many labels all records have together. */
+  get labels(): number {
+    return this.#labels
+  }
+
   /** Whether any record has labels. */
   get hasLabels(): boolean {
-    return this.#labelled > 0
+    return this.#labels > 0
   }
 
   /** Revision of the last change applied. */
@@ -109,7 +113,7 @@ export class ConfigurationIndex {
     if (this.#byName.size !== records.length) throw new Error('two records have the same name')
     this.#byId = new SortedIndex(compareIds, records)
     this.#jsonBytes = jsonBytes
-    this.#labelled = records.reduce((sum, record) => sum + labelledOf(record), 0)
+    this.#labels = records.reduce((sum, record) => sum + countLabels(record.labels), 0)
     this.#revision = revision
     this.#lastId = lastId
   }
@@ -144,7 +148,7 @@ export class ConfigurationIndex {
     firstRevision: number,
   ): LongWork<readonly (Configuration | undefined)[]> {
     this.#dropUnused()
-    const { before, difference, jsonBytes, labelled, lastId } = yield* this.#compareWith(changes)
+    const { before, difference, jsonBytes, labels, lastId } = yield* this.#compareWith(changes)
     const added = yield* sortInSlices(difference.added, compareIds)
     const byId = yield* this.#byId.changedBy({ ...difference, added })
     const byName = yield* namesOf(byId.freeze())
@@ -161,7 +165,7 @@ export class ConfigurationIndex {
     this.#byId = byId
     for (const order of this.#orders.values()) order.replaceBy(changed.get(order), difference)
     this.#jsonBytes = jsonBytes
-    this.#labelled = labelled
+    this.#labels = labels
     this.#lastId = lastId
     this.#revision += changes.length
     return before
@@ -172,7 +176,7 @@ export class ConfigurationIndex {
     const before: (Configuration | undefined)[] = []
     const gone = new Set<Configuration>()
     const added: Configuration[] = []
-    let [jsonBytes, labelled, lastId] = [this.#jsonBytes, this.#labelled, this.#lastId]
+    let [jsonBytes, labels, lastId] = [this.#jsonBytes, this.#labels, this.#lastId]
     const slice = new Slice()
     for (const change of changes) {
       const old = 'add' in change ? undefined : this.#get('modify' in change ? change.name : change.remove)
@@ -184,11 +188,11 @@ export class ConfigurationIndex {
       }
       if (old !== undefined) gone.add(old)
       jsonBytes += (record?.jsonBytes ?? 0) - (old?.jsonBytes ?? 0)
-      labelled += labelledOf(record) - labelledOf(old)
+      labels += countLabels(record?.labels) - countLabels(old?.labels)
       before.push(old)
       if (slice.isOverAfter(1 + stepsOfLabels(old?.labels) + stepsOfLabels(record?.labels))) yield
     }
-    return { before, difference: { gone, added }, jsonBytes, labelled, lastId }
+    return { before, difference: { gone, added }, jsonBytes, labels, lastId }
   }
 
   #dropUnused() {
@@ -209,7 +213,7 @@ export class ConfigurationIndex {
     this.#checkFree(record.name)
     this.#byName.set(record.name, record)
     this.#jsonBytes += record.jsonBytes
-    this.#labelled += labelledOf(record)
+    this.#labels += countLabels(record.labels)
     this.#byId.insert(record)
     for (const order of this.#orders.values()) order.change(undefined, record)
   }
@@ -223,7 +227,7 @@ export class ConfigurationIndex {
     }
     this.#byName.set(record.name, record)
     this.#jsonBytes += record.jsonBytes - old.jsonBytes
-    this.#labelled += labelledOf(record) - labelledOf(old)
+    this.#labels += countLabels(record?.labels) - countLabels(old?.labels)
     this.#byId.replace(old, record)
     for (const order of this.#orders.values()) order.change(old, record)
     return old
@@ -233,7 +237,7 @@ export class ConfigurationIndex {
     const record = this.#get(name)
     this.#byName.delete(name)
     this.#jsonBytes -= record.jsonBytes
-    this.#labelled -= labelledOf(record)
+    this.#labels -= countLabels(record.labels)
     this.#byId.remove(record)
     for (const order of this.#orders.values()) order.change(record, undefined)
     return record
@@ -266,11 +270,6 @@ function* namesOf(records: Iterable<Configuration>): LongWork<Map<string, Config
     if (++steps % SLICE_STEPS === 0) yield
   }
   return byName
-}
-
-/** 1 for a record with labels, else 0. */
-function labelledOf(record: Configuration | undefined): number {
-  return record?.labels === undefined ? 0 : 1
 }
 
 /** @returns The new highest id. */

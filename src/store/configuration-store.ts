@@ -114,6 +114,11 @@ export class ConfigurationStore {
     return this.#index.jsonBytes
   }
 
+  /** How many labels all records have together. */
+  get labels(): number {
+    return this.#index.labels
+  }
+
   /** Whether any record has labels. */
   get hasLabels(): boolean {
     return this.#index.hasLabels
@@ -174,6 +179,7 @@ export class ConfigurationStore {
    * @returns The stored record; `id` is higher than any given before.
    * @throws {NameTakenError} with the record that holds the name. After this or another error, nothing has changed.
    * @throws {StorageFullError} if there is no room; a later call may succeed.
+   * @throws {MemoryFullError} if the records take all the memory that they may.
    * @throws {StorageUnavailableError} if the storage failed.
    * @throws {OverloadedError} if too many changes are waiting.
    */

@@ -6,6 +6,7 @@ import type { Alteration, Change } from './change.ts'
 import { Configuration, type ImportedConfiguration, labelsAfter } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'
 import { stepsOfLabels } from './labels.ts'
+import { amountOf, recordMemory } from './record-room.ts'
 import { SLICE_STEPS, Slice } from './slices.ts'
 
 /** What an import would do, or did. */
@@ -15,6 +16,8 @@ export interface ImportPlan {
   readonly removed: readonly Configuration[]
   /** How many records are stored already as they are. */
   readonly unchanged: number
+  /** Estimated bytes of memory that it needs; negative if it frees some. */
+  readonly growth: number
 }
 
 /** How many records of each kind there are in a plan. */
@@ -56,6 +59,7 @@ export function* planImportInSlices(
   const removed: Configuration[] = []
   const kept = new Set<string>()
   let unchanged = 0
+  let growth = 0
   const slice = new Slice()
   for (const draft of drafts) {
     if (slice.isOverAfter(stepsOfDraft(draft))) yield
@@ -65,14 +69,21 @@ export function* planImportInSlices(
     if (before === undefined) added.push(after)
     else if (after === before) unchanged += 1
     else modified.push({ before, after })
+    if (after !== before) growth += memoryOf(after) - (before === undefined ? 0 : memoryOf(before))
     if (mode === 'replace') kept.add(draft.name)
   }
-  if (mode === 'merge') return { added, modified, removed, unchanged }
+  if (mode === 'merge') return { added, modified, removed, unchanged, growth }
   for (const record of records) {
     if (slice.isOverAfter(1)) yield
-    if (!kept.has(record.name)) removed.push(record)
+    if (kept.has(record.name)) continue
+    removed.push(record)
+    growth -= memoryOf(record)
   }
-  return { added, modified, removed, unchanged }
+  return { added, modified, removed, unchanged, growth }
+}
+
+function memoryOf(record: Configuration): number {
+  return recordMemory(amountOf(record))
 }
 
 /** Estimated steps of long work (see SLICE_STEPS) that a draft takes. */

@@ -100,6 +100,12 @@ export function stepsOfLabels(labels: Labels | LabelsPatch | undefined): number 
   return steps
 }
 
+export function countLabels(labels: Labels | undefined): number {
+  let count = 0
+  for (const _ in labels) count += 1
+  return count
+}
+
 export function areSameLabels(one: Labels | undefined, other: Labels | undefined): boolean {
   return changedLabels(one, other).length === 0
 }

@@ -133,7 +133,7 @@ export class OwnChanges implements RecordChanges {
         const records = mode === 'replace' ? this.#allLatest() : []
         const stored = { records, find: (name: string) => this.#latest(name), lastId: this.#lastId }
         const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored), signal)
-        this.#room.checkPlan(this.#index, plan)
+        this.#room.checkGrowth(this.#index, plan.growth)
         if (await areDurable()) return { ...plan, tag }
       } catch (refusal) {
         if (await areDurable()) throw refusal
@@ -158,7 +158,7 @@ export class OwnChanges implements RecordChanges {
       try {
         this.#checkedTag(expected)
         plan = planImport(drafts, mode, { records, find, lastId: this.#lastId })
-        this.#room.checkPlan(this.#index, plan)
+        this.#room.checkGrowth(this.#index, plan.growth)
       } catch (refusal) {
         if (await this.#staged.areDurable(this.#staged.names())) throw refusal
         continue
@@ -255,7 +255,7 @@ export class OwnChanges implements RecordChanges {
       const records = this.#index.freeze()
       const stored = { records, find: (name: string) => this.#index.find(name), lastId: this.#lastId }
       const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, stored))
-      this.#room.checkPlan(this.#index, plan)
+      this.#room.checkGrowth(this.#index, plan.growth)
       const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
       if (this.#isLarge(stepsOfChanges(changes, this.#updatesAtOnceMax))) {
         this.#lastId = plan.added.at(-1)?.id ?? stored.lastId

@@ -1,37 +1,56 @@
 import { MemoryFullError } from '../errors.ts'
 import {
+  BODY_BYTES_MAX,
   HEAP_RESERVED_BYTES,
+  HEAP_SHARE,
+  LABEL_MEMORY_BYTES,
   MEMORY_RESERVED_BYTES,
   RECORD_JSON_COPIES,
   RECORD_MEMORY_BYTES,
+  RECORDS_MEMORY_LEAST_BYTES,
 } from '../limits.ts'
 import { heapBytesMax, memoryBytes } from '../memory.ts'
 import type { Alteration } from './change.ts'
 import type { Configuration } from './configuration.ts'
-import type { ImportPlan } from './import-plan.ts'
-import type { Latest } from './record-changes.ts'
+import { countLabels } from './labels.ts'
 
 const MEBIBYTE = 1024 * 1024
+/** More than the estimate of any record. */
+const ONE_RECORD_BYTES_MAX = 4 * BODY_BYTES_MAX
 
-/** Records, by their number and the bytes of their JSON. */
+/** Records, by what their memory depends on. */
 export interface RecordAmount {
   readonly count: number
+  /** Of their JSON. */
   readonly jsonBytes: number
+  /** How many labels they have together. */
+  readonly labels: number
 }
 
 /** Bytes that records may take. @param memory Bytes that this process may use. @param heap Of these, for JavaScript. */
 export function recordMemoryMax(memory = memoryBytes(), heap = heapBytesMax()): number {
-  return Math.max(0, Math.min(memory - MEMORY_RESERVED_BYTES, heap - HEAP_RESERVED_BYTES))
+  const free = Math.min(memory - MEMORY_RESERVED_BYTES, heap - HEAP_RESERVED_BYTES)
+  return Math.max(free, RECORDS_MEMORY_LEAST_BYTES)
+}
+
+/** The memory with which records may take as many bytes. */
+export function memoryNeededFor(recordBytes: number): number {
+  return Math.max(recordBytes + MEMORY_RESERVED_BYTES, (recordBytes + HEAP_RESERVED_BYTES) / HEAP_SHARE)
 }
 
 /** Estimated bytes of records, with all that is cached of them. */
-export function recordMemory({ count, jsonBytes }: RecordAmount): number {
-  return count * RECORD_MEMORY_BYTES + jsonBytes * RECORD_JSON_COPIES
+export function recordMemory({ count, jsonBytes, labels }: RecordAmount): number {
+  return count * RECORD_MEMORY_BYTES + jsonBytes * RECORD_JSON_COPIES + labels * LABEL_MEMORY_BYTES
+}
+
+/** The amount of one record. */
+export function amountOf({ jsonBytes, labels }: Configuration): RecordAmount {
+  return { count: 1, jsonBytes, labels: countLabels(labels) }
 }
 
 /**
- * The memory for records. Once it is taken, changes that need more are refused: otherwise one writer could end the server,
- * and every later start.
+ * The memory for records. Changes for which there is none are refused: otherwise one writer could end the server, and every
+ * later start. Changes that are still on their way do not count.
  */
 export class RecordRoom {
   readonly #bytesMax: number
@@ -40,31 +59,26 @@ export class RecordRoom {
     this.#bytesMax = bytesMax
   }
 
-  /** @throws {MemoryFullError} if the change needs more memory, and there is none. */
-  checkChange(stored: RecordAmount, change: Alteration, find: Latest['find']): void {
-    if (!this.#isFull(stored) || 'remove' in change) return
-    if ('add' in change || change.modify.jsonBytes > (find(change.name)?.jsonBytes ?? 0)) this.#refuse(stored)
+  /** @throws {MemoryFullError} if the change needs more memory than there is. */
+  checkChange(
+    stored: RecordAmount,
+    change: Alteration,
+    find: (name: string) => Configuration | undefined,
+  ): void {
+    // Nearly always, and without a look at the record.
+    if (recordMemory(stored) + ONE_RECORD_BYTES_MAX <= this.#bytesMax || 'remove' in change) return
+    const before = 'add' in change ? undefined : find(change.name)
+    const after = recordMemory(amountOf('add' in change ? change.add : change.modify))
+    this.checkGrowth(stored, after - (before === undefined ? 0 : recordMemory(amountOf(before))))
   }
 
-  /** As `checkChange`, for all changes of an import together. */
-  checkPlan(stored: RecordAmount, { added, modified, removed }: ImportPlan): void {
-    if (!this.#isFull(stored)) return
-    const jsonBytes = (records: readonly Configuration[]) =>
-      records.reduce((sum, record) => sum + record.jsonBytes, 0)
-    let growth = recordMemory({ count: added.length, jsonBytes: jsonBytes(added) })
-    growth -= recordMemory({ count: removed.length, jsonBytes: jsonBytes(removed) })
-    for (const { before, after } of modified) growth += after.jsonBytes - before.jsonBytes
-    if (growth > 0) this.#refuse(stored)
-  }
-
-  #isFull(stored: RecordAmount): boolean {
-    return recordMemory(stored) >= this.#bytesMax
-  }
-
-  #refuse(stored: RecordAmount): never {
-    const taken = Math.ceil(recordMemory(stored) / MEBIBYTE)
+  /** As `checkChange`. @param growth Bytes that changes together need; negative if they free some. */
+  checkGrowth(stored: RecordAmount, growth: number): void {
+    const taken = recordMemory(stored)
+    if (growth <= 0 || taken + growth <= this.#bytesMax) return
+    const [has, needs, max] = [taken, growth, this.#bytesMax].map((bytes) => Math.ceil(bytes / MEBIBYTE))
     throw new MemoryFullError(
-      `Cannot store the change: ${stored.count} records take ${taken} MiB of memory, and may not take more here; ` +
+      `Cannot store the change: it needs ${needs} MiB of memory, and ${stored.count} records take ${has} of ${max} MiB; ` +
         'remove records, or give connbook more memory and start it again',
     )
   }

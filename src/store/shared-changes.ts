@@ -129,7 +129,7 @@ export class SharedChanges implements RecordChanges {
     await this.#log.catchUp()
     const tag = this.#checkedTag(expected)
     const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, this.#stored()), signal)
-    this.#room.checkPlan(this.#index(), plan)
+    this.#room.checkGrowth(this.#index(), plan.growth)
     return { ...plan, tag }
   }
 
@@ -172,7 +172,7 @@ export class SharedChanges implements RecordChanges {
     const { revision } = this.#index()
     const tag = this.#checkedTag(expected)
     const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, this.#stored()))
-    this.#room.checkPlan(this.#index(), plan)
+    this.#room.checkGrowth(this.#index(), plan.growth)
     const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
     if (this.#index().revision !== revision) throw new OvertakenError()
     if (changes.length === 0) return { ...plan, tag }

@@ -5,12 +5,14 @@ import { recordMemory, recordMemoryMax } from './record-room.ts'
 export function storeMetrics(store: ConfigurationStore, isWritable: () => boolean): Family[] {
   return [
     gauge('connbook_records', 'Stored configurations.', () => store.count),
-    gauge('connbook_records_memory_bytes', 'Estimated memory of the records, at most.', () =>
-      recordMemory(store),
+    gauge(
+      'connbook_records_memory_bytes',
+      'Estimated memory of the records, with all that may be cached of them.',
+      () => recordMemory(store),
     ),
     gauge(
       'connbook_records_memory_max_bytes',
-      'Above it, changes that need more memory are answered 507.',
+      'What the records may take; changes that need more are answered 507.',
       () => recordMemoryMax(),
     ),
     gauge(

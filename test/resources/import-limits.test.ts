@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createImportReader } from '../../src/exchange/import-reader.ts'
-import { IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, MEMORY_MIB_MIN } from '../../src/limits.ts'
+import { IMPORT_BYTES_MAX, IMPORT_ROWS_MAX } from '../../src/limits.ts'
 import { importLimitsFor } from '../../src/resources/import-limits.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -11,23 +11,17 @@ describe('an import', () => {
   it('must be smaller where there is little memory', () => {
     const full = { bytesMax: IMPORT_BYTES_MAX, rowsMax: IMPORT_ROWS_MAX }
     assert.deepEqual(importLimitsFor(0, 600 * MEBIBYTE), full)
-    assert.deepEqual(importLimitsFor(0, 24 * 1024 * MEBIBYTE), full)
-    assert.deepEqual(importLimitsFor(0, 128 * MEBIBYTE), { bytesMax: 4 * MEBIBYTE, rowsMax: 24_576 })
-    assert.deepEqual(importLimitsFor(0, MEMORY_MIB_MIN * MEBIBYTE), {
-      bytesMax: Math.floor((16 * MEBIBYTE) / 12),
-      rowsMax: 8_192,
-    })
+    assert.deepEqual(importLimitsFor(0, 48 * MEBIBYTE), { bytesMax: 4 * MEBIBYTE, rowsMax: 24_576 })
   })
 
   it('must be smaller where records take the memory', () => {
     const half = { bytesMax: 2 * MEBIBYTE, rowsMax: 12_288 }
-    assert.deepEqual(importLimitsFor(24 * MEBIBYTE, 128 * MEBIBYTE), half)
+    assert.deepEqual(importLimitsFor(24 * MEBIBYTE, 48 * MEBIBYTE), half)
   })
 
   it('may have some rows in any memory', () => {
     const least = { bytesMax: MEBIBYTE / 4, rowsMax: 1_536 }
-    assert.deepEqual(importLimitsFor(1_000 * MEBIBYTE, 128 * MEBIBYTE), least)
-    assert.deepEqual(importLimitsFor(0, 1), least)
+    assert.deepEqual(importLimitsFor(48 * MEBIBYTE, 48 * MEBIBYTE), least)
   })
 
   it('is read up to the rows that it may have', () => {

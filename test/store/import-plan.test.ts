@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
 import type { ImportMode } from '../../src/store/import-mode.ts'
 import { changesOf, planImport } from '../../src/store/import-plan.ts'
+import { amountOf, recordMemory } from '../../src/store/record-room.ts'
 import { draft } from '../support/store.ts'
 
 const stored = ['same', 'other', 'left'].map((name, i) => new Configuration(i + 1, draft(name)))
@@ -40,7 +41,8 @@ describe('the plan of an import', () => {
 
   it('removes records that are not in the file when it replaces', () => {
     assert.deepEqual(plan(drafts, 'replace').removed, [left])
-    assert.deepEqual(plan([], 'replace'), { added: [], modified: [], removed: stored, unchanged: 0 })
+    const growth = -stored.reduce((sum, record) => sum + recordMemory(amountOf(record)), 0)
+    assert.deepEqual(plan([], 'replace'), { added: [], modified: [], removed: stored, unchanged: 0, growth })
   })
 })
 

@@ -2,9 +2,16 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryFullError } from '../../src/errors.ts'
-import { HEAP_RESERVED_BYTES, MEMORY_RESERVED_BYTES } from '../../src/limits.ts'
+import {
+  HEAP_RESERVED_BYTES,
+  LABEL_MEMORY_BYTES,
+  MEMORY_RESERVED_BYTES,
+  RECORD_JSON_COPIES,
+  RECORDS_MEMORY_LEAST_BYTES,
+} from '../../src/limits.ts'
+import { Configuration } from '../../src/store/configuration.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
-import { recordMemory, recordMemoryMax } from '../../src/store/record-room.ts'
+import { amountOf, recordMemory, recordMemoryMax } from '../../src/store/record-room.ts'
 import { draft, names, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -16,7 +23,7 @@ describe('the memory for records', () => {
     const [memory, heap] = [2 ** 30, 2 ** 29]
     assert.equal(recordMemoryMax(memory, memory), memory - MEMORY_RESERVED_BYTES)
     assert.equal(recordMemoryMax(memory, heap), heap - HEAP_RESERVED_BYTES)
-    assert.equal(recordMemoryMax(1, 1), 0)
+    assert.equal(recordMemoryMax(1, 1), RECORDS_MEMORY_LEAST_BYTES)
   })
 })
 
@@ -56,7 +63,8 @@ describe('a store whose records take all the memory that they may', () => {
     await assert.rejects(
       () => store.add(someone, draft('c')),
       (error) =>
-        error instanceof MemoryFullError && /2 records take 1 MiB .* remove records/.test(error.message),
+        error instanceof MemoryFullError &&
+        /needs 1 MiB of memory, and 2 records take 1 of 1 MiB; remove records/.test(error.message),
     )
   })
 
@@ -65,6 +73,32 @@ describe('a store whose records take all the memory that they may', () => {
     await store.remove(someone, 'b')
     await store.add(someone, draft('c'))
     assert.deepEqual(names(store), ['a', 'c'])
+  })
+
+  it('counts what a change needs, not only what is there', async (t) => {
+    const folder = await temporaryFolder(t)
+    const one = recordMemory(amountOf(new Configuration(1, draft('a'))))
+    const { store } = await openStore(t, folder, { recordBytesMax: 2.5 * one })
+    for (const name of ['a', 'b']) await store.add(someone, draft(name))
+    await refuses(store, () => store.importAll(someone, [draft('c')], 'merge'))
+    // Both in place of one of the two: the other and the label need more than there is.
+    await refuses(store, () =>
+      store.importAll(someone, [draft('a', { labels }), draft('c', { labels })], 'replace'),
+    )
+    await store.importAll(someone, [draft('a', { labels: { a: '1' } })], 'replace')
+    assert.equal(store.labels, 1)
+  })
+
+  it('counts each label', () => {
+    const [none, some] = [{}, { labels: { a: '', b: '' } }].map((fields) =>
+      amountOf(new Configuration(1, draft('a', fields))),
+    )
+    assert.deepEqual([none?.labels, some?.labels], [0, 2])
+    const text = ((some?.jsonBytes ?? 0) - (none?.jsonBytes ?? 0)) * RECORD_JSON_COPIES
+    assert.equal(
+      recordMemory(some ?? assert.fail()) - recordMemory(none ?? assert.fail()) - text,
+      2 * LABEL_MEMORY_BYTES,
+    )
   })
 
   for (const [size, updatesAtOnceMax] of [

@@ -9,7 +9,7 @@ import type { SharedChangeLogOwner } from '../../src/store/change-log.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { ConfigurationStore } from '../../src/store/configuration-store.ts'
-import { RecordRoom } from '../../src/store/record-room.ts'
+import { amountOf, RecordRoom, recordMemory } from '../../src/store/record-room.ts'
 import { NameTakenError, OvertakenError, StaleListError, UnknownNameError } from '../../src/store/refusals.ts'
 import { SharedChanges } from '../../src/store/shared-changes.ts'
 import { draft, someone } from '../support/store.ts'
@@ -79,7 +79,7 @@ const record = (id: number, name: string) => new Configuration(id, draft(name))
 
 describe('changes of a shared store', () => {
   it('are refused if they need memory that this process has not', async () => {
-    const { store } = sharedStore(1)
+    const { store } = sharedStore(1.5 * recordMemory(amountOf(record(1, 'a'))))
     await store.add(someone, draft('a'))
     const full = { code: 'memory_full' }
     await assert.rejects(() => store.add(someone, draft('b')), full)

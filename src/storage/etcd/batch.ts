@@ -29,8 +29,7 @@ export interface BatchBase {
   readonly nodeModRevision: number
   readonly sequence: Versioned<number>
   /**
-   * Whether the records are as the changes were decided for, up to the last change of the node, and no other node has changed
-   * any after that, as far as is known.
+   * Whether the index has all changes up to the last one of this node, and probably no other node has changed anything since.
    */
   readonly isNewest: boolean
 }

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { IMPORT_BYTES_MAX, MEMORY_MIB_MIN, NAME_CHARACTERS_MAX } from '../../../src/limits.ts'
 import { importLimitsFor } from '../../../src/resources/import-limits.ts'
+import { recordMemoryMax } from '../../../src/store/record-room.ts'
 import { makeMemoryGroup, noMemoryGroups } from '../../support/memory-group.ts'
 import { startAttacked } from './attacked-server.ts'
 
 const HEADER = 'name,hostname,port,username\n'
-const { bytesMax, rowsMax } = importLimitsFor(1_000, MEMORY_MIB_MIN * 1024 * 1024)
+const memory = MEMORY_MIB_MIN * 1024 * 1024
+const { bytesMax, rowsMax } = importLimitsFor(1_000, recordMemoryMax(memory, memory))
 
 /** As many rows as may be, each with so many characters. */
 function file(rowCharacters: number, bytes = bytesMax): string {

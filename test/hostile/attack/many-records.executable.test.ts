@@ -1,18 +1,40 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { importLimitsFor } from '../../../src/resources/import-limits.ts'
+import { IMPORT_ROWS_MAX, LABELS_MAX } from '../../../src/limits.ts'
+import { sortFields } from '../../../src/store/configuration-index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startExecutable } from '../../support/executable.ts'
 import { makeMemoryGroup, noMemoryGroups } from '../../support/memory-group.ts'
 import { startAttacked } from './attacked-server.ts'
 
-const MEBIBYTE = 1024 * 1024
 const RECORDS_MAX = 1_000_000
+const TAGS_READ_MAX = 5_000
+
+const plain = (i: number) => ({ name: `r${i}`, hostname: `h${i}.example`, port: 22, username: 'ops' })
+/** Each label with a key of its own takes much memory for little text. */
+const labelled = (i: number) => {
+  const labels = Array.from({ length: LABELS_MAX }, (_, key) => [
+    `k${(i * LABELS_MAX + key).toString(36)}`,
+    '',
+  ])
+  return { ...plain(i), labels: Object.fromEntries(labels) }
+}
+/** One such character doubles the memory of a text. */
+const wide = (i: number) => ({
+  ...plain(i),
+  name: `r${i}日${'n'.repeat(200)}`,
+  username: `日${'u'.repeat(200)}`,
+})
 
 describe('one who adds records without end', { skip: noMemoryGroups }, () => {
-  for (const mebibytes of [128, 256])
-    it(`ends no server with ${mebibytes} MiB, and keeps none from starting again`, async (t) => {
+  for (const [mebibytes, what, make] of [
+    [128, 'plain records', plain],
+    [128, 'records with many labels', labelled],
+    [128, 'records with wide characters', wide],
+    [512, 'plain records', plain],
+  ] as const)
+    it(`ends no server with ${mebibytes} MiB, and keeps none from starting again: ${what}`, async (t) => {
       const group = makeMemoryGroup(t, mebibytes)
       const server = await startAttacked(t, { records: 1, through: group.through })
       const call = (path: string, method = 'GET', body?: string) =>
@@ -21,34 +43,34 @@ describe('one who adds records without end', { skip: noMemoryGroups }, () => {
           headers: { Authorization: server.bearer },
           ...(body === undefined ? {} : { body }),
         })
+      const read = async (path: string) => {
+        const answer = await call(path)
+        assert.equal(answer.status, 200, await answer.text())
+      }
 
-      // Smaller and smaller imports, as the server allows them, and then single records.
+      // Imports as large as the server takes them, until not even one record fits.
       let added = 0
       let refusal = ''
-      let rows = importLimitsFor(1_000, mebibytes * MEBIBYTE).rowsMax
-      while (rows > 0 && added < RECORDS_MAX) {
-        const lines = Array.from({ length: rows }, (_, i) => `r${added + i},h${i}.example,22,ops\n`)
-        const answer = await call(
-          '/v1/import?format=csv',
-          'POST',
-          `name,hostname,port,username\n${lines.join('')}`,
-        )
-        const text = await answer.text()
+      for (let rows = IMPORT_ROWS_MAX; rows > 0 && added < RECORDS_MAX; ) {
+        const lines = Array.from({ length: rows }, (_, i) => JSON.stringify(make(added + i)))
+        const answer = await call('/v1/import?format=jsonl', 'POST', `${lines.join('\n')}\n`)
+        refusal = await answer.text()
         if (answer.status === 200) added += rows
         else {
-          refusal = text
-          assert.ok([400, 413, 507].includes(answer.status), text)
-          rows = answer.status === 507 ? 0 : Math.floor(rows / 2)
+          assert.ok([400, 413, 507].includes(answer.status), refusal)
+          rows = Math.floor(rows / 2)
         }
       }
       assert.match(refusal, /"type":"urn:connbook:problem:memory_full"/)
-      const one = JSON.stringify({ name: 'one', hostname: 'h', port: 1, username: 'u' })
-      const refused = await call('/configurations/', 'POST', one)
-      assert.equal(refused.status, 507, await refused.text())
-      // Now everything that is cached of a record, of each.
+
+      // Then everything that is cached of a record: its JSON, its tag, its place in each order.
+      for (const sort of sortFields)
+        for (const way of ['', '-']) await read(`/configurations/?sort=${way}${sort}&page=0&per_page=1`)
       for (let page = 0; page * 100 < added; page += 1)
-        await (await call(`/configurations/?page=${page}&per_page=100`)).arrayBuffer()
-      for (let id = 0; id < added; id += 100) assert.equal((await call(`/configurations/r${id}`)).status, 200)
+        await read(`/configurations/?page=${page}&per_page=100`)
+      // One by one takes long: the tags of some.
+      for (let i = 0; i < Math.min(added, TAGS_READ_MAX); i += 1)
+        await read(`/configurations/${encodeURIComponent(make(i).name)}`)
       t.diagnostic(`${added} records, ${group.usedMebibytes().toFixed()} of ${mebibytes} MiB in use`)
 
       await server.stop()
