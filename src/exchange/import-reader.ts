@@ -47,7 +47,8 @@ export function createImportReader(
     rows += 1
     if (rows > rowsMax + 1) return
     if (rows > rowsMax) {
-      const detail = `has more than ${rowsMax} rows; nothing behind them was read; make it several files`
+      const more = rowsMax < IMPORT_ROWS_MAX ? ', or give connbook more memory' : ''
+      const detail = `has more than ${rowsMax} rows; nothing behind them was read; make it several files${more}`
       return addFault({ line: row.line, field: 'document', detail })
     }
     if ('fault' in row) return addFault({ line: row.line, ...row.fault })

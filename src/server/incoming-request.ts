@@ -252,7 +252,7 @@ function handOver(
 }
 
 function tooLarge(bytesMax: number): Problem {
-  return new Problem('body_too_large', `The body is longer than ${bytesMax} bytes`)
+  return new Problem('body_too_large', `The body is longer than ${bytesMax} bytes; send less at once`)
 }
 
 /** Never sent: the connection ended before the body did. */

@@ -31,7 +31,9 @@ describe('an import', () => {
     const { faults } = reader.end()
     assert.deepEqual(
       faults.map(({ detail }) => detail),
-      ['has more than 2 rows; nothing behind them was read; make it several files'],
+      [
+        'has more than 2 rows; nothing behind them was read; make it several files, or give connbook more memory',
+      ],
     )
   })
 })

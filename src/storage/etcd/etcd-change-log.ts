@@ -237,7 +237,8 @@ export class EtcdChangeLog implements SharedChangeLog {
     const begin = this.#elapsed()
     const batch = this.#takeBatch()
     await this.#send(batch)
-    this.#gathering.ended(batch.changes.length + this.#waiting.length, begin, this.#elapsed())
+    const callers = batch.isImport ? 1 : batch.changes.length
+    this.#gathering.ended(callers + this.#waiting.length, begin, this.#elapsed())
   }
 
   /** Refuses what has waited for too long while others were sent. */
