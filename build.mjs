@@ -293,9 +293,9 @@ async function inject(workshop, executable, nodePath, { platform, arch }, assets
       // In MiB. More is no faster, and stays in use: 12 MiB with 1,000 event streams, 80 after a start with 1,000,000
       // records.
       '--max-semi-space-size=8',
-      // Of the memory of the host or container. Node's own choice is the same, but at least 262 MiB: more than a small
-      // host has, so that the system would end the server before V8 collects what is not in use.
-      `--max-old-space-size-percentage=${HEAP_SHARE * 100}`,
+      // Of the memory of the host or container. Node's own choice is at least 262 MiB: more than a small host has, so
+      // that the system would end the server before V8 collects what is not in use.
+      `--max-old-space-size-percentage=${Math.round(HEAP_SHARE * 100)}`,
       // Node would open a debugger on this signal.
       '--disable-sigusr1',
       // Otherwise the file that OPENSSL_CONF names could make the executable load other code.

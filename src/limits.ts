@@ -9,17 +9,17 @@ export const IMPORT_BYTES_MAX = 32 * 1024 * 1024
 /** Read of an import before other requests have their turn. */
 export const IMPORT_PIECE_BYTES = 8 * 1024
 /** Memory that is not for records and imports: the program takes most of it. */
-export const MEMORY_RESERVED_BYTES = 88 * 1024 * 1024
+export const MEMORY_RESERVED_BYTES = 96 * 1024 * 1024
 /** The same of the memory for JavaScript alone, 24 MiB of which are for young objects. */
 export const HEAP_RESERVED_BYTES = 48 * 1024 * 1024
 /** Share of the memory that is for JavaScript. */
-export const HEAP_SHARE = 0.5
+export const HEAP_SHARE = 0.45
 /** For records, even where there seems to be less. */
 export const RECORDS_MEMORY_LEAST_BYTES = 3 * 1024 * 1024
 /** Estimated memory of a record beside its text and labels: its places in index and orders, and its ETag. */
-export const RECORD_MEMORY_BYTES = 384
-/** Its text is there as fields and as JSON; one character that is not Latin 1 doubles a text. */
-export const RECORD_JSON_COPIES = 3
+export const RECORD_MEMORY_BYTES = 320
+/** Its text is there as fields and as JSON; one character that is not Latin 1 doubles each of them. */
+export const RECORD_JSON_COPIES = 4
 /** Estimated memory of a label beside its text. V8 keeps a description of each set of keys that no other record has. */
 export const LABEL_MEMORY_BYTES = 160
 /** Share of the other memory for the body of an import: what is made of it takes some times as much. */

@@ -23,8 +23,8 @@ describe('the chapter "start"', () => {
     }
     const [, first] = /\| 128 MiB \| ([\d,]+) \|/.exec(text) ?? []
     assert.ok(text.includes(`128 MiB of free memory for up to ${first} records`))
-    assert.equal(RECORD_JSON_COPIES, 3)
-    const counted = `A record counts ${RECORD_MEMORY_BYTES} bytes, three times the bytes of its JSON, and ${LABEL_MEMORY_BYTES} for each label`
+    assert.equal(RECORD_JSON_COPIES, 4)
+    const counted = `A record counts ${RECORD_MEMORY_BYTES} bytes, four times the bytes of its JSON, and ${LABEL_MEMORY_BYTES} for each label`
     assert.ok(text.replaceAll('\n', ' ').includes(counted))
   })
 })
