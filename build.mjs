@@ -10,7 +10,6 @@ import { checkConsoleSize, makeConsole } from './.build/console.mjs'
 import { debianArchitectures, makeDeb } from './.build/deb.mjs'
 import { makeSbom } from './.build/sbom.mjs'
 import { stripSymbols } from './.build/strip-symbols.mjs'
-import { HEAP_SHARE } from './src/limits.ts'
 
 // The names of the assets that .build/start.cjs asks for.
 const BUNDLE = 'connbook.cjs'
@@ -293,9 +292,6 @@ async function inject(workshop, executable, nodePath, { platform, arch }, assets
       // In MiB. More is no faster, and stays in use: 12 MiB with 1,000 event streams, 80 after a start with 1,000,000
       // records.
       '--max-semi-space-size=8',
-      // Of the memory of the host or container. Node's own choice is at least 262 MiB: more than a small host has, so
-      // that the system would end the server before V8 collects what is not in use.
-      `--max-old-space-size-percentage=${Math.round(HEAP_SHARE * 100)}`,
       // Node would open a debugger on this signal.
       '--disable-sigusr1',
       // Otherwise the file that OPENSSL_CONF names could make the executable load other code.

@@ -12,8 +12,8 @@ export const IMPORT_PIECE_BYTES = 8 * 1024
 export const MEMORY_RESERVED_BYTES = 96 * 1024 * 1024
 /** The same of the memory for JavaScript alone, 24 MiB of which are for young objects. */
 export const HEAP_RESERVED_BYTES = 48 * 1024 * 1024
-/** Share of the memory that is for JavaScript. */
-export const HEAP_SHARE = 0.45
+/** Share of the memory that Node gives to JavaScript; on a small host it is more. */
+export const HEAP_SHARE = 0.5
 /** For records, even where there seems to be less. */
 export const RECORDS_MEMORY_LEAST_BYTES = 3 * 1024 * 1024
 /** Estimated memory of a record beside its text and labels: its places in index and orders, and its ETag. */

@@ -1,7 +1,7 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { IMPORT_ROWS_MAX, LABELS_MAX } from '../../../src/limits.ts'
+import { IMPORT_ROWS_MAX } from '../../../src/limits.ts'
 import { sortFields } from '../../../src/store/configuration-index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startExecutable } from '../../support/executable.ts'
@@ -12,14 +12,6 @@ const RECORDS_MAX = 1_000_000
 const TAGS_READ_MAX = 5_000
 
 const plain = (i: number) => ({ name: `r${i}`, hostname: `h${i}.example`, port: 22, username: 'ops' })
-/** Each label with a key of its own takes much memory for little text. */
-const labelled = (i: number) => {
-  const labels = Array.from({ length: LABELS_MAX }, (_, key) => [
-    `k${(i * LABELS_MAX + key).toString(36)}`,
-    '',
-  ])
-  return { ...plain(i), labels: Object.fromEntries(labels) }
-}
 /** One such character doubles the memory of a text. */
 const wide = (i: number) => ({
   ...plain(i),
@@ -30,7 +22,6 @@ const wide = (i: number) => ({
 describe('one who adds records without end', { skip: noMemoryGroups }, () => {
   for (const [mebibytes, what, make] of [
     [128, 'plain records', plain],
-    [128, 'records with many labels', labelled],
     [128, 'records with wide characters', wide],
     [512, 'plain records', plain],
   ] as const)
