@@ -2,7 +2,7 @@ import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
-import { dirname, join, matchesGlob } from 'node:path'
+import { basename, dirname, join, matchesGlob } from 'node:path'
 import { describe, it } from 'node:test'
 import { build } from 'esbuild'
 
@@ -223,35 +223,51 @@ describe('the tests', async () => {
   const modules = await readTestModules()
   const files = [...modules.values()].filter(({ path }) => path.endsWith('.test.ts'))
 
-  const reaches = (path: string, target: string, seen = new Set<string>()): boolean => {
-    if (path === target) return true
+  // What only the system and faults tiers may use: other processes, and so the executable, Debian's packages and browsers.
+  const outside = ['node:child_process', 'playwright-core']
+  const usesOutside = (path: string, seen = new Set<string>()): boolean => {
     if (seen.has(path)) return false
     seen.add(path)
-    return modules.get(path)?.imports.some((imported) => reaches(imported, target, seen)) ?? false
+    const { specifiers = [], imports = [] } = modules.get(path) ?? {}
+    return (
+      outside.some((name) => specifiers.includes(name)) || imports.some((each) => usesOutside(each, seen))
+    )
   }
+  const paths = files.map(({ path }) => path)
+  const isSystem = (path: string) => path.endsWith('.system.test.ts')
+  const isFaults = (path: string) => path.endsWith('.faults.test.ts')
 
-  it('are named x.executable.test.ts if and only if they need the executable', () => {
+  it('are named x.system.test.ts or x.faults.test.ts if they start other processes', () => {
+    const misnamed = paths.filter((path) => !isSystem(path) && !isFaults(path) && usesOutside(path))
+    assert.deepEqual(misnamed, [])
+  })
+
+  it('are not named x.system.test.ts if they start none', () => {
     assert.deepEqual(
-      files.map(({ path }) => path).filter((path) => path.endsWith('.executable.test.ts')),
-      files.map(({ path }) => path).filter((path) => reaches(path, 'test/support/executable.ts')),
+      paths.filter((path) => isSystem(path) && !usesOutside(path)),
+      [],
     )
   })
 
-  it('are run in short, by npm test or npm run test:system, or by npm run test:faults, or both if they have a full length', async () => {
+  it('have no other tier in their name', () => {
+    const known = ['', '.system', '.faults', '.properties', '.properties.system']
+    const rest = (path: string) => basename(path, '.test.ts').replace(/^[^.]*/, '')
+    assert.deepEqual(
+      paths.filter((path) => !known.includes(rest(path))),
+      [],
+    )
+  })
+
+  it('run by the names of their files alone', async () => {
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-    const isRunBy = (script: string) => {
-      const globs = [...scripts[script].matchAll(/"(test\/[^"]+)"/g)].map(([, glob]) => glob)
-      return (path: string) => globs.some((glob) => matchesGlob(path, glob))
-    }
-    const isRunAtLength = isRunBy('test:faults')
-    const isRunInShort = (path: string) =>
-      ['test', 'test:quick', 'test:system'].some((script) => isRunBy(script)(path))
-    const hasLength = (path: string) => reaches(path, 'test/support/extent.ts')
-    const paths = files.map(({ path }) => path)
-    const neverRun = paths.filter((path) => !isRunInShort(path) && !isRunAtLength(path))
-    const neverRunAtLength = paths.filter((path) => hasLength(path) && !isRunAtLength(path))
-    const runTwice = paths.filter((path) => isRunInShort(path) && isRunAtLength(path) && !hasLength(path))
-    assert.deepEqual([neverRun, neverRunAtLength, runTwice], [[], [], []])
+    const globOf = (tier: string) => /"(test\/[^"]+)"$/.exec(scripts[`test:${tier}`])?.[1] ?? ''
+    const tiersOf = (path: string) =>
+      ['quick', 'system', 'faults'].filter((tier) => matchesGlob(path, globOf(tier)))
+    const named = (path: string) => (isSystem(path) ? 'system' : isFaults(path) ? 'faults' : 'quick')
+    assert.deepEqual(
+      paths.filter((path) => tiersOf(path).join() !== named(path)),
+      [],
+    )
   })
 
   it('check the version of Node before anything else', () => {

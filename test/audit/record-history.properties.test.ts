@@ -12,14 +12,13 @@ import type { Alteration, Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { listTag } from '../../src/store/list-tag.ts'
 import { timestamp } from '../../src/timestamp.ts'
-import { extent } from '../support/extent.ts'
 import { createFailingFiles } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
-import { holdLaterFor } from '../support/properties/hold-property.ts'
+import { casesOfSlow, holdLaterFor } from '../support/properties/hold-property.ts'
 import { draft, someone } from '../support/store.ts'
 import { folderInMemory } from '../support/temporary-folder.ts'
 
-const CASES = extent({ quick: 60, full: 1_000 })
+const CASES = casesOfSlow(25, 1_000)
 /** Few, so that they are taken again; some need escapes. */
 const names = ['a', 'b', 'c"', 'd\u200f', 'e\\']
 const BIG = 10 * 1024 * 1024

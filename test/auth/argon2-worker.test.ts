@@ -94,18 +94,6 @@ describe('the thread for argon2', () => {
     assert.equal(worker.threads.length, 2)
   })
 
-  it('refuses the calls when its heap is full', async (t) => {
-    const worker = create(t)
-    const message = 'x'.repeat(20 * 1024 * 1024)
-    const flood = Array.from({ length: 8 }, () => worker.compute({ ...parameters, message }))
-    const outcomes = await Promise.allSettled(flood)
-    assert.ok(outcomes.some(({ status }) => status === 'rejected'))
-    for (const outcome of outcomes) {
-      if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof OverloadedError, outcome.reason)
-    }
-    await check(worker)
-  })
-
   it('refuses a call when it cannot start', async (t) => {
     const worker = createArgon2Worker()
     const cause = new Error('no more threads')

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { readBearer } from '../../src/auth/authenticator.ts'
-import { caller, client, request, setUpAuthenticator } from '../support/authenticator.ts'
+import { caller } from '../support/message.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { anyText, joined, withoutBlanks } from '../support/properties/texts.ts'
+import { client, request, setUpAuthenticator } from './authenticator-setup.ts'
 
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 

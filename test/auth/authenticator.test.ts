@@ -6,10 +6,11 @@ import { addAccount, changeSecret, removeAccount } from '../../src/auth/accounts
 import { hashPassword } from '../../src/auth/password.ts'
 import { createSigningKey, verifyToken } from '../../src/auth/signed-token.ts'
 import { VERIFIED_TOKENS_MAX } from '../../src/limits.ts'
+import { eventually } from '../support/eventually.ts'
+import { caller } from '../support/message.ts'
 import {
   asBearer,
   asCookie,
-  caller,
   client,
   keys,
   SESSION_TTL_SECONDS,
@@ -17,8 +18,7 @@ import {
   TOKEN_TTL_SECONDS,
   unchanging,
   user,
-} from '../support/authenticator.ts'
-import { eventually } from '../support/eventually.ts'
+} from './authenticator-setup.ts'
 
 describe('authenticate', () => {
   it('accepts a user by cookie and a client by bearer', async (t) => {

@@ -8,7 +8,7 @@ import { dataFiles } from '../../src/files/data-folder.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
-import { openedFolder } from '../support/opened-folder.ts'
+import { openedFolder } from '../support/temporary-folder.ts'
 
 async function setUp(t: TestContext) {
   const folder = await openedFolder(t)

@@ -1,25 +1,9 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createJti, EndedCredentials } from '../../src/auth/ended-credentials.ts'
-import { ACCOUNT_REVOCATIONS_MAX, REVOCATIONS_DROPPED_AT_ONCE, REVOCATIONS_MAX } from '../../src/limits.ts'
-
-const NOW = 1_000
-const LATER = 2_000
-
-let made = 0
-
-/** Credentials of one generation, as `createJti` names them, but numbered: random bytes for 1,000,000 take seconds. */
-const jtis = (generation: number, count: number) =>
-  Array.from({ length: count }, () => `${String(++made).padStart(16, '0')}.${generation}`)
-
-function setUp() {
-  const ended = new EndedCredentials()
-  const add = (all: readonly string[], exp = LATER) => {
-    for (const jti of all) ended.add(jti, exp)
-  }
-  return { ended, add }
-}
+import { createJti } from '../../src/auth/ended-credentials.ts'
+import { ACCOUNT_REVOCATIONS_MAX } from '../../src/limits.ts'
+import { jtis, LATER, NOW, setUp } from './made-up-credentials.ts'
 
 describe('EndedCredentials', () => {
   it('knows each credential that ended, also of earlier versions', () => {
@@ -75,18 +59,5 @@ describe('EndedCredentials', () => {
     ended.dropExpired(NOW)
     assert.deepEqual([...ended], [[kept, LATER]])
     assert.equal(ended.size, 1)
-  })
-
-  it('has no room for more of all, until it has found expired ones, a few at each look', () => {
-    const { ended, add } = setUp()
-    const generations = REVOCATIONS_MAX / ACCOUNT_REVOCATIONS_MAX
-    for (let i = 1; i <= generations; i++)
-      add(jtis(i, ACCOUNT_REVOCATIONS_MAX), i === generations ? NOW : LATER)
-    assert.equal(ended.size, REVOCATIONS_MAX)
-    assert.equal(ended.hasRoom(generations + 1, NOW - 1), false)
-    let looks = 1
-    while (!ended.hasRoom(generations + 1, NOW)) looks += 1
-    assert.ok(looks <= 2 + generations / REVOCATIONS_DROPPED_AT_ONCE, `${looks} looks`)
-    assert.equal(ended.size, REVOCATIONS_MAX - ACCOUNT_REVOCATIONS_MAX)
   })
 })

@@ -12,7 +12,7 @@ import { type DataFolder, dataFiles, takeLock } from '../../src/files/data-folde
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
-import { openedFolder } from '../support/opened-folder.ts'
+import { openedFolder } from '../support/temporary-folder.ts'
 
 const one = addAccount(noAccounts, 'client', 'one', 'sha256:1')
 const two = addAccount(one, 'client', 'two', 'sha256:2')

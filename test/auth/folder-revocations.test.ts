@@ -12,8 +12,8 @@ import { eventually } from '../support/eventually.ts'
 import { createFailingFiles, failOn, holdUp } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
-import { openedFolder } from '../support/opened-folder.ts'
 import { start } from '../support/service.ts'
+import { openedFolder } from '../support/temporary-folder.ts'
 
 const HOUR_S = 3600
 

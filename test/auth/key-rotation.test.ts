@@ -16,7 +16,7 @@ import { type DataFolder, dataFiles, takeLock } from '../../src/files/data-folde
 import type { FileLock } from '../../src/files/file-lock.ts'
 import { DURATION_SECONDS_MAX, KEY_TAKE_UP_SECONDS, KEYS_MAX } from '../../src/limits.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
-import { openedFolder } from '../support/opened-folder.ts'
+import { openedFolder } from '../support/temporary-folder.ts'
 
 const NOW = 1_800_000_000
 const HOUR = 3600

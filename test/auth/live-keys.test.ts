@@ -12,7 +12,7 @@ import { CREDENTIALS_POLL_MS, KEY_TAKE_UP_SECONDS } from '../../src/limits.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
-import { openedFolder } from '../support/opened-folder.ts'
+import { openedFolder } from '../support/temporary-folder.ts'
 
 const HOUR = 3600
 

@@ -5,9 +5,9 @@ import { describe, it } from 'node:test'
 import { FREE_FAILURES } from '../../src/limits.ts'
 import { Samples } from '../metrics/scrape.ts'
 import { createClient } from '../support/http-client.ts'
-import { setArgon2Work } from '../support/light-argon2.ts'
 import { admin, client, start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { holdArgon2Jobs } from './argon2-jobs.ts'
 
 const TOTAL = 'connbook_logins_total'
 
@@ -54,14 +54,16 @@ describe('connbook_logins_total', () => {
   })
 
   it('counts attempts that overload kept from being checked', async (t) => {
-    setArgon2Work(t, 'slow')
+    const handOver = holdArgon2Jobs(t)
     const { url } = await start(t, { folder: await temporaryFolder(t), flags: ['--metrics-public'] })
     const ask = createClient(url)
-    const answers = await Promise.all(
-      Array.from({ length: 60 }, (_, i) =>
-        ask('POST', '/login', { body: { ...admin, username: `user-${i}` } }),
-      ),
-    )
+    const asked = Array.from({ length: 60 }, async (_, i) => {
+      const answer = await ask('POST', '/login', { body: { ...admin, username: `user-${i}` } })
+      // The first answers are refusals: no password is checked until then.
+      handOver()
+      return answer
+    })
+    const answers = await Promise.all(asked)
     const counted = (status: number) => answers.filter((answer) => answer.status === status).length
     assert.ok(counted(503) > 0)
     const samples = new Samples((await ask('GET', '/metrics')).text)

@@ -1,18 +1,18 @@
 import '../support/node-version.ts'
+import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { dummyHash, hashPassword, isPasswordHash, verifyPassword } from '../../src/auth/password.ts'
 import { OverloadedError } from '../../src/errors.ts'
 import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../../src/limits.ts'
-import { watchArgon2Jobs } from '../support/argon2-jobs.ts'
 import { useFullArgon2 } from '../support/light-argon2.ts'
+import { watchArgon2Jobs } from './argon2-jobs.ts'
+import { assertOnlyMatch, passwords, shown } from './matching-passwords.ts'
 
 // From the tests of the reference implementation; it is cheap, so the queue is tested with it too.
 const foreignHash = '$argon2id$v=19$m=256,t=2,p=2$c29tZXNhbHQ$bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc'
 
 describe('hashPassword', () => {
-  useFullArgon2()
-
   it('returns an argon2id PHC string with a new salt each time', async () => {
     const [first, second] = await Promise.all([hashPassword('secret'), hashPassword('secret')])
     const phc = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/
@@ -21,14 +21,8 @@ describe('hashPassword', () => {
     assert.notEqual(first, second)
   })
 
-  for (const password of ['correct horse', 'pässwörd 🔑', ' ', 'x'.repeat(60_000)]) {
-    it(`gives a hash that only ${JSON.stringify(password.slice(0, 20))} matches`, async () => {
-      const phc = await hashPassword(password)
-      assert.equal(await verifyPassword(password, phc), true)
-      assert.equal(await verifyPassword(`${password} `, phc), false)
-      assert.equal(await verifyPassword('', phc), false)
-    })
-  }
+  for (const password of passwords)
+    it(`gives a hash that only ${shown(password)} matches`, () => assertOnlyMatch(password))
 })
 
 describe('verifyPassword', () => {
@@ -39,20 +33,20 @@ describe('verifyPassword', () => {
     assert.equal(await verifyPassword('differentpassword', foreignHash), false)
   })
 
-  it('refuses every password for the dummy hash, at the cost of a real one', async () => {
-    assert.equal(await verifyPassword('', dummyHash), false)
-    const [parameters] = /\$m=[^$]+\$/.exec(await hashPassword('secret')) ?? []
-    assert.ok(dummyHash.includes(parameters ?? assert.fail()))
-  })
-
   it('rejects text that is not a hash', async () => {
     await assert.rejects(verifyPassword('secret', 'sha256:abc'), SyntaxError)
   })
 })
 
-describe('isPasswordHash', () => {
-  useFullArgon2()
+describe('the dummy hash', () => {
+  it('is that of no password, at the cost of a real one', async () => {
+    assert.equal(await verifyPassword('', dummyHash), false)
+    const [parameters] = /\$m=[^$]+\$/.exec(await hashPassword('secret')) ?? []
+    assert.ok(dummyHash.includes(parameters ?? assert.fail()))
+  })
+})
 
+describe('isPasswordHash', () => {
   const rows: Record<string, boolean> = {
     [dummyHash]: true,
     [foreignHash]: true,

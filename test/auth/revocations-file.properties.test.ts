@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { readRevocations } from '../../src/auth/revocations-file.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { holdLaterFor } from '../support/properties/hold-property.ts'
-import { memoryFile } from '../support/properties/memory-file.ts'
+import { memoryFile } from '../support/properties/memory-files.ts'
 import { hasOnly, odd, spoilt } from '../support/properties/spoilt.ts'
 import { anyText, shortName } from '../support/properties/texts.ts'
 

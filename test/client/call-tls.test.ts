@@ -1,17 +1,12 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { callPlace, UntrustedError } from '../../src/client/call.ts'
 import { parsePlace } from '../../src/client/place.ts'
-import { makeCertificate, noOpenSsl, openSsl, type TestCertificate } from '../support/certificate.ts'
-import { missing } from '../support/debian.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const noFaketime = noOpenSsl || missing('faketime')
+import { makeCertificate, type TestCertificate } from '../support/certificate.ts'
 
 /** A server with a certificate, which counts what it is sent. @returns What calls it by a host, trusting some authorities. */
 async function serve(t: TestContext, { cert, key }: Pick<TestCertificate, 'cert' | 'key'>) {
@@ -37,7 +32,7 @@ async function serve(t: TestContext, { cert, key }: Pick<TestCertificate, 'cert'
 const untrusted = (message: RegExp) => (error: unknown) =>
   error instanceof UntrustedError && message.test(error.message)
 
-describe('a call with TLS', { skip: noOpenSsl }, () => {
+describe('a call with TLS', () => {
   it('is made to a server whose certificate is given, or that of its authority', async (t) => {
     const itself = await makeCertificate(t)
     const { call, seen } = await serve(t, itself)
@@ -69,9 +64,7 @@ describe('a call with TLS', { skip: noOpenSsl }, () => {
     assert.deepEqual(seen, [])
   })
 
-  it('sends nothing to a certificate that has expired or is not valid yet, and says what to renew or set', {
-    skip: noFaketime,
-  }, async (t) => {
+  it('sends nothing to a certificate that has expired or is not valid yet, and says what to renew or set', async (t) => {
     const rows = [
       [
         '2001-01-01',
@@ -80,7 +73,7 @@ describe('a call with TLS', { skip: noOpenSsl }, () => {
       ['2090-01-01', /\(CERT_NOT_YET_VALID\); it is not valid yet; set the clock here/],
     ] as const
     for (const [day, message] of rows) {
-      const certificate = await makeCertificate(t, { through: ['faketime', day] })
+      const certificate = await makeCertificate(t, { from: new Date(day) })
       const { call, seen } = await serve(t, certificate)
       await assert.rejects(call('localhost', certificate.cert), untrusted(message))
       assert.deepEqual(seen, [])
@@ -88,29 +81,8 @@ describe('a call with TLS', { skip: noOpenSsl }, () => {
   })
 })
 
-/** A certificate that an authority has signed. */
+/** A certificate that an authority has signed, and that authority's. */
 async function makeSigned(t: TestContext) {
-  const [authority, leaf, folder] = [
-    await makeCertificate(t),
-    await makeCertificate(t),
-    await temporaryFolder(t),
-  ]
-  const [request, cert] = [`${folder}/request.pem`, `${folder}/cert.pem`]
-  openSsl([
-    'x509',
-    '-x509toreq',
-    '-copy_extensions',
-    'copyall',
-    '-in',
-    leaf.certPath,
-    '-signkey',
-    leaf.keyPath,
-    '-out',
-    request,
-  ])
-  openSsl([
-    ...['x509', '-req', '-in', request, '-copy_extensions', 'copyall', '-days', '100', '-out', cert],
-    ...['-CA', authority.certPath, '-CAkey', authority.keyPath, '-CAcreateserial'],
-  ])
-  return { cert: readFileSync(cert, 'utf8'), key: leaf.key, authority: authority.cert }
+  const authority = await makeCertificate(t)
+  return { ...(await makeCertificate(t, { authority })), authority: authority.cert }
 }

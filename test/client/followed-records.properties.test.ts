@@ -11,11 +11,11 @@ import { type FollowedChange, followChanges } from '../../src/client/followed-re
 import { socketPlace } from '../../src/client/place.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { matcherOf } from '../../src/store/record-filter.ts'
-import { extent } from '../support/extent.ts'
+import { casesOfSlow } from '../support/properties/hold-property.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const RUNS = extent({ quick: 20, full: 500 })
+const RUNS = casesOfSlow(8, 500)
 const CHANGES = 150
 /** The server forgets those before. */
 const CHANGES_KEPT = 2

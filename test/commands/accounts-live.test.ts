@@ -8,9 +8,11 @@ import { readEvents } from '../support/event-reader.ts'
 import { eventually } from '../support/eventually.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
 import { admin, client, start, usedFolder } from '../support/service.ts'
+import { holdPolls } from './live-credentials.ts'
 
 /** A server with `admin` and `client`, whose accounts change while it runs or while it is stopped. */
 async function startServer(t: TestContext, isRunning: boolean) {
+  const takenUp = holdPolls(t)
   const folder = await usedFolder(t)
   let server = await start(t, { folder })
   const ask = (...args: Parameters<ReturnType<typeof createClient>>) => createClient(server.url)(...args)
@@ -29,7 +31,7 @@ async function startServer(t: TestContext, isRunning: boolean) {
       const { code, stdout, stderr } = await runCommand([...words.split(' '), '--data', folder], { input })
       assert.deepEqual([code, stderr], [0, ''])
       if (!isRunning) server = await start(t, { folder })
-      else await eventually('the change is taken up', () => server.log.events.includes('accounts_taken_up'))
+      else await takenUp('the change', () => server.log.events.includes('accounts_taken_up'))
       return stdout
     },
   }
@@ -39,7 +41,7 @@ const secretIn = (stdout: string) =>
   /^client_secret: ([A-Za-z0-9]{43})$/m.exec(stdout)?.[1] ?? assert.fail(stdout)
 
 for (const isRunning of [true, false]) {
-  describe(`with the server ${isRunning ? 'running' : 'stopped'}`, { concurrency: 3 }, () => {
+  describe(`with the server ${isRunning ? 'running' : 'stopped'}`, () => {
     it('user add adds a user who can log in', async (t) => {
       const { folder, run, logsIn } = await startServer(t, isRunning)
       assert.equal(await run('user add eve', 'a secret\n'), `Added user "eve" in ${folder}\n`)

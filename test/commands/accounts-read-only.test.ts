@@ -11,12 +11,12 @@ import { digestSecret } from '../../src/auth/secret.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { getToken, logIn } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
-import { eventually } from '../support/eventually.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
 import { folderWithReaders, readingClient, readingUser } from '../support/readers.ts'
 import { admin, client, start, type TestService, usedFolder } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { holdPolls } from './live-credentials.ts'
 
 /** A folder with the user `admin` and the client `script`, as a connbook without scopes wrote it. */
 async function makeFolder(t: TestContext) {
@@ -145,6 +145,7 @@ describe('--read-only', () => {
   }
 
   it('takes effect at once in a running server, and lasts over a restart', async (t) => {
+    const takenUp = holdPolls(t)
     const folder = await usedFolder(t)
     const server = await start(t, { folder })
     const add = (kind: string, name: string, input = '') =>
@@ -152,7 +153,7 @@ describe('--read-only', () => {
     assert.equal((await add('user', readingUser.username, readingUser.password)).code, 0)
     const { stdout } = await add('client', readingClient.client_id)
     const viewer = { client_id: readingClient.client_id, client_secret: secretIn(stdout) }
-    await eventually('both are taken up', () => hasTakenUp(server, { users: 2, clients: 2 }))
+    await takenUp('both accounts', () => hasTakenUp(server, { users: 2, clients: 2 }))
     const credentials = [await logIn(server.url, readingUser), await getToken(server.url, viewer)]
     for (const headers of credentials) assert.deepEqual(await tryOut(server.url, headers), mayRead)
     assert.deepEqual(await tryOut(server.url, await logIn(server.url, admin)), mayWrite)
@@ -162,6 +163,7 @@ describe('--read-only', () => {
   })
 
   it('is changed by set within a second for sessions and tokens that go on, and lasts', async (t) => {
+    const takenUp = holdPolls(t)
     const folder = await folderWithReaders(t)
     const server = await start(t, { folder })
     const set = async (...words: string[]) => {
@@ -185,7 +187,7 @@ describe('--read-only', () => {
     )
     assert.match(await set('user', 'set', user, '--read-write'), /already; nothing has changed\n$/)
     const outcomes = async (url: string) => [await tryOut(url, session), await tryOut(url, token)]
-    await eventually('both are taken up', async () => {
+    await takenUp('both accounts', async () => {
       const [[, first] = [], [, second] = []] = await outcomes(server.url)
       return first === 404 && second === 403
     })
@@ -198,6 +200,7 @@ describe('--read-only', () => {
   })
 
   it('ends every session that could write when the account is recreated', async (t) => {
+    const takenUp = holdPolls(t)
     const folder = await usedFolder(t)
     const server = await start(t, { folder })
     const run = async (...words: string[]) =>
@@ -206,9 +209,9 @@ describe('--read-only', () => {
     assert.deepEqual(await tryOut(server.url, before), mayWrite)
     await run('user', 'remove', 'admin')
     await run('user', 'add', 'admin', '--read-only')
-    await eventually('the change is taken up', async () => (await tryOut(server.url, before))[0] === 403)
+    await takenUp('the change', async () => (await tryOut(server.url, before))[0] === 403)
     assert.deepEqual(await tryOut(server.url, before), [403, 403, undefined])
-    await eventually('the new account is taken up', () => hasTakenUp(server, { users: 1, clients: 1 }))
+    await takenUp('the new account', () => hasTakenUp(server, { users: 1, clients: 1 }))
     assert.deepEqual(await tryOut(server.url, await logIn(server.url, admin)), mayRead)
   })
 

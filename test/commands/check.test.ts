@@ -1,7 +1,6 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { appendFile, chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
@@ -311,14 +310,6 @@ describe('connbook check', { timeout: 60_000 }, () => {
       'a file that others can read',
       (folder) => chmod(join(folder, dataFiles.accounts), 0o640),
       /accounts\.json": others can get at it.+chmod 600/,
-    ],
-    [
-      'a pipe in the place of a file',
-      async (folder) => {
-        await rm(join(folder, dataFiles.journal))
-        execFileSync('mkfifo', [join(folder, dataFiles.journal)])
-      },
-      /journal\.jsonl": it is not a plain file.+move it away/,
     ],
     [
       'a folder in the place of a file',

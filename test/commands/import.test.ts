@@ -1,19 +1,14 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
-import { promisify } from 'node:util'
-import { ownerSocketPath } from '../../src/files/owner-socket.ts'
 import { getToken } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
-import { missing } from '../support/debian.ts'
 import { createClient } from '../support/http-client.ts'
 import { client, firstStartEnvironment, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import { makeUsedFolder, stateIn } from './kept-state.ts'
+import { copyOf, makeUsedFolder, stateIn } from './kept-state.ts'
 import { photograph } from './photograph.ts'
 
 const used = await makeUsedFolder({ after })
@@ -21,9 +16,8 @@ const HEADER = 'name,hostname,port,username\n'
 
 /** A copy of a used folder, and a file next to it. */
 async function setUp(t: TestContext, fileName: string, text: string | Uint8Array) {
-  const place = await temporaryFolder(t)
-  const [folder, file] = [join(place, 'data'), join(place, fileName)]
-  execFileSync('cp', ['-a', used.folder, folder])
+  const folder = await copyOf(used, t)
+  const file = join(folder, '..', fileName)
   await writeFile(file, text)
   return { folder, file }
 }
@@ -132,22 +126,6 @@ describe('connbook import', { timeout: 60_000 }, () => {
     const openInput = () => assert.fail('it was opened')
     const { code, stderr } = await runCommand(['import', file, '--data', folder], { openInput })
     assert.deepEqual([code, stderr], [0, ''])
-  })
-
-  it("leaves the folder to a server without an owner's socket, and shows how to send it the file", {
-    skip: missing('curl'),
-  }, async (t) => {
-    const { folder, file } = await setUp(t, "it's.csv", csv)
-    const server = await start(t, { folder })
-    await rm(ownerSocketPath(folder))
-    const { code, stdout, stderr } = await runImport(folder, [file, '--mode', 'replace'])
-    assert.deepEqual([code, stdout, stderr.split('\n').length], [75, '', 3])
-    const curl =
-      /\nIf a server has the folder, send it the file: (curl .*)\n$/.exec(stderr)?.[1] ?? assert.fail(stderr)
-    const { Authorization } = await getToken(server.url, client)
-    const command = curl.replace('Bearer TOKEN', Authorization)
-    const answer = await promisify(execFile)('sh', ['-c', command])
-    assert.deepEqual(JSON.parse(answer.stdout), { added: 1, modified: 1, removed: 7, unchanged: 0 })
   })
 
   it('recreates in another folder the records that export wrote', async (t) => {

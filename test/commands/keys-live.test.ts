@@ -1,41 +1,79 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { secondsOf } from '../../src/auth/key-rotation.ts'
-import { newKeysCommand, readKeys, toSigningKey } from '../../src/auth/keys.ts'
+import { keysDocument, readKeys, toSigningKey } from '../../src/auth/keys.ts'
 import { signToken } from '../../src/auth/signed-token.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { CREDENTIALS_POLL_MS } from '../../src/limits.ts'
 import { runCommand } from '../support/command.ts'
-import { eventually } from '../support/eventually.ts'
 import { holdClock } from '../support/held-clock.ts'
-import { client, start } from '../support/service.ts'
+import { client, start, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { areGood, isGood, newCredentials } from './live-credentials.ts'
+import { assertRevokeEndsCredentials, assertRotateKeepsCredentials } from './key-changes.ts'
+import { areGood, holdPolls, isGood, newCredentials } from './live-credentials.ts'
 
 it('a running server checks the keys at least once a second', () => assert.ok(CREDENTIALS_POLL_MS < 1000))
 
-describe('the keys of a running server', { concurrency: 2 }, () => {
+/** A server, and commands on its folder while it runs or is stopped. */
+async function startServer(t: TestContext, isRunning: boolean) {
+  const takenUp = holdPolls(t)
+  const folder = await usedFolder(t)
+  const startAnew = () => start(t, { folder })
+  let server = await startAnew()
+  const changes = () => server.log.events.filter((event) => event === 'keys_taken_up').length
+  const restart = async () => {
+    await server.stop()
+    server = await startAnew()
+  }
+  return {
+    folder,
+    url: () => server.url,
+    async run(verb: string) {
+      const before = changes()
+      if (!isRunning) await server.stop()
+      const { code, stdout, stderr } = await runCommand(['keys', verb, '--data', folder])
+      assert.deepEqual([code, stderr], [0, ''])
+      if (isRunning) await takenUp('the change', () => changes() > before)
+      else await restart()
+      return stdout
+    },
+    restart,
+  }
+}
+
+for (const isRunning of [true, false]) {
+  describe(`with the server ${isRunning ? 'running' : 'stopped'}`, () => {
+    it('keys rotate signs with a new key, and every session and token stays valid', async (t) =>
+      assertRotateKeepsCredentials(await startServer(t, isRunning)))
+
+    it('keys revoke-all ends every session and token of every key', async (t) =>
+      assertRevokeEndsCredentials(await startServer(t, isRunning)))
+  })
+}
+
+describe('the keys of a running server', () => {
   it('stay in force while the file is damaged, missing or without a key, until it is repaired', async (t) => {
+    const takenUp = holdPolls(t)
     const { url, folder, log } = await start(t)
     const credentials = await newCredentials(url)
     const path = folder.file(dataFiles.keys)
     const good = await readFile(path, 'utf8')
     await writeFile(path, good.slice(0, -20))
-    await eventually('it is told', () => log.events.includes('keys_not_taken_up'))
+    await takenUp('it is told', () => log.events.includes('keys_not_taken_up'))
     assert.deepEqual(await areGood(url, credentials), [true, true])
-    execFileSync('sh', ['-c', newKeysCommand(folder)])
-    await eventually('it is told', () => log.lines.some((line) => line.includes('it holds no key')))
+    await keysDocument(folder).write([])
+    await takenUp('it is told', () => log.lines.some((line) => line.includes('it holds no key')))
     assert.deepEqual(await areGood(url, credentials), [true, true])
     assert.equal((await runCommand(['keys', 'revoke-all', '--data', folder.path])).code, 0)
-    await eventually('the change is taken up', () => log.events.includes('keys_taken_up'))
+    await takenUp('the change', () => log.events.includes('keys_taken_up'))
     assert.deepEqual(await areGood(url, credentials), [false, false])
   })
 
   it('that are superseded expire on time, whatever expiry a token claims', async (t) => {
+    const takenUp = holdPolls(t)
     const folder = await temporaryFolder(t)
     const clock = holdClock(Date.now())
     const service = await start(t, { folder, clock })
@@ -47,7 +85,7 @@ describe('the keys of a running server', { concurrency: 2 }, () => {
     assert.equal(await isGood(service.url, forged), true)
     const { code } = await runCommand(['keys', 'rotate', '--data', folder])
     assert.equal(code, 0)
-    await eventually('the change is taken up', () => service.log.events.includes('keys_taken_up'))
+    await takenUp('the change', () => service.log.events.includes('keys_taken_up'))
     const [, old] = await readKeys(dataPaths(folder), true)
     clock.advance((old?.until ?? 0) * 1000 - clock.wall - 1)
     assert.equal(await isGood(service.url, forged), true)
@@ -61,6 +99,7 @@ describe('the keys of a running server', { concurrency: 2 }, () => {
   })
 
   it('verify for as long as any session may live, also one issued under a longer --session-ttl', async (t) => {
+    const takenUp = holdPolls(t)
     const folder = await temporaryFolder(t)
     const clock = holdClock(Date.now())
     const first = await start(t, { folder, clock, flags: ['--session-ttl', '30d'] })
@@ -68,7 +107,7 @@ describe('the keys of a running server', { concurrency: 2 }, () => {
     await first.stop()
     const second = await start(t, { folder, clock, flags: ['--session-ttl', '1h'] })
     assert.equal((await runCommand(['keys', 'rotate', '--data', folder])).code, 0)
-    await eventually('the change is taken up', () => second.log.events.includes('keys_taken_up'))
+    await takenUp('the change', () => second.log.events.includes('keys_taken_up'))
     clock.advance(29 * 86_400_000)
     assert.equal(await isGood(second.url, session), true)
   })

@@ -30,7 +30,7 @@ async function copyUsed(t: TestContext) {
   }
 }
 
-describe('connbook keys', { concurrency: 2 }, () => {
+describe('connbook keys', () => {
   it('list shows the state of each key, since when and until when, and never its secret', async (t) => {
     const { keys, store, run } = await copyUsed(t)
     const now = secondsOf(Date.now())
@@ -67,6 +67,8 @@ describe('connbook keys', { concurrency: 2 }, () => {
   })
 
   it('rotate loses no key when run concurrently', async (t) => {
+    // No command gives up, however busy the machine is.
+    t.mock.method(performance, 'now', () => 0)
     const { keys, run } = await copyUsed(t)
     const before = await keys()
     const all = await Promise.all([1, 2, 3].map(() => run('rotate')))

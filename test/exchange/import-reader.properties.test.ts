@@ -4,8 +4,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { Configuration } from '../../src/store/configuration.ts'
 import { labelOf } from '../../src/store/labels.ts'
-import { extent } from '../support/extent.ts'
-import { holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
+import { casesOfSlow, holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
 import { anyText } from '../support/properties/texts.ts'
 import { draftsOf, HEADER, read, web } from './read-text.ts'
 import { anyRecords, bare, exported, hostnames } from './records.ts'
@@ -23,7 +22,7 @@ function importedAs(format: string, { id: _, labels, ...fields }: Configuration,
 describe('an exported file', () => {
   for (const format of ['json', 'jsonl', 'csv', 'ssh-config'] as const) {
     it(`is read back unchanged from ${format}, in pieces of any length`, async (t) => {
-      const cases = extent({ quick: 200, full: 5_000 })
+      const cases = casesOfSlow(200, 5_000)
       const input = fc.tuple(anyRecords(12, hostnames), fc.integer({ min: 1, max: 200 }))
       await holdLaterFor(
         t,

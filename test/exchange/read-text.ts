@@ -3,9 +3,15 @@ import type { ImportFormatName } from '../../src/exchange/import-formats.ts'
 import { createImportReader } from '../../src/exchange/import-reader.ts'
 
 /** Reads bytes in pieces of the given length. */
-export function read(format: ImportFormatName, input: string | Uint8Array, pieceBytes = 7, faultsMax = 100) {
+export function read(
+  format: ImportFormatName,
+  input: string | Uint8Array,
+  pieceBytes = 7,
+  faultsMax = 100,
+  rowsMax?: number,
+) {
   const bytes = Buffer.from(input)
-  const reader = createImportReader(format, faultsMax)
+  const reader = createImportReader(format, faultsMax, rowsMax)
   for (let at = 0; at < bytes.length; at += pieceBytes) reader.read(bytes.subarray(at, at + pieceBytes))
   return reader.end()
 }
@@ -23,3 +29,15 @@ export function draftsOf(format: ImportFormatName, input: string, pieceBytes = 7
 
 export const HEADER = 'name,hostname,port,username'
 export const web = '{"name":"web","hostname":"web.example","port":22,"username":"ops"}'
+
+/** Asserts that so many rows are read, and none after them. @param advice What the fault of the next row says. */
+export function assertRowsRead(rowsMax: number, advice: string): void {
+  const rows = Array.from({ length: rowsMax + 9 }, (_, i) => `${i},h,22,u`)
+  const readRows = (count: number) =>
+    read('csv', [HEADER, ...rows.slice(0, count)].join('\n'), 65_536, 100, rowsMax)
+  const { faults } = readRows(rows.length)
+  const detail = `has more than ${rowsMax} rows; nothing behind them was read; ${advice}`
+  assert.deepEqual(faults, [{ line: rowsMax + 2, field: 'document', detail }])
+  const whole = readRows(rowsMax)
+  assert.deepEqual([whole.drafts.length, whole.faults], [rowsMax, []])
+}

@@ -45,7 +45,11 @@ export class Writer {
   async change(ask: Ask): Promise<Answer | undefined> {
     const { method, path, body, after } = this.#nextRequest()
     this.#possible = after
-    const answer = await ask(method, path, { body }).catch(() => undefined)
+    const answer = await ask(method, path, { body }).catch((error: unknown) => {
+      // An answer that came, but is not as the OpenAPI document says.
+      if (error instanceof assert.AssertionError) throw error
+      return undefined
+    })
     if (answer === undefined || answer.status === 503) return answer
     if (answer.status === 507) {
       assert.ok(!this.#isPossibleShown, 'a change was shown and then refused')

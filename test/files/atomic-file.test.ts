@@ -11,8 +11,8 @@ import {
 } from '../../src/files/atomic-file.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { createFailingFiles, failOn, type Operation, systemError } from '../support/failing-files.ts'
-import { ownerOf } from '../support/owner.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { ownerOf } from './owner.ts'
 
 async function fileWith(t: TestContext, text: string) {
   const folder = await temporaryFolder(t)

@@ -1,32 +1,18 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { chmod, chown, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { FolderInUseError, FolderRefusedError } from '../../src/errors.ts'
+import { FolderInUseError } from '../../src/errors.ts'
 import { checkDataFolder, dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-async function mode(path: string): Promise<string> {
-  return ((await stat(path)).mode & 0o7777).toString(8)
-}
+import { assertOnlyPlainFiles, mode, refusal } from './refused-folder.ts'
 
 async function openUntilEnd(t: TestContext, path: string) {
   const folder = await openDataFolder(path)
   t.after(() => folder.release())
   return folder
-}
-
-/** A refusal that contains the path and all these words. */
-function refusal(path: string, ...said: string[]) {
-  return (error: unknown) => {
-    assert.ok(error instanceof FolderRefusedError, String(error))
-    for (const part of [`"${path}"`, ...said])
-      assert.ok(error.message.includes(part), `${error.message}: ${part}`)
-    return true
-  }
 }
 
 describe('opening a data folder', () => {
@@ -176,26 +162,6 @@ describe('a folder that is open to others', () => {
     }
   })
 
-  it('is refused with a command that can be pasted, whatever the name of the folder', async (t) => {
-    const path = join(await temporaryFolder(t), "o'neil")
-    await mkdir(path, 0o700)
-    const file = join(path, 'keys.json')
-    await writeFile(file, '', { mode: 0o600 })
-    for (const [broken, command] of [
-      [path, 'chmod 700'],
-      [file, 'chmod 600'],
-    ] as const) {
-      await chmod(broken, 0o755)
-      const { message } = await checkDataFolder(dataPaths(path)).then(
-        () => assert.fail('taken'),
-        (error: Error) => error,
-      )
-      execFileSync('sh', ['-c', message.split(' run: ')[1] ?? assert.fail(message)])
-      assert.ok(message.includes(command))
-      assert.equal(await mode(broken), command.slice(-3))
-    }
-  })
-
   it('is refused when it is empty but belongs to another user', {
     skip: process.getuid?.() !== 0,
   }, async (t) => {
@@ -241,18 +207,9 @@ describe('a data file', () => {
       await symlink(`${path}.target`, path)
     },
     'a symbolic link to nothing': (path) => symlink('/nowhere/at/all', path),
-    'a fifo': (path) => execFileSync('mkfifo', ['-m', '600', path]),
   }
-  for (const [kind, place] of Object.entries(places)) {
-    it(`is refused when it is ${kind}, for every data file`, async (t) => {
-      for (const name of Object.values(dataFiles)) {
-        const path = await temporaryFolder(t)
-        const file = join(path, name)
-        await place(file)
-        await assert.rejects(openDataFolder(path), refusal(file, 'it is not a plain file', 'move it away'))
-      }
-    })
-  }
+  for (const [kind, place] of Object.entries(places))
+    it(`is refused when it is ${kind}, for every data file`, (t) => assertOnlyPlainFiles(t, place))
 
   it('is refused, with the command that fixes it, when others can access it', async (t) => {
     for (const name of Object.values(dataFiles)) {

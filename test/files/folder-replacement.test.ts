@@ -1,133 +1,31 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { FolderRefusedError, systemCode } from '../../src/errors.ts'
 import { openDataFolder } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { finishReplacement, prepareReplacement } from '../../src/files/folder-replacement.ts'
-import { extent } from '../support/extent.ts'
-import { createFailingFiles, type FailingFiles, systemError } from '../support/failing-files.ts'
-import { createRandom } from '../support/random.ts'
+import { createFailingFiles, systemError } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import {
+  assertNeverHalfWay,
+  fill,
+  foreign,
+  fresh,
+  makeFolder,
+  names,
+  old,
+  open,
+  outcome,
+  read,
+  replace,
+  settle,
+  write,
+} from './replaced-folder.ts'
 
-const names = ['accounts.json', 'journal.jsonl', 'keys.json', 'snapshot.json', 'journal.old.jsonl']
-const foreign = { 'notes.txt': 'mine', '.hidden': 'mine too' }
-const old = {
-  'accounts.json': 'old a',
-  'journal.jsonl': 'old j',
-  'journal.old.jsonl': 'old o',
-  'keys.json': 'old k',
-}
-const fresh = {
-  'accounts.json': 'new a',
-  'journal.jsonl': 'new j',
-  'keys.json': 'new k',
-  'snapshot.json': 'new s',
-}
-
-type Contents = Readonly<Record<string, string>>
-
-/** Calls that may change something; other calls need no image. */
-const changes = new Set(['open', 'write', 'sync', 'rename', 'unlink', 'mkdir', 'rmdir', 'chown'])
-
-const IMAGES_OF_COMPLETION = extent({ quick: 6, full: Number.POSITIVE_INFINITY })
-/** Whether the completion is also interrupted at each call when it only sweeps leftovers. */
-const ALSO_WHEN_OLD = extent({ quick: false, full: true })
-
-async function fill(folder: string, contents: Contents) {
-  for (const [name, text] of Object.entries(contents)) await writeFile(join(folder, name), text)
-}
-
-async function makeFolder(t: TestContext, contents: Contents = { ...old, ...foreign }): Promise<string> {
-  const folder = join(await temporaryFolder(t), 'data')
-  await mkdir(folder, { mode: 0o700 })
-  await fill(folder, contents)
-  return folder
-}
-
-async function replace(folder: string, files: FailingFiles): Promise<string | undefined> {
-  const replacement = await prepareReplacement(folder, files)
-  await fill(replacement.path, fresh)
-  await replacement.commit()
-  return finishReplacement(folder, names, files)
-}
-
-/** Everything in a folder and below, by path, except the lock. */
-function read(folder: string): Contents {
-  const found: Record<string, string> = {}
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name)
-    const key = relative(folder, path)
-    if (entry.isDirectory()) found[`${key}/`] = ''
-    else if (key !== '.lock') found[key] = readFileSync(path, 'utf8')
-  }
-  return found
-}
-
-/** Writes a folder with the content that `read` returned. */
-function write(folder: string, contents: Contents): void {
-  mkdirSync(folder)
-  // A folder must come before its content.
-  for (const [path, text] of Object.entries(contents)) {
-    if (path.endsWith('/')) mkdirSync(join(folder, path))
-    else writeFileSync(join(folder, path), text)
-  }
-}
-
-function inFolder(folder: string, contents: Contents): Contents {
-  return Object.fromEntries([
-    [`${folder}/`, ''],
-    ...Object.entries(contents).map(([name, text]) => [`${folder}/${name}`, text]),
-  ])
-}
-
-/** The folder is unchanged, or has the new files and the old ones set aside, and nothing else. */
-function outcome(folder: string, before: Contents): 'old' | 'new' {
-  const found = read(folder)
-  const aside = Object.keys(found).find((path) => path.startsWith('before-restore-') && path.endsWith('/'))
-  if (aside === undefined) {
-    assert.deepEqual(found, before)
-    return 'old'
-  }
-  const moved = Object.entries(before).filter(([name]) => names.includes(name))
-  const kept = Object.entries(before).filter(([name]) => !names.includes(name))
-  assert.deepEqual(found, {
-    ...Object.fromEntries(kept),
-    ...fresh,
-    ...inFolder(aside.slice(0, -1), Object.fromEntries(moved)),
-  })
-  return 'new'
-}
-
-interface Image {
-  readonly contents: Contents
-  readonly at: string
-  readonly isCommitted: boolean
-}
-
-/** Keeps an image of a folder before each call that may change something, and once at the end. */
-function keepAtEachCall(files: FailingFiles, folder: string): { images: Image[]; keep(at: string): void } {
-  const images: Image[] = []
-  let isCommitted = false
-  const keep = (at: string) => void images.push({ contents: read(folder), at, isCommitted })
-  files.before = (operation, path) => {
-    if (!changes.has(operation)) return
-    keep(`${operation} ${relative(folder, path)}`)
-    if (operation === 'rename' && path.endsWith('.begun')) isCommitted = true
-  }
-  return { images, keep }
-}
-
-async function open(folder: string, files?: FailingFiles) {
-  const opened = await openDataFolder(folder, files)
-  opened.release()
-  return opened
-}
-
-describe('the replacement of the files in a folder', { timeout: 60_000 }, () => {
+describe('the replacement of the files in a folder', { timeout: 300_000 }, () => {
   it('puts the new files in place, sets the old ones aside, and leaves the rest alone', async (t) => {
     const folder = await makeFolder(t)
     const aside = await replace(folder, createFailingFiles())
@@ -173,59 +71,8 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     assert.ok(!(await readdir(folder)).includes(left))
   })
 
-  it('leaves the old or the new files, complete, when the process ends at any call, also during the completion', async (t) => {
-    const random = createRandom()
-    t.diagnostic(`seed ${random.seed}`)
-    const root = await temporaryFolder(t)
-    const folder = await makeFolder(t)
-    const before = read(folder)
-    const files = createFailingFiles()
-    const { images, keep } = keepAtEachCall(files, folder)
-    await replace(folder, files)
-    keep('the end')
-    assert.ok(images.some(({ isCommitted }) => !isCommitted) && images.some(({ isCommitted }) => isCommitted))
-
-    let folders = 0
-    const make = (contents: Contents) => {
-      const path = join(root, String(folders++))
-      write(path, contents)
-      return path
-    }
-    const interrupted: { contents: Contents; at: string }[] = []
-    for (const { contents, at, isCommitted } of images) {
-      const path = make(contents)
-      const expected = isCommitted ? 'new' : 'old'
-      const completing = createFailingFiles()
-      const again = isCommitted || ALSO_WHEN_OLD ? keepAtEachCall(completing, path) : { images: [] }
-      const isUnfinished = (await readdir(path)).some((name) => /^restore-/.test(name))
-      const { completedRestore } = await open(path, completing)
-      assert.equal(outcome(path, before), expected, at)
-      assert.equal(completedRestore !== undefined, isUnfinished, at)
-      interrupted.push(
-        ...again.images.map((image) => ({ contents: image.contents, at: `${at}, then ${image.at}` })),
-      )
-      const { completedRestore: second } = await open(path)
-      assert.equal(second, undefined, at)
-      if (!isCommitted)
-        for (const image of again.images) assert.equal(await settle(make(image.contents), before), 'old')
-    }
-    for (let left = IMAGES_OF_COMPLETION; left > 0 && interrupted.length > 0; left -= 1) {
-      const [{ contents, at } = assert.fail()] = interrupted.splice(
-        random.integer(0, interrupted.length - 1),
-        1,
-      )
-      const path = make(contents)
-      const third = createFailingFiles()
-      const again = keepAtEachCall(third, path)
-      await open(path, third)
-      outcome(path, before)
-      const last = again.images.length > 0 ? random.pick(again.images) : undefined
-      if (last !== undefined)
-        await settle(make(last.contents), before).catch((error) =>
-          assert.fail(`${at}, then ${last.at}: ${error}`),
-        )
-    }
-  })
+  it('leaves the old or the new files, complete, when the process ends at any call, also during the completion', (t) =>
+    assertNeverHalfWay(t, { completions: 6, alsoWhenOld: false }))
 
   it('leaves the old or the new files when any call fails, and the next opening completes it', async (t) => {
     let hasFailed = true
@@ -297,8 +144,3 @@ describe('the replacement of the files in a folder', { timeout: 60_000 }, () => 
     assert.deepEqual(read(folder), before)
   })
 })
-
-async function settle(folder: string, before: Contents): Promise<'old' | 'new'> {
-  await open(folder)
-  return outcome(folder, before)
-}

@@ -6,8 +6,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { openDataFolder } from '../../src/files/data-folder.ts'
 import { prepareReplacement } from '../../src/files/folder-replacement.ts'
 import { createFailingFiles } from '../support/failing-files.ts'
-import { ownerOf } from '../support/owner.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { ownerOf } from './owner.ts'
 
 /** A folder of another account, and in it a private folder of root. */
 async function makePlace(t: TestContext) {

@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { DamagedFileError } from '../../src/errors.ts'
 import { createJsonDocument } from '../../src/files/json-document.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
+import { createMemoryFiles } from '../support/properties/memory-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const content = { secret: 'hüsh', list: [1, 2.5, null, true, { __proto__: null, a: '\u2028' }] }
@@ -36,10 +37,11 @@ describe('a JSON document', () => {
     assert.deepEqual(await document.read(), JSON.parse(JSON.stringify(content)))
   })
 
-  it('is refused with any bit flipped or cut at any length, with advice and without showing the secret', async (t) => {
-    const { document, path } = await documentFile(t)
+  it('is refused with any bit flipped or cut at any length, with advice and without showing the secret', async () => {
+    const files = createMemoryFiles()
+    const document = createJsonDocument('/keys.json', 'connbook keys', anything, 'mend it', files)
     await document.write(content)
-    const bytes = await readFile(path)
+    const bytes = files.contents.get('keys.json') ?? assert.fail('it was not written')
     const flips = Array.from({ length: 8 * bytes.length }, (_, bit) => {
       const flipped = Buffer.from(bytes)
       flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
@@ -48,7 +50,7 @@ describe('a JSON document', () => {
     const cuts = Array.from({ length: bytes.length - 1 }, (_, length) => bytes.subarray(0, length))
     // The newline at the very end may be missing: nothing is lost.
     for (const [index, damaged] of [...flips, ...cuts].entries()) {
-      await writeFile(path, damaged)
+      files.contents.set('keys.json', damaged)
       await assert.rejects(document.read(), (error) => {
         assert.ok(error instanceof DamagedFileError, `${index}: ${error}`)
         assert.match(error.message, /; mend it$|version \S+ is unknown .*; use the connbook that wrote it/)

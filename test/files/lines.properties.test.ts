@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { forEachLine } from '../../src/files/lines.ts'
 import { holdLaterFor } from '../support/properties/hold-property.ts'
-import { memoryFile } from '../support/properties/memory-file.ts'
+import { memoryFile } from '../support/properties/memory-files.ts'
 
 describe('reading lines', () => {
   it('returns the text between newlines, however the bytes are split into reads', async (t) => {

@@ -1,51 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { OpenFile } from '../../src/files/file-system.ts'
-import { forEachLine } from '../../src/files/lines.ts'
-import { LINE_BYTES_MAX } from '../../src/limits.ts'
+import { linesOf } from './lines-of.ts'
 
 const MIB = 1024 * 1024
 /** Where the chunks of a file end: the first is smaller. */
 const borders = [64 * 1024, 64 * 1024 + MIB, 64 * 1024 + 2 * MIB]
-
-interface Line {
-  length: number
-  first: string
-  offset: number
-  isWhole: boolean
-}
-
-/** The lines found in a file made of these parts. They stay in memory: some are as long as a line may be. */
-async function linesOf(
-  parts: readonly (string | Buffer)[],
-  readBytesMax = Number.POSITIVE_INFINITY,
-): Promise<Line[]> {
-  const buffers = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
-  const file = fileOf(buffers, readBytesMax)
-  const found: Line[] = []
-  await forEachLine(file, (line, offset, isWhole) => {
-    found.push({ length: line.length, first: line.toString('latin1', 0, 1), offset, isWhole })
-  })
-  return found
-}
-
-/** A file of these parts, of which a read gives so many bytes at most. */
-function fileOf(parts: readonly Buffer[], readBytesMax: number): Pick<OpenFile, 'read'> {
-  return {
-    async read(into, offset, length, position) {
-      const wanted = Math.min(length, readBytesMax)
-      let [bytesRead, start] = [0, 0]
-      for (const part of parts) {
-        const from = Math.max(0, position + bytesRead - start)
-        if (from < part.length && bytesRead < wanted)
-          bytesRead += part.copy(into, offset + bytesRead, from, from + wanted - bytesRead)
-        start += part.length
-      }
-      return { bytesRead }
-    },
-  }
-}
 
 describe('reading lines', () => {
   it('returns lines of any length around the borders of chunks', async () => {
@@ -77,21 +37,5 @@ describe('reading lines', () => {
     assert.deepEqual(await linesOf(['a']), [{ length: 1, first: 'a', offset: 0, isWhole: false }])
     const [, last] = await linesOf(['a\n', Buffer.alloc(MIB, 'b')])
     assert.deepEqual(last, { length: MIB, first: 'b', offset: 2, isWhole: false })
-  })
-
-  it('returns a line of LINE_BYTES_MAX bytes, and for a longer one an empty line that is not whole', async () => {
-    const longest = Buffer.alloc(LINE_BYTES_MAX + 2 * MIB, 'b')
-    for (const [bytes, length, isWhole] of [
-      [LINE_BYTES_MAX - 1, LINE_BYTES_MAX - 1, true],
-      [LINE_BYTES_MAX, LINE_BYTES_MAX, true],
-      [LINE_BYTES_MAX + 1, 0, false],
-      [LINE_BYTES_MAX + 2 * MIB, 0, false],
-    ] as const) {
-      const found = await linesOf(['a\n', longest.subarray(0, bytes), '\nc\n'])
-      assert.deepEqual(found[1], { length, first: length === 0 ? '' : 'b', offset: 2, isWhole })
-      assert.deepEqual(found[2], { length: 1, first: 'c', offset: bytes + 3, isWhole: true })
-    }
-    const [, cut] = await linesOf(['a\n', longest.subarray(0, LINE_BYTES_MAX + 1)])
-    assert.deepEqual(cut, { length: 0, first: '', offset: 2, isWhole: false })
   })
 })

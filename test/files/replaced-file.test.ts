@@ -6,8 +6,8 @@ import { describe, it } from 'node:test'
 import type { FileSystem } from '../../src/files/file-system.ts'
 import { replaceFile } from '../../src/files/replaced-file.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
-import { ownerOf } from '../support/owner.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { ownerOf } from './owner.ts'
 
 const never = new AbortController().signal
 

@@ -2,8 +2,8 @@ import { connect } from 'node:net'
 import type { RawAnswer } from '../support/raw-http.ts'
 import type { HostileRow } from './row.ts'
 
-/** Far longer than any answer takes; a row that reaches it has left the server waiting. */
-const PATIENCE_MS = 10_000
+/** Longer than the server waits for the rest of a request: it answers 408 to a row that leaves it waiting. */
+const PATIENCE_MS = 60_000
 
 /** Its answer shows that both sides agree where the next request begins. */
 const PROBE = 'GET /readyz HTTP/1.1\r\nHost: probe\r\n\r\n'

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { isCrossSite } from '../../src/http/cross-site.ts'
+import { headersOf, requestOf } from '../support/message.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
-import { headersOf, requestOf } from '../support/properties/request-of.ts'
 import { anyEdit, applyEdit, headerText, joined } from '../support/properties/texts.ts'
 
 describe('a request with an Origin', () => {

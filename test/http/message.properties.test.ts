@@ -5,8 +5,8 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { isJsonType, parseMediaType, readJsonObject } from '../../src/http/message.ts'
 import { Problem } from '../../src/http/problem.ts'
+import { headersOf, requestOf } from '../support/message.ts'
 import { holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
-import { headersOf, requestOf } from '../support/properties/request-of.ts'
 import {
   anyEdit,
   anyText,

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { describe, it } from 'node:test'
 import { DamagedFileError } from '../../src/errors.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
@@ -11,10 +11,11 @@ import {
   encodeJournalStart,
   openJournalFile,
 } from '../../src/journal/journal-file.ts'
-import { FRAME_CHANGES_MAX, LINE_BYTES_MAX } from '../../src/limits.ts'
+import { FRAME_CHANGES_MAX } from '../../src/limits.ts'
 import { createFailingFiles } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { batches, before, frames, journalFile, last } from './journal-place.ts'
+import { assertCutOff } from './torn-tail.ts'
 
 describe('a torn tail', () => {
   const tails = {
@@ -24,34 +25,10 @@ describe('a torn tail', () => {
     'garbage with newlines': 'gar\n\nbage 1 2\n[]\n',
     'an old frame': frames[1] ?? '',
     'the last frame once more': last,
-    'more than a line may hold': Buffer.alloc(LINE_BYTES_MAX + 1),
   }
   for (const [name, tail] of Object.entries(tails)) {
-    it(`is cut off and kept at every length of the last frame, with ${name}`, async (t) => {
-      const behind = typeof tail === 'string' ? Buffer.from(tail) : tail
-      const step = tail.length > LINE_BYTES_MAX ? last.length : 1
-      // At length 0 this tail would itself be the valid last frame.
-      for (let length = tail === last ? 1 : 0; length <= last.length; length += step) {
-        const journal = await journalFile(t)
-        const isWhole = length === last.length
-        const good = Buffer.concat([before, isWhole ? last : ''].map((part) => Buffer.from(part)))
-        const torn = isWhole ? behind : Buffer.concat([last.subarray(0, length), behind])
-        await journal.write(good, torn)
-
-        const kept = isWhole ? batches.flat() : batches.slice(0, -1).flat()
-        assert.deepEqual(await journal.replay(), kept, `length ${length}`)
-        assert.ok((await readFile(journal.path)).equals(good), `length ${length}`)
-        const [aside, ...others] = await journal.tornFiles()
-        assert.equal(aside !== undefined, torn.length > 0)
-        assert.deepEqual(others, [])
-        if (aside === undefined) continue
-        assert.match(aside, new RegExp(`^journal\\.torn-${good.length}-[0-9a-f]{6}$`))
-        assert.ok((await readFile(join(journal.path, '..', aside))).equals(torn))
-
-        assert.deepEqual(await journal.replay(), kept)
-        assert.deepEqual(await journal.tornFiles(), [aside])
-      }
-    })
+    it(`is cut off and kept at every length of the last frame, with ${name}`, (t) =>
+      assertCutOff(t, Buffer.from(tail)))
   }
 
   it('is logged with file, offset and length', async (t) => {

@@ -2,8 +2,8 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { realFileSystem } from '../../src/files/file-system.ts'
-import { openJournalFile } from '../../src/journal/journal-file.ts'
-import { encodeJournal } from '../support/encoded-journal.ts'
+import { encodeFrame } from '../../src/journal/frame.ts'
+import { encodeJournalStart, openJournalFile } from '../../src/journal/journal-file.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -34,4 +34,17 @@ export async function journalFile(t: TestContext) {
       return found
     },
   }
+}
+
+/** The bytes of a journal's header line, and of a frame for each batch of changes. */
+export function encodeJournal(store: string, changes: readonly (readonly string[])[]) {
+  const start = encodeJournalStart({ store, after: 0 }, [])
+  let { crc, revision } = start
+  const frames = changes.map((batch) => {
+    const frame = encodeFrame(crc, revision + 1, JSON.stringify(batch))
+    crc = frame.crc
+    revision += batch.length
+    return frame.bytes
+  })
+  return { header: start.bytes, frames }
 }

@@ -4,11 +4,11 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { DamagedFileError } from '../../src/errors.ts'
 import { type JournalEnd, readJournal, readJournalHeader } from '../../src/journal/journal-reader.ts'
-import { encodeJournal } from '../support/encoded-journal.ts'
 import { anyByteEdit, applyByteEdit } from '../support/properties/byte-edits.ts'
 import { holdLaterFor } from '../support/properties/hold-property.ts'
-import { memoryFile } from '../support/properties/memory-file.ts'
+import { memoryFile } from '../support/properties/memory-files.ts'
 import { shortName } from '../support/properties/texts.ts'
+import { encodeJournal } from './journal-place.ts'
 
 const STORE = 'the store'
 const batches = fc.array(

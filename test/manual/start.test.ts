@@ -7,9 +7,9 @@ import { readChapterNamed } from './published.ts'
 
 const text = readChapterNamed('start')
 const MIB = 1024 * 1024
-/** Node adds it to the share of the memory that the build names. */
 /** For JavaScript on a small host. */
 const SMALL_BYTES = 238 * MIB
+/** Node adds it to the share of the memory that the build names. */
 const YOUNG_BYTES = 3 * 8 * MIB
 
 describe('the chapter "start"', () => {

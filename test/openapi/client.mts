@@ -1,4 +1,4 @@
-// A client on the types that openapi-typescript makes of the document; typed-client.executable.test.ts compiles and runs it.
+// A client on the types that openapi-typescript makes of the document; typed-client.system.test.ts compiles and runs it.
 import createClient from 'openapi-fetch'
 import type { components, paths } from './openapi.d.ts'
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { getToken, pathOf } from '../support/api.ts'
-import { extent } from '../support/extent.ts'
 import { type Ask, createClient, namesIn } from '../support/http-client.ts'
 import { client } from '../support/service.ts'
 import { draft } from '../support/store.ts'
@@ -8,8 +7,8 @@ import type { Lifetime } from '../support/temporary-folder.ts'
 import { keepConnections, Outcomes } from './load.ts'
 import type { Site } from './site-checks.ts'
 
-const CLIENTS = extent({ quick: 32, full: 64 })
-const ROUNDS = extent({ quick: 12, full: 150 })
+const CLIENTS = 64
+const ROUNDS = 150
 
 /**
  * Adds, reads, changes and lists through a proxy, with many clients at once. Asserts that every answer is 200.

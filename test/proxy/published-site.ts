@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readBlock } from '../manual/published.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { type RunningServer, startExecutable } from '../support/executable.ts'
+import { freePort } from '../support/free-port.ts'
 import { usedFolder } from '../support/service.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
 import { type Nginx, startNginx } from './nginx.ts'
@@ -89,7 +90,8 @@ export async function startPublishedServer(
   const args = [...published.split(' ').filter((arg) => arg !== ''), '--data', folder, ...flags]
   const place = socket === undefined ? {} : { place: ['--listen', `unix:${socket}`] }
   const start = (port: number) => startExecutable(t, args, { port, ...place })
-  const server = await start(0)
+  // No other process is given this port while connbook restarts.
+  const server = await start(await freePort())
   const port = Number(new URL(server.url).port)
   return { server, folder, port, startServer: () => start(port) }
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { getToken, logIn } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
-import { extent } from '../support/extent.ts'
 import { createClient, namesIn } from '../support/http-client.ts'
 import { createRandom } from '../support/random.ts'
 import { admin, client } from '../support/service.ts'
@@ -12,7 +11,7 @@ import type { PublishedServer } from './published-site.ts'
 import type { Site } from './site-checks.ts'
 
 export const CLIENTS = 16
-export const RESTARTS = extent({ quick: 1, full: 8 })
+export const RESTARTS = 8
 const READERS = 4
 const ADDED_BETWEEN = { min: 100, max: 300 }
 

@@ -7,7 +7,7 @@ import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
 import { findInitialCredentials } from '../../src/auth/initial-credentials.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { ownerSocketPath } from '../../src/files/owner-socket.ts'
-import { FREE_FAILURES, PASSWORD_CHANGES_MAX } from '../../src/limits.ts'
+import { FREE_FAILURES, PASSWORD_CHANGES_MAX, REFUSAL_PAUSE_MS } from '../../src/limits.ts'
 import { addedBy } from '../audit/trail.ts'
 import { isGood } from '../commands/live-credentials.ts'
 import { getToken, logIn } from '../support/api.ts'
@@ -17,6 +17,7 @@ import { holdClock } from '../support/held-clock.ts'
 import { type Answer, createClient, faultyFields } from '../support/http-client.ts'
 import { folderWithReaders, readingClient, readingUser } from '../support/readers.ts'
 import { admin, client, start } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 
 const path = '/v1/password'
 const next = 'a new password'
@@ -171,6 +172,7 @@ describe('POST /v1/password', () => {
   })
 
   it('refuses a wrong password, and counts it with the logins', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const { folder, service, session, change, loginStatus, clock } = await setUp(t)
     const lines = await addedBy(folder, async () => {
       for (let i = 0; i < FREE_FAILURES; i++) {
@@ -290,6 +292,7 @@ describe('POST /v1/password', () => {
   })
 
   it('is 503 for a user who has changed it too often, until later', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const { folder, session, change, clock } = await setUp(t)
     let headers = session
     const lines = await addedBy(folder, async () => {

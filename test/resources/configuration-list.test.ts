@@ -5,7 +5,7 @@ import { SORTED_AT_ONCE_RECORDS_MAX, UNSTREAMED_BYTES_MAX } from '../../src/limi
 import { configurationHandlers } from '../../src/resources/configurations.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import { createClient, faultyFields, namesIn, ownHeaders, recordsIn } from '../support/http-client.ts'
-import { requestOf } from '../support/properties/request-of.ts'
+import { requestOf } from '../support/message.ts'
 import { start } from '../support/service.ts'
 import { draft, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'

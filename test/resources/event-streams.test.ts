@@ -14,8 +14,9 @@ import { EventStreams } from '../../src/resources/event-streams.ts'
 import { type WaitingCall, WaitingCalls } from '../../src/resources/waiting-calls.ts'
 import { type LongWork, Scheduler } from '../../src/scheduler.ts'
 import { listTag } from '../../src/store/list-tag.ts'
+import { until } from '../support/eventually.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
-import { draft, openStore, someone, until } from '../support/store.ts'
+import { draft, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Notes the calls, so that the test can look at them when it wants. */

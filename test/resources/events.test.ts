@@ -3,12 +3,21 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectTo } from 'node:net'
 import { describe, it } from 'node:test'
+import {
+  EVENTS_PAUSE_MS,
+  HALF_CLOSED_PROBE_MS,
+  RECOVERY_PAUSE_MS_MIN,
+  REFUSAL_PAUSE_MS,
+  WAITING_CALLS_LOOK_MS,
+} from '../../src/limits.ts'
 import { eventsIn, readEvents } from '../support/event-reader.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'
+import { holdTimers, passTimeUntil } from '../support/held-timers.ts'
 import { createClient, recordsIn } from '../support/http-client.ts'
 import { formatRequest } from '../support/raw-http.ts'
 import { start, type TestService } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -265,6 +274,7 @@ describe('GET /v1/events', () => {
   })
 
   it('ends when its credential ends: by a logout, and by expiry', async (t) => {
+    skipPauses(t, WAITING_CALLS_LOOK_MS)
     const clock = holdClock()
     const service = await start(t, { clock })
     const cookie = await service.cookie()
@@ -282,6 +292,7 @@ describe('GET /v1/events', () => {
   })
 
   it('ends for a reader that has closed its side, and gives up its place', async (t) => {
+    skipPauses(t, HALF_CLOSED_PROBE_MS)
     const service = await start(t)
     const { headers } = await connect(service)
     const { hostname: host, port } = new URL(service.url)
@@ -303,6 +314,7 @@ describe('GET /v1/events', () => {
   })
 
   it('tells nothing that the disk has refused', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS, RECOVERY_PAUSE_MS_MIN)
     const files = createFailingFiles()
     const service = await start(t, { folder: await temporaryFolder(t), files })
     const { headers, ask, add } = await connect(service)
@@ -325,20 +337,26 @@ describe('GET /v1/events', () => {
 
   it('ends for a reader that stops reading, and goes on for the others', async (t) => {
     const service = await start(t)
-    const { headers, importAll } = await connect(service)
+    const { headers, ask, importAll } = await connect(service)
     const stopped = await readEvents(t, service.url, headers)
     const other = await readEvents(t, service.url, headers)
     await stopped.until('\n\n')
     stopped.answer.pause()
-    const names = Array.from({ length: 1_000 }, (_, i) => `${String(i).padStart(4, '0')}${'x'.repeat(251)}`)
+    // Looks come only when the other reader has been told everything.
+    const tick = holdTimers(t)
+    const seen = (part: string) => passTimeUntil(tick, EVENTS_PAUSE_MS, other.until(part))
+    // Few large records: what counts is the bytes that wait.
+    const labels = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`l${i}`, 'x'.repeat(255)]))
+    const names = Array.from({ length: 200 }, (_, i) => `r${i}`)
     let port = 1
     while ((await gauge(service, 'connbook_event_streams')) === 2) {
-      await importAll(names, port)
-      await other.until(`"port":${port},`)
+      await ask('POST', '/v1/import', { body: names.map((name) => ({ ...draft(name, { port }), labels })) })
+      await seen(`"name":"r199","hostname":"host.example","port":${port},`)
+      tick(WAITING_CALLS_LOOK_MS)
       port += 1
     }
     await importAll(['the end'])
-    await other.until('"the end"')
+    await seen('"the end"')
     assert.ok(!stopped.text().includes('the end'))
   })
 })

@@ -6,7 +6,12 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import type { RecordHistories } from '../../src/audit/record-history.ts'
-import { HISTORIES_AT_ONCE_MAX, HISTORIES_WAITING_MAX, IMPORT_AUDITED_RECORDS_MAX } from '../../src/limits.ts'
+import {
+  HISTORIES_AT_ONCE_MAX,
+  HISTORIES_WAITING_MAX,
+  IMPORT_AUDITED_RECORDS_MAX,
+  REFUSAL_PAUSE_MS,
+} from '../../src/limits.ts'
 import { historyHandlers } from '../../src/resources/history.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
@@ -15,8 +20,9 @@ import { pathOf } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
 import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
 import { loadStore } from '../support/loaded-store.ts'
-import { requestOf } from '../support/properties/request-of.ts'
+import { requestOf } from '../support/message.ts'
 import { start, type TestService, usedFolder } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -273,6 +279,7 @@ describe('GET /v1/history/NAME', () => {
   })
 
   it('is 503 with a code and a log line when the disk cannot read, and works again', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const files = createFailingFiles()
     const service = await start(t, { folder: await usedFolder(t), files })
     const { add, ask, read } = await callerOf(service)
@@ -292,6 +299,7 @@ describe('GET /v1/history/NAME', () => {
   })
 
   it('is 503 while the trail lacks a change that it cannot write', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const files = createFailingFiles()
     const service = await start(t, { folder: await usedFolder(t), files })
     const { add, ask, read } = await callerOf(service)

@@ -5,11 +5,19 @@ import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { IMPORT_AUDITED_RECORDS_MAX, IMPORT_BYTES_MAX } from '../../src/limits.ts'
+import {
+  BODY_BYTES_MAX,
+  IMPORT_AUDITED_RECORDS_MAX,
+  IMPORT_LOOK_MS,
+  REFUSAL_PAUSE_MS,
+} from '../../src/limits.ts'
+import { importLimitsFor } from '../../src/resources/import-limits.ts'
 import { getToken, pathOf } from '../support/api.ts'
 import { createFailingFiles, systemError } from '../support/failing-files.ts'
+import { holdTimers, passTimeUntil } from '../support/held-timers.ts'
 import { type Ask, createClient, type Headers } from '../support/http-client.ts'
 import { client, start } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 import { draft } from '../support/store.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
 
@@ -62,7 +70,7 @@ const replaced: Counts = { ...merged, removed: 1 }
 /** The server for requests that change nothing. */
 const { send: sendInVain, shown: shownBefore } = await setUp({ after })
 
-describe('POST /v1/import', { timeout: 60_000 }, () => {
+describe('POST /v1/import', { timeout: 120_000 }, () => {
   const rows = [draft('same', { port: 1 }), draft('other', { port: 2 }), draft('new', { port: 3 })]
   const bodies: Record<string, [type: string | undefined, body: string, query: string]> = {
     'CSV by its type': ['text/csv; charset=utf-8', csv, '?'],
@@ -228,8 +236,9 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
 
   it('reads a large body to its last byte, chunked or not, which no other route does', async (t) => {
     const { ask, send } = await setUp(t)
-    const count = 20_000
+    const count = 4_000
     const long = HEADER + Array.from({ length: count }, (_, i) => `n${i},h${i}.example,22,ops\n`).join('')
+    assert.ok(long.length > BODY_BYTES_MAX)
     assert.equal((await send('text/csv', long)).json<Counts>().added, count)
     const chunked = await ask('POST', '/v1/import?mode=replace', {
       body: Buffer.from(long),
@@ -242,13 +251,17 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
 
   it('refuses a body that is declared too long, and cuts off one that becomes too long', async (t) => {
     const { ask, shown } = await setUp(t)
+    // So little memory makes the limit low.
+    t.mock.method(process, 'constrainedMemory', () => 1)
+    const { bytesMax } = importLimitsFor(0)
+    assert.ok(bytesMax > BODY_BYTES_MAX && bytesMax < 1024 * 1024, String(bytesMax))
     const type = { 'Content-Type': 'text/csv' }
     const said = await ask('POST', '/v1/import', {
       body: Buffer.from('x'),
-      headers: { ...type, 'Content-Length': String(IMPORT_BYTES_MAX + 1) },
+      headers: { ...type, 'Content-Length': String(bytesMax + 1) },
     })
     assert.equal(said.status, 413)
-    const body = Buffer.alloc(IMPORT_BYTES_MAX + 70_000, '\n')
+    const body = Buffer.alloc(bytesMax + 70_000, '\n')
     const found = await ask('POST', '/v1/import', {
       body,
       headers: { ...type, 'Transfer-Encoding': 'chunked' },
@@ -258,6 +271,7 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
   })
 
   it('runs one import at a time, and tells others to retry', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const { send, service, auth, shown } = await setUp(t)
     const { hostname, port } = new URL(service.url)
     const socket = connect(Number(port), hostname)
@@ -285,7 +299,10 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
     await once(socket, 'data')
     const refused = once(socket, 'data') as Promise<[Buffer]>
     const user = createClient(service.url, { Cookie: await service.cookie() })
-    const answer = await user('POST', '/v1/import?format=csv', { body: csv })
+    skipPauses(t, REFUSAL_PAUSE_MS)
+    const tick = holdTimers(t, ['setInterval'])
+    const asked = user('POST', '/v1/import?format=csv', { body: csv })
+    const answer = await passTimeUntil(tick, IMPORT_LOOK_MS, asked)
     assert.deepEqual([answer.status, answer.json()], [200, merged])
     const [text] = await refused
     assert.match(text.toString(), /^HTTP\/1.1 503 .*\r\nRetry-After: 1\r\n.*came too slowly/s)
@@ -295,6 +312,7 @@ describe('POST /v1/import', { timeout: 60_000 }, () => {
   })
 
   it('changes nothing when the client disconnects in the middle of the body, and accepts the next import', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const { send, service, auth, shown } = await setUp(t)
     const { hostname, port } = new URL(service.url)
     const socket = connect(Number(port), hostname)

@@ -6,7 +6,7 @@ import { SUMMARY_KEPT_BYTES_MAX, UNSTREAMED_BYTES_MAX } from '../../src/limits.t
 import { configurationHandlers } from '../../src/resources/configurations.ts'
 import { exportHandlers } from '../../src/resources/export.ts'
 import { Scheduler } from '../../src/scheduler.ts'
-import { requestOf } from '../support/properties/request-of.ts'
+import { requestOf } from '../support/message.ts'
 import { draft, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

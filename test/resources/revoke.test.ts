@@ -2,12 +2,13 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { FREE_FAILURES, SUCCESSES_LISTED_MAX } from '../../src/limits.ts'
+import { FREE_FAILURES, REFUSAL_PAUSE_MS, SUCCESSES_LISTED_MAX } from '../../src/limits.ts'
 import { addedBy } from '../audit/trail.ts'
 import { getToken, logIn } from '../support/api.ts'
 import { type Answer, createClient, type Headers } from '../support/http-client.ts'
 import { folderWithReaders, readingClient } from '../support/readers.ts'
 import { admin, client, start } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 
 const path = '/v1/auth/revoke'
 const formType = { 'Content-Type': 'application/x-www-form-urlencoded' }
@@ -139,6 +140,7 @@ describe('POST /v1/auth/revoke', async () => {
 
 describe('a revoked token', () => {
   it('stays so after a restart, and a wrong secret counts as one at the token endpoint', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const folder = await folderWithReaders(t)
     const first = await start(t, { folder, environment: {} })
     const headers = await getToken(first.url, client)

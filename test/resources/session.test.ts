@@ -2,11 +2,12 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { FREE_FAILURES } from '../../src/limits.ts'
+import { FREE_FAILURES, REFUSAL_PAUSE_MS } from '../../src/limits.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { type Answer, createClient, faultyFields } from '../support/http-client.ts'
-import { setArgon2Work } from '../support/light-argon2.ts'
+import { holdArgon2 } from '../support/light-argon2.ts'
 import { admin, start, type TestService, usedFolder } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const { username, password } = admin
@@ -118,6 +119,7 @@ describe('POST /login', async () => {
 
 describe('failed logins', () => {
   it('pause the account for that address after a few free attempts, even for the right password', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const clock = holdClock()
     const ask = createClient((await start(t, { clock })).url)
     const logIn = async (secret: string) =>
@@ -144,18 +146,18 @@ describe('failed logins', () => {
   })
 
   it('in a flood are queued, then refused, and slow nobody else down', async (t) => {
-    setArgon2Work(t, 'slow')
     const service = await start(t)
     const ask = createClient(service.url)
     const headers = { Authorization: await service.bearer() }
+    skipPauses(t, REFUSAL_PAUSE_MS)
+    const release = holdArgon2(t)
     const flood = Array.from({ length: 64 }, (_, i) =>
       ask('POST', '/login', { body: { username: `user ${i}`, password } }),
     )
-    let areDone = false
-    const answers = Promise.all(flood).finally(() => (areDone = true))
     assert.equal((await ask('GET', list, { headers })).status, 200)
-    assert.ok(!areDone)
-    const putOff = (await answers).filter(({ status }) => status !== 401)
+    assert.equal((await Promise.race(flood)).status, 503)
+    release()
+    const putOff = (await Promise.all(flood)).filter(({ status }) => status !== 401)
     assert.ok(putOff.length > 0 && putOff.length < flood.length)
     for (const { status, headers } of putOff) {
       assert.equal(status, 503)

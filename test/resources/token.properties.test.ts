@@ -9,9 +9,9 @@ import { Problem, problemOf } from '../../src/http/problem.ts'
 import type { Scope } from '../../src/http/scope.ts'
 import { oauthReply } from '../../src/resources/client-request.ts'
 import { tokenHandlers } from '../../src/resources/token.ts'
+import { headersOf, requestOf } from '../support/message.ts'
 import { holdLaterFor } from '../support/properties/hold-property.ts'
 import { anySpellings, encodePercent } from '../support/properties/percent-encoding.ts'
-import { headersOf, requestOf } from '../support/properties/request-of.ts'
 import {
   anyEdit,
   anyText,

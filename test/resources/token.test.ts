@@ -2,11 +2,12 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { BODY_BYTES_MAX, FREE_FAILURES } from '../../src/limits.ts'
+import { BODY_BYTES_MAX, FREE_FAILURES, REFUSAL_PAUSE_MS } from '../../src/limits.ts'
 import { type Answer, createClient, type Headers } from '../support/http-client.ts'
-import { setArgon2Work } from '../support/light-argon2.ts'
+import { holdArgon2 } from '../support/light-argon2.ts'
 import { folderWithReaders, readingClient } from '../support/readers.ts'
 import { admin, client, start } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 import { startedFolder } from '../support/started-folder.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
 
@@ -300,6 +301,7 @@ describe('a token', () => {
   })
 
   it('is refused for a while after too many failures, 429 with Retry-After', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const ask = createClient((await startWith(t)).url)
     const body = { ...json, client_secret: 'x' }
     for (let i = 0; i < FREE_FAILURES; i++) assert.equal((await ask('POST', path, { body })).status, 401)
@@ -309,11 +311,14 @@ describe('a token', () => {
   })
 
   it('is refused in a flood, 503 with Retry-After', async (t) => {
-    setArgon2Work(t, 'slow')
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const ask = createClient((await startWith(t)).url)
+    const release = holdArgon2(t)
     const flood = Array.from({ length: 64 }, (_, i) =>
       ask('POST', path, { body: { ...json, client_id: `client ${i}` } }),
     )
+    assertOAuthError(await Promise.race(flood), 503, 'temporarily_unavailable')
+    release()
     const putOff = (await Promise.all(flood)).filter(({ status }) => status !== 401)
     assert.ok(putOff.length > 0 && putOff.length < flood.length)
     for (const answer of putOff) {

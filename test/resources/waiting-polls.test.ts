@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Request } from '../../src/http/message.ts'
-import { RECENT_CHANGES_MAX } from '../../src/limits.ts'
+import { HALF_CLOSED_PROBE_MS, RECENT_CHANGES_MAX, WAITING_CALLS_LOOK_MS } from '../../src/limits.ts'
 import { WaitingCalls } from '../../src/resources/waiting-calls.ts'
 import { WaitingPolls } from '../../src/resources/waiting-polls.ts'
 import { Scheduler } from '../../src/scheduler.ts'
@@ -13,6 +13,7 @@ import { holdTurns } from '../support/held-turns.ts'
 import { createClient, recordsIn } from '../support/http-client.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { start } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 import { draft, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -20,6 +21,7 @@ const LIST = '/configurations/'
 const RECORD = '/configurations/a'
 
 async function setUp(t: TestContext, { flags = [] as string[] } = {}) {
+  skipPauses(t, HALF_CLOSED_PROBE_MS, WAITING_CALLS_LOOK_MS)
   const clock = holdClock()
   const service = await start(t, { clock, flags })
   const headers = { Authorization: await service.bearer() }
@@ -30,23 +32,36 @@ async function setUp(t: TestContext, { flags = [] as string[] } = {}) {
   const poll = async (path: string, prefer = 'wait=50', method = 'GET') => {
     const before = await waiting()
     const answer = ask(method, path, { headers: { 'If-None-Match': await etagOf(path), Prefer: prefer } })
-    await eventually('the poll waits', async () => (await waiting()) > before)
+    while ((await waiting()) <= before);
     return answer
+  }
+  /** Waits until the server has so many. */
+  const untilWaiting = async (count: number) => {
+    while ((await waiting()) !== count);
   }
   const waiting = async () =>
     Number(/^connbook_waiting_polls (\d+)$/m.exec((await ask('GET', '/metrics')).text)?.[1])
   await ask('POST', LIST, { body: draft('a') })
   await ask('POST', LIST, { body: draft('b') })
-  return { service, clock, ask, change, etagOf, poll, waiting }
+  return { service, clock, ask, change, etagOf, poll, waiting, untilWaiting }
+}
+
+/** Makes the elapsed time stand still until the function that is returned moves it. */
+function holdElapsed(t: TestContext): (ms: number) => void {
+  let elapsed = performance.now()
+  t.mock.method(performance, 'now', () => elapsed)
+  return (ms) => {
+    elapsed += ms
+  }
 }
 
 describe('Prefer: wait', () => {
   it('answers a list and a record when they change, and nobody whose record stays', async (t) => {
-    const { ask, change, poll, waiting } = await setUp(t)
+    const { ask, change, poll, waiting, untilWaiting } = await setUp(t)
     const polls = [poll(LIST), poll(`${LIST}?sort=-name&page=0&per_page=1`), poll(RECORD)]
-    await eventually('all wait', async () => (await waiting()) === 3)
+    await untilWaiting(3)
     const other = poll('/configurations/b')
-    await eventually('all wait', async () => (await waiting()) === 4)
+    await untilWaiting(4)
     await change(23)
     for (const answer of await Promise.all(polls)) {
       assert.equal(answer.status, 200)
@@ -65,15 +80,15 @@ describe('Prefer: wait', () => {
   })
 
   it('wakes a list with a filter only for a change that the filter can see, before it or after', async (t) => {
-    const { ask, change, poll, etagOf, waiting } = await setUp(t)
+    const { ask, change, poll, etagOf, waiting, untilWaiting } = await setUp(t)
     const [inA, portB] = [poll(`${LIST}?name=a&port=23`), poll(`${LIST}?prefix=b`)]
-    await eventually('both wait', async () => (await waiting()) === 2)
+    await untilWaiting(2)
     await change(23)
     const entered = await inA
     assert.deepEqual([entered.status, recordsIn(entered).length], [200, 1])
     assert.equal(entered.headers.etag, await etagOf(LIST))
     const left = poll(`${LIST}?name=a&port=23`)
-    await eventually('both wait', async () => (await waiting()) === 2)
+    await untilWaiting(2)
     await change(24)
     assert.deepEqual([(await left).status, recordsIn(await left).length], [200, 0])
     assert.equal(await waiting(), 1)
@@ -82,17 +97,20 @@ describe('Prefer: wait', () => {
   })
 
   it('judges a list with a filter by the changes since the tag, and ends with the tag of then', async (t) => {
-    const { ask, change, etagOf, waiting } = await setUp(t)
+    const { ask, change, etagOf, waiting, untilWaiting } = await setUp(t)
     const old = await etagOf(LIST)
     await change(23)
     const wait = (query: string, tag: string, prefer = 'wait=50') =>
       ask('GET', `${LIST}?${query}`, { headers: { 'If-None-Match': tag, Prefer: prefer } })
+    const pass = holdElapsed(t)
     const unseen = wait('name=b', old, 'wait=1')
     const seen = await wait('name=a', old)
     assert.deepEqual([seen.status, recordsIn(seen)[0]?.port], [200, 23])
-    await eventually('the other waits', async () => (await waiting()) === 1)
+    await untilWaiting(1)
     const now = await etagOf(LIST)
     const both = wait('name=b', `W/"other-1", ${old}, W/${now}`, 'wait=1')
+    await untilWaiting(2)
+    pass(1_000)
     assert.deepEqual([(await unseen).status, (await unseen).headers.etag], [200, now])
     assert.equal((await unseen).headers['preference-applied'], 'wait=1')
     assert.equal((await both).status, 304)
@@ -127,15 +145,22 @@ describe('Prefer: wait', () => {
   })
 
   it('answers 304 when the wait is over, and counts more than 50 s as 50', async (t) => {
-    const { ask, etagOf, poll, change, waiting } = await setUp(t)
+    const { ask, etagOf, poll, change, untilWaiting, waiting } = await setUp(t)
+    const pass = holdElapsed(t)
     const headers = { 'If-None-Match': await etagOf(RECORD), Prefer: 'respond-async, wait=1' }
-    const answer = await ask('GET', RECORD, { headers })
+    const answered = ask('GET', RECORD, { headers })
+    await untilWaiting(1)
+    // The look after the next would be too late.
+    pass(1_000 - WAITING_CALLS_LOOK_MS)
+    assert.equal(await waiting(), 1)
+    pass(1)
+    const answer = await answered
     assert.equal(answer.status, 304)
     assert.equal(answer.text, '')
     assert.equal(answer.headers['preference-applied'], 'wait=1')
     assert.equal(answer.headers.etag, headers['If-None-Match'])
     const long = poll(RECORD, 'wait=1000')
-    await eventually('it waits', async () => (await waiting()) === 1)
+    await untilWaiting(1)
     void change(24)
     assert.equal((await long).headers['preference-applied'], 'wait=50')
   })
@@ -162,13 +187,13 @@ describe('Prefer: wait', () => {
   })
 
   it('answers 404 when the record is renamed, and 403 when the credential ends', async (t) => {
-    const { ask, clock, poll, service, waiting } = await setUp(t)
+    const { ask, clock, poll, service, untilWaiting } = await setUp(t)
     const renamed = poll(RECORD)
-    await eventually('it waits', async () => (await waiting()) === 1)
+    await untilWaiting(1)
     await ask('PATCH', RECORD, { body: { name: 'c' } })
     assert.equal((await renamed).status, 404)
     const expired = poll('/configurations/c')
-    await eventually('it waits', async () => (await waiting()) === 1)
+    await untilWaiting(1)
     clock.advance(3_600_000)
     const answer = await expired
     assert.equal(answer.status, 403)
@@ -177,9 +202,9 @@ describe('Prefer: wait', () => {
   })
 
   it('answers all at once at a stop, which does not wait', async (t) => {
-    const { service, poll, waiting } = await setUp(t, { flags: ['--shutdown-timeout', '1h'] })
+    const { service, poll, untilWaiting } = await setUp(t, { flags: ['--shutdown-timeout', '1h'] })
     const polls = [poll(LIST), poll(RECORD)]
-    await eventually('both wait', async () => (await waiting()) === 2)
+    await untilWaiting(2)
     await service.stop()
     assert.deepEqual(await Promise.all(polls.map(async (answer) => (await answer).status)), [304, 304])
   })
@@ -261,7 +286,7 @@ describe('Prefer: wait', () => {
   })
 
   it('forgets who has gone', async (t) => {
-    const { service, etagOf, waiting } = await setUp(t)
+    const { service, etagOf, untilWaiting } = await setUp(t)
     const gone = new AbortController()
     const headers = {
       Authorization: await service.bearer(),
@@ -269,9 +294,9 @@ describe('Prefer: wait', () => {
       Prefer: 'wait=50',
     }
     const answer = service.call(LIST, { headers, signal: gone.signal })
-    await eventually('it waits', async () => (await waiting()) === 1)
+    await untilWaiting(1)
     gone.abort()
     await assert.rejects(answer)
-    await eventually('it is forgotten', async () => (await waiting()) === 0)
+    await untilWaiting(0)
   })
 })

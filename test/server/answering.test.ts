@@ -9,7 +9,7 @@ import { FULL_SCOPE } from '../../src/http/scope.ts'
 import { REFUSAL_PAUSE_MS } from '../../src/limits.ts'
 import { createAnswering } from '../../src/server/answering.ts'
 import { IncomingRequest } from '../../src/server/incoming-request.ts'
-import { type Head, incomingOf } from '../support/properties/incoming-of.ts'
+import { type Head, incomingOf } from './incoming-of.ts'
 import { oneConnection } from './one-connection.ts'
 
 /** Answers one request with the reply of the test, and records what is written. */

@@ -1,13 +1,14 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { BODY_BYTES_MAX } from '../../src/limits.ts'
+import { BODY_BYTES_MAX, REFUSAL_PAUSE_MS } from '../../src/limits.ts'
 import { logIn } from '../support/api.ts'
 import { createFailingFiles, systemError } from '../support/failing-files.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
 import { parseAnswers, sendRaw } from '../support/raw-http.ts'
 import { folderWithReaders, readingUser } from '../support/readers.ts'
 import { start } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 
 const record = (name: string) => ({ name, hostname: 'localhost', port: 22, username: 'root' })
 
@@ -110,7 +111,8 @@ describe('a request with several faults', async () => {
     assert.equal(text, JSON.stringify({ configurations: records }))
   })
 
-  it('gets 503 with Retry-After, as /readyz does, once the disk is not trusted', async () => {
+  it('gets 503 with Retry-After, as /readyz does, once the disk is not trusted', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     files.before = (operation, path) => {
       if (operation !== 'read' && operation !== 'readFile' && !path.includes('revocations'))
         throw systemError('EIO')

@@ -7,7 +7,7 @@ import { connect as connectTls, createServer as createTlsServer, type TLSSocket 
 import fc from 'fast-check'
 import { Connections } from '../../src/server/connections.ts'
 import { IncomingRequest } from '../../src/server/incoming-request.ts'
-import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
+import { makeCertificate } from '../support/certificate.ts'
 
 const MAX = 3
 
@@ -160,9 +160,7 @@ describe('open connections', () => {
     assert.deepEqual(gaveWay, [])
   })
 
-  it('give way by the activity of the TLS connection that they carry, and close with it', {
-    skip: noOpenSsl,
-  }, async (t) => {
+  it('give way by the activity of the TLS connection that they carry, and close with it', async (t) => {
     const { ask, connections } = await serveTls(t)
     const [first, second] = [await ask(), await ask()]
     connections.touch(first.connection)

@@ -4,8 +4,8 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { findFramingFault } from '../../src/server/framing.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
-import { type Head, incomingOf } from '../support/properties/incoming-of.ts'
 import { anyEdit, applyEdit, headerText, joined } from '../support/properties/texts.ts'
+import { type Head, incomingOf } from './incoming-of.ts'
 
 const codeOf = (head: Head) => findFramingFault(incomingOf(head))?.code
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { HEADER_BYTES_MAX } from '../../src/limits.ts'
 import { findFramingFault } from '../../src/server/framing.ts'
-import { type Head, incomingOf } from '../support/properties/incoming-of.ts'
+import { type Head, incomingOf } from './incoming-of.ts'
 
 type Field = NonNullable<Head['fields']>[number]
 

@@ -7,10 +7,10 @@ import { Problem } from '../../src/http/problem.ts'
 import { BODY_BYTES_MAX } from '../../src/limits.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import { IncomingRequest } from '../../src/server/incoming-request.ts'
+import { caller } from '../support/message.ts'
 import { holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
-import { incomingOf } from '../support/properties/incoming-of.ts'
-import { caller } from '../support/properties/request-of.ts'
 import { headerText, joined } from '../support/properties/texts.ts'
+import { incomingOf } from './incoming-of.ts'
 
 const noResponse = {} as ServerResponse
 const bodyParts = () => ({ scheduler: new Scheduler(), arriving: { add: () => () => {} } })

@@ -6,9 +6,9 @@ import { Problem } from '../../src/http/problem.ts'
 import { BODY_PIECES_MAX, IMPORT_PIECE_BYTES } from '../../src/limits.ts'
 import { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { holdTurns } from '../support/held-turns.ts'
-import { incomingOf } from '../support/properties/incoming-of.ts'
 import { formatRequest, parseAnswers, sendRaw } from '../support/raw-http.ts'
 import { start } from '../support/service.ts'
+import { incomingOf } from './incoming-of.ts'
 
 describe('a body in tiny chunks', () => {
   const head = (authorization: string) =>

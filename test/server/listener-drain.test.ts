@@ -4,9 +4,11 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { createFailingFiles, holdUp } from '../support/failing-files.ts'
+import { freePort } from '../support/free-port.ts'
 import { createClient } from '../support/http-client.ts'
 import { formatRequest, parseAnswers, sendRaw } from '../support/raw-http.ts'
 import { start } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const body = JSON.stringify({ name: 'inflight', hostname: 'h', port: 1, username: 'u' })
@@ -23,7 +25,9 @@ describe('a server that stops', () => {
   it('answers requests in flight, closes idle connections and accepts no new ones', async (t) => {
     const files = createFailingFiles()
     const folder = await temporaryFolder(t)
-    const service = await start(t, { files, folder })
+    // Not one that another process may get when it is free again.
+    const port = String(await freePort())
+    const service = await start(t, { files, folder, place: ['--host', '127.0.0.1', '--port', port] })
     const Authorization = await service.bearer()
     const [idle, used] = [await open(t, service.url), await open(t, service.url)]
     used.write(formatRequest('GET /healthz'))
@@ -51,7 +55,8 @@ describe('a server that stops', () => {
   })
 
   it('cuts off in time requests that do not end', async (t) => {
-    const service = await start(t, { flags: ['--shutdown-timeout', '1s'] })
+    skipPauses(t, 3_600_000)
+    const service = await start(t, { flags: ['--shutdown-timeout', '1h'] })
     const socket = await open(t, service.url)
     socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n')
     // An answer on another connection shows that the bytes before it have arrived.

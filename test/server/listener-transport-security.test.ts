@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { logIn } from '../support/api.ts'
-import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { formatRequest, parseAnswers, sendRaw } from '../support/raw-http.ts'
 import { admin, client, start, type TestService } from '../support/service.ts'
 import { draft } from '../support/store.ts'
@@ -60,7 +60,7 @@ function headOnly(request: string, received: string): string {
 }
 
 describe('Strict-Transport-Security', () => {
-  it('is on every answer over TLS, once', { skip: noOpenSsl }, async (t) => {
+  it('is on every answer over TLS, once', async (t) => {
     const tls = await makeCertificate(t)
     const fields = await fieldsOf(await start(t, { tls }))
     for (const [status, found] of fields) {
@@ -68,7 +68,7 @@ describe('Strict-Transport-Security', () => {
     }
   })
 
-  it('is still there after a change of certificate', { skip: noOpenSsl }, async (t) => {
+  it('is still there after a change of certificate', async (t) => {
     const [old, next] = [await makeCertificate(t), await makeCertificate(t)]
     const service = await start(t, { tls: old })
     service.useCertificate(next)

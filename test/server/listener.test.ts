@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { BODY_BYTES_MAX, HEADER_BYTES_MAX, HEADER_FIELDS_MAX } from '../../src/limits.ts'
 import { createFailingFiles, holdUp } from '../support/failing-files.ts'
+import { holdTimers } from '../support/held-timers.ts'
 import { createClient, namesIn } from '../support/http-client.ts'
 import { formatRequest, parseAnswers, sendRaw } from '../support/raw-http.ts'
 import { start } from '../support/service.ts'
@@ -177,7 +178,9 @@ describe('the listener', async () => {
     })
   }
 
-  it('lets a client read an early refusal after it has sent all of a big body, and closes', async () => {
+  it('lets a client read an early refusal after it has sent all of a big body, and closes', async (t) => {
+    // The server lingers however long the client takes.
+    holdTimers(t)
     const body = 'x'.repeat(8 * 1024 * 1024)
     for (const [headers, status] of [
       [auth, 413],
@@ -285,7 +288,8 @@ describe('the listener', async () => {
     )
   })
 
-  it('accepts a head up to its limit, and answers 431 or 414 beyond', async () => {
+  it('accepts a head up to its limit, and answers 431 or 414 beyond', async (t) => {
+    holdTimers(t)
     const fill = (bytes: number) => formatRequest('GET /healthz', { X: 'x'.repeat(bytes) })
     assert.deepEqual(
       statuses(await sendRaw(service.url, fill(HEADER_BYTES_MAX - 200), { halfClose: true })),

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { createTrust, findOrigin, type Network, unmapped } from '../../src/server/proxy-trust.ts'
+import { headersOf } from '../support/message.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { isIPv4Address, isIPv6Address } from '../support/properties/reference-hostname.ts'
-import { headersOf } from '../support/properties/request-of.ts'
 import { headerText, joined, withoutBlanks } from '../support/properties/texts.ts'
 
 /** The start of `::ffff:0:0/96`: mapped IPv4 addresses (RFC 4291 section 2.5.5.2). */

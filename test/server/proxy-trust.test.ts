@@ -1,9 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { REFUSAL_PAUSE_MS } from '../../src/limits.ts'
 import { createTrust, findOrigin } from '../../src/server/proxy-trust.ts'
 import { createClient } from '../support/http-client.ts'
 import { admin, start } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 
 const FREE_ATTEMPTS = 10
 
@@ -108,6 +110,7 @@ describe('behind a trusted proxy', () => {
   })
 
   it('failed logins count for the caller, not for the proxy', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const service = await start(t, { flags })
     const ask = createClient(service.url)
     const logIn = async (password: string, address: string) => {

@@ -5,8 +5,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { routes } from '../../src/resources/routes.ts'
 import { measured, scrape } from '../metrics/measured.ts'
-import { extent } from '../support/extent.ts'
-import { holdLaterFor } from '../support/properties/hold-property.ts'
+import { casesOfSlow, holdLaterFor } from '../support/properties/hold-property.ts'
 
 const TOTAL = 'connbook_http_requests_total'
 
@@ -24,7 +23,7 @@ describe('requests of any method and path', () => {
       await ask(method, path)
       answers += 1
     }
-    await holdLaterFor(t, fc.tuple(methods, paths), askOnce, extent({ quick: 200, full: 5_000 }))
+    await holdLaterFor(t, fc.tuple(methods, paths), askOnce, casesOfSlow(200, 5_000))
     const counts = Object.entries((await scrape(service)).of(TOTAL))
     // The token request is counted too.
     assert.equal(

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { createRequestOrder } from '../../src/server/request-order.ts'
-import { incomingOf } from '../support/properties/incoming-of.ts'
+import { incomingOf } from './incoming-of.ts'
 import { oneConnection } from './one-connection.ts'
 
 /** The requests that arrive on one connection, and the paths of those that have begun. */

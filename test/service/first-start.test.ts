@@ -1,12 +1,10 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { access, chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
-import { newKeysCommand } from '../../src/auth/keys.ts'
 import { DamagedFileError, InvalidInputError, UsageError } from '../../src/errors.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import {
@@ -18,9 +16,8 @@ import {
 import { logIn } from '../support/api.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { createClient } from '../support/http-client.ts'
-import { openedFolder } from '../support/opened-folder.ts'
 import { admin, client, firstStartEnvironment, start } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { openedFolder, temporaryFolder } from '../support/temporary-folder.ts'
 import { getIn, initialCredentialsIn } from './first-credentials.ts'
 
 const given = {
@@ -51,24 +48,6 @@ describe('the first start', () => {
 })
 
 describe('welcome', () => {
-  it('has lines to paste that work for any names', async (t) => {
-    const names = { username: "o'neil", client_id: '$(id) `id` "' }
-    const text = welcome({ ...names, password: 'p', client_secret: 's' }, await openedFolder(t), {
-      url: 'http://host',
-      socket: undefined,
-      hasConsole: true,
-    })
-    assert.match(text, /^ {2}In a browser: http:\/\/host\/console\/$/m)
-    // In place of curl, a script that shows its arguments.
-    const sent = [...text.matchAll(/^ +curl.* -d (.+) http:\/\/host\/(?:login|v1\/auth\/token)$/gm)].map(
-      ([, quoted]) => JSON.parse(execFileSync('sh', ['-c', `printf %s ${quoted}`], { encoding: 'utf8' })),
-    )
-    assert.deepEqual(sent, [
-      { username: names.username, password: 'p' },
-      { client_id: names.client_id, client_secret: 's' },
-    ])
-  })
-
   it('leads to no console where there is none', async (t) => {
     const madeUp = { username: 'admin', password: 'p', client_id: 'c', client_secret: 's' }
     const place = { url: 'http://localhost', socket: undefined, hasConsole: false }
@@ -273,62 +252,6 @@ describe('a first start that was interrupted', () => {
 })
 
 describe('a folder from which a file is missing', () => {
-  for (const name of [dataFiles.keys, dataFiles.revocations]) {
-    it(`opens again after the advised command for ${name}, with every credential ended`, async (t) => {
-      const folder = join(await temporaryFolder(t), "o'neil")
-      const first = await start(t, { folder })
-      const Authorization = await first.bearer()
-      await first.stop()
-      await rm(join(folder, name))
-      const refusal = await start(t, { folder }).then(
-        () => assert.fail('it started'),
-        (error: Error) => error.message,
-      )
-      execFileSync('sh', ['-c', refusal.split(' run: ')[1] ?? assert.fail(refusal)])
-      const second = await start(t, { folder })
-      assert.equal((await second.call('/configurations/', { headers: { Authorization } })).status, 403)
-      assert.match(await second.bearer(), /^Bearer ey/)
-    })
-  }
-
-  const damages: Record<string, (text: string) => string> = {
-    emptied: () => '',
-    'damaged in the middle': (text) => text.replace('"jti":"', '"jti":"x'),
-  }
-  for (const [what, damage] of Object.entries(damages)) {
-    it(`opens again after the advised command for revocations ${what}, and revives nothing`, async (t) => {
-      const folder = join(await temporaryFolder(t), "o'neil")
-      const first = await start(t, { folder })
-      const ended = await first.bearer()
-      await first.call('/logout', { method: 'POST', headers: { Authorization: ended } })
-      await first.stop()
-      const path = join(folder, dataFiles.revocations)
-      await writeFile(path, damage(await readFile(path, 'utf8')))
-      const refusal = await start(t, { folder }).then(
-        () => assert.fail('it started'),
-        (error: Error) => error.message,
-      )
-      execFileSync('sh', ['-c', refusal.split(' run: ')[1] ?? assert.fail(refusal)])
-      const second = await start(t, { folder })
-      assert.equal((await second.call('/configurations/', { headers: { Authorization: ended } })).status, 403)
-      assert.match(await second.bearer(), /^Bearer ey/)
-    })
-  }
-
-  it('also opens after the advised command if the disk failed in between', async (t) => {
-    const folder = await openedFolder(t)
-    folder.release()
-    await (await start(t, { folder: folder.path })).stop()
-    await rm(folder.file(dataFiles.revocations))
-    execFileSync('sh', ['-c', newKeysCommand(folder)])
-    const files = createFailingFiles()
-    for (const name of [dataFiles.revocations, dataFiles.keys]) {
-      failOn(files, 'rename', name, 'EIO')
-      await assert.rejects(start(t, { folder: folder.path, files }), { code: 'EIO' })
-    }
-    assert.match(await (await start(t, { folder: folder.path })).bearer(), /^Bearer ey/)
-  })
-
   for (const name of [dataFiles.accounts, dataFiles.keys, dataFiles.revocations]) {
     it(`${name} is damaged, and is not treated as new`, async (t) => {
       const folder = await temporaryFolder(t)

@@ -8,13 +8,15 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { systemCode } from '../../src/errors.ts'
 import { ownerSocketPath } from '../../src/files/owner-socket.ts'
+import { REFUSAL_PAUSE_MS } from '../../src/limits.ts'
 import { systemAccount } from '../../src/system-account.ts'
 import { logIn } from '../support/api.ts'
-import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { eventually } from '../support/eventually.ts'
 import { createFailingFiles, holdUp } from '../support/failing-files.ts'
 import { createClient, type Headers, namesIn } from '../support/http-client.ts'
 import { admin, start, type TestService } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -159,7 +161,7 @@ describe("the owner's socket", { timeout: 60_000 }, () => {
     assert.equal((await linesOf(service, 'logged_in'))[0].address, 'unix')
   })
 
-  it('promises no HTTPS', { skip: noOpenSsl }, async (t) => {
+  it('promises no HTTPS', async (t) => {
     const service = await start(t, { tls: await makeCertificate(t) })
     const { status, headers } = await asOwner(service)('GET', '/configurations/')
     assert.deepEqual([status, headers['strict-transport-security']], [200, undefined])
@@ -194,6 +196,7 @@ describe("the owner's socket", { timeout: 60_000 }, () => {
   })
 
   it('tells while the records are read that they are', async (t) => {
+    skipPauses(t, REFUSAL_PAUSE_MS)
     const folder = await temporaryFolder(t)
     await (await start(t, { folder })).stop()
     const files = createFailingFiles()

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
 import { serverFlags } from '../../src/command-line/options.ts'
-import { LONG_START_MS } from '../../src/limits.ts'
+import { LONG_START_MS, REFUSAL_PAUSE_MS } from '../../src/limits.ts'
 import { startService } from '../../src/service/service.ts'
 import { eventually } from '../support/eventually.ts'
 import { createFailingFiles, holdUp } from '../support/failing-files.ts'
@@ -14,6 +14,7 @@ import { freePort } from '../support/free-port.ts'
 import { createClient } from '../support/http-client.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { admin, firstStartEnvironment, start } from '../support/service.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('a start that takes long', () => {
@@ -22,11 +23,10 @@ describe('a start that takes long', () => {
     await (await start(t, { folder })).stop()
     const files = createFailingFiles()
     const reading = holdUp(files, 'read', 'journal.jsonl')
-    t.mock.timers.enable({ apis: ['setTimeout'] })
+    skipPauses(t, LONG_START_MS, REFUSAL_PAUSE_MS)
     const { log, starting } = startAt(folder, files)
     await reading.begun
-    t.mock.timers.tick(LONG_START_MS)
-    t.mock.timers.reset()
+    await eventually('it says so', () => log.events.includes('reading'))
     assert.deepEqual(log.events, ['reading'])
     const { url, data } = JSON.parse(log.lines[0] ?? '') as { url: string; data: string }
     assert.equal(data, folder)
@@ -66,15 +66,17 @@ describe('a start that takes long', () => {
 
   it('lets requests wait while it is short', async (t) => {
     const folder = await temporaryFolder(t)
-    const port = await freePort()
     await (await start(t, { folder })).stop()
+    const socketPath = join(await temporaryFolder(t), 'socket')
     const files = createFailingFiles()
     const reading = holdUp(files, 'read', 'journal.jsonl')
+    skipPauses(t, REFUSAL_PAUSE_MS)
     t.mock.timers.enable({ apis: ['setTimeout'] })
-    const { log, starting } = startAt(folder, files, port)
-    t.mock.timers.reset()
+    const { log, starting } = startAt(folder, files, ['--listen', `unix:${socketPath}`])
     await reading.begun
-    const ask = createClient(`http://127.0.0.1:${port}`)
+    // The timer that ends a short start is set, and never fires.
+    t.mock.timers.reset()
+    const ask = createClient('http://localhost', {}, { socketPath })
     const login = ask('POST', '/login', { body: admin })
     assert.equal((await ask('GET', '/readyz')).status, 503)
     reading.release()
@@ -90,7 +92,10 @@ describe('a start that takes long', () => {
     await writeFile(join(folder, 'journal.jsonl'), 'no journal\n')
     const files = createFailingFiles()
     const reading = holdUp(files, 'read', 'journal.jsonl')
-    const { log, starting } = startAt(folder, files)
+    skipPauses(t, LONG_START_MS)
+    // Not one that another process may get when it is free again.
+    const port = String(await freePort())
+    const { log, starting } = startAt(folder, files, ['--host', '127.0.0.1', '--port', port])
     await reading.begun
     await eventually('it says so', () => log.events.includes('reading'))
     const { url } = JSON.parse(log.lines[0] ?? '') as { url: string }
@@ -143,9 +148,12 @@ describe('a service that stops', () => {
   })
 })
 
-function startAt(folder: string, files: ReturnType<typeof createFailingFiles>, port = 0) {
-  const words = ['--host', '127.0.0.1', '--port', String(port), '--data', folder]
-  const { options } = parseCommandLine(words, {}, serverFlags)
+function startAt(
+  folder: string,
+  files: ReturnType<typeof createFailingFiles>,
+  place = ['--host', '127.0.0.1', '--port', '0'],
+) {
+  const { options } = parseCommandLine([...place, '--data', folder], {}, serverFlags)
   const log = createMemoryLog()
   return { log, starting: startService({ options, environment: {}, log, files }) }
 }

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { TlsTexts } from '../../src/server/http-server.ts'
 import type { Service } from '../../src/service/service.ts'
 import { reloadTls } from '../../src/service/tls-reload.ts'
-import { makeCertificate, noOpenSsl } from '../support/certificate.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
 /** A certificate in files, and a service that may refuse it. */
@@ -31,7 +31,7 @@ async function setUp(
   }
 }
 
-describe('reloadTls', { skip: noOpenSsl }, () => {
+describe('reloadTls', () => {
   it('activates the content of the files, and logs that', async (t) => {
     const { certPath, keyPath, used, log, reload } = await setUp(t)
     reload()

@@ -12,7 +12,7 @@ import { Configuration } from '../../src/store/configuration.ts'
 import { anyByteEdit, applyByteEdit } from '../support/properties/byte-edits.ts'
 import { CASES, holdLaterFor } from '../support/properties/hold-property.ts'
 import { anyLabels } from '../support/properties/labels.ts'
-import { memoryFile } from '../support/properties/memory-file.ts'
+import { memoryFile } from '../support/properties/memory-files.ts'
 import { anyText } from '../support/properties/texts.ts'
 
 describe('a document of records', () => {

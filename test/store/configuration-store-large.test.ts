@@ -13,8 +13,9 @@ import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { LargeImportGate } from '../../src/store/large-import-gate.ts'
 import { listTag } from '../../src/store/list-tag.ts'
 import { NameTakenError, StaleListError } from '../../src/store/refusals.ts'
+import { until } from '../support/eventually.ts'
 import { createFailingFiles, failOn, holdUp, systemError } from '../support/failing-files.ts'
-import { draft, names, openStore, someone, until } from '../support/store.ts'
+import { draft, names, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** More than are sorted at once, or changed at once. */
@@ -47,7 +48,7 @@ function framesOf(store: ConfigurationStore): number {
   return Number([...(family?.samples() ?? [])][0]?.value)
 }
 
-describe('a large import', { timeout: 60_000 }, () => {
+describe('a large import', { timeout: 300_000 }, () => {
   it('shows the state before until it shows as a whole, in every order', async (t) => {
     const { store } = await openFilled(t)
     const before = { revision: store.revision, frames: framesOf(store) }
@@ -249,9 +250,10 @@ describe('a change that waits for a large import', () => {
 
   it('is not made if its client goes, and leaves room for another', async (t) => {
     const { store, held, importing, client, asker } = await setUp(t)
-    const left = drafts('n', WAITING_CHANGES_MAX).map((one) => store.add(someone, one, asker))
+    const clients = drafts('n', WAITING_CHANGES_MAX).map((one) => ({ one, client: new AbortController() }))
+    const left = clients.map(({ one, client }) => store.add(someone, one, { signal: client.signal }))
     const gone = new Error('gone')
-    client.abort(gone)
+    for (const each of [client, ...clients.map(({ client }) => client)]) each.abort(gone)
     for (const each of await Promise.allSettled(left))
       assert.deepEqual(each, { status: 'rejected', reason: gone })
     await assert.rejects(store.remove(someone, 'b', undefined, asker), gone)

@@ -10,9 +10,9 @@ import {
   parseReplacement,
 } from '../../src/store/configuration.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
-import { anyHostname } from '../support/properties/hostname-texts.ts'
 import { isHostname } from '../support/properties/reference-hostname.ts'
 import { anyText, hasControlCharacter, recordName, treacherousNames } from '../support/properties/texts.ts'
+import { anyHostname } from './hostname-texts.ts'
 
 const fields = ['name', 'hostname', 'port', 'username'] as const
 type Parse = (input: Record<string, unknown>) => object

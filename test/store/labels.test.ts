@@ -1,8 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { InvalidInputError } from '../../src/errors.ts'
 import { FAULTS_MAX, LABELS_BYTES_MAX, LABELS_MAX } from '../../src/limits.ts'
 import {
@@ -16,13 +14,6 @@ import { draft } from '../support/store.ts'
 
 const many = (count: number, value = '') =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, value]))
-
-/** Bytes of the heap that are in use. */
-function usedHeap(): number {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
-  return process.memoryUsage().heapUsed
-}
 
 /** The faults of an add and of a modification, as text. */
 function faultsOf(parse: typeof parseNewConfiguration | typeof parseConfigurationPatch, labels: unknown) {
@@ -174,17 +165,5 @@ describe('shared labels', () => {
     const record = new Configuration(1, draft('a', { labels: { b: 'x', a: 'y' } }))
     for (let i = 0; i < 5_000; i++) sharedLabels({ a: `${i}`.padEnd(255, 'x') })
     assert.equal(record.with({ port: 1 }).labels, record.labels)
-  })
-
-  it('hold nothing of the longer text from which their values were cut', () => {
-    const [texts, characters] = [60, 512 * 1024]
-    const before = usedHeap()
-    const kept = Array.from({ length: texts }, (_, i) => {
-      const text = Buffer.alloc(characters, `the text ${i} `).toString('latin1')
-      return sharedLabels({ note: text.slice(100, 200) })
-    })
-    const grown = usedHeap() - before
-    assert.ok(grown < (texts * characters) / 4, `${grown} bytes`)
-    assert.equal(kept.length, texts)
   })
 })

@@ -1,7 +1,6 @@
 import './node-version.ts'
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { cp, mkdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { staleBuild } from './build-age.ts'
@@ -61,18 +60,5 @@ describe('the executable', () => {
     const { root } = await makeCheckout(t)
     await rm(join(root, 'dist'), { recursive: true })
     assert.equal(staleBuild(root), 'There is no dist/connbook; run: npm run build')
-  })
-
-  it('ends whatever needs it with that line alone', async (t) => {
-    const { root } = await makeCheckout(t)
-    await rm(join(root, 'dist'), { recursive: true })
-    await cp(import.meta.dirname, join(root, 'test/support'), { recursive: true })
-    await writeFile(join(root, 'package.json'), '{"type":"module"}')
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      [join(root, 'test/support/executable.ts')],
-      { encoding: 'utf8' },
-    )
-    assert.deepEqual([status, stdout, stderr], [1, '', 'There is no dist/connbook; run: npm run build\n'])
   })
 })

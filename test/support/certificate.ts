@@ -1,15 +1,12 @@
-import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { copyFile, rename } from 'node:fs/promises'
+import { copyFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { missing } from './debian.ts'
+import { generate } from 'selfsigned'
 import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 
-/** For the `skip` of a test that makes certificates. */
-export const noOpenSsl = missing('openssl')
+const DAY_MS = 24 * 60 * 60 * 1000
 
-/** A certificate that signs itself, for localhost, with its key. */
+/** A certificate for localhost, with its key. */
 export interface TestCertificate {
   readonly certPath: string
   readonly keyPath: string
@@ -21,54 +18,46 @@ export interface TestCertificate {
   readonly fingerprint: string
 }
 
-interface Pair {
-  readonly cert: string
-  readonly key: string
-}
-
-/** By the options that they were made with; no running test has these. */
-const unused = new Map<string, Pair[]>()
-
 /**
- * Writes a certificate into a folder of its own. It is no other that this test has, but a test that has ended may have
- * had it: to start openssl takes longer than most tests.
+ * Writes a new certificate into a folder of its own.
  *
- * @param newKey The kind of key, for `openssl req`.
- * @param through A command that runs openssl, faketime for example, with that command's arguments.
+ * @param from Since when it is valid; now if not given.
+ * @param days How long it is valid.
+ * @param authority Signs it; without one it signs itself, and is an authority.
  */
 export async function makeCertificate(
   t: Lifetime,
   {
+    from = new Date(),
     days = 100,
-    newKey = ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'],
-    through = [],
-  }: { days?: number; newKey?: readonly string[]; through?: readonly string[] } = {},
+    keyType = 'ec',
+    authority,
+  }: { from?: Date; days?: number; keyType?: 'ec' | 'rsa'; authority?: TestCertificate } = {},
 ): Promise<TestCertificate> {
   const folder = await temporaryFolder(t)
   const [certPath, keyPath] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  const kind = JSON.stringify([days, newKey, through])
-  const known = unused.get(kind)?.pop()
-  if (known === undefined) {
-    const names = ['-subj', '/O=Test/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-    const files = ['-keyout', keyPath, '-out', certPath]
-    openSsl(
-      ['req', '-x509', '-newkey', ...newKey, '-nodes', '-days', String(days), ...names, ...files],
-      through,
-    )
-  } else {
-    writeFileSync(keyPath, known.key, { mode: 0o600 })
-    writeFileSync(certPath, known.cert)
-  }
-  const [cert, key] = [readFileSync(certPath, 'utf8'), readFileSync(keyPath, 'utf8')]
-  t.after(() => {
-    unused.set(kind, [...(unused.get(kind) ?? []), { cert, key }])
+  // Of another name than its authority, or it would seem to have signed itself.
+  const organization = authority === undefined ? 'Test' : 'Signed'
+  const subject = [
+    { name: 'organizationName', value: organization },
+    { name: 'commonName', value: 'localhost' },
+  ]
+  const { cert: text, private: key } = await generate(subject, {
+    keyType,
+    algorithm: 'sha256',
+    notBeforeDate: from,
+    notAfterDate: new Date(from.getTime() + days * DAY_MS),
+    extensions: [
+      { name: 'basicConstraints', cA: authority === undefined, critical: true },
+      { name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] },
+    ],
+    ...(authority && { ca: { cert: authority.cert, key: authority.key } }),
   })
+  // A PEM text ends with its line, so that another may follow it.
+  const cert = `${text}\n`
+  await writeFile(keyPath, key, { mode: 0o600 })
+  await writeFile(certPath, cert)
   return { certPath, keyPath, cert, key, fingerprint: new X509Certificate(cert).fingerprint256 }
-}
-
-export function openSsl(args: readonly string[], through: readonly string[] = []): void {
-  const [command = 'openssl', ...rest] = [...through, 'openssl', ...args]
-  execFileSync(command, rest, { stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
 /** Replaces a file atomically, as a renewal of certificates should. */

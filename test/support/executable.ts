@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { staleBuild } from './build-age.ts'
-import { refuseToRun } from './refuse-to-run.ts'
+import { refuseToRun } from './node-version.ts'
 import type { Lifetime } from './temporary-folder.ts'
 import { expectDescribed } from './under-test.ts'
 
@@ -14,7 +14,7 @@ refuseToRun(staleBuild(root))
 export const executable = join(root, 'dist/connbook')
 
 /** A command that turns out to be a server would never end. */
-const RUN_TIMEOUT_MS = 30_000
+const RUN_TIMEOUT_MS = 60_000
 
 /** A server that runs as its own process. */
 export interface RunningServer {

@@ -1,5 +1,6 @@
 import { syncBuiltinESMExports } from 'node:module'
 import type { TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 
 type Timers = 'setTimeout' | 'setInterval'
 
@@ -13,4 +14,26 @@ export function holdTimers(t: TestContext, apis: Timers[] = ['setTimeout']): (ms
     syncBuiltinESMExports()
   })
   return (ms) => t.mock.timers.tick(ms)
+}
+
+/**
+ * Lets time pass, so much in each turn of the event loop, until a promise settles.
+ *
+ * @param tick As `holdTimers` returns it.
+ */
+export async function passTimeUntil<T>(
+  tick: (ms: number) => void,
+  ms: number,
+  promise: Promise<T>,
+): Promise<T> {
+  let isSettled = false
+  const settle = () => {
+    isSettled = true
+  }
+  promise.then(settle, settle)
+  while (!isSettled) {
+    await nextTurn()
+    tick(ms)
+  }
+  return promise
 }

@@ -4,12 +4,13 @@ import { after, before } from 'node:test'
 import workerThreads from 'node:worker_threads'
 import type { Lifetime } from './temporary-folder.ts'
 
-type Work = 'light' | 'full' | 'slow'
+type Work = 'light' | 'full' | 'held'
 
-const SLOW_MS = 40
 const least = { memory: 8, passes: 1, parallelism: 1 }
 const computeArgon2 = crypto.argon2
 let work: Work = 'light'
+/** What goes on when held work is released. */
+const held: (() => void)[] = []
 
 /**
  * From here on argon2 is cheap in this process, whatever cost a hash names: a first start hashes a password, and each
@@ -18,8 +19,7 @@ let work: Work = 'light'
 crypto.argon2 = (algorithm, parameters, callback) => {
   if (work === 'full') return computeArgon2(algorithm, parameters, callback)
   computeArgon2(algorithm, { ...parameters, ...least }, (...result) => {
-    if (work === 'slow') setTimeout(callback, SLOW_MS, ...result)
-    else callback(...result)
+    whenReleased(() => callback(...result))
   })
 }
 
@@ -27,17 +27,24 @@ crypto.argon2 = (algorithm, parameters, callback) => {
 workerThreads.Worker = class extends workerThreads.Worker {
   override postMessage(message: unknown): void {
     const made = work === 'full' ? message : withLeastWork(message)
-    if (work === 'slow') setTimeout(() => super.postMessage(made), SLOW_MS)
-    else super.postMessage(made)
+    whenReleased(() => super.postMessage(made))
   }
 }
 
-/** Until the test ends, argon2 does its full work, or takes as long without doing it. */
-export function setArgon2Work(t: Lifetime, until: Exclude<Work, 'light'>): void {
-  work = until
-  t.after(() => {
+function whenReleased(goOn: () => void): void {
+  if (work === 'held') held.push(goOn)
+  else goOn()
+}
+
+/** No hash is done until the function that is returned is called, or the test ends. */
+export function holdArgon2(t: Lifetime): () => void {
+  work = 'held'
+  const release = () => {
     work = 'light'
-  })
+    for (const goOn of held.splice(0)) goOn()
+  }
+  t.after(release)
+  return release
 }
 
 /** For a suite about hashing itself, in whatever process it runs. */

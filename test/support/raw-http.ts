@@ -34,7 +34,7 @@ export function sendRaw(
   const socket = isTls
     ? connectTls({ ...options, rejectUnauthorized: false }, begin)
     : connect(options, begin)
-  socket.setTimeout(15_000, () => socket.destroy(new Error(`no end after ${JSON.stringify(received)}`)))
+  socket.setTimeout(30_000, () => socket.destroy(new Error(`no end after ${JSON.stringify(received)}`)))
   socket.on('data', (chunk) => {
     const piece = chunk.toString('latin1')
     received += piece

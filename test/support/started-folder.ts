@@ -1,14 +1,16 @@
 import crypto, { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { addAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { folderKeys } from '../../src/auth/folder-credentials.ts'
 import { openRevocations } from '../../src/auth/folder-revocations.ts'
+import { writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
 import { prepareKeys } from '../../src/auth/key-rotation.ts'
 import { createKey, keysForm } from '../../src/auth/keys.ts'
-import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
 import { seal } from '../../src/files/json-document.ts'
 import { encodeJournalStart } from '../../src/journal/journal-file.ts'
 import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
@@ -68,6 +70,22 @@ async function make(path: string, user: Account, client: Account): Promise<void>
   } finally {
     await folder.release()
   }
+}
+
+/** The credentials that the first start generated. */
+export const initial = {
+  username: 'admin',
+  password: 'made up for a user',
+  client_id: 'default',
+  client_secret: 'made up for a client',
+}
+
+/** Makes a folder as a first start with generated credentials leaves it; they are cheap to check. */
+export async function makeInitialFolder(t: Lifetime, path: string): Promise<void> {
+  const user = { name: initial.username, secret: initial.password }
+  const client = { name: initial.client_id, secret: initial.client_secret }
+  await cp(await startedFolder(t, user, client), path, { recursive: true })
+  await writeInitialCredentials(dataPaths(path), initial)
 }
 
 /** A hash that is cheap to make and to check; the same each time. */

@@ -84,17 +84,6 @@ export function draft(name: string, fields: Partial<NewConfiguration> = {}): New
   return { name, hostname: 'host.example', port: 22, username: 'ops', ...fields }
 }
 
-const PATIENCE_MS = 5_000
-
-/** Resolves once it holds. */
-export async function until(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`Still not true after ${PATIENCE_MS} ms: ${holds}`)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}
-
 /** Makes the changes of tests that do not care who does. */
 export const someone: Actor = {
   address: '127.0.0.1',

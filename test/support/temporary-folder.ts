@@ -1,10 +1,15 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type DataFolder, openDataFolder } from '../../src/files/data-folder.ts'
 
 // As main.ts does.
 process.umask(0o077)
+
+/** Files here are in memory. */
+const MEMORY = '/dev/shm'
+const MEMORY_BYTES_MIN = 128 * 1024 * 1024
 
 /** A test, or a whole suite through the `after` of node:test. */
 export interface Lifetime {
@@ -16,9 +21,23 @@ export function temporaryFolder(t: Lifetime): Promise<string> {
   return folderIn(tmpdir(), t)
 }
 
-/** The same in memory, if the system can, for a test that writes thousands of files. */
+/** The same in memory, if there is room, for a test that writes thousands of files. */
 export function folderInMemory(t: Lifetime): Promise<string> {
-  return folderIn(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), t)
+  return folderIn(hasRoomInMemory() ? MEMORY : tmpdir(), t)
+}
+
+/** A new data folder that this process owns until the test ends. */
+export async function openedFolder(t: Lifetime): Promise<DataFolder> {
+  const folder = await openDataFolder(await temporaryFolder(t))
+  t.after(() => folder.release())
+  return folder
+}
+
+/** A container may have a small one, or none. */
+function hasRoomInMemory(): boolean {
+  if (!existsSync(MEMORY)) return false
+  const { bavail, bsize } = statfsSync(MEMORY)
+  return bavail * bsize >= MEMORY_BYTES_MIN
 }
 
 async function folderIn(parent: string, t: Lifetime): Promise<string> {

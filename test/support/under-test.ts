@@ -1,17 +1,10 @@
 import type { Received } from './described.ts'
-import { isFull } from './is-full.ts'
 
 /** Base paths of the servers under test by their origins. */
 const servers = new Map<string, string>()
 
-/**
- * From now on `checkAnswer` checks the answers of a server. Not at full length: there servers are killed while they
- * answer, and records are longer than today's rules allow.
- *
- * @returns Ends that.
- */
+/** From now on `checkAnswer` checks the answers of a server. @returns Ends that. */
 export function expectDescribed(url: string): () => void {
-  if (isFull) return () => {}
   const { origin, pathname } = new URL(url)
   servers.set(origin, pathname === '/' ? '' : pathname)
   return () => servers.delete(origin)

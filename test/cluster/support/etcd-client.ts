@@ -119,8 +119,8 @@ export async function sendRequest(
   return { status: incoming.statusCode ?? 0, text: Buffer.concat(await incoming.toArray()).toString() }
 }
 
-/** A member that is stopped or alone never answers. */
-const ANSWER_MS_MAX = 10_000
+/** A member that is stopped or alone never answers; long, because a machine may be busy. */
+const ANSWER_MS_MAX = 30_000
 
 export function encode(text: string): string {
   return Buffer.from(text).toString('base64')

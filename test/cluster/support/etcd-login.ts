@@ -1,7 +1,8 @@
 import { join } from 'node:path'
-import { openSsl } from '../../support/certificate.ts'
+import { openSsl } from '../../support/openssl.ts'
 import { type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
-import { type EtcdClient, rangeOf } from './etcd-client.ts'
+import type { EtcdCluster } from './etcd.ts'
+import { type EtcdClient, EtcdRefusal, rangeOf } from './etcd-client.ts'
 
 /** The user that may do everything; etcd wants one before it turns authentication on. */
 export const rootUser = { user: 'root', password: 'root of all' }
@@ -33,6 +34,22 @@ export async function logInToEtcd(
   { user, password }: { user: string; password: string },
 ): Promise<string> {
   return String((await client.post('/v3/auth/authenticate', { name: user, password })).token)
+}
+
+/** Uses a cluster with a token of a user; again, with another one, if that has expired before etcd got it. */
+export async function asUser<Result>(
+  cluster: EtcdCluster,
+  user: { user: string; password: string },
+  use: (client: EtcdClient) => Promise<Result>,
+): Promise<Result> {
+  for (;;) {
+    const token = await logInToEtcd(cluster.client(), user)
+    try {
+      return await use(cluster.client(undefined, token))
+    } catch (error) {
+      if (!(error instanceof EtcdRefusal) || error.status !== 401) throw error
+    }
+  }
 }
 
 /** Arguments of members whose tokens expire after some seconds; they are signed, so each member knows those of others. */

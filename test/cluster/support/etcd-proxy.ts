@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from '../../support/free-port.ts'
 import type { Random } from '../../support/random.ts'
 import type { Lifetime } from '../../support/temporary-folder.ts'
-import { steadyPort } from './steady-port.ts'
 
 /** How late a late request is at most; a node repeats a change at once. */
 const LATE_MS_MAX = 300
@@ -59,7 +59,7 @@ export interface EtcdProxy {
 
 /** Starts a proxy before a member without TLS; it ends with the test or the suite. */
 export async function startEtcdProxy(t: Lifetime, target: string): Promise<EtcdProxy> {
-  const port = await steadyPort()
+  const port = await freePort()
   const agent = new Agent({ keepAlive: true })
   const ended = new AbortController()
   const counts = new Map<string, number>()

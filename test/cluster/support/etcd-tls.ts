@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openSsl } from '../../support/certificate.ts'
+import { openSsl } from '../../support/openssl.ts'
 import { type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
 import type { ClientTls } from './etcd-client.ts'
 
-export { noOpenSsl } from '../../support/certificate.ts'
+export { noOpenSsl } from '../../support/openssl.ts'
 
 /** A certificate with its key, as files. */
 export interface CertificateFiles {

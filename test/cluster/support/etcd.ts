@@ -1,25 +1,27 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { existsSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { missing } from '../../support/debian.ts'
-import { type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
+import { freePort } from '../../support/free-port.ts'
+import { folderInMemory, type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
 import { createEtcdClient, type EtcdClient } from './etcd-client.ts'
 import type { EtcdCertificates } from './etcd-tls.ts'
-import { createMember, type EtcdMember, PortTakenError } from './member.ts'
-import { steadyPort } from './steady-port.ts'
+import { createMember, type EtcdMember } from './member.ts'
 
 export type { EtcdMember } from './member.ts'
 
 /** Why there is no etcd, for the `skip` of a test, or false. */
 export const missingEtcd = missing('etcd')
 
-const ATTEMPTS = 5
+/** What a member keeps ready for its log and its database. */
+const MEMBER_BYTES = 160 * 1024 * 1024
 
 export interface EtcdCluster {
   readonly members: readonly EtcdMember[]
   /** Those of the members for clients. */
   readonly urls: readonly string[]
-  /** Looks into the cluster through its first member, or another one. */
-  client(member?: EtcdMember): EtcdClient
+  /** Looks into the cluster through its first member, or another one. @param token Of a login. */
+  client(member?: EtcdMember, token?: string): EtcdClient
   /** The member that leads at the moment, as the given member knows. */
   leader(asked?: EtcdMember): Promise<EtcdMember>
 }
@@ -41,17 +43,15 @@ export async function startEtcd(t: Lifetime, members = 1, options: EtcdOptions =
   const made: EtcdMember[] = []
   // Before the folder is removed.
   t.after(async () => void (await Promise.all(made.map((member) => member.kill()))))
-  const folder = await temporaryFolder(t)
-  for (let attempt = 1; ; attempt++) {
-    const planned = await planMembers(join(folder, String(attempt)), members, options)
-    made.push(...planned)
-    const starts = await Promise.allSettled(planned.map((member) => member.start()))
-    const failure = starts.find((start) => start.status === 'rejected')?.reason as Error | undefined
-    if (failure === undefined) return createCluster(planned, options)
-    await Promise.all(planned.map((member) => member.kill()))
-    if (!(failure instanceof PortTakenError) || attempt === ATTEMPTS) throw failure
-    await rm(join(folder, String(attempt)), { recursive: true, force: true })
-  }
+  made.push(...(await planMembers(await folderFor(t, members), members, options)))
+  await Promise.all(made.map((member) => member.start()))
+  return createCluster(made, options)
+}
+
+/** In memory, if there is room also for others: on a busy disk, each change would wait for it. */
+function folderFor(t: Lifetime, members: number): Promise<string> {
+  const { bavail, bsize } = statfsSync(existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
+  return bavail * bsize > 4 * members * MEMBER_BYTES ? folderInMemory(t) : temporaryFolder(t)
 }
 
 async function planMembers(
@@ -59,13 +59,12 @@ async function planMembers(
   count: number,
   { args = [], program = 'etcd', tls }: EtcdOptions,
 ): Promise<EtcdMember[]> {
-  await mkdir(folder)
   const scheme = tls === undefined ? 'http' : 'https'
   const places = await Promise.all(
     Array.from({ length: count }, async (_, i) => ({
       name: `m${i}`,
-      url: `${scheme}://127.0.0.1:${await steadyPort()}`,
-      peerUrl: `http://127.0.0.1:${await steadyPort()}`,
+      url: `${scheme}://127.0.0.1:${await freePort()}`,
+      peerUrl: `http://127.0.0.1:${await freePort()}`,
       dataFolder: join(folder, `m${i}`),
     })),
   )
@@ -78,8 +77,10 @@ async function planMembers(
     ]
     const settings = [
       ...['--listen-client-urls', url, '--advertise-client-urls', url, '--listen-peer-urls', peerUrl],
-      // Members are near each other here.
-      ...['--heartbeat-interval', '50', '--election-timeout', '500'],
+      // One that is alone elects itself at once.
+      ...(count === 1 ? ['--heartbeat-interval', '10', '--election-timeout', '100'] : []),
+      // Hashes of passwords that are made fast.
+      ...['--bcrypt-cost', '4'],
       ...['--logger', 'zap', '--log-level', 'error'],
       ...(tls?.serverArgs ?? []),
       ...args,
@@ -99,7 +100,7 @@ function createCluster(members: readonly EtcdMember[], { tls }: EtcdOptions): Et
     if (member === undefined) throw new RangeError('a cluster has a member')
     return member
   }
-  const client = (member = first()) => createEtcdClient(member.url, tls?.client)
+  const client = (member = first(), token?: string) => createEtcdClient(member.url, tls?.client, token)
   return {
     members,
     urls: members.map(({ url }) => url),

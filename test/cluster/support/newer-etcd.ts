@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { extent } from '../../support/extent.ts'
 import { type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
 import { missingEtcd } from './etcd.ts'
 
@@ -23,9 +22,17 @@ export interface EtcdVersion {
   readonly etcdctl: string
 }
 
-/** The etcd of this system and, at full length, a newer one; both if they are there. */
+/** That of this system. */
+export const systemEtcd: EtcdVersion = {
+  name: 'etcd',
+  skip: missingEtcd,
+  etcd: 'etcd',
+  etcdctl: 'etcdctl',
+}
+
+/** The etcd of this system and a newer one. */
 export async function etcdVersions(t: Lifetime): Promise<EtcdVersion[]> {
-  return [{ name: 'etcd', skip: missingEtcd, etcd: 'etcd', etcdctl: 'etcdctl' }, await etcd35(t)]
+  return [systemEtcd, await etcd35(t)]
 }
 
 /**
@@ -35,7 +42,6 @@ export async function etcdVersions(t: Lifetime): Promise<EtcdVersion[]> {
 export async function etcd35(t: Lifetime): Promise<EtcdVersion> {
   const name = `etcd ${SERIES} of Debian ${SUITE}`
   const none = (reason: string): EtcdVersion => ({ name, skip: reason, etcd: '', etcdctl: '' })
-  if (extent({ quick: true, full: false })) return none('is downloaded at full length only')
   try {
     const bin = join(await unpack(await temporaryFolder(t)), 'usr/bin')
     const [etcd, etcdctl] = [join(bin, 'etcd'), join(bin, 'etcdctl')]

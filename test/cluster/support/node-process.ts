@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { type RunningServer, startExecutable } from '../../support/executable.ts'
+import { freePort } from '../../support/free-port.ts'
 import { firstStartEnvironment } from '../../support/service.ts'
 import { type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
 import { type NodePlace, placeFlags } from './node.ts'
-import { steadyPort } from './steady-port.ts'
 
 /** A node as its own process, with the same URL and folder after each start. */
 export interface NodeProcess {
@@ -29,7 +29,7 @@ export async function startNodeProcess(
   { name = 'node', flags = [] }: { name?: string; flags?: readonly string[] } = {},
 ): Promise<NodeProcess> {
   const folder = join(await temporaryFolder(t), 'data')
-  const port = await steadyPort()
+  const port = await freePort()
   const servers: RunningServer[] = []
   const start = async () => {
     const args = ['--data', folder, ...placeFlags(place), ...flags]

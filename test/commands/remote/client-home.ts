@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { runCommand } from '../../support/command.ts'
 import type { Finished } from '../../support/executable.ts'
@@ -47,6 +48,18 @@ export async function openServer(t: Lifetime, records: readonly object[] = []): 
   const token = authorization.replace('Bearer ', '')
   const home = await openHome(t, { CONNBOOK_SERVER: service.url, CONNBOOK_TOKEN: token })
   return { ...home, service, ask }
+}
+
+/** The name of a record of `openServerOfHosts`, by its place in the list. */
+export const hostName = (place: number) => `host-${String(place).padStart(6, '0')}`
+
+/** The same with so many records. */
+export async function openServerOfHosts(t: Lifetime, records: number): Promise<CalledServer> {
+  const server = await openServer(t)
+  const rows = Array.from({ length: records }, (_, i) => `${hostName(i)},${hostName(i)}.example,22,deploy\n`)
+  const body = `name,hostname,port,username\n${rows.join('')}`
+  assert.equal((await server.ask('POST', '/v1/import?format=csv', { body })).status, 200)
+  return server
 }
 
 /** What the examples have in their books. */

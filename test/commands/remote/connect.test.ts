@@ -10,7 +10,7 @@ import { loginsOf } from '../../../src/client/logins.ts'
 import { parseCommandLine } from '../../../src/command-line/command-line.ts'
 import { clientFlags, connect } from '../../../src/commands/remote/connect.ts'
 import { ownerSocketPath } from '../../../src/files/owner-socket.ts'
-import { makeCertificate, noOpenSsl } from '../../support/certificate.ts'
+import { makeCertificate } from '../../support/certificate.ts'
 import { admin, client, start } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openHome, openServer, web1 } from './client-home.ts'
@@ -299,7 +299,7 @@ describe('the way to a server', { timeout: 60_000 }, () => {
     assert.deepEqual(seen, ['/v1/whoami Bearer mine', '/v1/whoami'])
   })
 
-  it('is taken only to a certificate that is trusted', { skip: noOpenSsl }, async (t) => {
+  it('is taken only to a certificate that is trusted', async (t) => {
     const tls = await makeCertificate(t)
     const { url } = await start(t, { tls })
     const server = url.replace('127.0.0.1', 'localhost')
@@ -326,7 +326,7 @@ describe('the way to a server', { timeout: 60_000 }, () => {
     assert.equal((await call('--ca', tls.keyPath)).code, 2)
   })
 
-  it('keeps the certificate of a login', { skip: noOpenSsl }, async (t) => {
+  it('keeps the certificate of a login', async (t) => {
     const tls = await makeCertificate(t)
     const { url } = await start(t, { tls })
     const server = url.replace('127.0.0.1', 'localhost')

@@ -4,8 +4,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { type LineForm, readLines, readRecords } from '../../../src/client/record-stream.ts'
 import { escapedForm, jsonForm, nameForm, tabForm } from '../../../src/commands/remote/line-forms.ts'
-import { extent } from '../../support/extent.ts'
-import { holdLaterFor } from '../../support/properties/hold-property.ts'
+import { casesOfSlow, holdLaterFor } from '../../support/properties/hold-property.ts'
 import { anyLabels } from '../../support/properties/labels.ts'
 import { anyEdit, anyText, applyEdit, joined, recordName } from '../../support/properties/texts.ts'
 
@@ -82,7 +81,7 @@ const list = fc.oneof(
 const pieceBytes = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constant(64 * 1024))
 
 /** Each reads a list seven times. */
-const cases = extent({ quick: 50, full: 1_500 })
+const cases = casesOfSlow(50, 1_500)
 
 async function* cut(texts: readonly string[], length: number) {
   const bytes = Buffer.from(`{"configurations":[${texts.join(',')}]}`)

@@ -3,10 +3,12 @@ import '../../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
+import { EVENTS_RETRY_MS } from '../../../src/limits.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/free-port.ts'
 import { createClient } from '../../support/http-client.ts'
 import { start, usedFolder } from '../../support/service.ts'
+import { skipPauses } from '../../support/skipped-pauses.ts'
 import { openHome, openServer, web1 } from './client-home.ts'
 import { problemOf, serveOther } from './other-server.ts'
 
@@ -137,6 +139,7 @@ describe('connbook watch', { timeout: 60_000 }, () => {
   })
 
   it('goes on after a restart of the server, without gap or doubling', async (t) => {
+    skipPauses(t, EVENTS_RETRY_MS)
     const folder = await usedFolder(t)
     const place = ['--host', '127.0.0.1', '--port', String(await freePort())]
     const open = async () => {

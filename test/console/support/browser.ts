@@ -15,7 +15,11 @@ export interface ConsoleOptions extends BrowserContextOptions {
   /** Begins behind the base path. */
   readonly path?: string
   readonly expected?: Expected
+  /** Whether the page's pauses last a tenth, also those in which it shows something. */
+  readonly isHurried?: boolean
 }
+
+const HURRY = 'const set = setTimeout; setTimeout = (call, ms = 0, ...rest) => set(call, ms / 10, ...rest)'
 
 /** What closes the contexts of a test that is running, and gives their findings. */
 const contexts = new WeakMap<object, (() => Promise<readonly Finding[]>)[]>()
@@ -34,7 +38,7 @@ const contexts = new WeakMap<object, (() => Promise<readonly Finding[]>)[]>()
  */
 export async function openConsole(
   t: TestContext,
-  { server, path = '/console/', expected = {}, ...options }: ConsoleOptions,
+  { server, path = '/console/', expected = {}, isHurried = false, ...options }: ConsoleOptions,
 ): Promise<Page> {
   const context = await (await getChromium()).newContext({
     viewport: { width: 1280, height: 800 },
@@ -45,6 +49,7 @@ export async function openConsole(
     ...options,
   })
   context.setDefaultTimeout(TIMEOUT_MS)
+  if (isHurried) await context.addInitScript(HURRY)
   const findings = watchContext(context, server.url, expected)
   const open = contexts.get(t) ?? []
   if (open.length === 0) closePagesFirst(t)

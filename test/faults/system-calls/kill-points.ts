@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { extent } from '../../support/extent.ts'
 import { underStrace } from '../../support/strace.ts'
 
 /** The calls at which a scenario is killed, one run for each. */
@@ -10,9 +9,7 @@ export interface KillPoints {
   readonly call: string
   /** Only calls for this file of the data folder, or for the folder itself (`.`), count. */
   readonly file?: string
-  /** Which of the calls in the quick extent; they must occur. In the full extent, all. */
-  readonly quick?: readonly number[]
-  /** In the full extent, only every n-th call. */
+  /** Only every n-th call; all when not given. */
   readonly every?: number
 }
 
@@ -61,16 +58,10 @@ export async function killAtEach(
     while (!isFailed && (await killAt(point, when))) when += every
     assert.ok(isFailed || when > 1, `${point.call} ${point.file ?? ''} is never called`)
   }
-  const killAtSome = async (point: KillPoints) => {
-    for (const when of point.quick ?? []) {
-      if (isFailed) return
-      assert.ok(await killAt(point, when), `there is no ${point.call} ${point.file ?? ''} number ${when}`)
-    }
-  }
   const queue = [...points]
   const work = async () => {
     for (let point = queue.shift(); point !== undefined && !isFailed; point = queue.shift()) {
-      await extent({ quick: killAtSome, full: killAtAll })(point)
+      await killAtAll(point)
     }
   }
   const ends = await Promise.allSettled(Array.from({ length: LANES }, work))

@@ -3,12 +3,12 @@ import { appendFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { auditFiles, dataFiles } from '../../../src/files/data-folder.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
-import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/limits.ts'
+import { SNAPSHOT_JOURNAL_BYTES_MIN, USERNAME_CHARACTERS_MAX } from '../../../src/limits.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { getToken, logIn } from '../../support/api.ts'
 import { createClient, type Headers } from '../../support/http-client.ts'
-import { makeInitialFolder } from '../../support/initial-folder.ts'
 import { start } from '../../support/service.ts'
+import { makeInitialFolder } from '../../support/started-folder.ts'
 import { draft } from '../../support/store.ts'
 import { type Lifetime, temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -30,7 +30,10 @@ export interface UsedFolder {
 
 /** Records of no writer; their names sort behind those of every `Writer`. */
 const FILLERS = 2_100
-const FILLER_BYTES = 1_900
+/** Takes four bytes, so that long records are not longer than they may be. */
+const FILLER = '\u{1f5c4}'
+const FILLER_BYTES = 4
+const LONG = FILLER.repeat(USERNAME_CHARACTERS_MAX - 10)
 /** How far the journal is below the size that starts a snapshot: a few changes reach it. */
 const ROOM_BYTES = 300
 
@@ -56,20 +59,21 @@ export async function useFolder(t: Lifetime): Promise<UsedFolder> {
 
 /** A copy whose journal is so large that a few more changes start a snapshot. */
 export async function growJournal(t: Lifetime, used: UsedFolder): Promise<UsedFolder & { records: number }> {
-  const records = Array.from({ length: FILLERS }, (_, i) => {
-    return new Configuration(i + 1, draft(`z${i} ${'x'.repeat(FILLER_BYTES)}`))
-  })
-  const encode = (last: Configuration) => {
-    const changes = [...records, last].map((add) => ({ add }))
+  const encode = (charactersOf: (i: number) => number) => {
+    const changes = Array.from({ length: FILLERS }, (_, i) => {
+      const fields = { username: FILLER.repeat(charactersOf(i)) }
+      return { add: new Configuration(i + 1, draft(`z${i} ${LONG}`, fields)) }
+    })
     return encodeJournalStart({ store: 'grown', after: 0 }, changes).bytes
   }
-  const lastOf = (length: number) =>
-    new Configuration(FILLERS + 1, draft('zz', { username: 'x'.repeat(length) }))
-  const missing = SNAPSHOT_JOURNAL_BYTES_MIN - ROOM_BYTES - encode(lastOf(0)).length
-  assert.ok(missing > 0)
+  const missing = SNAPSHOT_JOURNAL_BYTES_MIN - ROOM_BYTES - encode(() => 1).length
+  const more = Math.floor(missing / FILLER_BYTES)
+  const each = 1 + Math.floor(more / FILLERS)
+  assert.ok(each > 1 && each < USERNAME_CHARACTERS_MAX)
   const grown = await copyOf(t, used)
-  await writeFile(join(grown.path, dataFiles.journal), encode(lastOf(missing)))
-  return { ...grown, records: FILLERS + 1 }
+  const journal = encode((i) => (i < more % FILLERS ? each + 1 : each))
+  await writeFile(join(grown.path, dataFiles.journal), journal)
+  return { ...grown, records: FILLERS }
 }
 
 /** A copy in which both journals end with half a line. */

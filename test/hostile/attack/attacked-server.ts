@@ -13,6 +13,14 @@ import { type Experience, WellBehavedClient } from './well-behaved-client.ts'
 /** Noise from other programs only adds time, so the best of this many rounds counts. */
 const ROUNDS_MAX = 3
 
+/**
+ * What another client may wait, in milliseconds, without the delay of its own event loop. On a quiet machine it is less
+ * than a third of this: the rest is room for a busy one.
+ */
+export const P99_MS_MAX = 150
+/** How many requests tell the p99. */
+export const REQUESTS = 400
+
 /** The executable with records, an attacker and well-behaved clients. */
 export interface AttackedServer extends RunningServer {
   readonly folder: string

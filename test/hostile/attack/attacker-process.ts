@@ -20,7 +20,7 @@ export interface RunningAttack {
 
 /** Starts an attack in its own process and waits until it is at full strength; it ends with the test. */
 export async function startAttack(t: TestContext, name: AttackName, target: Target): Promise<RunningAttack> {
-  const child = fork(entry, [JSON.stringify({ name, target })], { execArgv: ['--import', 'tsx'] })
+  const child = fork(entry, [JSON.stringify({ name, target })])
   // An attacker has a machine of its own: it must not take the processor from the server and its clients.
   if (child.pid !== undefined) setPriority(child.pid, ATTACKER_PRIORITY)
   t.after(() => child.kill('SIGKILL'))

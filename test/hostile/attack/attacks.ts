@@ -56,7 +56,7 @@ const searches = [
   `q=${encodeURIComponent('İ'.repeat(255))}&sort=name`,
 ]
 
-export const attacks = {
+const kinds = {
   ...budgetAttacks,
   ...waitingAttacks,
 
@@ -208,6 +208,31 @@ export const attacks = {
 
   replaceAll,
   useAllOrders,
+} satisfies Record<string, Attack>
+
+/** Ways to hold much, or to make work that nobody waits for. */
+const mixed: readonly (keyof typeof kinds)[] = [
+  'slowHeaders',
+  'slowBodies',
+  'endlessBodies',
+  'takingNothing',
+  'neverReading',
+  'abandonedSearches',
+  'abandonedExports',
+  'unreadStreams',
+  'filteredPolls',
+]
+/** More than may wait for the check of a password. */
+const MIXED_LOGINS = 64
+
+export const attacks = {
+  ...kinds,
+
+  /** Many kinds at once, each over so many connections. */
+  mixed: async (target, tally) => {
+    const strangers = kinds.strangers({ ...target, connections: MIXED_LOGINS }, tally)
+    await Promise.all([strangers, ...mixed.map((name) => kinds[name](target, tally))])
+  },
 } satisfies Record<string, Attack>
 
 export type AttackName = keyof typeof attacks

@@ -21,7 +21,7 @@ export interface Experience {
 export const PACE_MS = 2
 /** One request in this many uses a new connection. */
 const FRESH_EACH = 10
-const ANSWER_TIMEOUT_MS = 10_000
+const ANSWER_TIMEOUT_MS = 60_000
 
 /** @param times Of each request. @param delay Of the client's own event loop meanwhile. */
 export function experienceOf(

@@ -1,8 +1,9 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { FolderInUseError, OutcomeUnknownError, StorageUnavailableError } from '../../../src/errors.ts'
-import { CLUSTER_CHANGE_MS } from '../../../src/limits.ts'
+import { CLUSTER_BEHIND_MS, CLUSTER_CHANGE_MS, CLUSTER_CHECK_MS } from '../../../src/limits.ts'
 import { type ClusterState, readCluster } from '../../../src/storage/etcd/cluster-reading.ts'
 import { EtcdChangeLog } from '../../../src/storage/etcd/etcd-change-log.ts'
 import { encodeNodeEntry, parseNodeEntry } from '../../../src/storage/etcd/node-entry.ts'
@@ -11,8 +12,10 @@ import type { Change } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { OvertakenError } from '../../../src/store/refusals.ts'
 import { beginCluster, clusterKeys, openClusterNode } from '../../support/cluster-node.ts'
+import { until } from '../../support/eventually.ts'
+import { holdTimers } from '../../support/held-timers.ts'
 import { createMemoryEtcd, type MemoryEtcd } from '../../support/memory-etcd.ts'
-import { draft, someone, until } from '../../support/store.ts'
+import { draft, someone } from '../../support/store.ts'
 
 async function begin(): Promise<MemoryEtcd> {
   const etcd = createMemoryEtcd()
@@ -79,6 +82,24 @@ async function openLog(etcd: MemoryEtcd) {
 function restored({ meta, ...others }: ClusterState): ClusterState {
   return { ...others, meta: { ...meta, value: { ...meta.value, epoch: meta.value.epoch + 1 } } }
 }
+
+/** Lets time pass only while something is waited for, in steps, so that what a pause has held back begins in between. */
+function holdTime(t: TestContext) {
+  const tick = holdTimers(t, ['setTimeout', 'setInterval'])
+  return async (awaited: Promise<unknown>) => {
+    let isOver = false
+    const over = awaited.finally(() => {
+      isOver = true
+    })
+    for (let ms = 0; !isOver && ms < 2 * (CLUSTER_CHECK_MS + CLUSTER_BEHIND_MS); ms += STEP_MS) {
+      for (let turn = 0; turn < 5; turn++) await turnOfEventLoop()
+      tick(STEP_MS)
+    }
+    await over
+  }
+}
+
+const STEP_MS = 20
 
 const add = (name: string): Change => ({ add: new Configuration(0, draft(name)) })
 
@@ -419,25 +440,26 @@ describe('a node that alone changes records', () => {
   it('compares each record again when another was faster, of which it has not heard', async (t) => {
     const etcd = await begin()
     await changeBy(etcd, 'other', 'o', 1, 1, ['x'])
+    const passUntil = holdTime(t)
     const node = await openClusterNode(t, etcd)
-    await addAll(node, ['a'])
+    await passUntil(addAll(node, ['a']))
     etcd.hushWatches()
     await changeBy(etcd, 'other', 'o', 2, 1, ['x', { hostname: 'other.example' }])
     const counts = conditionsOf(etcd)
-    await node.store.modify(someone, 'a', { port: 7 })
+    await passUntil(node.store.modify(someone, 'a', { port: 7 }))
     assert.deepEqual(counts, [1 + 2, 1 + 1])
   })
 
   it('compares each record while it has not heard of its own last change', async (t) => {
     const etcd = await begin()
+    const passUntil = holdTime(t)
     const node = await openClusterNode(t, etcd)
-    await addAll(node, ['a'])
+    await passUntil(addAll(node, ['a']))
     etcd.hushWatches()
     const counts = conditionsOf(etcd)
-    const late = [addAll(node, ['b'])]
-    await until(() => counts.length > 0)
-    late.push(addAll(node, ['c', 'd', 'e']))
-    await Promise.all(late)
+    const late = addAll(node, ['b'])
+    while (counts.length === 0) await turnOfEventLoop()
+    await passUntil(Promise.all([late, addAll(node, ['c', 'd', 'e'])]))
     // Again, because it did not know the sequence either.
     assert.deepEqual(counts, [2 + 2, 2 + 3, 2 + 3])
   })

@@ -3,11 +3,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
+import { ETCD_ATTEMPT_MS } from '../../../src/limits.ts'
 import { EtcdError, type EtcdReason } from '../../../src/storage/etcd/etcd-error.ts'
 import { type GatewayOptions, openGateway } from '../../../src/storage/etcd/gateway.ts'
 import type { WatchMessage } from '../../../src/storage/etcd/messages.ts'
 import { freePort } from '../../support/free-port.ts'
-import { refuse, type ScriptedEtcd, startScriptedEtcd } from '../../support/scripted-etcd.ts'
+import { holdTimers } from '../../support/held-timers.ts'
+import { refuse, type ScriptedEtcd, startScriptedEtcd } from './scripted-etcd.ts'
 
 const FINE = '{"header":{"revision":"5"},"succeeded":true}'
 const nothing = { compare: [], success: [], failure: [] }
@@ -93,6 +96,7 @@ describe('a call to etcd', () => {
   })
 
   it('does not repeat a change that may have been done, but turns to the next member', async (t) => {
+    const tick = holdTimers(t)
     const broken: [ScriptedEtcd['answer'], EtcdReason][] = [
       [(_call, response) => void response.socket?.destroy(), 'unreachable'],
       [
@@ -109,38 +113,50 @@ describe('a call to etcd', () => {
       const member = await startScriptedEtcd(t, answer)
       const next = await startScriptedEtcd(t, (_call, response) => void response.end(FINE))
       const gateway = open(t, [member, next])
-      // Only the silent member is given up; the others are waited for, on a busy machine, too.
-      const attemptMs = reason === 'timed_out' ? 50 : 10_000
-      await assert.rejects(gateway.transact(nothing, { attemptMs }), failsWith(reason, false))
+      const refused = assert.rejects(gateway.transact(nothing), failsWith(reason, false))
+      await called(member)
+      // Only the silent member is given up.
+      if (reason === 'timed_out') tick(ETCD_ATTEMPT_MS)
+      await refused
       assert.deepEqual([member.calls.length, next.calls.length, gateway.endpoint], [1, 0, next.url])
       assert.equal((await gateway.transact(nothing)).succeeded, true)
     }
   })
 
   it('reads from each member in turn, until one answers', async (t) => {
+    const tick = holdTimers(t)
     const silent = await startScriptedEtcd(t, () => {})
     const broken = await startScriptedEtcd(t, (_call, response) => void response.socket?.destroy())
     const member = await startScriptedEtcd(t, (_call, response) => void response.end('{"count":"3"}'))
-    const gateway = open(t, [silent, broken, member])
-    assert.equal((await gateway.range({ key: '/a' }, { attemptMs: 500 })).count, 3)
-    const hopeless = open(t, [await deadUrl(), silent])
-    await assert.rejects(hopeless.range({ key: '/a' }, { attemptMs: 50 }), failsWith('timed_out', false))
+    const answer = open(t, [silent, broken, member]).range({ key: '/a' }, { attemptMs: 50 })
+    await called(silent)
+    tick(50)
+    assert.equal((await answer).count, 3)
+    const hopeless = open(t, [await deadUrl(), silent]).range({ key: '/a' }, { attemptMs: 50 })
+    const refused = assert.rejects(hopeless, failsWith('timed_out', false))
+    await called(silent, 2)
+    tick(50)
+    await refused
     const dead = open(t, [await deadUrl()])
     await assert.rejects(dead.transact(nothing), failsWith('unreachable', true, /ECONNREFUSED/))
   })
 
   it('lets an answer take longer than an attempt while it arrives', async (t) => {
+    const tick = holdRefreshedTimers(t)
     const member = await startScriptedEtcd(t, async (_call, response) => {
       const pieces = ['{"', 'cou', 'nt"', ':', '"4"}']
       for (const piece of pieces) {
-        response.write(piece)
-        await new Promise((resolve) => setTimeout(resolve, 300))
+        await write(response, piece)
+        tick(40)
       }
       response.end()
     })
     const gateway = open(t, [member])
-    assert.equal((await gateway.range({ key: '/a' }, { attemptMs: 1_200 })).count, 4)
-    member.answer = (_call, response) => void response.write('{"cou')
+    assert.equal((await gateway.range({ key: '/a' }, { attemptMs: 50 })).count, 4)
+    member.answer = async (_call, response) => {
+      await write(response, '{"cou')
+      tick(50)
+    }
     await assert.rejects(
       gateway.range({ key: '/a' }, { attemptMs: 50 }),
       failsWith('timed_out', false, /^no answer within 50 ms$/),
@@ -189,7 +205,7 @@ describe('a call to etcd', () => {
     const member = await startScriptedEtcd(t, () => {})
     const gateway = open(t, [member])
     const call = gateway.transact(nothing)
-    await eventualCall(member)
+    await called(member)
     gateway.close()
     await assert.rejects(call, failsWith('unreachable', false))
     await assert.rejects(gateway.range({ key: '/a' }), /^Error: the gateway is closed$/)
@@ -443,13 +459,16 @@ describe('a watch', () => {
   })
 
   it('waits without end for changes, but not for its beginning', async (t) => {
+    const tick = holdTimers(t)
     const member = await startScriptedEtcd(t, () => {})
     const gateway = open(t, [member])
-    const { error } = await told(gateway.watch(watched()))
-    failsWith('timed_out', false)(error)
+    const all = told(gateway.watch(watched()))
+    await called(member)
+    tick(ETCD_ATTEMPT_MS)
+    failsWith('timed_out', false)((await all).error)
     member.answer = async (_call, response) => {
-      writeLine(response, { result: { created: true } })
-      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      await write(response, `${JSON.stringify({ result: { created: true } })}\n`)
+      tick(60 * ETCD_ATTEMPT_MS)
       writeLine(response, { result: { events: [event(9)] } })
       response.end()
     }
@@ -485,13 +504,32 @@ function writeLine(response: ServerResponse, message: object) {
   response.write(`${JSON.stringify(message)}\n`)
 }
 
-/** Resolves once the member has got a call. */
-async function eventualCall(member: ScriptedEtcd) {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const answer = member.answer
-  member.answer = (call, response) => {
-    resolve()
-    return answer(call, response)
+/** As `holdTimers` does, for timers that are refreshed, which those of node:test cannot be. */
+function holdRefreshedTimers(t: TestContext): (ms: number) => void {
+  let now = 0
+  const held = new Map<object, { until: number; readonly run: () => void }>()
+  const clear = clearTimeout
+  t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number) => {
+    const timer = { refresh: () => held.set(timer, { until: now + ms, run }) }
+    timer.refresh()
+    return timer
+  })
+  t.mock.method(globalThis, 'clearTimeout', (timer: NodeJS.Timeout) => {
+    if (!held.delete(timer)) clear(timer)
+  })
+  return (ms) => {
+    now += ms
+    for (const [timer, { until, run }] of held) if (until <= now && held.delete(timer)) run()
   }
-  if (member.calls.length === 0) await promise
+}
+
+/** Writes a part of an answer, and waits until its reader, in this process, has it. */
+async function write(response: ServerResponse, text: string) {
+  await new Promise((resolve) => response.write(text, resolve))
+  for (let turn = 0; turn < 10; turn++) await turnOfEventLoop()
+}
+
+/** Resolves once the member has got so many calls. */
+async function called(member: ScriptedEtcd, times = 1) {
+  while (member.calls.length < times) await turnOfEventLoop()
 }

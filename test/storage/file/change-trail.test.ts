@@ -10,8 +10,9 @@ import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { AUDIT_WAITING_LINES_MAX, IMPORT_AUDITED_RECORDS_MAX } from '../../../src/limits.ts'
 import { examineStoreFiles } from '../../../src/storage/file/file-examination.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
+import { until } from '../../support/eventually.ts'
 import { createFailingFiles, failOn } from '../../support/failing-files.ts'
-import { draft, names, openStore, someone, until } from '../../support/store.ts'
+import { draft, names, openStore, someone } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const importer = { command: 'import', by: 'root' }

@@ -6,8 +6,9 @@ import { basename, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
-import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/limits.ts'
+import { SNAPSHOT_JOURNAL_BYTES_MIN, SNAPSHOT_SLICE_RECORDS } from '../../../src/limits.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
+import { until } from '../../support/eventually.ts'
 import {
   createFailingFiles,
   type FailingFiles,
@@ -15,21 +16,24 @@ import {
   holdUp,
   systemError,
 } from '../../support/failing-files.ts'
-import { draft, names, openStore, someone, storedNames, until } from '../../support/store.ts'
+import { draft, names, openStore, someone, storedNames } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-const RECORDS = 2200
-/** A journal of many short records outgrows this. */
-const SHORT_JOURNAL_BYTES = 64 * 1024
+/** Of these, two slices are written to a snapshot. */
+const RECORDS = SNAPSHOT_SLICE_RECORDS + 100
+/** Their journal outgrows this. */
+const SHORT_JOURNAL_BYTES = 16 * 1024
+/** With long names and usernames, their journal outgrows the size of a real server. */
+const LONG_RECORDS = 2200
 
-const filled = recordsWith('')
+const filled = recordsWith(RECORDS, '')
 const filledNames = filled.map((record) => record.name)
 const journal = journalOf(filled)
 
 /** Records whose names and user names have the same ending. */
-function recordsWith(ending: string): Configuration[] {
+function recordsWith(count: number, ending: string): Configuration[] {
   return Array.from(
-    { length: RECORDS },
+    { length: count },
     (_, i) => new Configuration(i + 1, draft(`${i} ${ending}`, { username: `ops ${ending}` })),
   )
 }
@@ -58,16 +62,16 @@ async function openGrown(
   return { ...opened, folder, compacted: () => until(isOver) }
 }
 
-describe('compaction', { timeout: 60_000 }, () => {
+describe('compaction', { timeout: 300_000 }, () => {
   it('begins when the journal has grown, and leaves a snapshot and a short journal', async (t) => {
-    const long = recordsWith('\u{1f5c4}'.repeat(245))
+    const long = recordsWith(LONG_RECORDS, '\u{1f5c4}'.repeat(245))
     const longNames = long.map((record) => record.name)
     const { store, folder, compacted, close } = await openGrown(t, createFailingFiles(), {
       bytes: journalOf(long),
     })
     await compacted()
     const { records, revision } = JSON.parse(await readFile(join(folder, 'snapshot.json'), 'utf8'))
-    assert.deepEqual([records.length, revision], [RECORDS, RECORDS])
+    assert.deepEqual([records.length, revision], [LONG_RECORDS, LONG_RECORDS])
     assert.ok((await stat(join(folder, 'journal.jsonl'))).size < 200)
     await assert.rejects(access(join(folder, 'journal.old.jsonl')))
     assert.deepEqual(names(store), longNames)

@@ -4,8 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { isObject } from '../../../src/json.ts'
+import { until } from '../../support/eventually.ts'
 import { createFailingFiles, failOn, holdUp, systemError } from '../../support/failing-files.ts'
-import { draft, openStore, someone, until } from '../../support/store.ts'
+import { draft, openStore, someone } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const labels = { env: 'prod' }
@@ -43,7 +44,7 @@ async function reopened(t: TestContext, folder: string) {
   return { found, hasLabels }
 }
 
-describe('a folder with labels', { timeout: 30_000 }, () => {
+describe('a folder with labels', { timeout: 300_000 }, () => {
   it('has the versions of before until the first label', async (t) => {
     const { folder, add, close } = await openFolder(t, { snapshotBytesMin: 1 })
     await add('a')

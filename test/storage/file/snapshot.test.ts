@@ -1,13 +1,14 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { open, readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { crc32 } from 'node:zlib'
 import { DamagedFileError } from '../../../src/errors.ts'
-import { realFileSystem } from '../../../src/files/file-system.ts'
+import { type FileSystem, realFileSystem } from '../../../src/files/file-system.ts'
 import { openSnapshot, writeSnapshot } from '../../../src/storage/file/snapshot.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
+import { createMemoryFiles } from '../../support/properties/memory-files.ts'
 import { draft } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -34,21 +35,30 @@ async function snapshotFile(t: TestContext) {
         some,
         realFileSystem,
       ),
-    async read() {
-      const found: Configuration[] = []
-      let jsonBytes = 0
-      const visit = (record: Configuration, bytes: number) => {
-        found.push(record)
-        jsonBytes += bytes
-      }
-      const snapshot = await openSnapshot(path, realFileSystem)
-      try {
-        return { header: await snapshot?.read(visit), found, jsonBytes }
-      } finally {
-        await snapshot?.close()
-      }
-    },
+    read: () => readSnapshot(path, realFileSystem),
   }
+}
+
+async function readSnapshot(path: string, files: FileSystem) {
+  const found: Configuration[] = []
+  let jsonBytes = 0
+  const visit = (record: Configuration, bytes: number) => {
+    found.push(record)
+    jsonBytes += bytes
+  }
+  const snapshot = await openSnapshot(path, files)
+  try {
+    return { header: await snapshot?.read(visit), found, jsonBytes }
+  } finally {
+    await snapshot?.close()
+  }
+}
+
+/** Reads a snapshot of these bytes, of which there are thousands. */
+function readFromMemory(bytes: Buffer) {
+  const files = createMemoryFiles()
+  files.contents.set('snapshot.json', bytes)
+  return readSnapshot('/snapshot.json', files)
 }
 
 /** A snapshot with altered text and a valid checksum. */
@@ -111,33 +121,25 @@ describe('a snapshot', () => {
 
 describe('a damaged snapshot', () => {
   it('is refused for any flipped bit', async (t) => {
-    const { path, write, read } = await snapshotFile(t)
+    const { path, write } = await snapshotFile(t)
     await write(records.slice(0, 2))
     const bytes = await readFile(path)
-    const file = await open(path, 'r+')
-    t.after(() => file.close())
     for (let bit = 0; bit < 8 * bytes.length; bit++) {
-      const offset = bit >> 3
-      const byte = bytes.readUInt8(offset)
-      await file.write(Buffer.of(byte ^ (1 << (bit & 7))), 0, 1, offset)
-      await assert.rejects(read(), DamagedFileError, `bit ${bit}`)
-      await file.write(Buffer.of(byte), 0, 1, offset)
+      const flipped = Buffer.from(bytes)
+      flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
+      await assert.rejects(readFromMemory(flipped), DamagedFileError, `bit ${bit}`)
     }
-    assert.equal((await read()).found.length, 2)
+    assert.equal((await readFromMemory(bytes)).found.length, 2)
   })
 
   it('is refused when cut at any length, or when anything follows it', async (t) => {
-    const { path, write, read } = await snapshotFile(t)
+    const { path, write } = await snapshotFile(t)
     await write(records)
     const bytes = await readFile(path)
-    for (let length = 0; length < bytes.length; length++) {
-      await writeFile(path, bytes.subarray(0, length))
-      await assert.rejects(read(), DamagedFileError, `length ${length}`)
-    }
-    for (const more of ['\0', '\n', 'x', '{}\n']) {
-      await writeFile(path, Buffer.concat([bytes, Buffer.from(more)]))
-      await assert.rejects(read(), DamagedFileError)
-    }
+    for (let length = 0; length < bytes.length; length++)
+      await assert.rejects(readFromMemory(bytes.subarray(0, length)), DamagedFileError, `length ${length}`)
+    for (const more of ['\0', '\n', 'x', '{}\n'])
+      await assert.rejects(readFromMemory(Buffer.concat([bytes, Buffer.from(more)])), DamagedFileError)
   })
 
   it('is reported as damaged, not as newer, when damage adds a member', async (t) => {

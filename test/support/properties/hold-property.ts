@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import * as fc from 'fast-check'
-import { extent } from '../extent.ts'
 import { createRandom } from '../random.ts'
 
-/** Cases that every property is tried with, where nothing else is said. */
-export const CASES = extent({ quick: 200, full: 100_000 })
+const CASES_USUALLY = 200
+
+/** How many values each property is tried with. */
+export const CASES = Number(process.env.CONNBOOK_TEST_CASES ?? CASES_USUALLY)
+
+/** The same for a slow property: usually `few`, more in proportion when CASES is more, but never more than `most`. */
+export function casesOfSlow(few: number, most: number): number {
+  return Math.min(most, Math.ceil((few * CASES) / CASES_USUALLY))
+}
 
 const prototypes = [Object.prototype, Array.prototype, String.prototype, Map.prototype]
 const membersBefore = countMembers()

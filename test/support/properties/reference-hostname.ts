@@ -13,7 +13,7 @@ export function isHostname(text: string): boolean {
 }
 
 /** RFC 1123 section 2.1, and `_`. */
-export function isDnsName(name: string): boolean {
+function isDnsName(name: string): boolean {
   if (name.length > 253) return false
   const labels = (name.endsWith('.') ? name.slice(0, -1) : name).split('.')
   const isLabel = (label: string) => /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/.test(label)

@@ -1,0 +1,98 @@
+import '../support/node-version.ts'
+import '../support/light-argon2.ts'
+import assert from 'node:assert/strict'
+import { parse } from 'node:path'
+import { describe, it } from 'node:test'
+import { PAGE_RECORDS_MAX } from '../../src/limits.ts'
+import { runCommand } from '../support/command.ts'
+import { createClient } from '../support/http-client.ts'
+import { start } from '../support/service.ts'
+import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { serveJson, serveOther } from './remote/other-server.ts'
+
+describe('connbook completion', { timeout: 60_000 }, () => {
+  it('gives words for every place of a line, and nothing where it cannot tell', async () => {
+    const complete = async (...words: string[]) => {
+      const { code, stdout, stderr } = await runCommand(['complete', 'zsh', '--', ...words])
+      assert.deepEqual([code, stderr], [0, ''])
+      return stdout.trimEnd().split('\n')
+    }
+    assert.deepEqual(await complete('l'), ['words', 'ls', 'login', 'logout'])
+    assert.deepEqual(await complete('user', ''), ['words', 'add', 'passwd', 'set', 'remove', 'list'])
+    assert.deepEqual(await complete('ls', '--sort', 'p'), ['words', 'port'])
+    assert.deepEqual(await complete('ls', '--sort=-p'), ['words', '--sort=-port'])
+    assert.deepEqual(await complete('completion', ''), ['words', 'bash', 'zsh', 'fish'])
+    assert.deepEqual(await complete('help', 'sec'), ['words', 'security'])
+    assert.deepEqual(await complete('import', ''), ['files'])
+    assert.deepEqual(await complete('ls', '--ca', ''), ['files'])
+    assert.deepEqual(await complete('ssh', 'web1', '-'), ['files'])
+    assert.deepEqual(await complete('nothing', ''), ['words'])
+    assert.deepEqual(await complete('ls', '--limit', ''), ['words'])
+    assert.deepEqual(await complete('ls', '--no-retry', '--no'), ['words'])
+    assert.deepEqual(await complete('--vers'), ['words', '--version'])
+    assert.deepEqual(await complete('--tls-c'), ['words', '--tls-cert'])
+    assert.deepEqual(await complete('help', 'user', 'p'), ['words', 'passwd'])
+    assert.deepEqual(await complete('man', 'tro'), ['words', 'troubles'])
+    assert.deepEqual(await complete('man', 'ls', ''), ['words'])
+    assert.deepEqual(await complete('completion', 'bash', ''), ['words'])
+    assert.deepEqual(await complete('check', '--data', 'x', ''), ['files'])
+    assert.deepEqual(await complete('import', 'one', ''), ['words'])
+  })
+
+  const namesOf = async (server: string, words: readonly string[], environment = {}) => {
+    const all = {
+      CONNBOOK_SERVER: server,
+      XDG_STATE_HOME: '/nonexistent',
+      CONNBOOK_COMPLETION_MS: '20000',
+      ...environment,
+    }
+    const { code, stdout, stderr } = await runCommand(['complete', 'zsh', '--', ...words], {
+      environment: all,
+    })
+    assert.deepEqual([code, stderr], [0, ''])
+    return stdout.trimEnd().split('\n').slice(1)
+  }
+
+  it('gives the names that a terminal shows as they are, and that are no flags', async (t) => {
+    const names = ['-dash', 'a', 'bell\u0007', 'line\nbreak', 'right\u202eleft', 'z']
+    const server = await serveJson(t, 200, { configurations: names.map((name) => ({ name })) })
+    assert.deepEqual(await namesOf(server, ['get', '']), ['a', 'z'])
+    assert.deepEqual(await namesOf(server, ['get', '--', '']), ['-dash', 'a', 'z'])
+    assert.deepEqual(await namesOf(server, ['get', 'z']), ['z'])
+  })
+
+  it('asks the server of a folder in the home', async (t) => {
+    const folder = await temporaryFolder(t)
+    const service = await start(t, { folder })
+    const ask = createClient(service.url, { Authorization: await service.bearer() })
+    assert.equal((await ask('POST', '/configurations/', { body: draft('web1') })).status, 200)
+    const { dir, base } = parse(folder)
+    const words = ['complete', 'zsh', '--', 'get', '--data', `~/${base}`, 'w']
+    assert.equal((await runCommand(words, { environment: { HOME: dir } })).stdout, 'words\nweb1\n')
+  })
+
+  it('gives no name alone when there are others that it has not asked for', async (t) => {
+    const names = Array.from({ length: PAGE_RECORDS_MAX }, (_, i) => `-${i}`)
+    const server = await serveOther(t, (request, response) => {
+      const found = request.url?.includes('sort=-name') ? ['z'] : names
+      response.end(JSON.stringify({ configurations: found.map((name) => ({ name })) }))
+    })
+    assert.deepEqual(await namesOf(server, ['get', '']), [])
+    assert.equal((await namesOf(server, ['get', '--', ''])).length, PAGE_RECORDS_MAX + 1)
+  })
+
+  for (const [whom, environment] of Object.entries({
+    'a caller with a token': { CONNBOOK_COMPLETION_MS: '', CONNBOOK_TOKEN: 'token' },
+    'a client, which needs a token': {
+      CONNBOOK_COMPLETION_MS: '50',
+      CONNBOOK_LOGIN_CLIENT_ID: 'script',
+      CONNBOOK_LOGIN_CLIENT_SECRET: 'secret',
+    },
+  })) {
+    it(`does not wait for a server that is silent to ${whom}`, async (t) => {
+      const server = await serveOther(t, () => {})
+      assert.deepEqual(await namesOf(server, ['get', ''], environment), [])
+    })
+  }
+})

@@ -1,0 +1,202 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { chmod, chown, lstat, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import { ownerSocketPath } from '../../src/files/owner-socket.ts'
+import { getToken } from '../support/api.ts'
+import { missing } from '../support/debian.ts'
+import { runExecutable, startExecutable } from '../support/executable.ts'
+import { createClient } from '../support/http-client.ts'
+import { asPlainAccount, giveToPlainAccount, plainAccount } from '../support/plain-account.ts'
+import { client, usedFolder } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { makeUsedFolder } from './kept-state.ts'
+
+const HEADER = 'name,hostname,port,username\n'
+const RECORDS = 100_000
+const isRoot = process.getuid?.() === 0
+const onlyRoot = isRoot ? false : 'only root can be another account'
+
+function runImport(folder: string, rows: string, { through = [] as readonly string[] } = {}) {
+  return runExecutable(['import', '-', '--format', 'csv', '--data', folder], {
+    input: HEADER + rows,
+    through,
+  })
+}
+
+const done = (folder: string, added: number) =>
+  `Imported to ${folder}: ${added} added, 0 modified, 0 removed, 0 unchanged\n`
+
+/** A folder of the plain account, which it can reach. */
+async function plainFolder(t: TestContext) {
+  const folder = await usedFolder(t)
+  await giveToPlainAccount(folder)
+  await chmod(dirname(folder), 0o755)
+  return folder
+}
+
+describe('connbook import beside a server', { timeout: 120_000 }, () => {
+  it('imports a large file, and no other caller fails meanwhile', async (t) => {
+    const folder = await usedFolder(t)
+    const server = await startExecutable(t, ['--data', folder])
+    const ask = createClient(server.url, await getToken(server.url, client))
+    const rows = Array.from({ length: RECORDS }, (_, i) => `n${i},host${i}.example,22,ops\n`).join('')
+    let isOver = false
+    const importing = runImport(folder, rows).finally(() => {
+      isOver = true
+    })
+    let asked = 0
+    for (; !isOver; asked += 1) {
+      assert.equal((await ask('GET', '/healthz')).status, 200)
+      const body = { name: `own ${asked}`, hostname: 'h', port: 1, username: 'u' }
+      assert.equal((await ask('POST', '/configurations/', { body })).status, 200)
+    }
+    assert.deepEqual(await importing, { code: 0, stdout: done(folder, RECORDS), stderr: '' })
+    const { headers } = await ask('GET', '/configurations/?page=0&per_page=1')
+    assert.equal(Number(headers['x-total-count']), RECORDS + asked)
+  })
+
+  it('finds the socket of the next server after kill -9, which leaves a stale one', async (t) => {
+    const folder = await usedFolder(t)
+    const first = await startExecutable(t, ['--data', folder])
+    assert.equal((await runImport(folder, 'a,h,22,u\n')).stdout, done(folder, 1))
+    await first.stop('SIGKILL')
+    assert.ok((await lstat(ownerSocketPath(folder))).isSocket())
+    const check = await runExecutable(['check', '--data', folder])
+    assert.deepEqual([check.code, /control/.test(check.stdout)], [0, false])
+    const backup = join(await temporaryFolder(t), 'backup.json')
+    assert.equal((await runExecutable(['backup', backup, '--data', folder])).code, 0)
+    assert.equal((await runImport(folder, 'b,h,22,u\n')).stdout, done(folder, 1))
+
+    const next = await startExecutable(t, ['--data', folder])
+    assert.equal((await runImport(folder, 'c,h,22,u\n')).stdout, done(folder, 1))
+    assert.doesNotMatch(next.stderr(), /owner_socket_not_made/)
+    await next.stop('SIGKILL')
+    for (const args of [
+      ['restore', backup],
+      ['recover', '--yes'],
+    ]) {
+      const { code, stderr } = await runExecutable([...args, '--data', folder])
+      assert.deepEqual([code, /control/.test(stderr)], [0, false], stderr)
+    }
+    const last = await startExecutable(t, ['--data', folder])
+    assert.equal((await runImport(folder, 'd,h,22,u\n')).stdout, done(folder, 1))
+    assert.equal(await last.stop(), 0)
+    assert.ok(!(await readdir(folder)).includes('.control'))
+  })
+
+  it("leaves the folder to a server without an owner's socket, and shows how to send it the file", {
+    skip: missing('curl'),
+  }, async (t) => {
+    const { folder } = await makeUsedFolder(t)
+    const file = join(folder, '..', "it's.csv")
+    await writeFile(file, `${HEADER}kept 2,host.example,2222,ops\nnew,new.example,22,ops\n`)
+    const server = await startExecutable(t, ['--data', folder])
+    await rm(ownerSocketPath(folder))
+    const args = ['import', file, '--mode', 'replace', '--data', folder]
+    const { code, stdout, stderr } = await runExecutable(args)
+    assert.deepEqual([code, stdout, stderr.split('\n').length], [75, '', 3])
+    const curl =
+      /\nIf a server has the folder, send it the file: (curl .*)\n$/.exec(stderr)?.[1] ?? assert.fail(stderr)
+    const { Authorization } = await getToken(server.url, client)
+    const command = curl.replace('Bearer TOKEN', Authorization)
+    const answer = await promisify(execFile)('sh', ['-c', command])
+    assert.deepEqual(JSON.parse(answer.stdout), { added: 1, modified: 1, removed: 7, unchanged: 0 })
+  })
+
+  it('is not led to the server of another folder by a copied socket', async (t) => {
+    const folder = await usedFolder(t)
+    const server = await startExecutable(t, ['--data', folder])
+    const ask = createClient(server.url, await getToken(server.url, client))
+    const copy = join(await temporaryFolder(t), 'copy')
+    execFileSync('cp', ['-a', folder, copy])
+    assert.ok((await lstat(ownerSocketPath(copy))).isSocket())
+    assert.equal((await runImport(copy, 'a,h,22,u\n')).stdout, done(copy, 1))
+    assert.equal((await ask('GET', '/configurations/a')).status, 404)
+    const other = await startExecutable(t, ['--data', copy])
+    assert.equal((await runImport(copy, 'b,h,22,u\n')).stdout, done(copy, 1))
+    await other.stop()
+    assert.equal((await runImport(folder, 'a,h,22,u\n')).stdout, done(folder, 1))
+    assert.equal((await ask('GET', '/configurations/a')).status, 200)
+  })
+
+  it('lets in the account of the server, and root', { skip: onlyRoot }, async (t) => {
+    const folder = await plainFolder(t)
+    const server = await startExecutable(t, ['--data', folder], { through: asPlainAccount })
+    const { uid, mode } = await stat(ownerSocketPath(folder))
+    assert.deepEqual([uid, mode & 0o777], [plainAccount, 0o600])
+    for (const through of [asPlainAccount, []]) {
+      const imported = await runImport(folder, `${through.length},h,22,u\n`, { through })
+      assert.deepEqual(imported, { code: 0, stdout: done(folder, 1), stderr: '' })
+    }
+    await server.stop()
+    const trail = await readFile(join(folder, 'audit.jsonl'), 'utf8')
+    assert.deepEqual(
+      [...trail.matchAll(/"configuration_added","command":"import","by":"(\w+)"/g)].map(([, by]) => by),
+      ['nobody', 'root'],
+    )
+  })
+
+  it('keeps the owner of the folder away from a server of root, and says why', {
+    skip: onlyRoot,
+  }, async (t) => {
+    const folder = await plainFolder(t)
+    await startExecutable(t, ['--data', folder])
+    const { code, stderr } = await runImport(folder, 'a,h,22,u\n', { through: asPlainAccount })
+    assert.deepEqual(
+      [code, /\nCannot connect to unix:.*\.control \(EACCES\)\n/.test(stderr)],
+      [75, true],
+      stderr,
+    )
+    assert.equal((await runImport(folder, 'a,h,22,u\n')).stdout, done(folder, 1))
+  })
+
+  it('makes root name the folder', { skip: onlyRoot }, async (t) => {
+    const place = await temporaryFolder(t)
+    const folder = join(place, 'data')
+    execFileSync('cp', ['-a', await usedFolder(t), folder])
+    await startExecutable(t, ['--data', folder])
+    const file = join(place, 'a.csv')
+    await writeFile(file, `${HEADER}a,h,22,u\n`)
+    const unnamed = await runExecutable(['import', file], { cwd: place })
+    assert.equal(unnamed.code, 75)
+    assert.match(
+      unnamed.stderr,
+      /\.control is not used: root must name the folder, with --data or CONNBOOK_DATA\n/,
+    )
+    const named = await runExecutable(['import', file], {
+      cwd: place,
+      environment: { CONNBOOK_DATA: 'data' },
+    })
+    assert.deepEqual([named.code, named.stdout], [0, done(folder, 1)])
+  })
+
+  it('lets no other account in, not even one that knows the path', { skip: onlyRoot }, async (t) => {
+    const folder = await usedFolder(t)
+    await chmod(dirname(folder), 0o755)
+    const server = await startExecutable(t, ['--data', folder])
+    const { code, stderr } = await runImport(folder, 'a,h,22,u\n', { through: asPlainAccount })
+    assert.deepEqual([code, /permission \(EACCES\)/.test(stderr)], [1, true], stderr)
+    const path = ownerSocketPath(folder)
+    const script = `require('node:net').connect(${JSON.stringify(path)}).on('error', ({ code }) => console.log(code)).on('connect', () => console.log('in'))`
+    const [command = '', ...args] = [...asPlainAccount, process.execPath, '-e', script]
+    const connect = () => execFileSync(command, args, { encoding: 'utf8', timeout: 60_000 }).trim()
+    assert.equal(connect(), 'EACCES')
+    // Also where the folder has been opened since: the mode of the socket holds alone.
+    await chmod(folder, 0o755)
+    assert.equal(connect(), 'EACCES')
+    await chmod(folder, 0o700)
+    await server.stop()
+  })
+
+  it('does not use a socket that another account has put there', { skip: onlyRoot }, async (t) => {
+    const folder = await usedFolder(t)
+    await startExecutable(t, ['--data', folder])
+    await chown(ownerSocketPath(folder), 65_534, 65_534)
+    const { code, stderr } = await runImport(folder, 'a,h,22,u\n')
+    assert.deepEqual([code, /does not belong to the owner of its folder/.test(stderr)], [75, true], stderr)
+  })
+})

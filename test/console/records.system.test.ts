@@ -1,0 +1,350 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { recordsIn } from '../support/http-client.ts'
+import { admin } from '../support/service.ts'
+import { assertAccessible } from './support/accessible.ts'
+import { openConsole } from './support/browser.ts'
+import { noChromium } from './support/chromium.ts'
+import { reader, startConsoleServer } from './support/console-server.ts'
+import { logIn } from './support/log-in.ts'
+import { showsNames } from './support/shows-names.ts'
+
+const names = (page: Page) => page.locator('td.name').allTextContents()
+const record = (name: string, port: number, labels?: Record<string, string>) => ({
+  name,
+  hostname: `${name}.example.net`,
+  port,
+  username: 'deploy',
+  ...(labels ? { labels } : {}),
+})
+describe('the list of the console', { skip: noChromium }, () => {
+  it('asks three files, then two calls of the API', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server })
+    const paths: string[] = []
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['record-1'])
+    page.on('request', (request) => paths.push(new URL(request.url()).pathname))
+    await page.reload()
+    await showsNames(page, ['record-1'])
+    assert.equal(paths.filter((path) => path.startsWith('/console/')).length, 3)
+    assert.deepEqual(paths.filter((path) => !path.startsWith('/console/') && path !== '/v1/events').sort(), [
+      '/configurations/',
+      '/v1/whoami',
+    ])
+  })
+
+  it('stays within its window, however long the labels are', async (t) => {
+    const key = `k${'x'.repeat(62)}`
+    const records = [
+      record('alpha', 1, { [key]: 'v'.repeat(255) }),
+      record('beta', 2, { env: `a${'\u0301'.repeat(254)}` }),
+    ]
+    const server = await startConsoleServer(t, { records })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['alpha', 'beta'])
+    for (const width of [320, 768, 1440]) {
+      await page.setViewportSize({ width, height: 800 })
+      const widths =
+        'const { scrollWidth, clientWidth } = document.documentElement; [scrollWidth, clientWidth]'
+      const [content = 0, window = 0] = await page.evaluate<number[]>(widths)
+      assert.ok(content <= window, `${content} in ${window}`)
+    }
+  })
+
+  it('asks before a reload drops what was typed', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['record-1'])
+    await page.keyboard.press('n')
+    await page.getByLabel('Name', { exact: true }).fill('typed')
+    const asked = page.waitForEvent('dialog')
+    await page.evaluate('void setTimeout(() => location.reload())')
+    const dialog = await asked
+    assert.equal(dialog.type(), 'beforeunload')
+    await dialog.dismiss()
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'typed')
+    await page.getByRole('button', { name: 'Close', exact: true }).last().click()
+    await page.getByRole('button', { name: 'Drop it' }).click()
+    await page.reload()
+    await showsNames(page, ['record-1'])
+  })
+
+  it('sorts, searches, filters by a label and turns pages, and its address says so', async (t) => {
+    const records = [
+      record('alpha', 3, { env: 'prod' }),
+      record('beta', 1, { env: 'prod', group: 'web' }),
+      record('gamma', 2),
+    ]
+    const server = await startConsoleServer(t, { records })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['alpha', 'beta', 'gamma'])
+    await page.getByRole('link', { name: 'Port' }).click()
+    await showsNames(page, ['beta', 'gamma', 'alpha'])
+    await page.getByRole('link', { name: 'Port' }).click()
+    await showsNames(page, ['alpha', 'gamma', 'beta'])
+    assert.equal(await page.locator('th.port').getAttribute('aria-sort'), 'descending')
+    await page.getByRole('link', { name: 'env=prod' }).first().click()
+    await showsNames(page, ['alpha', 'beta'])
+    await page.getByRole('searchbox').fill('ALPH')
+    await showsNames(page, ['alpha'])
+    assert.equal(new URL(page.url()).search, '?q=ALPH&label=env%3Dprod&sort=-port')
+
+    const second = await page.context().newPage()
+    await second.goto(page.url())
+    await showsNames(second, ['alpha'])
+    assert.equal(await second.getByRole('searchbox').inputValue(), 'ALPH')
+    await second.close()
+    await page.reload()
+    await showsNames(page, ['alpha'])
+
+    await page.getByRole('link', { name: 'Remove the filter label: env=prod' }).click()
+    await page.getByRole('searchbox').fill('')
+    await showsNames(page, ['alpha', 'gamma', 'beta'])
+    await page.goBack()
+    await showsNames(page, ['alpha'])
+    await page.getByRole('searchbox').fill('nothing has this')
+    await page.getByText('No record has what you search for.').waitFor()
+    await page.getByRole('link', { name: 'Show all records' }).click()
+    await showsNames(page, ['alpha', 'gamma', 'beta'])
+  })
+
+  it('shows fifty of many, and goes to any page of them', async (t) => {
+    const server = await startConsoleServer(t, { records: 120 })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('1–50 of 120').waitFor()
+    await page.getByRole('link', { name: 'Last' }).click()
+    await page.getByText('101–120 of 120').waitFor()
+    assert.equal((await names(page)).length, 20)
+    await assertAccessible(page)
+    await page.getByRole('link', { name: 'Previous' }).click()
+    await page.getByText('51–100 of 120').waitFor()
+  })
+
+  it('shows the last page in place of one that is not there, also once others have removed it', async (t) => {
+    const server = await startConsoleServer(t, { records: 101 })
+    const page = await openConsole(t, { server, path: '/console/?page=99&sort=-name' })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('101–101 of 101').waitFor()
+    await page.getByText('Page 3 of 3').waitFor()
+    assert.equal(new URL(page.url()).search, '?sort=-name&page=3')
+    await server.api('DELETE', '/configurations/record-1')
+    await page.getByText('51–100 of 100').waitFor()
+    await page.getByText('Page 2 of 2').waitFor()
+    assert.equal((await names(page)).length, 50)
+    await page.goto(`${server.url}/console/?q=record-2&page=7`)
+    await page.getByText('1–11 of 11 found').waitFor()
+    await page.goto(`${server.url}/console/?q=nothing&page=7`)
+    await page.getByText('No record has what you search for.').waitFor()
+    assert.equal(await page.getByText(/Page \d/).isVisible(), false)
+  })
+
+  it('drops an answer that comes late', async (t) => {
+    const server = await startConsoleServer(t, { records: [record('alpha', 1), record('beta', 2)] })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['alpha', 'beta'])
+    const held = Promise.withResolvers<void>()
+    await page.route('**/configurations/?q=al*', async (route) => {
+      await held.promise
+      await route.continue().catch(() => {})
+    })
+    const asked = page.waitForRequest(/q=al/)
+    const ended = page.waitForEvent('requestfailed', (request) => request.url().includes('q=al'))
+    await page.getByRole('searchbox').fill('al')
+    await asked
+    await page.getByRole('searchbox').fill('be')
+    await showsNames(page, ['beta'])
+    await ended
+    held.resolve()
+    await page.unrouteAll({ behavior: 'wait' })
+    assert.deepEqual(await names(page), ['beta'])
+  })
+
+  it('takes no search with it into another view, whose title says what it shows', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['record-1'])
+    await page.clock.install()
+    await page.clock.pauseAt(Date.now() + 60_000)
+    await page.getByRole('searchbox').fill('rec')
+    await page.getByRole('link', { name: 'Operation' }).click()
+    await page.clock.runFor(1_000)
+    assert.equal(new URL(page.url()).search, '?view=operation')
+    assert.equal(await page.title(), 'Operation – connbook')
+  })
+})
+
+describe('a record in the console', { skip: noChromium }, () => {
+  it('is added, with every fault at its field, changed, renamed and deleted', async (t) => {
+    const server = await startConsoleServer(t, { records: [record('taken', 1)] })
+    const page = await openConsole(t, { server, expected: { statuses: [400, 409] } })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['taken'])
+    const field = (name: string) => page.getByRole('textbox', { name, exact: true })
+
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await field('Name').fill('taken')
+    await field('Port').fill('x')
+    await page.getByRole('button', { name: 'Add a label' }).click()
+    await field('Key').fill('Env')
+    await page.getByRole('button', { name: 'Save' }).click()
+    for (const fault of [
+      'Hostname must not be empty.',
+      /^Port must be an integer/,
+      'Username must not be empty.',
+      /^Env is not a label/,
+    ])
+      await page.getByText(fault).waitFor()
+    assert.equal(await page.evaluate('document.activeElement.id'), 'field-hostname')
+    await assertAccessible(page)
+
+    await field('Hostname').fill('new.example.net')
+    await field('Port').fill('22')
+    await field('Username').fill('deploy')
+    await field('Key').fill('env')
+    await field('Value').fill('prod')
+    await page.getByRole('button', { name: 'Add a label' }).click()
+    await field('Key').last().fill('env')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('env is there twice; remove one.').waitFor()
+    await page.getByRole('button', { name: 'Remove this label' }).last().click()
+    assert.equal(await page.evaluate('document.activeElement.value'), 'env')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Another record has the name: taken (deploy@taken.example.net:1).').waitFor()
+    await field('Name').fill('new')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await showsNames(page, ['new', 'taken'])
+    await page.getByText('Added new').waitFor()
+
+    await page.getByRole('button', { name: 'new', exact: true }).click()
+    await field('Name').fill('renamed')
+    await field('Value').fill('')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await showsNames(page, ['renamed', 'taken'])
+    const answer = await server.api('GET', '/configurations/renamed')
+    assert.deepEqual(recordsIn(answer), [
+      { id: 2, ...record('renamed', 22, { env: '' }), hostname: 'new.example.net' },
+    ])
+
+    await page.getByRole('button', { name: 'renamed', exact: true }).click()
+    await page.getByRole('button', { name: 'History' }).click()
+    await page.getByText('changed it').waitFor()
+    assert.match(
+      await page.getByRole('dialog', { name: 'Who did what' }).innerText(),
+      /name: new → renamed[\s\S]*added it/,
+    )
+    await assertAccessible(page)
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Delete…' }).click()
+    await page.getByText('This deletes renamed (deploy@new.example.net:22).').waitFor()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await showsNames(page, ['taken'])
+    assert.equal((await server.api('GET', '/configurations/renamed')).status, 404)
+  })
+
+  it('asks before it drops what was typed', async (t) => {
+    const server = await startConsoleServer(t)
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('No records yet').waitFor()
+    await page.keyboard.press('n')
+    await page.keyboard.type('web1')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    assert.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), 'web1')
+    if ((await page.getByRole('button', { name: 'Drop it' }).count()) === 0)
+      await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Drop it' }).click()
+    await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+  })
+
+  it('is only looked at by an account that may only read', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server })
+    await logIn(page, reader.username, reader.password)
+    await showsNames(page, ['record-1'])
+    await page.getByText('(may only read)').waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Add', exact: true }).count(), 0)
+    await page.keyboard.press('n')
+    await page.getByRole('button', { name: 'record-1', exact: true }).click()
+    await page.getByRole('dialog').waitFor()
+    for (const name of ['Save', 'Delete…', 'Add a label'])
+      assert.equal(await page.getByRole('button', { name, exact: true }).count(), 0, name)
+    assert.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).getAttribute('readonly'), '')
+    await assertAccessible(page)
+  })
+
+  it('shows what is hostile in it as text', async (t) => {
+    const hostile = [
+      '<img src=x onerror=alert(1)>',
+      '"><script>x</script>',
+      '\u202egnp.exe',
+      '../../x?y#z%2F',
+      "'; DROP",
+      '😀'.repeat(255),
+    ]
+    const records = hostile.map((name, place) => ({
+      name,
+      hostname: 'h',
+      port: place + 1,
+      username: name.slice(0, 100),
+      labels: { x: name.slice(0, 100) },
+    }))
+    const server = await startConsoleServer(t, { records })
+    const page = await openConsole(t, { server, path: '/console/?sort=port' })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(
+      page,
+      hostile.map((name) => name.replace('\u202e', 'U+202E')),
+    )
+    for (const [place, name] of hostile.entries()) {
+      await page.locator('tbody tr').nth(place).getByRole('button').first().click()
+      const field = page.getByRole('textbox', { name: 'Name', exact: true })
+      assert.equal(await field.inputValue(), name)
+      await page.getByRole('textbox', { name: 'Hostname', exact: true }).fill(`h${place}`)
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      const said = await page.locator('.notices').innerText()
+      assert.equal(said, `Changed ${name.replace('\u202e', 'U+202E')}`)
+    }
+    await showsNames(
+      page,
+      hostile.map((name) => name.replace('\u202e', 'U+202E')),
+    )
+    const answer = await server.api('GET', '/configurations/?sort=port')
+    assert.deepEqual(
+      recordsIn(answer).map((one) => one.hostname),
+      hostile.map((_, place) => `h${place}`),
+    )
+    await page.setViewportSize({ width: 320, height: 600 })
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth <= 320'), true)
+  })
+
+  it('gives lines to copy', async (t) => {
+    const server = await startConsoleServer(t, { records: [record('web1', 2222)] })
+    const page = await openConsole(t, { server, permissions: ['clipboard-read', 'clipboard-write'] })
+    await logIn(page, admin.username, admin.password)
+    await page.getByRole('button', { name: 'Copy the ssh line' }).click()
+    await page.getByText('Copied: ssh -p 2222 -- deploy@web1.example.net').waitFor()
+    assert.equal(
+      await page.evaluate('navigator.clipboard.readText()'),
+      'ssh -p 2222 -- deploy@web1.example.net',
+    )
+    await page.getByRole('button', { name: 'web1', exact: true }).click()
+    await page.getByRole('button', { name: 'Copy curl' }).click()
+    await page.getByText('Copied: curl').waitFor()
+    assert.equal(
+      await page.evaluate('navigator.clipboard.readText()'),
+      `curl -H "Authorization: Bearer $TOKEN" ${server.url}/configurations/web1`,
+    )
+  })
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import type { Lifetime } from '../../support/temporary-folder.ts'
+import { type ConsoleServer, startConsoleServer } from './console-server.ts'
+
+const PAGE_RECORDS = 50
+
+const record = (id: number) => ({
+  name: `web-${id}`,
+  hostname: `web-${id}.example.net`,
+  port: 22,
+  username: 'deploy',
+  labels: { env: 'prod', group: 'web,db' },
+})
+const long = {
+  name: 'a name of many words '.repeat(12).trim().slice(0, 255),
+  hostname: `${'long-label-of-a-host.'.repeat(10)}example.net`,
+  port: 65535,
+  username: 'שלום \u202e'.repeat(20),
+  labels: { 'ssh.identityfile': '~/.ssh/id_ed25519_of_somebody_with_a_long_name', note: 'x'.repeat(255) },
+}
+
+interface ServerOfViews extends ConsoleServer {
+  /** Which records the list says that it shows. */
+  readonly shown: string
+}
+
+/** Has so many records, and one with values as long as they may be. */
+export async function startServerOfViews(t: Lifetime, count: number): Promise<ServerOfViews> {
+  const records = Array.from({ length: count }, (_, place) => record(place + 1))
+  const server = await startConsoleServer(t, { records })
+  assert.equal((await server.api('POST', '/configurations/', { body: long })).status, 200)
+  return { ...server, shown: `1–${Math.min(count + 1, PAGE_RECORDS)} of ${count + 1}` }
+}
+
+/** Opens the list of that server, and goes from there to a view. */
+export async function goTo(page: Page, server: ServerOfViews, goThere: View): Promise<void> {
+  await page.goto(`${server.url}/console/`)
+  await page.getByText(server.shown).waitFor()
+  await goThere(page)
+}
+
+/** Each view and state: how to come there from the list. */
+export const views: Record<string, View> = {
+  list: async () => {},
+  'nothing-found': async (page) => {
+    await page.getByRole('searchbox').fill('nothing')
+    await page.getByText('No record has what you search for.').waitFor()
+  },
+  add: async (page) => {
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByRole('dialog').waitFor()
+  },
+  record: async (page) => {
+    await page.getByRole('button', { name: /^a name of many words/ }).click()
+    await page.getByRole('dialog').waitFor()
+  },
+  history: async (page) => {
+    await page.getByRole('button', { name: /^a name of many words/ }).click()
+    await page.getByRole('button', { name: 'History' }).click()
+    await page.getByText(/Complete since|No record/).waitFor()
+  },
+  exchange: async (page) => {
+    await page.getByRole('link', { name: 'Bring in, take out' }).click()
+    await page.getByText('Take out', { exact: true }).first().waitFor()
+  },
+  operation: async (page) => {
+    await page.getByRole('link', { name: 'Operation' }).click()
+    await page.getByText('Ready · takes changes').waitFor()
+  },
+  keys: async (page) => {
+    await page.getByRole('button', { name: 'Keys' }).click()
+  },
+}
+
+type View = (page: Page) => Promise<void>
+
+/** Makes the window narrower or wider, and asserts that it need not be scrolled sideways. */
+export async function assertFits(page: Page, width: number, view: string): Promise<void> {
+  await page.setViewportSize({ width, height: 800 })
+  const fits = await page.evaluate('document.documentElement.scrollWidth <= innerWidth')
+  assert.equal(fits, true, `${view} is wider than ${width} px`)
+}

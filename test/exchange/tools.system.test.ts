@@ -1,0 +1,98 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { missing } from '../support/debian.ts'
+import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { exported, meaningful, recordsOf } from './records.ts'
+import {
+  ansibleLabelsOf,
+  askAnsible,
+  askShell,
+  askSsh,
+  assertSeen,
+  assertSeenByPsql,
+  listenAsPostgres,
+  meaningfulRecords,
+  psql,
+  run,
+  sshLabelsOf,
+} from './tools.ts'
+
+const longestRecords = recordsOf([draft('\u2028'.repeat(255)), draft('"'.repeat(255))])
+
+describe('an ssh-config export', { skip: missing('ssh') }, () => {
+  it('is read correctly by ssh, with names of every kind', (t) =>
+    assertSeen(t, 'ssh-config', meaningfulRecords, askSsh, sshLabelsOf))
+
+  it('leaves out only names that ssh refuses or would not find', async (t) => {
+    const { obstacles } = await exported('ssh-config', meaningfulRecords)
+    const file = join(await temporaryFolder(t), 'config')
+    const finds = async (name: string) => {
+      const quoted = name.replaceAll(/["\\]/g, '\\$&')
+      await writeFile(file, `Host "${quoted}"\n  HostName found.example\n`)
+      const { stdout } = await run('ssh', ['-G', '-F', file, name]).catch(() => ({ stdout: '' }))
+      return stdout.includes('\nhostname found.example\n')
+    }
+    // Only newer versions refuse a comma; Debian's 9.2 does so from its patch level 10 on.
+    const isCommaTaken = await finds('a,b')
+    if (isCommaTaken) t.diagnostic('This ssh takes a comma in a name, so names with one were not tried')
+    let tried = 0
+    for (const { name } of meaningfulRecords) {
+      const obstacle = Object.hasOwn(obstacles, name) ? (obstacles[name] ?? '') : ''
+      if (!/name/.test(obstacle) || /username|pattern/.test(obstacle)) continue
+      if (isCommaTaken && name.includes(',')) continue
+      tried += 1
+      assert.equal(await finds(name), false, name)
+    }
+    assert.ok(tried > 10, `${tried} names`)
+  })
+})
+
+describe('an ansible export', { skip: missing('ansible-inventory') }, () => {
+  it('is read correctly by ansible-inventory, with names of every kind, up to the longest', (t) =>
+    assertSeen(t, 'ansible', [...meaningfulRecords, ...longestRecords], askAnsible, ansibleLabelsOf))
+
+  it('is read correctly without any records', (t) => assertSeen(t, 'ansible', [], askAnsible))
+})
+
+describe('a pg-service export', { skip: missing('psql') }, () => {
+  it('is read correctly by psql, with names of every kind', (t) =>
+    assertSeenByPsql(
+      t,
+      meaningful.flatMap((name, i) => (i % 2 === 0 ? [[name, meaningful[i + 1] ?? 'ops'] as const] : [])),
+    ))
+
+  it('is read correctly by psql up to the longest names', (t) =>
+    assertSeenByPsql(t, [
+      ['\u{1f5c4}'.repeat(254), 'a'.repeat(255)],
+      ['a', '\u{1f5c4}'.repeat(254)],
+      ['\u{1f5c4}'.repeat(255), 'too long'],
+      ['b', '\u{1f5c4}'.repeat(255)],
+    ]))
+})
+
+describe('the labels of a pg-service export', { skip: missing('psql') }, () => {
+  it('make psql ask for TLS, or not', async (t) => {
+    const { seen, port } = await listenAsPostgres(t)
+    const records = recordsOf(
+      ['require', 'disable'].map((mode) =>
+        draft(mode, { hostname: '127.0.0.1', port, labels: { 'pg.sslmode': mode, 'pg.dbname': 'app' } }),
+      ),
+    )
+    const file = join(await temporaryFolder(t), 'export')
+    await writeFile(file, (await exported('pg-service', records)).text)
+    const env = { PATH: process.env.PATH, PGSERVICEFILE: file, PGGSSENCMODE: 'disable', LC_ALL: 'C.UTF-8' }
+    await assert.rejects(run(psql, ['-w', 'service=require'], { env }), /SSL was required/)
+    assert.equal(seen.length, 0)
+    await assert.rejects(run(psql, ['-w', 'service=disable'], { env }), /refused/)
+    assert.equal(seen[0]?.database, 'app')
+  })
+})
+
+describe('an env export', () => {
+  it('is read correctly by a shell, with names of every kind', (t) =>
+    assertSeen(t, 'env', meaningfulRecords, askShell))
+})

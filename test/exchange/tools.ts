@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import type { Configuration } from '../../src/store/configuration.ts'
+import { labelOf } from '../../src/store/labels.ts'
+import { draft } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { bare, exported, hostnames, meaningful, recordsOf } from './records.ts'
+
+export const run = promisify(execFile)
+
+/** A record as a tool reads it. */
+type Seen = Pick<Configuration, 'hostname' | 'port' | 'username'> & { readonly labels?: unknown }
+
+/** Records that have each text as name and as username. */
+export const meaningfulRecords = recordsOf([
+  ...meaningful.map((name, i) =>
+    draft(name, { hostname: hostnames[i % hostnames.length] ?? '', port: 1 + i }),
+  ),
+  ...meaningful.map((username, i) => draft(`u${i}`, { username, port: 1000 + i })),
+])
+
+/** @param toLabels What the tool is told by labels. */
+function expected(record: Configuration, toLabels: ((record: Configuration) => unknown) | undefined): Seen {
+  const { hostname, port, username } = record
+  const seen = { hostname: bare(hostname), port, username }
+  return toLabels === undefined ? seen : { ...seen, labels: toLabels(record) }
+}
+
+/** Exports records, and asks a tool about each that the format can express. */
+export async function assertSeen(
+  t: TestContext,
+  format: string,
+  records: readonly Configuration[],
+  look: (file: string, names: readonly string[]) => Promise<(Seen | undefined)[]>,
+  toLabels?: (record: Configuration) => unknown,
+) {
+  const { text, names } = await exported(format, records)
+  const file = join(await temporaryFolder(t), 'export')
+  await writeFile(file, text)
+  const seen = await look(file, names)
+  const wanted = records.filter(({ name }) => names.includes(name))
+  for (const [i, record] of wanted.entries())
+    assert.deepEqual(
+      seen[i] && inSmallLetters(seen[i]),
+      inSmallLetters(expected(record, toLabels)),
+      `${JSON.stringify(record)} in ${JSON.stringify(text)}`,
+    )
+}
+
+/** Host names ignore case, and ssh prints some of them in lower case. */
+function inSmallLetters(seen: Seen): Seen {
+  return { ...seen, hostname: seen.hostname.toLowerCase() }
+}
+
+/** Starts one ssh for each name, from one shell: faster than to start each from here. */
+async function showEach(file: string, names: readonly string[]): Promise<string[]> {
+  const script = 'for name do ssh -G -F "$0" -- "$name"; printf "\\0"; done'
+  const { stdout } = await run('sh', ['-c', script, file, ...names], { maxBuffer: 64 * 1024 * 1024 })
+  return stdout.split('\0').slice(0, -1)
+}
+
+export async function askSsh(file: string, names: readonly string[]): Promise<Seen[]> {
+  const shown = await showEach(file, names)
+  assert.equal(shown.length, names.length)
+  return shown.map((text) => {
+    const value = (keyword: string) => new RegExp(`^${keyword} ([^\n]*)$`, 'm').exec(text)?.[1] ?? ''
+    const labels = {
+      jump: value('proxyjump').replaceAll(/[[\]]/g, ''),
+      identity: value('identityfile').replace(/^~\/\.ssh\/id_rsa$/, ''),
+    }
+    return { hostname: value('hostname'), port: Number(value('port')), username: value('user'), labels }
+  })
+}
+
+/** What a record tells ssh by its labels; an address has brackets or not, as ssh likes. */
+export function sshLabelsOf({ labels }: Configuration) {
+  return {
+    // ssh does not print `none`.
+    jump: (labelOf(labels, 'ssh.proxyjump') ?? '').replace(/^none$/, '').replaceAll(/[[\]]/g, ''),
+    identity: labelOf(labels, 'ssh.identityfile') ?? '',
+  }
+}
+
+export async function askAnsible(file: string, names: readonly string[]): Promise<(Seen | undefined)[]> {
+  const { stdout, stderr } = await run('ansible-inventory', ['-i', file, '--list'], {
+    env: {
+      PATH: process.env.PATH,
+      HOME: join(file, '..'),
+      LC_ALL: 'C.UTF-8',
+      ANSIBLE_LOCALHOST_WARNING: 'false',
+    },
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  assert.equal(stderr, '')
+  // A plain object would not store `__proto__` as a key.
+  const listed = JSON.parse(stdout, (key, value) =>
+    key === 'hostvars' ? new Map(Object.entries(value as object)) : value,
+  ) as { _meta: { hostvars: Map<string, Record<string, unknown>> } } & Record<string, { hosts?: string[] }>
+  const { hostvars } = listed._meta
+  assert.equal(hostvars.size, names.length, stdout)
+  return names.map((name) => {
+    const vars = hostvars.get(name)
+    return (
+      vars && {
+        hostname: String(vars.ansible_host),
+        port: Number(vars.ansible_port),
+        username: String(vars.ansible_user),
+        labels: {
+          variables: Object.fromEntries(
+            Object.entries(vars).filter(([variable]) => variable.startsWith('connbook_')),
+          ),
+          groups: Object.keys(listed)
+            .filter((group) => group !== 'ungrouped' && listed[group]?.hosts?.includes(name))
+            .sort(),
+        },
+      }
+    )
+  })
+}
+
+/** What a record tells Ansible by its labels. */
+export function ansibleLabelsOf({ labels = {} }: Configuration) {
+  const others = Object.entries(labels).filter(([key]) => key !== 'group')
+  return {
+    variables: Object.fromEntries(
+      others.map(([key, value]) => [`connbook_label_${key.replaceAll(/[^a-z0-9]/g, '_')}`, value]),
+    ),
+    groups: [...new Set((labelOf(labels, 'group') ?? '').split(',').map((group) => group.trim()))]
+      .filter((group) => group !== '')
+      .sort(),
+  }
+}
+
+export async function askShell(file: string, names: readonly string[]): Promise<(Seen | undefined)[]> {
+  const { stdout } = await run('env', ['-i', 'sh', '-c', '. "$0" && set', file], {
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  // `set` would print values quoted for a shell.
+  const script = 'for v in "$@"; do eval "printf \'%s\\0\' \\"\\$$v\\""; done'
+  const variables = [...stdout.matchAll(/^(CONNBOOK_[A-Z0-9_]*)_NAME=/gm)].map(([, prefix]) => prefix ?? '')
+  assert.equal(variables.length, names.length)
+  const wanted = variables.flatMap((prefix) =>
+    ['NAME', 'HOSTNAME', 'PORT', 'USERNAME'].map((field) => `${prefix}_${field}`),
+  )
+  const values = await run('sh', ['-c', `. "$0"; ${script}`, file, ...wanted])
+  const fields = values.stdout.split('\0')
+  const byName = new Map<string, Seen>()
+  for (let i = 0; i + 3 < fields.length; i += 4) {
+    const [name = '', hostname = '', port, username = ''] = fields.slice(i, i + 4)
+    byName.set(name, { hostname: bare(hostname), port: Number(port), username })
+  }
+  return names.map((name) => byName.get(name))
+}
+
+/** The real program: Debian's psql is a Perl script that looks for it, and takes ten times as long. */
+export const psql =
+  globSync('/usr/lib/postgresql/*/bin/psql')
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .at(-1) ?? 'psql'
+
+/** What a client says first. */
+interface Startup {
+  readonly address: string
+  readonly username: string
+  readonly database: string
+}
+
+/** What a record tells psql by its labels; the tests themselves name a database for the others. */
+function databaseOf({ labels }: Configuration): string {
+  return labelOf(labels, 'pg.dbname') ?? 'x'
+}
+
+/** A PostgreSQL server that reads the startup message, and refuses the connection. */
+export async function listenAsPostgres(t: TestContext) {
+  const seen: Startup[] = []
+  const server = createServer((socket: Socket) => {
+    socket.on('error', () => {})
+    socket.on('data', (bytes: Buffer) => {
+      // To a request for TLS, which a service file may ask for, the answer is no.
+      if (bytes.length === 8) {
+        socket.write('N')
+        return
+      }
+      const text = bytes.toString('utf8', 8).split('\0')
+      const parameterOf = (parameter: string) => text[text.indexOf(parameter) + 1] ?? ''
+      const address = (socket.localAddress ?? '').replace('::ffff:', '')
+      seen.push({ address, username: parameterOf('user'), database: parameterOf('database') })
+      const fields = Buffer.from('SFATAL\0VFATAL\0C28000\0Mrefused\0\0')
+      const head = Buffer.from([0x45, 0, 0, 0, fields.length + 4])
+      socket.end(Buffer.concat([head, fields]))
+    })
+  })
+  server.listen(0)
+  await once(server, 'listening')
+  t.after(() => void server.close())
+  return { seen, port: (server.address() as AddressInfo).port }
+}
+
+async function askPsql(
+  file: string,
+  records: readonly Configuration[],
+  port: number,
+  seen: readonly Startup[],
+) {
+  const found: Seen[] = []
+  for (const record of records) {
+    const quoted = record.name.replaceAll(/['\\]/g, '\\$&')
+    const environment = {
+      PATH: process.env.PATH,
+      PGSERVICEFILE: file,
+      PGSSLMODE: 'disable',
+      PGGSSENCMODE: 'disable',
+      PGCONNECT_TIMEOUT: '60',
+      LC_ALL: 'C.UTF-8',
+    }
+    const before = seen.length
+    const database = labelOf(record.labels, 'pg.dbname') === undefined ? ' dbname=x' : ''
+    await assert.rejects(run(psql, ['-w', `service='${quoted}'${database}`], { env: environment }), /refused/)
+    assert.equal(seen.length, before + 1)
+    const { address = '', username = '', database: labels = '' } = seen.at(-1) ?? {}
+    found.push({ hostname: address, port, username, labels })
+  }
+  return found
+}
+
+/** Exports records with these names and usernames, and asks psql about each. */
+export async function assertSeenByPsql(
+  t: TestContext,
+  texts: readonly (readonly [name: string, username: string])[],
+): Promise<void> {
+  const { seen, port } = await listenAsPostgres(t)
+  const local = ['127.0.0.1', '127.0.0.2', '127.3.4.5']
+  const records = recordsOf(
+    texts.map(([name, username], i) => ({
+      name,
+      username,
+      port,
+      hostname: local[i % local.length] ?? '',
+      // Also as the name of a database, which a user name may be.
+      ...(i % 3 === 0 ? { labels: { 'pg.dbname': username, 'pg.sslmode': 'prefer', env: 'x' } } : {}),
+    })),
+  )
+  const namedIn = (names: readonly string[]) => records.filter(({ name }) => names.includes(name))
+  await assertSeen(
+    t,
+    'pg-service',
+    records,
+    (file, names) => askPsql(file, namedIn(names), port, seen),
+    databaseOf,
+  )
+}

@@ -1,0 +1,25 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+
+const root = join(import.meta.dirname, '../..')
+
+describe('the README', async () => {
+  const readme = await readFile(join(root, 'README.md'), 'utf8')
+
+  it('has at most 200 lines', () => {
+    assert.ok(readme.trimEnd().split('\n').length <= 200)
+  })
+
+  it('links only to files that are there', () => {
+    const targets = Array.from(readme.matchAll(/\]\((?!https?:)([^)#]+)/g), ([, target = '']) => target)
+    assert.ok(targets.length > 20)
+    assert.deepEqual(
+      targets.filter((target) => !existsSync(join(root, target))),
+      [],
+    )
+  })
+})
