@@ -25,10 +25,18 @@ function generationOf(jti: string): number {
 
 /** The credentials that ended before they expired, by the generation of their account. */
 export class EndedCredentials {
+  readonly #max: number
+  readonly #ofGenerationMax: number
   readonly #groups = new Map<number, Group>()
   #size = 0
   /** Goes through all groups again and again. */
   #sweep = this.#groups.entries()
+
+  /** @param max Of all generations together. */
+  constructor(max = REVOCATIONS_MAX, ofGenerationMax = ACCOUNT_REVOCATIONS_MAX) {
+    this.#max = max
+    this.#ofGenerationMax = ofGenerationMax
+  }
 
   get size(): number {
     return this.#size
@@ -48,17 +56,16 @@ export class EndedCredentials {
   }
 
   /**
-   * Whether another credential of a generation may be listed: ACCOUNT_REVOCATIONS_MAX of a generation, and
-   * REVOCATIONS_MAX of all. Drops expired ones of this generation, and looks for some of others.
+   * Whether another credential of a generation may be listed, by the limits for a generation and for all. Drops expired ones of this generation, and looks for some of others.
    *
    * @param now In seconds since 1970.
    */
   hasRoom(generation: number, now: number): boolean {
-    if (this.#size >= REVOCATIONS_MAX) this.#dropSomeExpired(now)
+    if (this.#size >= this.#max) this.#dropSomeExpired(now)
     const group = this.#groups.get(generation)
-    const isFull = () => group !== undefined && group.expiries.size + group.pending >= ACCOUNT_REVOCATIONS_MAX
+    const isFull = () => group !== undefined && group.expiries.size + group.pending >= this.#ofGenerationMax
     if (group !== undefined && isFull() && group.earliest <= now) this.#dropExpiredOf(generation, group, now)
-    return !isFull() && this.#size < REVOCATIONS_MAX
+    return !isFull() && this.#size < this.#max
   }
 
   /** Counts a credential that is on its way to the disk; call the result once it is there, or has failed. */

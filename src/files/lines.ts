@@ -10,11 +10,12 @@ const NEWLINE = 0x0a
  * Reads a file line by line, in chunks.
  *
  * @param visit Gets each line without its newline, valid only during the call, and its offset in bytes. `isWhole` is
- *   false for a last line without a newline, and for a line above LINE_BYTES_MAX (then `line` is empty).
+ *   false for a last line without a newline, and for a line above `bytesMax` (then `line` is empty).
  */
 export async function forEachLine(
   file: Pick<OpenFile, 'read'>,
   visit: (line: Buffer, offset: number, isWhole: boolean) => void,
+  bytesMax = LINE_BYTES_MAX,
 ): Promise<void> {
   let chunk = Buffer.allocUnsafe(FIRST_CHUNK_BYTES)
   let rest: Buffer[] = []
@@ -22,7 +23,7 @@ export async function forEachLine(
   let position = 0
 
   const takeLine = (end: Buffer): Buffer => {
-    if (restBytes + end.length > LINE_BYTES_MAX) return Buffer.alloc(0)
+    if (restBytes + end.length > bytesMax) return Buffer.alloc(0)
     return rest.length === 0 ? end : Buffer.concat([...rest, end])
   }
   for (;;) {
@@ -33,13 +34,13 @@ export async function forEachLine(
       const newline = chunk.indexOf(NEWLINE, start)
       if (newline === -1 || newline >= bytesRead) break
       const end = chunk.subarray(start, newline)
-      visit(takeLine(end), position + start - restBytes, restBytes + end.length <= LINE_BYTES_MAX)
+      visit(takeLine(end), position + start - restBytes, restBytes + end.length <= bytesMax)
       rest = []
       restBytes = 0
       start = newline + 1
     }
     restBytes += bytesRead - start
-    if (restBytes <= LINE_BYTES_MAX) rest.push(Buffer.from(chunk.subarray(start, bytesRead)))
+    if (restBytes <= bytesMax) rest.push(Buffer.from(chunk.subarray(start, bytesRead)))
     else rest = []
     position += bytesRead
     if (chunk.length < CHUNK_BYTES && bytesRead === chunk.length) chunk = Buffer.allocUnsafe(CHUNK_BYTES)

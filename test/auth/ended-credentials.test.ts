@@ -1,9 +1,26 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createJti } from '../../src/auth/ended-credentials.ts'
-import { ACCOUNT_REVOCATIONS_MAX } from '../../src/limits.ts'
-import { jtis, LATER, NOW, setUp } from './made-up-credentials.ts'
+import { createJti, EndedCredentials } from '../../src/auth/ended-credentials.ts'
+import { ACCOUNT_REVOCATIONS_MAX, REVOCATIONS_DROPPED_AT_ONCE } from '../../src/limits.ts'
+
+const NOW = 1_000
+const LATER = 2_000
+
+let made = 0
+
+/** Credentials of one generation, as `createJti` names them, but numbered, which is faster. */
+const jtis = (generation: number, count: number) =>
+  Array.from({ length: count }, () => `${String(++made).padStart(16, '0')}.${generation}`)
+
+/** Nothing has ended yet. */
+function setUp(...limits: ConstructorParameters<typeof EndedCredentials>) {
+  const ended = new EndedCredentials(...limits)
+  const add = (all: readonly string[], exp = LATER) => {
+    for (const jti of all) ended.add(jti, exp)
+  }
+  return { ended, add }
+}
 
 describe('EndedCredentials', () => {
   it('knows each credential that ended, also of earlier versions', () => {
@@ -26,6 +43,20 @@ describe('EndedCredentials', () => {
     assert.equal(ended.hasRoom(1, NOW), true)
     add(jtis(1, 1))
     assert.deepEqual([ended.hasRoom(1, NOW), ended.hasRoom(2, NOW)], [false, true])
+  })
+
+  it('has no room for more of all, until it has found expired ones, a few at each look', () => {
+    const [max, ofGenerationMax] = [15_000, 5]
+    const { ended, add } = setUp(max, ofGenerationMax)
+    const generations = max / ofGenerationMax
+    for (let i = 1; i <= generations; i++) add(jtis(i, ofGenerationMax), i === generations ? NOW : LATER)
+    assert.equal(ended.size, max)
+    assert.equal(ended.hasRoom(generations + 1, NOW - 1), false)
+    const looksMax = 2 + generations / REVOCATIONS_DROPPED_AT_ONCE
+    let looks = 1
+    for (; !ended.hasRoom(generations + 1, NOW); looks += 1) assert.ok(looks < looksMax, `${looks} looks`)
+    assert.ok(looks > 1)
+    assert.equal(ended.size, max - ofGenerationMax)
   })
 
   it('has room again when credentials of the generation have expired', () => {

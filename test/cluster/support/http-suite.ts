@@ -66,6 +66,8 @@ export async function runHttpTests(
     [
       ...['--import', './test/support/unsynced.ts', '--import', './test/support/light-argon2.ts'],
       ...['--test', '--test-isolation=none', `--test-timeout=${TEST_MS_MAX}`, ...skipped],
+      // Otherwise what a test leaves open would keep the process running.
+      '--test-force-exit',
       ...names.map((name) => `${FOLDER}/${name}`),
     ],
     {
