@@ -61,8 +61,8 @@ export const BODY_PIECES_MAX = 4_096
 export const SHARED_HEAP_BYTES_MAX = 4 * 1024 * 1024 * 1024
 /** Estimated memory of a request that waits for the answer to an earlier one on its connection. */
 export const WAITING_REQUEST_BYTES = 8 * 1024
-/** Share of the memory for JavaScript for all such requests; one more costs its connection. */
-export const WAITING_REQUESTS_HEAP_SHARE = 0.25
+/** Share of the memory for JavaScript for such requests, one a connection, and for what was read beyond them. */
+export const WAITING_MEMORY_SHARE = 1 / 16
 /** Share of the memory for JavaScript for answers that nobody has taken yet. */
 export const UNTAKEN_MEMORY_SHARE = 1 / 32
 /** The same for bodies that have not arrived as a whole. */

@@ -6,7 +6,6 @@ import { type App, problemReply } from './app.ts'
 import type { Connection } from './connection.ts'
 import { findFramingFault } from './framing.ts'
 import type { IncomingRequest } from './incoming-request.ts'
-import { lingerOnClose } from './linger.ts'
 import type { ListenerParts } from './listener-parts.ts'
 import { writeReply } from './write-reply.ts'
 
@@ -15,7 +14,7 @@ export type Answer = (incoming: IncomingMessage, request: IncomingRequest, conne
 
 /** @param server Once it stops listening, each answer closes its connection. */
 export function createAnswering(
-  { connections, metrics, scheduler, untaken, kept, log, fixedHeaders }: ListenerParts,
+  { connections, intake, metrics, scheduler, untaken, kept, log, fixedHeaders }: ListenerParts,
   app: App,
   server: Server,
   hasAccessLog: boolean,
@@ -46,9 +45,10 @@ export function createAnswering(
   /** A reply that cannot be sent ends its own connection only. */
   function send(request: IncomingRequest, connection: Connection, reply: Reply) {
     try {
-      if (request.isBodyRefused) lingerOnClose(connection.socket, scheduler, callerKey(request))
       const isLive = typeof reply.body === 'object' && 'begin' in reply.body
       if (request.isBodyRefused || isLive || !server.listening) connection.isClosing = true
+      if (request.isBodyRefused || (connection.isClosing && connection.isStopped))
+        intake.drop(connection, callerKey(request))
       const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, scheduler, untaken)
       if (streamed === undefined) return metrics.end(request, reply.status)
       const release = reply.keeps && kept.add(request, reply.keeps)

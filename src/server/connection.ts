@@ -1,6 +1,4 @@
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Problem } from '../http/problem.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import { type Origin, unmapped } from './proxy-trust.ts'
 
@@ -11,10 +9,17 @@ export class Connection {
   origin: Origin
   /** The newest request that has begun; the next one waits for its answer. */
   last: IncomingRequest | undefined
-  /** The answers to requests that have not begun, oldest first; undefined if none ever had to wait. */
-  waiting: ServerResponse[] | undefined
-  /** Why the rest of the newest request cannot be parsed, if it waited when that came out. */
-  breakage: Problem | undefined
+  /** Waits for the answer to `last`; nothing behind it has been parsed. */
+  next: IncomingRequest | undefined
+  /** What has been read and not parsed; undefined unless the connection is stopped. */
+  rest: Buffer[] | undefined
+  /** Ends the counting of `rest` as held memory. */
+  release: (() => void) | undefined
+  /** All that comes is dropped, because the answer under way is the last. */
+  isDropped = false
+  /** The request whose body has a deadline of its own, as Node's began too early. */
+  deadlineOf: IncomingRequest | undefined
+  deadline: NodeJS.Timeout | undefined
   /** No further request is run: after a framing fault, the next one may be smuggled. */
   isClosing = false
   /** Node's parser has failed; it reports that again with every further read. */
@@ -28,13 +33,18 @@ export class Connection {
 
   /** As `touched`; of one that waits for something to happen, it is later than all others. */
   get quietSince(): number {
-    const isWaiting = this.last?.isWaiting === true && this.lastWaiting === undefined
+    const isWaiting = this.last?.isWaiting === true && this.next === undefined
     return isWaiting ? Number.POSITIVE_INFINITY : this.touched
   }
 
-  /** The answer to the newest request, if that has not begun. */
-  get lastWaiting(): ServerResponse | undefined {
-    return this.waiting?.at(-1)
+  /** The newest request of which the head has been parsed. */
+  get newest(): IncomingRequest | undefined {
+    return this.next ?? this.last
+  }
+
+  /** Whether nothing is read or parsed, because a request waits. */
+  get isStopped(): boolean {
+    return this.rest !== undefined
   }
 
   /** @param address The peer's. @param isOwner Whether it came through the owner's socket. */

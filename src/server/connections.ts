@@ -87,21 +87,9 @@ export class Connections {
     group.members.add(connection)
   }
 
-  /** Pauses every connection; the function returned resumes those that were not paused before. */
-  hold(): () => void {
-    const held = this.#all().flatMap(({ socket }) => (socket.isPaused() ? [] : socket))
-    for (const socket of held) socket.pause()
-    return () => {
-      for (const socket of held) socket.resume()
-    }
-  }
-
   destroyAll(): void {
-    for (const { socket } of this.#all()) socket.destroy()
-  }
-
-  #all(): Connection[] {
-    return [this.#strangers, ...this.#known.values()].flatMap(({ members }) => [...members])
+    for (const { members } of [this.#strangers, ...this.#known.values()])
+      for (const { socket } of members) socket.destroy()
   }
 
   #makeRoom() {

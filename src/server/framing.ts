@@ -66,6 +66,10 @@ export function headerTooLarge(): Problem {
   return new Problem('header_too_large', message)
 }
 
+export function requestTimeout(): Problem {
+  return new Problem('request_timeout', 'The request took too long to arrive')
+}
+
 /** Node's parser does not count the separators, which add up over many fields. */
 function isHeaderTooLarge({ rawHeaders }: IncomingMessage): boolean {
   if (rawHeaders.length <= MANY_HEADERS) return false

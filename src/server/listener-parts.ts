@@ -3,6 +3,7 @@ import type { Scheduler } from '../scheduler.ts'
 import type { Connections } from './connections.ts'
 import type { createCutOff } from './cut-off.ts'
 import type { HeldBytes } from './held-bytes.ts'
+import type { Intake } from './intake.ts'
 import type { KeptVersions } from './kept-versions.ts'
 import type { createRequestIds } from './request-id.ts'
 import type { RequestMetrics } from './request-metrics.ts'
@@ -10,6 +11,7 @@ import type { RequestMetrics } from './request-metrics.ts'
 /** What the parts of the listener share. */
 export interface ListenerParts {
   readonly connections: Connections
+  readonly intake: Intake
   readonly metrics: RequestMetrics
   readonly scheduler: Pick<Scheduler, 'once' | 'resume'>
   /** What clients have not taken of answers. */

@@ -1,6 +1,11 @@
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { ARRIVING_MEMORY_SHARE, KEPT_VERSIONS_MEMORY_SHARE, UNTAKEN_MEMORY_SHARE } from '../limits.ts'
+import {
+  ARRIVING_MEMORY_SHARE,
+  KEPT_VERSIONS_MEMORY_SHARE,
+  UNTAKEN_MEMORY_SHARE,
+  WAITING_MEMORY_SHARE,
+} from '../limits.ts'
 import type { Log } from '../log.ts'
 import { sharedHeapBytes } from '../memory.ts'
 import { type Family, gauge } from '../metrics/family.ts'
@@ -12,6 +17,7 @@ import { createCutOff } from './cut-off.ts'
 import { findConnectionsLimit } from './descriptors.ts'
 import { HeldBytes } from './held-bytes.ts'
 import { createHttpServer, replaceCertificate, type TlsTexts } from './http-server.ts'
+import { Intake } from './intake.ts'
 import { KeptVersions } from './kept-versions.ts'
 import type { ListenerParts } from './listener-parts.ts'
 import { type Trust, UNIX_PEER } from './proxy-trust.ts'
@@ -82,8 +88,11 @@ export function createListener(options: ListenerOptions): Listener {
   )
   const heldBytes = (share: number, what: string) =>
     new HeldBytes(sharedHeapBytes() * share, connections, cutOff, what)
+  const waiting = heldBytes(WAITING_MEMORY_SHARE, 'requests that wait for an earlier one')
+  const intake = new Intake(connections, waiting, scheduler)
   const parts: ListenerParts = {
     connections,
+    intake,
     metrics,
     scheduler,
     untaken: heldBytes(UNTAKEN_MEMORY_SHARE, 'answers that nobody has taken'),
@@ -110,10 +119,17 @@ export function createListener(options: ListenerOptions): Listener {
   let isDraining = false
   server.on('connection', (socket: Socket) => {
     connections.add(socket, peerAddress)
+    intake.add(socket)
     scheduler.giveWay()
   })
-  server.on('secureConnection', (socket: Socket) => connections.join(socket))
-  ownerServer.on('connection', (socket: Socket) => connections.add(socket, UNIX_PEER, true))
+  server.on('secureConnection', (socket: Socket) => {
+    connections.join(socket)
+    intake.add(socket)
+  })
+  ownerServer.on('connection', (socket: Socket) => {
+    connections.add(socket, UNIX_PEER, true)
+    intake.add(socket)
+  })
 
   return {
     get isDraining() {

@@ -3,13 +3,13 @@ import { callerKey } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { HEADER_BYTES_MAX } from '../limits.ts'
 import { problemReply } from './app.ts'
-import { headerTooLarge } from './framing.ts'
-import { lingerOnClose } from './linger.ts'
+import { headerTooLarge, requestTimeout } from './framing.ts'
+import type { ParserError } from './intake.ts'
 import type { ListenerParts } from './listener-parts.ts'
 
 /** Answers what never reaches the app: CONNECT, and what is not valid HTTP. */
 export function createRawRefusals(parts: ListenerParts) {
-  const { connections, metrics, scheduler, log, fixedHeaders, nameRequest } = parts
+  const { connections, intake, metrics, log, fixedHeaders, nameRequest } = parts
   return { refuseTunnel, refuseUnreadable }
 
   /** Answers CONNECT. */
@@ -21,8 +21,9 @@ export function createRawRefusals(parts: ListenerParts) {
   }
 
   /** Answers what Node's parser could not read. */
-  function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket) {
+  function refuseUnreadable(error: ParserError, socket: Socket) {
     const connection = connections.of(socket)
+    if (connection !== undefined && intake.keep(error, connection)) return
     // Further bytes of a refused message are dropped.
     if (connection?.isBroken && error.code !== 'ECONNRESET') return
     if (connection === undefined || !socket.writable || error.code === 'ECONNRESET') {
@@ -33,18 +34,15 @@ export function createRawRefusals(parts: ListenerParts) {
     metrics.malformed.increment()
     log.debug('request_not_understood', { address: connection.origin.address, reason: error.code })
     const problem = clientProblem(error)
-    const { last, lastWaiting } = connection
-    if (lastWaiting?.req.complete === false) connection.breakage = problem
-    else if (lastWaiting !== undefined || last === undefined || last.isComplete)
-      refuseAfterLast(socket, problem)
-    else if (last.response.closed) socket.destroy()
-    else last.breakOff(problem)
+    const { newest } = connection
+    if (newest === undefined || newest.isComplete) refuseAfterLast(socket, problem)
+    else if (newest.response.closed) socket.destroy()
+    else newest.breakOff(problem)
   }
 
   /** Sends a refusal after the answer that is on its way, and closes. */
   function refuseAfterLast(socket: Socket, problem: Problem) {
-    const { last, lastWaiting } = connections.of(socket) ?? {}
-    const response = lastWaiting ?? last?.response
+    const response = connections.of(socket)?.newest?.response
     if (response === undefined || response.closed) refuse(socket, problem)
     else response.once('close', () => refuse(socket, problem))
   }
@@ -56,14 +54,15 @@ export function createRawRefusals(parts: ListenerParts) {
     const own = { ...headers, 'Content-Length': Buffer.byteLength(String(body)), Connection: 'close' }
     const fields = ['X-Request-Id', nameRequest(undefined), ...fixedHeaders, ...Object.entries(own).flat()]
     const lines = fields.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
-    lingerOnClose(socket, scheduler, callerKey(connections.of(socket)?.origin ?? { address: '' }))
+    const connection = connections.of(socket)
+    if (connection !== undefined) intake.drop(connection, callerKey(connection.origin))
     socket.write(`HTTP/1.1 ${status} ${problem.toJSON().title}\r\n${lines}\r\n${body}`)
     socket.destroySoon()
   }
 }
 
 /** Translates an error of Node's parser. */
-function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): Problem {
+function clientProblem(error: ParserError): Problem {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       // Only a request line can begin so and be this long (RFC 9112 section 3).
@@ -71,7 +70,7 @@ function clientProblem(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): P
         ? new Problem('target_too_long', `The request line is longer than ${HEADER_BYTES_MAX} bytes`)
         : headerTooLarge()
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem('request_timeout', 'The request took too long to arrive')
+      return requestTimeout()
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new Problem('body_too_large', 'The chunk extensions are too long')
     default:

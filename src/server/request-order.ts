@@ -1,13 +1,10 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import { callerKey } from '../http/message.ts'
-import { WAITING_REQUEST_BYTES, WAITING_REQUESTS_HEAP_SHARE } from '../limits.ts'
-import { sharedHeapBytes } from '../memory.ts'
 import type { Answer } from './answering.ts'
 import type { Connection } from './connection.ts'
 import { IncomingRequest } from './incoming-request.ts'
 import type { ListenerParts } from './listener-parts.ts'
 import { findOrigin, type Trust } from './proxy-trust.ts'
-import { WaitingRequests } from './waiting-requests.ts'
 
 /** Answers the requests that Node's parser reads; on one connection one by one, in order (RFC 9112 section 9.3.2). */
 export function createRequestOrder(
@@ -15,47 +12,41 @@ export function createRequestOrder(
   trustedProxies: Trust | undefined,
   answer: Answer,
 ): RequestListener {
-  const { connections, scheduler, nameRequest, cutOff } = parts
-  const waiting = new WaitingRequests(
-    (sharedHeapBytes() * WAITING_REQUESTS_HEAP_SHARE) / WAITING_REQUEST_BYTES,
-  )
-  let isHolding = false
+  const { connections, intake, scheduler, nameRequest } = parts
 
   return (incoming, response) => {
     const { socket } = incoming
     const connection = connections.of(socket)
-    // The connection is gone; Node's parser still emits what it had buffered.
-    if (connection === undefined || connection.origin.address === '' || socket.destroyed) {
+    // The connection is gone, and Node's parser still emits what it had buffered; or what follows a request for an upgrade
+    // passes for another request.
+    if (
+      connection === undefined ||
+      connection.origin.address === '' ||
+      connection.next !== undefined ||
+      socket.destroyed
+    ) {
       socket.destroy()
       return
     }
     connections.touch(connection)
-    const { last, lastWaiting } = connection
-    if (lastWaiting === undefined && (last === undefined || last.response.closed)) {
-      return begin(receive(response, connection), connection)
-    }
-    if (!waiting.add(connection, response)) {
-      cutOff(connection, `${waiting.count} requests wait for the answer to one before them`)
-      return holdUntilFreed()
-    }
-    socket.pause()
-    if (lastWaiting === undefined) last?.response.once('close', () => takeNext(connection))
+    const { last } = connection
+    const request = receive(response, connection)
+    if (last === undefined || last.response.closed) return begin(request, connection)
+    if (connection.isClosing) return intake.drop(connection, callerKey(request))
+    intake.stop(connection, request)
+    last.response.once('close', () => takeNext(connection))
   }
 
-  /** Called when an answer is over that others wait for. */
+  /** Called when an answer is over that another request waits for. */
   function takeNext(connection: Connection) {
-    const { socket } = connection
-    const response = socket.destroyed ? undefined : connection.waiting?.[0]
-    if (response === undefined) return
-    // Node resumes the socket after it has sent something.
-    process.nextTick(() => socket.pause())
-    const request = receive(response, connection)
-    // A read can bring thousands of requests.
-    void scheduler.once(callerKey(request), () => {
-      waiting.take(connection)
-      if (connection.lastWaiting === undefined) socket.resume()
-      else response.once('close', () => takeNext(connection))
-      begin(request, connection)
+    const { next, account } = connection
+    if (next === undefined) return
+    // Parsing is work, too, so it takes turns. Who has shown a credential does not wait for the strangers of his network.
+    void scheduler.once(account === undefined ? callerKey(next) : `account ${account}`, () => {
+      if (connection.isClosing || connection.socket.destroyed) return intake.forget(connection)
+      connection.last = next
+      intake.goOn(connection)
+      begin(next, connection)
     })
   }
 
@@ -74,21 +65,6 @@ export function createRequestOrder(
 
   function begin(request: IncomingRequest, connection: Connection) {
     connection.last = request
-    const { breakage, lastWaiting } = connection
-    if (breakage !== undefined && lastWaiting === undefined) request.breakOff(breakage)
     answer(request.response.req, request, connection)
-  }
-
-  /** Reads nothing more until the event loop has come round, which frees the memory of closed connections. */
-  function holdUntilFreed() {
-    if (isHolding) return
-    isHolding = true
-    const resume = connections.hold()
-    setImmediate(() =>
-      setImmediate(() => {
-        isHolding = false
-        resume()
-      }),
-    )
   }
 }

@@ -49,18 +49,6 @@ describe('open connections', () => {
     assert.ok(!gaveWay.includes(4))
   })
 
-  it('are paused and resumed together, except those that were paused before', () => {
-    const { connections, at, of, add } = setUp()
-    add(0, 1, 2)
-    connections.trust(of(0), 'a')
-    at(1).pause()
-    const goOn = connections.hold()
-    const paused = () => [0, 1, 2].map((position) => at(position).isPaused())
-    assert.deepEqual(paused(), [true, true, true])
-    goOn()
-    assert.deepEqual(paused(), [false, true, false])
-  })
-
   it('give way only to authenticated ones once they are authenticated', () => {
     const { connections, of, add, gaveWay } = setUp()
     add(0, 1)

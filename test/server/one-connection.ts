@@ -3,6 +3,7 @@ import { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { Connections } from '../../src/server/connections.ts'
 import { HeldBytes } from '../../src/server/held-bytes.ts'
+import { Intake } from '../../src/server/intake.ts'
 import { KeptVersions } from '../../src/server/kept-versions.ts'
 import type { ListenerParts } from '../../src/server/listener-parts.ts'
 import { RequestMetrics } from '../../src/server/request-metrics.ts'
@@ -17,8 +18,10 @@ export function oneConnection(t: TestContext, address = '192.0.2.1') {
   const connections = new Connections(10, () => assert.fail('there is room'))
   connections.add(socket)
   const { scheduler, takeTurns, callers } = holdTurns()
+  const waiting = new HeldBytes(1024 * 1024, connections, () => assert.fail('there is room'), 'requests')
   const parts = {
     connections,
+    intake: new Intake(connections, waiting, scheduler),
     metrics: new RequestMetrics(),
     scheduler,
     untaken: new HeldBytes(0, connections, () => assert.fail('nothing is held'), 'answers'),

@@ -31,13 +31,15 @@ function setUp(t: TestContext, address?: string) {
 describe('the requests of a connection', () => {
   it('are begun one after the other, each in its turn', (t) => {
     const { comeIn, takeTurns, begun } = setUp(t)
-    const [first, second, third] = [comeIn('/1'), comeIn('/2'), comeIn('/3')]
+    const first = comeIn('/1')
+    const second = comeIn('/2')
     takeTurns()
     assert.deepEqual(begun, ['/1'])
     first.end()
     assert.deepEqual(begun, ['/1'])
     takeTurns()
     assert.deepEqual(begun, ['/1', '/2'])
+    const third = comeIn('/3')
     second.end()
     takeTurns()
     assert.deepEqual(begun, ['/1', '/2', '/3'])
@@ -46,19 +48,31 @@ describe('the requests of a connection', () => {
     assert.equal(begun.length, 4)
   })
 
-  it('stop the reading of more while one waits', (t) => {
-    const { socket, comeIn, takeTurns } = setUp(t)
-    const first = comeIn('/1')
-    assert.equal(socket.isPaused(), false)
-    const second = comeIn('/2')
+  it('stop their connection while one waits, and cost it if Node parses another all the same', (t) => {
+    const { socket, connection, comeIn } = setUp(t)
+    comeIn('/1')
+    assert.deepEqual([socket.isPaused(), connection.isStopped], [false, false])
+    comeIn('/2')
+    assert.deepEqual([socket.isPaused(), connection.isStopped], [true, true])
     comeIn('/3')
-    assert.equal(socket.isPaused(), true)
+    assert.equal(socket.destroyed, true)
+  })
+
+  it('are not let go by what Node does when an answer has room', (t) => {
+    const { socket, comeIn } = setUp(t)
+    const node = Object.assign(socket, { _paused: true })
+    comeIn('/1')
+    comeIn('/2')
+    assert.equal(node._paused, false)
+  })
+
+  it('wait in the turn of the account that has used their connection', (t) => {
+    const { connection, comeIn, callers } = setUp(t)
+    connection.account = 'a'
+    const first = comeIn('/1')
+    comeIn('/2')
     first.end()
-    takeTurns()
-    assert.equal(socket.isPaused(), true)
-    second.end()
-    takeTurns()
-    assert.equal(socket.isPaused(), false)
+    assert.deepEqual(callers, ['account a'])
   })
 
   it('wait in the turn of the network that they come from', (t) => {

@@ -1,0 +1,142 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { REQUEST_TIMEOUT_MS, WAITING_REQUEST_BYTES } from '../limits.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { Connection } from './connection.ts'
+import type { Connections } from './connections.ts'
+import { requestTimeout } from './framing.ts'
+import type { HeldBytes } from './held-bytes.ts'
+import type { IncomingRequest } from './incoming-request.ts'
+import { lingerOnClose } from './linger.ts'
+
+/** What Node does not document of a socket whose requests it parses. */
+interface ParsedSocket extends Socket {
+  parser?: {
+    /** Called with each head; what it returns is for llhttp. */
+    onIncoming(incoming: IncomingMessage & { upgrade: boolean | null }, keepAlive: boolean): number
+    resume(): void
+  } | null
+  /** Node's own brake for pipelined requests. When an answer has room, it lets the parser go on. */
+  _paused?: boolean
+}
+
+/** An error of Node's parser. */
+export type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number }
+
+/** Makes llhttp stop behind a head, as HPE_PAUSED. */
+const PAUSED = 21
+
+/**
+ * Decides whether a connection is read. Behind a request that waits for the answer to an earlier one, the connection is
+ * stopped: nothing is parsed beyond its head, and nothing more is read. The rest of the last read is kept.
+ */
+export class Intake {
+  readonly #connections: Connections
+  readonly #held: HeldBytes
+  readonly #scheduler: Pick<Scheduler, 'resume'>
+
+  /** @param held Counts what stopped connections keep. */
+  constructor(connections: Connections, held: HeldBytes, scheduler: Pick<Scheduler, 'resume'>) {
+    this.#connections = connections
+    this.#held = held
+    this.#scheduler = scheduler
+  }
+
+  /** Call it for each socket once Node's parser is on it, before anything is read. */
+  add(socket: Socket): void {
+    const connection = this.#connections.of(socket)
+    const { parser } = socket as ParsedSocket
+    if (connection === undefined || !parser) return
+    const receive = parser.onIncoming
+    parser.onIncoming = (incoming, keepAlive) => {
+      // Behind a request for an upgrade, llhttp stops by itself.
+      const isUpgrade = incoming.upgrade
+      const result = receive(incoming, keepAlive)
+      return (connection.isStopped || connection.isDropped) && !isUpgrade ? PAUSED : result
+    }
+    // Node resumes it after each request, when an answer has room, and in the tick after the TLS handshake.
+    socket.on('resume', () => {
+      if (connection.isStopped) pause(socket)
+    })
+  }
+
+  /** Stops a connection behind the head that is being parsed, which is that of `next`. */
+  stop(connection: Connection, next: IncomingRequest): void {
+    const socket = connection.socket as ParsedSocket
+    connection.next = next
+    connection.rest = []
+    socket._paused = false
+    pause(socket)
+  }
+
+  /** Lets a stopped connection go on: up to the next request that waits, or for good. */
+  goOn(connection: Connection): void {
+    const { socket, last }: { socket: ParsedSocket; last: IncomingRequest | undefined } = connection
+    const rest = this.#takeRest(connection)
+    if (!socket.parser) return
+    socket.parser.resume()
+    // Of a request without a body, the parser finds the end only now, even if nothing follows.
+    socket.emit('data', rest.length === 1 ? rest[0] : Buffer.concat(rest))
+    if (!connection.isStopped && !connection.isDropped) socket.resume()
+    if (last?.isComplete === false) limitBody(connection, last)
+  }
+
+  /**
+   * Takes what Node reports as errors of a client because its connection is stopped.
+   *
+   * @returns Whether it was no error.
+   */
+  keep({ code, rawPacket, bytesParsed }: ParserError, connection: Connection): boolean {
+    const { rest, next, last } = connection
+    // Node's time for a body goes on while nothing is read.
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+      return connection.isStopped || (last?.isComplete === false && connection.deadlineOf === last)
+    if (code !== 'HPE_PAUSED') return false
+    if (rest === undefined || next === undefined || rawPacket === undefined) return true
+    // TLS gives a read to the parser in pieces, and of the later ones nothing is parsed.
+    rest.push(rest.length === 0 ? rawPacket.subarray(bytesParsed) : rawPacket)
+    const bytes = rest.reduce((sum, { buffer }) => sum + buffer.byteLength, WAITING_REQUEST_BYTES)
+    connection.release?.()
+    connection.release = this.#held.add(next, bytes)
+    return true
+  }
+
+  /** Drops what was kept and all that comes, until the connection closes. */
+  drop(connection: Connection, caller: string): void {
+    this.forget(connection)
+    if (connection.isDropped) return
+    connection.isDropped = true
+    lingerOnClose(connection.socket, this.#scheduler, caller)
+  }
+
+  /** Drops what was kept of a connection that has ended. */
+  forget(connection: Connection): void {
+    this.#takeRest(connection)
+  }
+
+  #takeRest(connection: Connection): Buffer[] {
+    const { rest = [] } = connection
+    connection.next = undefined
+    connection.rest = undefined
+    connection.release?.()
+    connection.release = undefined
+    return rest
+  }
+}
+
+function pause(socket: Socket) {
+  socket.pause()
+  // In the tick after the TLS handshake Node reads even if it is paused, and would not hear of it again.
+  socket.emit('pause')
+}
+
+/** Gives the body of a request that has waited its full time to arrive. */
+function limitBody(connection: Connection, request: IncomingRequest) {
+  connection.deadlineOf = request
+  clearTimeout(connection.deadline)
+  connection.deadline = setTimeout(() => {
+    if (request.isComplete) return
+    if (request.response.closed) connection.socket.destroy()
+    else request.breakOff(requestTimeout())
+  }, REQUEST_TIMEOUT_MS).unref()
+}
