@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
+import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import {
   HEADER_BYTES_MAX,
@@ -9,6 +10,8 @@ import {
   REQUEST_TIMEOUT_MS,
   TIMEOUT_CHECK_MS,
 } from '../limits.ts'
+import { networkOf } from '../network.ts'
+import type { Scheduler } from '../scheduler.ts'
 
 /** A certificate chain and its key, as PEM texts. */
 export interface TlsTexts {
@@ -41,6 +44,25 @@ export function createHttpServer(tls: TlsTexts | undefined): Server {
 function createTlsServer(tls: TlsTexts): TlsServer {
   const { createServer: create } = process.getBuiltinModule('node:https')
   return create({ ...options, ...contextOf(tls), handshakeTimeout: HEADERS_TIMEOUT_MS })
+}
+
+/**
+ * Lets TLS handshakes begin in turns, of each network one after another: they take a millisecond each, and hundreds of
+ * clients may reconnect at once.
+ */
+export function beginInTurns(server: Server, scheduler: Pick<Scheduler, 'resume'>): void {
+  const listeners = server.listeners('connection')
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) => {
+    // Nothing else listens yet.
+    const ignore = () => {}
+    socket.on('error', ignore)
+    const begin = () => {
+      socket.off('error', ignore)
+      if (!socket.destroyed) for (const listener of listeners) listener.call(server, socket)
+    }
+    scheduler.resume(networkOf(socket.remoteAddress ?? ''), { resume: begin })
+  })
 }
 
 /** @throws {Error} if the server speaks plain HTTP, or OpenSSL cannot use the texts; nothing has changed. */

@@ -16,7 +16,7 @@ import { Connections } from './connections.ts'
 import { createCutOff } from './cut-off.ts'
 import { findConnectionsLimit } from './descriptors.ts'
 import { HeldBytes } from './held-bytes.ts'
-import { createHttpServer, replaceCertificate, type TlsTexts } from './http-server.ts'
+import { beginInTurns, createHttpServer, replaceCertificate, type TlsTexts } from './http-server.ts'
 import { Intake } from './intake.ts'
 import { KeptVersions } from './kept-versions.ts'
 import type { ListenerParts } from './listener-parts.ts'
@@ -105,6 +105,7 @@ export function createListener(options: ListenerOptions): Listener {
   }
   const ownerParts: ListenerParts = { ...parts, fixedHeaders: PROTECTIVE_HEADERS }
   const server = createHttpServer(tls)
+  if (tls !== undefined) beginInTurns(server, scheduler)
   const ownerServer = createHttpServer(undefined)
   const answerAll = createAnswering(parts, app, server, hasAccessLog)
   const answerOwner = createAnswering(ownerParts, ownerApp, ownerServer, hasAccessLog)
