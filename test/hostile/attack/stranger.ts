@@ -1,0 +1,69 @@
+// Runs as its own process: a stranger without a credential, who makes Node itself work.
+import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { formatRequest } from '../../support/raw-http.ts'
+
+const REOPEN_PAUSE_MS = 20
+
+/** What each connection sends again and again, as far as the server reads it; without bytes, it only connects. */
+const floods: Record<string, { bytes: string; halfClose?: boolean; pieceMs?: number }> = {
+  'pipelined GET': { bytes: 'GET / HTTP/1.1\r\nHost:a\r\n\r\n'.repeat(10_000) },
+  HEAD: { bytes: formatRequest('HEAD /').repeat(1_000) },
+  OPTIONS: { bytes: formatRequest('OPTIONS /').repeat(1_000) },
+  'Expect: 100-continue': {
+    bytes: formatRequest('POST /login', { Expect: '100-continue' }, '{}').repeat(1_000),
+  },
+  'upgrade requests': { bytes: formatRequest('GET /', { Connection: 'Upgrade', Upgrade: 'h2c' }) },
+  'half-open sockets': { bytes: formatRequest('GET /'), halfClose: true },
+  'fields by the thousand': {
+    bytes: `GET / HTTP/1.1\r\nHost:a\r\n${'a:\r\n'.repeat(3_000)}\r\n`,
+  },
+  'header in single bytes': { bytes: `GET / HTTP/1.1\r\nHost:a\r\n${'a:\r\n'.repeat(150)}`, pieceMs: 1 },
+  'chunks of one byte': {
+    bytes: `${formatRequest('POST /login', { 'Transfer-Encoding': 'chunked' })}${'1\r\na\r\n'.repeat(4_000)}0\r\n\r\n`,
+  },
+  nothing: { bytes: '' },
+  'TLS handshakes that stop half-way': { bytes: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03' },
+  'TLS connections that reconnect': { bytes: 'TLS' },
+}
+
+export const floodNames = Object.keys(floods)
+
+const [name = '', port = '', connections = ''] = process.argv.slice(2)
+const flood = floods[name]
+if (process.send !== undefined && flood !== undefined) {
+  process.once('disconnect', () => process.exit())
+  for (let i = 0; i < Number(connections); i += 1) open(flood)
+  process.send({ isReady: true })
+}
+
+function open(flood: { bytes: string; halfClose?: boolean; pieceMs?: number }) {
+  const { bytes, halfClose = false, pieceMs } = flood
+  const to = { host: '127.0.0.1', port: Number(port), allowHalfOpen: true }
+  const isTls = bytes === 'TLS'
+  const socket = isTls ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to)
+  socket.on('error', () => {})
+  const timer = pieceMs === undefined ? undefined : dribble(socket, bytes, pieceMs)
+  socket.once('close', () => {
+    clearInterval(timer)
+    setTimeout(open, isTls ? 0 : REOPEN_PAUSE_MS, flood)
+  })
+  if (isTls) socket.once('secureConnect', () => socket.destroy())
+  else if (halfClose) socket.end(bytes)
+  else if (pieceMs === undefined && bytes !== '') {
+    const more = () => {
+      while (!socket.destroyed && socket.write(bytes, 'latin1'));
+    }
+    socket.on('drain', more)
+    more()
+  }
+  if (halfClose || bytes.includes('Upgrade')) socket.resume()
+  else socket.pause()
+}
+
+function dribble(socket: Socket, bytes: string, pieceMs: number): NodeJS.Timeout {
+  let i = 0
+  return setInterval(() => {
+    if (i < bytes.length) socket.write(bytes[i++] ?? '')
+  }, pieceMs)
+}
