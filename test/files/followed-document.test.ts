@@ -1,6 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -43,11 +43,12 @@ async function follow(t: TestContext, known: readonly string[] = ['a']) {
     close,
     lookNow: look,
     tick,
-    /** Replaces the content. */
+    /** Replaces the content at once: a look that is under way must not see half of it. */
     async change(content: typeof found) {
-      found = content
       size += 1
-      await writeFile(path, 'x'.repeat(size))
+      await writeFile(`${path}.new`, 'x'.repeat(size))
+      found = content
+      await rename(`${path}.new`, path)
     },
     /** Lets time pass until a look has begun and ended; only then can the next begin. */
     async look() {

@@ -60,7 +60,10 @@ export async function startHaproxySite(
   return { ...published, url: origin + (pathname === '/' ? '' : pathname), origin, log }
 }
 
-/** Debian's own settings, without its user, its chroot and its socket. */
+/**
+ * Debian's own settings, without its user, its chroot and its socket. Without the time for checks, connbook would be
+ * down for a HAProxy that asks every 50 ms whenever the machine is busy.
+ */
 const DEBIAN_SETTINGS = `global
     log stdout format raw local0
     ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets
@@ -73,6 +76,7 @@ defaults
     timeout connect 5000
     timeout client 50000
     timeout server 50000
+    timeout check 20000
 
 `
 

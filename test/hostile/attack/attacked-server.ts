@@ -14,8 +14,8 @@ import { type Experience, WellBehavedClient } from './well-behaved-client.ts'
 const ROUNDS_MAX = 3
 
 /**
- * What another client may wait, in milliseconds, without the delay of its own event loop. On a quiet machine it is less
- * than a third of this: the rest is room for a busy one.
+ * What another client may wait, in milliseconds, without the delay of its own event loop. It has room for other work on
+ * the machine, but not for much: measure on a quiet one.
  */
 export const P99_MS_MAX = 150
 /** How many requests tell the p99. */
