@@ -134,9 +134,12 @@ function pause(socket: Socket) {
 function limitBody(connection: Connection, request: IncomingRequest) {
   connection.deadlineOf = request
   clearTimeout(connection.deadline)
-  connection.deadline = setTimeout(() => {
+  const deadline = setTimeout(() => {
     if (request.isComplete) return
     if (request.response.closed) connection.socket.destroy()
     else request.breakOff(requestTimeout())
   }, REQUEST_TIMEOUT_MS).unref()
+  connection.deadline = deadline
+  // Otherwise a connection that its client breaks off would keep its body in memory until the deadline.
+  connection.socket.once('close', () => clearTimeout(deadline))
 }
