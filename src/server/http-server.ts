@@ -43,7 +43,13 @@ export function createHttpServer(tls: TlsTexts | undefined): Server {
 /** Loads Node's TLS only when it is needed: loading takes a third of a start. */
 function createTlsServer(tls: TlsTexts): TlsServer {
   const { createServer: create } = process.getBuiltinModule('node:https')
-  return create({ ...options, ...contextOf(tls), handshakeTimeout: HEADERS_TIMEOUT_MS })
+  // Until its turn, a connection is not read.
+  return create({
+    ...options,
+    ...contextOf(tls),
+    handshakeTimeout: HEADERS_TIMEOUT_MS,
+    pauseOnConnect: true,
+  })
 }
 
 /**

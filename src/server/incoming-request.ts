@@ -10,7 +10,7 @@ import {
 } from '../limits.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
 import { BodyProgress } from './body-progress.ts'
-import { createGoneSignal } from './gone-signal.ts'
+import { type GoneSignal, watchForEnd } from './gone-signal.ts'
 import type { Origin } from './proxy-trust.ts'
 import { originFormOf } from './request-target.ts'
 
@@ -47,7 +47,8 @@ export class IncomingRequest implements Request {
   readonly response: ServerResponse
   readonly #incoming: IncomingMessage
   readonly #parts: BodyParts
-  #signal: AbortSignal | undefined
+  #gone: GoneSignal | undefined
+  #isFollowed = false
   #progress: BodyProgress | undefined
   #isContinued = false
   #breakage: Problem | undefined
@@ -85,8 +86,17 @@ export class IncomingRequest implements Request {
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= createGoneSignal(this.response)
-    return this.#signal
+    if (this.#gone === undefined) {
+      this.#gone = watchForEnd(this.response)
+      if (this.#isFollowed) this.#gone.probe()
+    }
+    return this.#gone.signal
+  }
+
+  /** Another request has come behind this one, so the connection is not read until this one is answered. */
+  follow(): void {
+    this.#isFollowed = true
+    this.#gone?.probe()
   }
 
   /** Whether the connection must end, because the rest of the body is refused. Node drains a short one by itself. */

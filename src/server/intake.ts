@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { callerKey } from '../http/message.ts'
 import { REQUEST_TIMEOUT_MS, WAITING_REQUEST_BYTES } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Connection } from './connection.ts'
@@ -28,15 +29,16 @@ const PAUSED = 21
 
 /**
  * Decides whether a connection is read. Behind a request that waits for the answer to an earlier one, the connection is
- * stopped: nothing is parsed beyond its head, and nothing more is read. The rest of the last read is kept.
+ * stopped: nothing is parsed beyond its head, and nothing more is read. The rest of the last read is kept. It is stopped
+ * at the head of a body in chunks, too, until its caller's turn.
  */
 export class Intake {
   readonly #connections: Connections
   readonly #held: HeldBytes
-  readonly #scheduler: Pick<Scheduler, 'resume'>
+  readonly #scheduler: Pick<Scheduler, 'once' | 'resume'>
 
   /** @param held Counts what stopped connections keep. */
-  constructor(connections: Connections, held: HeldBytes, scheduler: Pick<Scheduler, 'resume'>) {
+  constructor(connections: Connections, held: HeldBytes, scheduler: Pick<Scheduler, 'once' | 'resume'>) {
     this.#connections = connections
     this.#held = held
     this.#scheduler = scheduler
@@ -52,12 +54,22 @@ export class Intake {
       // Behind a request for an upgrade, llhttp stops by itself.
       const isUpgrade = incoming.upgrade
       const result = receive(incoming, keepAlive)
+      if (incoming.headers['transfer-encoding'] !== undefined) this.#waitForTurn(connection)
       return (connection.isStopped || connection.isDropped) && !isUpgrade ? PAUSED : result
     }
     // Node resumes it after each request, when an answer has room, and in the tick after the TLS handshake.
     socket.on('resume', () => {
       if (connection.isStopped) pause(socket)
     })
+    socket.on('close', () => clearTimeout(connection.deadline))
+  }
+
+  /** A read may bring 10,000 chunks, and each takes microseconds. */
+  #waitForTurn(connection: Connection) {
+    if (connection.last === undefined || connection.isStopped || connection.isDropped) return
+    connection.rest = []
+    pause(connection.socket)
+    void this.#scheduler.once(callerKey(connection.last), () => this.#readOn(connection))
   }
 
   /** Stops a connection behind the head that is being parsed, which is that of `next`. */
@@ -67,18 +79,24 @@ export class Intake {
     connection.rest = []
     socket._paused = false
     pause(socket)
+    connection.last?.follow()
   }
 
-  /** Lets a stopped connection go on: up to the next request that waits, or for good. */
+  /** Lets a stopped connection go on, because `last` is now the request that waited. */
   goOn(connection: Connection): void {
-    const { socket, last }: { socket: ParsedSocket; last: IncomingRequest | undefined } = connection
+    this.#readOn(connection)
+    if (connection.last?.isComplete === false) limitBody(connection, connection.last)
+  }
+
+  /** Up to where it must stop again, or for good. */
+  #readOn(connection: Connection) {
+    const socket: ParsedSocket = connection.socket
     const rest = this.#takeRest(connection)
     if (!socket.parser) return
     socket.parser.resume()
     // Of a request without a body, the parser finds the end only now, even if nothing follows.
     socket.emit('data', rest.length === 1 ? rest[0] : Buffer.concat(rest))
     if (!connection.isStopped && !connection.isDropped) socket.resume()
-    if (last?.isComplete === false) limitBody(connection, last)
   }
 
   /**
@@ -87,25 +105,28 @@ export class Intake {
    * @returns Whether it was no error.
    */
   keep({ code, rawPacket, bytesParsed }: ParserError, connection: Connection): boolean {
-    const { rest, next, last } = connection
-    // Node's time for a body goes on while nothing is read.
+    const { rest, next, newest, last } = connection
+    // Node's time for a body goes on while its request waits.
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-      return connection.isStopped || (last?.isComplete === false && connection.deadlineOf === last)
+      return next !== undefined || (last?.isComplete === false && connection.deadlineOf === last)
     if (code !== 'HPE_PAUSED') return false
-    if (rest === undefined || next === undefined || rawPacket === undefined) return true
+    if (rest === undefined || newest === undefined || rawPacket === undefined) return true
     // TLS gives a read to the parser in pieces, and of the later ones nothing is parsed.
     rest.push(rest.length === 0 ? rawPacket.subarray(bytesParsed) : rawPacket)
     const bytes = rest.reduce((sum, { buffer }) => sum + buffer.byteLength, WAITING_REQUEST_BYTES)
     connection.release?.()
-    connection.release = this.#held.add(next, bytes)
+    connection.release = this.#held.add(newest, bytes)
     return true
   }
 
   /** Drops what was kept and all that comes, until the connection closes. */
   drop(connection: Connection, caller: string): void {
+    const { isStopped } = connection
     this.forget(connection)
     if (connection.isDropped) return
     connection.isDropped = true
+    // Node reads on at this event, and no longer listens to it once the parser is off the socket.
+    if (isStopped) connection.socket.emit('resume')
     lingerOnClose(connection.socket, this.#scheduler, caller)
   }
 
@@ -134,12 +155,9 @@ function pause(socket: Socket) {
 function limitBody(connection: Connection, request: IncomingRequest) {
   connection.deadlineOf = request
   clearTimeout(connection.deadline)
-  const deadline = setTimeout(() => {
+  connection.deadline = setTimeout(() => {
     if (request.isComplete) return
     if (request.response.closed) connection.socket.destroy()
     else request.breakOff(requestTimeout())
   }, REQUEST_TIMEOUT_MS).unref()
-  connection.deadline = deadline
-  // Otherwise a connection that its client breaks off would keep its body in memory until the deadline.
-  connection.socket.once('close', () => clearTimeout(deadline))
 }

@@ -10,7 +10,7 @@ export function openShell(t: Lifetime, { cwd, env }: { cwd: string; env: NodeJS.
   const child = spawn('bash', ['--noprofile', '--norc'], {
     cwd,
     env,
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'inherit'],
     // It leads its own process group, so that its servers can be killed with it.
     detached: true,
   })
@@ -23,33 +23,30 @@ export function openShell(t: Lifetime, { cwd, env }: { cwd: string; env: NodeJS.
     changed.resolve()
     changed = Promise.withResolvers()
   }
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk
-      onChange()
-    })
-  }
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+    onChange()
+  })
   child.on('close', () => {
     text += `${END} ${CLOSED}\n`
     onChange()
   })
+  // Both streams through one pipe, so that their lines arrive in the order in which they were printed.
+  child.stdin.write('exec 2>&1\n')
   // For a runner that is killed: the servers of a shell end with its input.
   child.stdin.write("trap 'kill $(jobs -p) 2> /dev/null' EXIT\n")
   return {
     /** Runs a command; its output, on both streams, comes without blank lines around it. */
     async run(command: string): Promise<{ text: string; code: number }> {
       text = ''
-      // On both streams: what one has printed may arrive after the end of the other.
-      child.stdin.write(
-        `${command}\nlast_code=$?; for fd in 1 2; do printf '\\n%s\\n' "${END} $last_code" >&$fd; done\n`,
-      )
-      const end = new RegExp(`\n?${END} (\\w+)\n`, 'g')
-      let ends = [...text.matchAll(end)]
-      while (ends.length < 2 && ends[0]?.[1] !== CLOSED) {
+      child.stdin.write(`${command}\nprintf '\\n%s\\n' "${END} $?"\n`)
+      const end = new RegExp(`\n?${END} (\\w+)\n`)
+      let found = end.exec(text)
+      while (found === null) {
         await changed.promise
-        ends = [...text.matchAll(end)]
+        found = end.exec(text)
       }
-      return { text: text.replaceAll(end, '').trim(), code: Number(ends[0]?.[1]) }
+      return { text: text.replace(end, '').trim(), code: Number(found[1]) }
     },
   }
 }

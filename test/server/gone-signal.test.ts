@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { HALF_CLOSED_PROBE_MS } from '../../src/limits.ts'
-import { createGoneSignal } from '../../src/server/gone-signal.ts'
+import { watchForEnd } from '../../src/server/gone-signal.ts'
 import { skipPauses } from '../support/skipped-pauses.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
@@ -28,7 +28,7 @@ async function setUp(t: TestContext, request = GET): Promise<{ client: Socket; r
 describe('the signal of a connection that goes', () => {
   it('is aborted by a reset', async (t) => {
     const { client, response } = await setUp(t)
-    const signal = createGoneSignal(response)
+    const { signal } = watchForEnd(response)
     assert.equal(signal.aborted, false)
     client.resetAndDestroy()
     await once(signal, 'abort')
@@ -38,7 +38,7 @@ describe('the signal of a connection that goes', () => {
   it('is aborted when a client has closed that had sent everything', async (t) => {
     skipPauses(t, HALF_CLOSED_PROBE_MS)
     const { client, response } = await setUp(t)
-    const signal = createGoneSignal(response)
+    const { signal } = watchForEnd(response)
     client.destroy()
     await once(signal, 'abort')
   })
@@ -49,7 +49,7 @@ describe('the signal of a connection that goes', () => {
     const ended = once(response.req.socket, 'end')
     client.destroy()
     await ended
-    await once(createGoneSignal(response), 'abort')
+    await once(watchForEnd(response).signal, 'abort')
   })
 
   it('is aborted from the start when the connection has gone', async (t) => {
@@ -57,13 +57,13 @@ describe('the signal of a connection that goes', () => {
     const closed = once(response, 'close')
     client.resetAndDestroy()
     await closed
-    assert.equal(createGoneSignal(response).aborted, true)
+    assert.equal(watchForEnd(response).signal.aborted, true)
   })
 
   it('is not aborted by a client that closes its half and waits', async (t) => {
     skipPauses(t, HALF_CLOSED_PROBE_MS)
     const { client, response } = await setUp(t)
-    const signal = createGoneSignal(response)
+    const { signal } = watchForEnd(response)
     let received = ''
     client.on('data', (bytes) => {
       received += bytes
@@ -78,7 +78,7 @@ describe('the signal of a connection that goes', () => {
 
   it('sends nothing before the answer to a client of HTTP/1.0', async (t) => {
     const { client, response } = await setUp(t, GET.replace('1.1', '1.0'))
-    createGoneSignal(response)
+    watchForEnd(response)
     const ended = once(response.req.socket, 'end')
     client.end()
     await ended
@@ -90,7 +90,7 @@ describe('the signal of a connection that goes', () => {
     const { client, response } = await setUp(t)
     const { socket } = response.req
     const before = socket.listenerCount('end')
-    createGoneSignal(response)
+    watchForEnd(response)
     const closed = once(response, 'close')
     response.end()
     await closed

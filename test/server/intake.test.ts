@@ -7,13 +7,15 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { type Request, textReply } from '../../src/http/message.ts'
-import { LINGER_MS, REQUEST_TIMEOUT_MS } from '../../src/limits.ts'
+import { HALF_CLOSED_PROBE_MS, IMPORT_BYTES_MAX, LINGER_MS, REQUEST_TIMEOUT_MS } from '../../src/limits.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import { problemReply } from '../../src/server/app.ts'
 import { createListener } from '../../src/server/listener.ts'
 import { makeCertificate } from '../support/certificate.ts'
+import { holdTurns } from '../support/held-turns.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { formatRequest, parseAnswers } from '../support/raw-http.ts'
+import { skipPauses } from '../support/skipped-pauses.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 type Place = 'TCP' | 'TLS' | 'a Unix socket' | "the owner's socket"
@@ -24,11 +26,24 @@ const READ_BYTES_MAX = 64 * 1024
 const TLS_BYTES_MAX = 20 * 1024
 const PIECES = 16
 
+/** Its methods as functions. */
+function bind(turns: Pick<Scheduler, 'once' | 'resume'>): Pick<Scheduler, 'once' | 'resume'> {
+  return {
+    once: (caller, work) => turns.once(caller, work),
+    resume: (caller, socket) => turns.resume(caller, socket),
+  }
+}
+
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A listener with an answer that waits for the test, and one client of it. */
-async function setUp(t: TestContext, place: Place) {
+async function setUp(
+  t: TestContext,
+  place: Place,
+  turns: Pick<Scheduler, 'once' | 'resume'> = new Scheduler(),
+) {
   const release = Promise.withResolvers<void>()
+  const heldSignal = Promise.withResolvers<AbortSignal>()
   let begun = 0
   let parsed = 0
   let mostAhead = 0
@@ -36,16 +51,27 @@ async function setUp(t: TestContext, place: Place) {
   const app = (request: Request) => {
     begun += 1
     const { path } = request
-    if (request.method === 'POST')
-      return request.readBody().then((body) => textReply(200, `${body.length}`), problemReply)
-    if (path === '/held') return release.promise.then(() => textReply(200, path))
+    const takeBody = () => request.readBody().then((body) => textReply(200, `${body.length}`), problemReply)
+    const takePieces = async () => {
+      let bytes = 0
+      await request.readPieces(IMPORT_BYTES_MAX, ({ length }) => {
+        bytes += length
+      })
+      return textReply(200, `${bytes}`)
+    }
+    if (path === '/held') {
+      heldSignal.resolve(request.signal)
+      return release.promise.then(() => (request.method === 'POST' ? takePieces() : textReply(200, path)))
+    }
+    if (path === '/pieces') return takePieces()
+    if (request.method === 'POST') return takeBody()
     if (path !== '/long') return textReply(200, path)
     const body = Array.from({ length: PIECES }, () => 'x'.repeat(READ_BYTES_MAX)).values()
     return { status: 200, headers: { 'Content-Length': String(PIECES * READ_BYTES_MAX) }, body }
   }
   const listener = createListener({
     app,
-    scheduler: new Scheduler(),
+    scheduler: { ...bind(turns), giveWay() {} },
     log: createMemoryLog(),
     hasAccessLog: false,
     tls: place === 'TLS' ? await makeCertificate(t) : undefined,
@@ -85,6 +111,8 @@ async function setUp(t: TestContext, place: Place) {
     open,
     /** As the system counts it, on the server's side. */
     bytesRead: async () => (await socketOf.promise).bytesRead,
+    /** Of the request for /held. */
+    heldSignal: heldSignal.promise,
     begun: () => begun,
     parsed: () => parsed,
     /** Most requests that were parsed and had not begun. */
@@ -113,7 +141,7 @@ async function answersOf(client: Socket, count = Number.POSITIVE_INFINITY) {
     const last = pieces.slice(-40).join('')
     if (isWhole(last.slice(last.lastIndexOf('HTTP/1.1 2')))) break
   }
-  return parseAnswers(pieces.join('')).filter(({ status }) => status !== 100)
+  return parseAnswers(pieces.join('')).filter(({ status }) => status >= 200)
 }
 
 function isWhole(answer: string): boolean {
@@ -145,6 +173,10 @@ const pipelines: Record<string, { requests: string[]; bodies: string[] }> = {
   'with bodies in chunks': {
     requests: many(3_000, () => formatRequest('POST /', chunked, '1\r\na\r\n4\r\nbody\r\n0\r\n\r\n')),
     bodies: many(3_000, () => '5'),
+  },
+  'with bodies in many chunks': {
+    requests: many(20, () => formatRequest('POST /', chunked, `${'1\r\na\r\n'.repeat(1_000)}0\r\n\r\n`)),
+    bodies: many(20, () => '1000'),
   },
   'that would wait for 100 (Continue)': {
     requests: many(500, () => formatRequest('POST /', expecting, 'body')),
@@ -265,17 +297,31 @@ describe('pipelined requests', () => {
     assert.deepEqual(bodies, ['/held', '4', '/last'])
   })
 
+  for (const [when, begun] of Object.entries({ 'before they are read': 1, 'when they are read': 2 }))
+    it(`are not late at a time that began before their turn, ${when}`, async (t) => {
+      const server = await setUp(t, 'TCP')
+      const client = server.open()
+      client.write(get('/held') + formatRequest('POST /', { 'Content-Length': '4' }, 'bo'))
+      await server.begins(1)
+      if (begun === 1) server.reportTimeOut()
+      server.release()
+      await server.begins(2)
+      if (begun === 2) server.reportTimeOut()
+      client.write('dy')
+      assert.deepEqual(
+        (await answersOf(client, 2)).map(({ body }) => body),
+        ['/held', '4'],
+      )
+    })
+
   it('have the full time for a body once it is read, and no more', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const server = await setUp(t, 'TCP')
     const client = server.open()
     client.write(get('/held') + formatRequest('POST /', { 'Content-Length': '4' }, 'bo'))
     await server.begins(1)
-    server.reportTimeOut()
     server.release()
     await server.begins(2)
-    server.reportTimeOut()
-    assert.equal(server.begun(), 2)
     t.mock.timers.tick(REQUEST_TIMEOUT_MS)
     const received = answersOf(client)
     await once(client, 'end')
@@ -300,15 +346,17 @@ describe('pipelined requests', () => {
   it('are dropped, without a reset of the connection, when the server stops', async (t) => {
     const server = await setUp(t, 'TCP')
     const client = server.open()
-    client.write(get('/held') + numbered(4_000).join(''))
+    const sent = get('/held') + numbered(4_000).join('')
+    client.write(sent)
     await server.begins(1)
-    const drained = server.listener.drain(5_000)
+    const drained = server.listener.drain(60_000)
     server.release()
     const answers = await answersOf(client)
     assert.deepEqual(
       answers.map(({ body }) => body),
       ['/held'],
     )
+    while ((await server.bytesRead()) < sent.length) await nextTurn()
     client.end()
     await drained
   })
@@ -322,5 +370,73 @@ describe('pipelined requests', () => {
     server.release()
     for (let i = 0; i < 20; i += 1) await nextTurn()
     assert.equal(server.begun(), 1)
+  })
+
+  it('do not hide that the client of the first has gone', async (t) => {
+    skipPauses(t, HALF_CLOSED_PROBE_MS)
+    const server = await setUp(t, 'TCP')
+    const client = server.open()
+    client.write(get('/held') + get('/1'))
+    await server.begins(1)
+    client.destroy()
+    const signal = await server.heldSignal
+    if (!signal.aborted) await once(signal, 'abort')
+    assert.equal(server.begun(), 1)
+  })
+
+  it('end their time for a body with the connection, so that nothing keeps what came', async (t) => {
+    const begin = t.mock.method(globalThis, 'setTimeout')
+    const end = t.mock.method(globalThis, 'clearTimeout')
+    const server = await setUp(t, 'TCP')
+    const client = server.open()
+    client.write(get('/held') + formatRequest('POST /', { 'Content-Length': '4' }, 'bo'))
+    await server.begins(1)
+    server.release()
+    await server.begins(2)
+    const deadline = begin.mock.calls.find(({ arguments: [, ms] }) => ms === REQUEST_TIMEOUT_MS)?.result
+    assert.ok(deadline)
+    const hasEnded = () => end.mock.calls.some(({ arguments: [timer] }) => timer === deadline)
+    assert.ok(!hasEnded())
+    client.destroy()
+    while (!hasEnded()) await nextTurn()
+  })
+})
+
+describe('a body in chunks', () => {
+  it('waits for the turn of its caller', async (t) => {
+    const { scheduler, takeTurns, callers } = holdTurns()
+    const server = await setUp(t, 'TCP', scheduler)
+    const client = server.open()
+    client.write(formatRequest('POST /', chunked, '1\r\na\r\n'.repeat(1_000)))
+    await server.begins(1)
+    client.write(`0\r\n\r\n${numbered(4_000).join('')}`)
+    for (let i = 0; i < 50; i += 1) await nextTurn()
+    assert.deepEqual(callers, ['127.0.0.1'])
+    assert.ok((await server.bytesRead()) <= READ_BYTES_MAX)
+    let isOver = false
+    const answers = answersOf(client, 4_001).finally(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      takeTurns()
+      await nextTurn()
+    }
+    assert.deepEqual((await answers).length, 4_001)
+  })
+
+  it('that does not come to its end is given up at its time, also in the middle of a turn', async (t) => {
+    const { scheduler, takeTurns } = holdTurns()
+    const server = await setUp(t, 'TCP', scheduler)
+    const client = server.open()
+    client.write(formatRequest('POST /', chunked, '1\r\na\r\n'.repeat(1_000)))
+    await server.begins(1)
+    server.reportTimeOut()
+    const received = answersOf(client)
+    await once(client, 'end')
+    takeTurns()
+    assert.deepEqual(
+      (await received).map(({ status }) => status),
+      [408],
+    )
   })
 })

@@ -1,5 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
@@ -58,5 +59,22 @@ describe('TLS handshakes', () => {
     for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setImmediate(resolve))
     takeTurns()
     await once(client, 'secureConnect')
+  })
+
+  it('are not read before their turn', async (t) => {
+    const { options, accepted, close } = await setUp(t)
+    const sockets: Socket[] = []
+    const keep = (message: unknown) => void sockets.push((message as { socket: Socket }).socket)
+    subscribe('net.server.socket', keep)
+    t.after(() => unsubscribe('net.server.socket', keep))
+    const client = connect(options)
+    close(client)
+    await new Promise((resolve) => client.write('x'.repeat(32 * 1024), resolve))
+    await accepted(1)
+    for (let i = 0; i < 50; i += 1) await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(
+      sockets.map(({ bytesRead }) => bytesRead),
+      [0],
+    )
   })
 })
