@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { type Request, textReply } from '../../src/http/message.ts'
-import { HALF_CLOSED_PROBE_MS, IMPORT_BYTES_MAX, LINGER_MS, REQUEST_TIMEOUT_MS } from '../../src/limits.ts'
+import { HALF_CLOSED_PROBE_MS, LINGER_MS, REQUEST_TIMEOUT_MS } from '../../src/limits.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import { problemReply } from '../../src/server/app.ts'
-import { createListener } from '../../src/server/listener.ts'
+import { createListener, type ListenerOptions } from '../../src/server/listener.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { holdTurns } from '../support/held-turns.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -26,21 +26,13 @@ const READ_BYTES_MAX = 64 * 1024
 const TLS_BYTES_MAX = 20 * 1024
 const PIECES = 16
 
-/** Its methods as functions. */
-function bind(turns: Pick<Scheduler, 'once' | 'resume'>): Pick<Scheduler, 'once' | 'resume'> {
-  return {
-    once: (caller, work) => turns.once(caller, work),
-    resume: (caller, socket) => turns.resume(caller, socket),
-  }
-}
-
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A listener with an answer that waits for the test, and one client of it. */
 async function setUp(
   t: TestContext,
   place: Place,
-  turns: Pick<Scheduler, 'once' | 'resume'> = new Scheduler(),
+  scheduler: ListenerOptions['scheduler'] = new Scheduler(),
 ) {
   const release = Promise.withResolvers<void>()
   const heldSignal = Promise.withResolvers<AbortSignal>()
@@ -52,18 +44,10 @@ async function setUp(
     begun += 1
     const { path } = request
     const takeBody = () => request.readBody().then((body) => textReply(200, `${body.length}`), problemReply)
-    const takePieces = async () => {
-      let bytes = 0
-      await request.readPieces(IMPORT_BYTES_MAX, ({ length }) => {
-        bytes += length
-      })
-      return textReply(200, `${bytes}`)
-    }
     if (path === '/held') {
       heldSignal.resolve(request.signal)
-      return release.promise.then(() => (request.method === 'POST' ? takePieces() : textReply(200, path)))
+      return release.promise.then(() => textReply(200, path))
     }
-    if (path === '/pieces') return takePieces()
     if (request.method === 'POST') return takeBody()
     if (path !== '/long') return textReply(200, path)
     const body = Array.from({ length: PIECES }, () => 'x'.repeat(READ_BYTES_MAX)).values()
@@ -71,9 +55,11 @@ async function setUp(
   }
   const listener = createListener({
     app,
-    scheduler: { ...bind(turns), giveWay() {} },
+    scheduler,
     log: createMemoryLog(),
     hasAccessLog: false,
+    // A proxy in front of everybody.
+    trustedProxies: (address) => address === '127.0.0.1',
     tls: place === 'TLS' ? await makeCertificate(t) : undefined,
   })
   t.after(() => listener.drain(0))
@@ -233,6 +219,21 @@ describe('pipelined requests', () => {
     assert.deepEqual([server.begun(), server.parsed()], [1, 2])
     server.release()
     assert.equal((await answersOf(client, 4_101)).length, 4_101)
+  })
+
+  it('take turns by the network that a trusted proxy names', async (t) => {
+    const { scheduler, takeTurns, callers } = holdTurns()
+    const server = await setUp(t, 'TCP', scheduler)
+    const client = server.open()
+    const from = (address: string) => formatRequest('GET /', { 'X-Forwarded-For': address })
+    client.write(get('/held') + from('192.0.2.1') + from('2001:db8::1') + from('2001:db8::2'))
+    await server.begins(1)
+    server.release()
+    while (server.begun() < 4) {
+      await nextTurn()
+      takeTurns()
+    }
+    assert.deepEqual(callers, ['192.0.2.1', '20010db800000000/64', '20010db800000000/64'])
   })
 
   const endings: Record<string, { bytes: string; statuses: number[]; halfClose?: boolean }> = {

@@ -16,7 +16,7 @@ async function setUp(t: TestContext) {
   const { scheduler, takeTurns, callers, waiting } = holdTurns()
   const listener = createListener({
     app: () => textReply(200, ''),
-    scheduler: { ...scheduler, giveWay() {} },
+    scheduler,
     log: createMemoryLog(),
     hasAccessLog: false,
     tls: await makeCertificate(t),

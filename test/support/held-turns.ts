@@ -4,7 +4,7 @@ import type { Scheduler } from '../../src/scheduler.ts'
 export function holdTurns() {
   const waiting: (() => void)[] = []
   const callers: string[] = []
-  const scheduler: Pick<Scheduler, 'once' | 'resume'> = {
+  const scheduler: Pick<Scheduler, 'once' | 'resume' | 'giveWay'> = {
     once(caller, work) {
       callers.push(caller)
       const { promise, resolve, reject } = Promise.withResolvers<ReturnType<typeof work>>()
@@ -15,6 +15,7 @@ export function holdTurns() {
       callers.push(caller)
       waiting.push(() => socket.resume())
     },
+    giveWay() {},
   }
   return {
     scheduler,
