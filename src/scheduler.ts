@@ -1,30 +1,38 @@
 import { LONG_WORK_TURN_MS } from './limits.ts'
 
+/** What a caller, or one of its works, may use before the next one has its turn. */
+const QUANTUM_MS = 1
+
+/** A slice may be long because the system was busy with something else. */
+const DEBT_MAX_MS = 20
+
+/** Of one caller; those beyond wait, so that what is half done takes little memory. */
+const WORKS_IN_PROGRESS_MAX = 8
+
 /** Long work in slices: a generator that yields at least once a millisecond or so, and returns its result. */
 export type LongWork<Result> = Generator<undefined, Result>
 
-/** The caller of works for which everybody waits: it gets every second slice, however many others there are. */
+/** The caller of works for which everybody waits: it gets half of the time, however many others there are. */
 export const FOR_ALL = 'all'
-
-/** @returns Whether it was the last slice. */
-type Step = () => boolean
 
 /**
  * Shares the event loop between long works: all of them together take about LONG_WORK_TURN_MS of each turn, so that
- * short requests are answered in between. The callers take turns; of one caller, the works are done one after another.
+ * short requests are answered in between. The callers share the time equally, and so do the works of one caller, however
+ * long their slices are: deficit round robin (M. Shreedhar and G. Varghese, "Efficient Fair Queueing Using Deficit Round
+ * Robin", 1995).
  *
  * What follows a work at once, after `await`, counts as part of its last slice.
  */
 export class Scheduler {
-  /** By caller; the first caller is the next in turn. */
   readonly #callers = new Map<string, CallersWorks>()
+  readonly #forAll = new CallersWorks()
   /** To be called at the end of the present turn. */
   #later: (() => void)[] = []
   #isDue = false
   #isInTurn = false
   #turnEnd = 0
-  /** Whether the next slice is for FOR_ALL, if there is such work. */
-  #isFirstsTurn = false
+  /** How much longer the works of FOR_ALL have taken than those of others meanwhile, in milliseconds. */
+  #leadMs = 0
   /** Whether a connection was accepted since the last look. */
   #hasNewConnection = false
 
@@ -37,42 +45,40 @@ export class Scheduler {
   run<Result>(caller: string, work: LongWork<Result>, signal?: AbortSignal): Promise<Result> {
     if (signal?.aborted) return Promise.reject(signal.reason)
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    const { longs } = this.#worksOf(caller)
+    const works = this.#worksOf(caller)
     let isRunning = false
-    const fail = (error: unknown) => {
+    const end = () => {
       signal?.removeEventListener('abort', stop)
-      reject(error)
+      works.remove(long)
     }
     const stop = () => {
       // If it is aborted during a slice, `step` stops it after that.
       if (isRunning) return
-      longs.delete(step)
+      end()
       work.return(undefined as Result)
-      fail(signal?.reason)
+      reject(signal?.reason)
     }
-    const step = () => {
+    const long = new Work(() => {
       isRunning = true
       try {
         const { done, value } = work.next()
         isRunning = false
-        if (signal?.aborted) stop()
-        else if (done) {
-          signal?.removeEventListener('abort', stop)
-          resolve(value)
-        }
-        return done === true
+        if (signal?.aborted) return stop()
+        if (!done) return
+        end()
+        resolve(value)
       } catch (error) {
-        fail(error)
-        return true
+        end()
+        reject(error)
       }
-    }
-    longs.add(step)
+    })
+    works.add(long)
     signal?.addEventListener('abort', stop, { once: true })
     return promise
   }
 
   /**
-   * Does a short work, of one slice. The short works of a caller are done in order, and alternate with its long works.
+   * Does a short work, of one slice. The short works of a caller are done in order; together they count as one work.
    * One that is added during a turn waits for the next, so that a chain of them lets the event loop come round.
    */
   once<Result>(caller: string, work: () => Result): Promise<Result> {
@@ -83,9 +89,8 @@ export class Scheduler {
       } catch (error) {
         reject(error)
       }
-      return true
     }
-    const add = () => void this.#worksOf(caller).shorts.push(step)
+    const add = () => this.#worksOf(caller).addShort(step)
     if (this.#isInTurn) this.#later.push(add)
     else add()
     return promise
@@ -111,12 +116,13 @@ export class Scheduler {
   }
 
   #worksOf(caller: string): CallersWorks {
+    this.#schedule()
+    if (caller === FOR_ALL) return this.#forAll
     let works = this.#callers.get(caller)
     if (works === undefined) {
       works = new CallersWorks()
       this.#callers.set(caller, works)
     }
-    this.#schedule()
     return works
   }
 
@@ -138,57 +144,134 @@ export class Scheduler {
   }
 
   readonly #takeSlice = () => {
-    const caller = this.#nextCaller()
-    const works = this.#callers.get(caller)
-    works?.step()
-    const isLast = works === undefined || works.isEmpty
-    // Alone, a caller keeps its place: to put it last anew makes the map allocate, among what lasts.
-    if (isLast || this.#callers.size > 1) this.#callers.delete(caller)
-    if (!isLast) this.#callers.set(caller, works)
-    afterContinuations(this.#goOn)
+    const works = this.#nextCaller()
+    if (works === undefined) return this.#endTurn()
+    const begin = performance.now()
+    works.step()
+    afterContinuations(() => {
+      const now = performance.now()
+      this.#charge(works, now - begin)
+      if (now < this.#turnEnd) this.#takeSlice()
+      else this.#endTurn()
+    })
   }
 
-  #nextCaller(): string {
-    this.#isFirstsTurn = !this.#isFirstsTurn
-    if (this.#isFirstsTurn && this.#callers.has(FOR_ALL)) return FOR_ALL
-    const [caller = ''] = this.#callers.keys()
-    return caller
+  #nextCaller(): CallersWorks | undefined {
+    const next = nextInTurn(this.#callers)
+    if (next !== undefined && !this.#forAll.isIdle) return this.#leadMs <= 0 ? this.#forAll : next
+    this.#leadMs = 0
+    return next ?? (this.#forAll.isIdle ? undefined : this.#forAll)
   }
 
-  readonly #goOn = () => {
-    if (this.#callers.size > 0 && performance.now() < this.#turnEnd) this.#takeSlice()
-    else this.#endTurn()
+  #charge(works: CallersWorks, ms: number) {
+    works.charge(ms)
+    this.#leadMs += works === this.#forAll ? ms : -ms
   }
 
   #endTurn() {
     this.#isInTurn = false
     this.#isDue = false
     for (const add of this.#later.splice(0)) add()
-    if (this.#callers.size > 0) this.#schedule()
+    if (this.#callers.size > 0 || !this.#forAll.isIdle) this.#schedule()
   }
 }
 
 /** What a part needs that has only short works. */
 export type ShortWorkScheduler = Pick<Scheduler, 'once'>
 
-/** Of one caller. */
-class CallersWorks {
-  readonly shorts: Step[] = []
-  /** The first is in progress. */
-  readonly longs = new Set<Step>()
-  #isLongNext = false
+/** What shares time with others of its kind. */
+abstract class Sharer {
+  /** What it may still use in this round, in milliseconds; negative after a slice that took longer. */
+  creditMs = QUANTUM_MS
+  abstract get isIdle(): boolean
+  /** Does a slice. */
+  abstract step(): void
 
-  get isEmpty(): boolean {
-    return this.shorts.length === 0 && this.longs.size === 0
+  charge(ms: number): void {
+    this.creditMs = Math.max(this.creditMs - ms, -DEBT_MAX_MS)
+  }
+}
+
+/** Finds whose turn it is. Who is idle and in debt stays for as many rounds as its debt takes. */
+function nextInTurn<Key, Kind extends Sharer>(sharers: Map<Key, Kind>): Kind | undefined {
+  for (const [key, sharer] of sharers) {
+    // Alone, it keeps its place: to put it last anew makes the map allocate, among what lasts.
+    if (sharers.size === 1) sharer.creditMs = QUANTUM_MS
+    if (sharer.creditMs > 0 && !sharer.isIdle) return sharer
+    sharers.delete(key)
+    if (sharer.creditMs > 0) continue
+    sharer.creditMs += QUANTUM_MS
+    sharers.set(key, sharer)
+  }
+  return undefined
+}
+
+/** A long work in progress. */
+class Work extends Sharer {
+  readonly isIdle = false
+  readonly step: () => void
+
+  constructor(step: () => void) {
+    super()
+    this.step = step
+  }
+}
+
+/** The short works of a caller. */
+class ShortWorks extends Sharer {
+  readonly queue: (() => void)[] = []
+
+  get isIdle(): boolean {
+    return this.queue.length === 0
   }
 
-  /** One slice. */
   step(): void {
-    const [long] = this.longs
-    const short = this.#isLongNext && long !== undefined ? undefined : this.shorts.shift()
-    this.#isLongNext = short !== undefined
-    if (short !== undefined) short()
-    else if (long?.()) this.longs.delete(long)
+    this.queue.shift()?.()
+  }
+}
+
+class CallersWorks extends Sharer {
+  readonly #shorts = new ShortWorks()
+  readonly #sharers = new Map<Sharer, Sharer>()
+  #inProgress = 0
+  /** Long works that have not begun. */
+  readonly #waiting = new Set<Work>()
+  #last: Sharer | undefined
+
+  get isIdle(): boolean {
+    return this.#shorts.isIdle && this.#inProgress === 0
+  }
+
+  addShort(step: () => void): void {
+    this.#shorts.queue.push(step)
+    this.#sharers.set(this.#shorts, this.#shorts)
+  }
+
+  add(work: Work): void {
+    if (this.#inProgress === WORKS_IN_PROGRESS_MAX) this.#waiting.add(work)
+    else {
+      this.#inProgress += 1
+      this.#sharers.set(work, work)
+    }
+  }
+
+  remove(work: Work): void {
+    if (this.#waiting.delete(work) || !this.#sharers.delete(work)) return
+    this.#inProgress -= 1
+    const [next] = this.#waiting
+    if (next === undefined) return
+    this.#waiting.delete(next)
+    this.add(next)
+  }
+
+  step(): void {
+    this.#last = nextInTurn(this.#sharers)
+    this.#last?.step()
+  }
+
+  override charge(ms: number): void {
+    super.charge(ms)
+    this.#last?.charge(ms)
   }
 }
 

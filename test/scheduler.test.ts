@@ -2,7 +2,7 @@ import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { LONG_WORK_TURN_MS } from '../src/limits.ts'
 import { FOR_ALL, type LongWork, Scheduler } from '../src/scheduler.ts'
 
@@ -14,6 +14,19 @@ function* slices(name: string, count: number, done: string[]): LongWork<string> 
   }
   done.push(`${name}${count}`)
   return `${name}${count}`
+}
+
+/** A clock that goes on only with the slices of a work, by so many milliseconds each. */
+function heldClock(t: TestContext) {
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  return function* (name: string, count: number, ms: number, done: string[]): LongWork<void> {
+    for (let i = 1; i <= count; i += 1) {
+      done.push(`${name}${i}`)
+      now += ms
+      if (i < count) yield
+    }
+  }
 }
 
 /** Takes up the whole of a turn. */
@@ -30,25 +43,76 @@ describe('the scheduler', () => {
     assert.equal(await new Scheduler().run('a', slices('x', 3, [])), 'x3')
   })
 
-  it('lets callers take turns, and does the works of one caller one after another', async () => {
+  it('lets callers take turns, and the works of one caller', async (t) => {
+    const slicesOf = heldClock(t)
     const scheduler = new Scheduler()
     const done: string[] = []
     await Promise.all([
-      scheduler.run('a', slices('x', 2, done)),
-      scheduler.run('a', slices('y', 2, done)),
-      scheduler.run('b', slices('z', 3, done)),
+      scheduler.run('a', slicesOf('x', 2, 1, done)),
+      scheduler.run('a', slicesOf('y', 2, 1, done)),
+      scheduler.run('b', slicesOf('z', 4, 1, done)),
     ])
-    assert.deepEqual(done, ['x1', 'z1', 'x2', 'z2', 'y1', 'z3', 'y2'])
+    assert.deepEqual(done, ['x1', 'z1', 'y1', 'z2', 'x2', 'z3', 'y2', 'z4'])
   })
 
-  it('gives every second slice to works for which everybody waits', async () => {
+  for (const [whose, other] of Object.entries({ 'another caller': 'b', 'the same caller': 'a' }))
+    it(`shares the time equally with works of ${whose} that have longer slices`, async (t) => {
+      const slicesOf = heldClock(t)
+      const scheduler = new Scheduler()
+      const done: string[] = []
+      const all = [
+        scheduler.run('a', slicesOf('short', 100, 1, done)),
+        scheduler.run(other, slicesOf('long', 10, 10, done)),
+      ]
+      await all[0]
+      const ahead = done.indexOf('short50')
+      const longs = done.slice(0, ahead).filter((slice) => slice.startsWith('long'))
+      assert.ok(longs.length >= 4 && longs.length <= 6, `${longs}`)
+      await all[1]
+    })
+
+  it('remembers what a caller has used between its short works', async (t) => {
+    let now = 0
+    t.mock.method(performance, 'now', () => now)
+    const scheduler = new Scheduler()
+    const used = { a: 0, b: 0 }
+    const use = (caller: 'a' | 'b', ms: number) => () => {
+      used[caller] += ms
+      now += ms
+    }
+    const pieces = async () => {
+      for (let i = 0; i < 10; i += 1) await scheduler.once('a', use('a', 10))
+    }
+    const search = (function* (): LongWork<void> {
+      for (let i = 0; i < 100; i += 1) {
+        use('b', 1)()
+        yield
+      }
+    })()
+    void pieces()
+    await scheduler.run('b', search)
+    assert.ok(used.a >= 80 && used.a <= 100, `${used.a} ms`)
+  })
+
+  it('has eight works of a caller in progress at most', async (t) => {
+    const slicesOf = heldClock(t)
+    const scheduler = new Scheduler()
+    const done: string[] = []
+    await Promise.all(
+      Array.from({ length: 9 }, (_, i) => scheduler.run('a', slicesOf(`${i} `, i === 0 ? 2 : 3, 1, done))),
+    )
+    assert.equal(done.indexOf('8 1'), done.indexOf('0 2') + 8, `${done}`)
+  })
+
+  it('gives half of the time to works for which everybody waits', async (t) => {
+    const slicesOf = heldClock(t)
     const scheduler = new Scheduler()
     const done: string[] = []
     await Promise.all([
-      ...['a', 'b', 'c'].map((caller) => scheduler.run(caller, slices(caller, 2, done))),
-      scheduler.run(FOR_ALL, slices('x', 3, done)),
+      ...['a', 'b', 'c'].map((caller) => scheduler.run(caller, slicesOf(caller, 2, 1, done))),
+      scheduler.run(FOR_ALL, slicesOf('x', 2, 2, done)),
     ])
-    assert.deepEqual(done, ['x1', 'a1', 'x2', 'b1', 'x3', 'c1', 'a2', 'b2', 'c2'])
+    assert.deepEqual(done, ['x1', 'a1', 'b1', 'x2', 'c1', 'a2', 'b2', 'c2'])
   })
 
   it('lets the event loop come round between two turns', async () => {
@@ -136,18 +200,19 @@ describe('the scheduler', () => {
     assert.deepEqual(done, ['slice', 'cleaned up'])
   })
 
-  it('does not begin a work that waits, and drops it once its signal is aborted', async () => {
+  it('does not begin a work that waits, and drops it once its signal is aborted', async (t) => {
+    const slicesOf = heldClock(t)
     const scheduler = new Scheduler()
     const done: string[] = []
     const stop = new AbortController()
-    const first = scheduler.run('a', slices('x', 2, done))
-    const second = scheduler.run('a', slices('y', 2, done), stop.signal)
-    const third = scheduler.run('a', slices('z', 2, done))
+    const first = scheduler.run('a', slicesOf('x', 2, 1, done))
+    const second = scheduler.run('a', slicesOf('y', 2, 1, done), stop.signal)
+    const third = scheduler.run('a', slicesOf('z', 2, 1, done))
     stop.abort(new Error('gone'))
     await assert.rejects(second, new Error('gone'))
     assert.deepEqual(done, [])
     await Promise.all([first, third])
-    assert.deepEqual(done, ['x1', 'x2', 'z1', 'z2'])
+    assert.deepEqual(done, ['x1', 'z1', 'x2', 'z2'])
   })
 
   it('lets a work that is in progress clean up as soon as its signal is aborted', async () => {
@@ -175,15 +240,16 @@ describe('the scheduler', () => {
     assert.deepEqual(done, [])
   })
 
-  it('alternates between the short works and the long works of a caller', async () => {
+  it('counts the short works of a caller as one of its works', async (t) => {
+    const slicesOf = heldClock(t)
     const scheduler = new Scheduler()
     const done: string[] = []
     await Promise.all([
-      scheduler.run('a', slices('x', 3, done)),
-      scheduler.once('a', () => done.push('1')),
-      scheduler.once('a', () => done.push('2')),
+      scheduler.run('a', slicesOf('x', 3, 1, done)),
+      scheduler.once('a', () => slicesOf('1-', 1, 1, done).next()),
+      scheduler.once('a', () => slicesOf('2-', 1, 1, done).next()),
     ])
-    assert.deepEqual(done, ['1', 'x1', '2', 'x2', 'x3'])
+    assert.deepEqual(done, ['x1', '1-1', 'x2', '2-1', 'x3'])
   })
 
   it('rejects with what a short work throws', async () => {
