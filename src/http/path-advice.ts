@@ -1,3 +1,4 @@
+import { decodePercent } from './form.ts'
 import type { Router } from './router.ts'
 
 /** More than any route has. */
@@ -9,6 +10,9 @@ export function adviseOnPath(router: Router, path: string): string {
   if (single !== path && isKnown(router, single)) return '; two slashes follow each other: write one'
   if (isKnown(router, single.slice(0, -1)) && single.endsWith('/'))
     return '; it ends in a slash too many: leave it out, or write it %2F if the name ends in it'
+  const decoded = decodePercent(single) ?? single
+  if (decoded !== single && isKnown(router, decoded))
+    return '; percent-encode only names, not the rest of a path'
   if (isBelowParameter(router, single)) return '; a slash in a name is written %2F'
   return ''
 }

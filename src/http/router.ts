@@ -42,7 +42,7 @@ interface Resource {
 
 /** A node of the tree of paths. */
 interface Place {
-  /** By decoded segment: an encoded slash does not separate. */
+  /** By segment as it is sent. */
   readonly byName: Map<string, Place>
   /** For any other segment. */
   parameter?: Place
@@ -54,8 +54,10 @@ export interface Router {
   /**
    * Finds the route of a request; HEAD goes where GET goes.
    *
-   * @param path Still percent-encoded; each segment is decoded once.
-   * @returns undefined without a match; 'malformed' if a segment is not percent-encoded UTF-8.
+   * Literal segments are compared as they are sent: a proxy in front compares so, and its rules must hold here.
+   *
+   * @param path Still percent-encoded; only the parameter is decoded, once.
+   * @returns undefined without a match; 'malformed' if the path is not percent-encoded UTF-8.
    */
   match(method: string, path: string): Match | 'malformed' | undefined
 }
@@ -74,23 +76,23 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
   return {
     match(method, path) {
       let place = path.startsWith('/') ? root : undefined
-      let parameter = ''
+      let sent = ''
       let end = 0
       while (place !== undefined && end < path.length) {
         const start = end + 1
         const slash = path.indexOf('/', start)
         end = slash === -1 ? path.length : slash
-        const segment = decodePercent(path.slice(start, end))
-        if (segment === undefined) return 'malformed'
+        const segment = path.slice(start, end)
         const named = place.byName.get(segment)
         if (named === undefined && segment !== '') {
-          parameter = segment
+          sent = segment
           place = place.parameter
         } else place = named
       }
       const resource = place?.resource
-      if (resource === undefined)
-        return decodePercent(path.slice(end)) === undefined ? 'malformed' : undefined
+      const parameter = decodePercent(resource === undefined ? path : sent)
+      if (parameter === undefined) return 'malformed'
+      if (resource === undefined) return undefined
       return {
         route: resource.routes.get(method === 'HEAD' ? 'GET' : method),
         allow: resource.allow,

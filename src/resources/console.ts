@@ -21,14 +21,16 @@ export function consoleHandlers(basePath: string, readFiles = readConsole) {
 
   function readPage(request: Request): Reply | Promise<Reply> {
     // The references of the page are relative to the folder.
-    return request.path.endsWith('/') ? readFile(request, PAGE) : redirectToFolder(request)
+    return request.path.endsWith('/') ? readFile(request) : redirectToFolder(request)
   }
 
   function redirectToFolder({ query }: Request): Reply {
     return textReply(308, '', { Location: `${basePath}/console/${query && `?${query}`}` })
   }
 
-  function readFile(request: Request, name: string): Reply | Promise<Reply> {
+  function readFile(request: Request): Reply | Promise<Reply> {
+    // As it is sent: the name of a file is as fixed as the rest of its path. Of the folder it is PAGE.
+    const name = request.path.slice(request.path.lastIndexOf('/') + 1)
     if (files !== undefined) return sendFile(request, files.get(name))
     reading ??= readFiles()
       .then((read) => {

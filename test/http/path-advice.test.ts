@@ -30,8 +30,22 @@ describe('adviseOnPath', () => {
       assert.match(advise(path), /two slashes/, path)
   })
 
+  it('names what is encoded although it is no name', () => {
+    for (const path of ['/%74hings/', '/things%2Fa', '/v1/%6cogin', '/%74hings/%61'])
+      assert.match(advise(path), /percent-encode only names/, path)
+  })
+
   it('says nothing of other paths', () => {
-    for (const path of ['/', '/v1', '/nothing', '/nothing/', '/nothing//x', `/${'a/'.repeat(5_000)}`])
+    for (const path of [
+      '/',
+      '/v1',
+      '/nothing',
+      '/nothing/',
+      '/nothing//x',
+      '/%6eothing',
+      '/%zz',
+      `/${'a/'.repeat(5_000)}`,
+    ])
       assert.equal(advise(path), '', path.slice(0, 20))
     assert.equal(advise('/things/a/', '/base'), '')
   })

@@ -47,7 +47,7 @@ describe('createRouter', () => {
   it('finds what is below one item, whatever its name', () => {
     const names = { a: 'a', 'a%2Fb': 'a/b', parts: 'parts', '%2Fparts%2Fall': '/parts/all', ':name': ':name' }
     for (const [segment, parameter] of Object.entries(names)) {
-      assert.deepEqual(router.match('HEAD', `/things/${segment}/parts/%61ll`), {
+      assert.deepEqual(router.match('HEAD', `/things/${segment}/parts/all`), {
         route: routes[5],
         allow: 'GET, HEAD, OPTIONS',
         pattern: '/things/:name/parts/all',
@@ -67,7 +67,7 @@ describe('createRouter', () => {
   })
 
   it('finds a list with and without the trailing slash', () => {
-    for (const path of ['/things/', '/things', '/%74hings']) {
+    for (const path of ['/things/', '/things']) {
       assert.deepEqual(router.match('POST', path), {
         route: routes[1],
         allow: 'GET, HEAD, POST, OPTIONS',
@@ -108,6 +108,21 @@ describe('createRouter', () => {
     ]) {
       assert.equal(router.match('GET', path), undefined, path)
     }
+  })
+
+  it('compares fixed segments as they are sent, as a proxy does with its rules', () => {
+    const based = createRouter(routes, '/base')
+    for (const path of [
+      '/%6cog',
+      '/lo%67',
+      '/%74hings/',
+      '/%74hings/a',
+      '/things/a/parts/%61ll',
+      '/things/a/%2e',
+    ])
+      assert.equal(router.match('POST', path), undefined, path)
+    for (const path of ['/b%61se/log', '/base/%6Cog'])
+      assert.equal(based.match('POST', path), undefined, path)
   })
 
   it('reports a path as malformed if it is not percent-encoded UTF-8', () => {

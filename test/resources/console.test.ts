@@ -175,7 +175,8 @@ describe('the console', async () => {
       '%00',
       '__proto__',
     ]
-    for (const name of [...others, `${script.name}.gz`, script.name.toUpperCase()])
+    const encoded = script.name.replace('.', '%2e')
+    for (const name of [...others, encoded, `${script.name}.gz`, script.name.toUpperCase()])
       for (const headers of [{}, { Authorization }]) {
         const answer = await ask('GET', `/console/${name}`, { headers })
         assert.equal(answer.status, 404, name)
@@ -306,7 +307,8 @@ describe('the files of the console', () => {
       return files
     })
     assert.equal(reads, 0)
-    const replies = await Promise.all([readPage(request), readFile(request, script.name), readPage(request)])
+    const ofScript = { ...request, path: `/console/${script.name}` }
+    const replies = await Promise.all([readPage(request), readFile(ofScript), readPage(request)])
     assert.deepEqual(
       replies.map(({ status }) => status),
       [200, 200, 200],

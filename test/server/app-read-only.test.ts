@@ -32,7 +32,7 @@ const writes: [what: string, method: string, path: string, body?: unknown, heade
   ['an addition', 'POST', '/configurations/', draft('new')],
   ['an addition without the slash', 'POST', '/configurations', draft('new')],
   ['an addition with a query', 'POST', '/configurations?x=1', draft('new')],
-  ['an encoded path', 'POST', '/%63onfigurations/', draft('new')],
+  ['an encoded name', 'PATCH', '/configurations/%68ere', { port: 1 }],
   ['a change', 'PATCH', '/configurations/here', { port: 1 }],
   ['a rename', 'PATCH', '/configurations/here', { name: 'new' }],
   ['a change of nothing', 'PATCH', '/configurations/here', {}],

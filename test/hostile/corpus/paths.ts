@@ -207,16 +207,17 @@ export function pathRows({ bearer }: Loot): HostileRow[] {
       ),
       404,
     ),
-    // The same address in other letters (RFC 3986 section 6.2.2).
+    // Only names may be written in several ways.
+    ...rows(targets(`${list}%76ictim`, '/configurations'), 200),
     ...rows(
       targets(
         '/%68ealthz',
         '/%68%65%61%6c%74%68%7a',
+        '/%6detrics',
         '/%63onfigurations/',
-        `${list}%76ictim`,
-        '/configurations',
+        '/v1%2fhistory/victim',
       ),
-      200,
+      404,
     ),
     ...rows(
       strangers(
