@@ -39,6 +39,11 @@ export const problemTypes = {
     meaning: 'the current `password` is wrong, and nothing has changed; correct it',
   },
   malformed_path: { status: 400, meaning: 'the path is not percent-encoded UTF-8; encode it again' },
+  malformed_condition: {
+    status: 400,
+    meaning:
+      '`If-Match` or `If-None-Match` of a change is neither `*` nor a list of tags, and nothing has changed; send a tag in quotes',
+  },
   malformed_target: {
     status: 400,
     meaning: 'the request target is no path of this server; send a path, or a URL with the host of `Host`',

@@ -12,14 +12,16 @@ const conditions: readonly Parameter[] = [
   {
     name: 'If-Match',
     in: 'header',
-    description: 'Tags, or `*`; 412 unless the tag of what is there is one of them.',
-    schema: { type: 'string' },
+    description:
+      'Tags in quotes, or `*`; 412 unless the tag of what is there is one of them. Of anything else, a change is 400, and a read ignores it.',
+    schema: { type: 'string', examples: ['"TAG"', '*'] },
   },
   {
     name: 'If-None-Match',
     in: 'header',
-    description: 'Tags, or `*`; if the tag of what is there is one of them, 304 to a read, 412 to a change.',
-    schema: { type: 'string' },
+    description:
+      'Tags in quotes, or `*`; if the tag of what is there is one of them, 304 to a read, 412 to a change. Of anything else, a change is 400, and a read ignores it.',
+    schema: { type: 'string', examples: ['"TAG"', '*'] },
   },
 ]
 

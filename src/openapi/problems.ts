@@ -65,6 +65,7 @@ export function problemsOf(route: DescribedRoute): ProblemCode[] {
     'invalid_input',
   )
   add(isConditional, 'stale_record')
+  add(isConditional && method !== 'GET', 'malformed_condition')
   return [...new Set([...codes, ...problems])]
 }
 

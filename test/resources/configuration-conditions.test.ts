@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { createClient, ownHeaders, recordsIn } from '../support/http-client.ts'
+import { parseAnswers, sendRaw } from '../support/raw-http.ts'
 import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -10,7 +11,8 @@ const record = (name: string) => ({ name, hostname: 'h', port: 1, username: 'u' 
 
 describe('entity tags', async () => {
   const service = await start({ after })
-  const ask = createClient(service.url, { Authorization: await service.bearer() })
+  const bearer = await service.bearer()
+  const ask = createClient(service.url, { Authorization: bearer })
   const add = async (name: string) => (await ask('POST', list, { body: record(name) })).headers.etag ?? ''
   const etagOf = async (path: string) => (await ask('GET', path)).headers.etag ?? ''
 
@@ -82,7 +84,7 @@ describe('entity tags', async () => {
     const path = `${list}guarded`
     await ask('PATCH', path, { body: { port: 2 } })
     const fresh = await etagOf(path)
-    for (const tag of [stale, `W/${fresh}`, '"x"', '', await etagOf(list)]) {
+    for (const tag of [stale, `W/${fresh}`, '"x"', await etagOf(list)]) {
       const headers = { 'If-Match': tag }
       for (const answer of [
         await ask('PATCH', path, { headers, body: { port: 3 } }),
@@ -103,6 +105,59 @@ describe('entity tags', async () => {
     const { etag = '' } = modified.headers
     assert.equal((await ask('DELETE', path, { headers: { 'If-Match': etag } })).status, 209)
     assert.equal((await ask('DELETE', path, { headers: { 'If-Match': '*' } })).status, 404)
+  })
+
+  it('that are not understood refuse a change, and do not matter to a read or an add', async () => {
+    const etag = await add('refused')
+    const path = `${list}refused`
+    const bare = etag.slice(1, -1)
+    const fields = [
+      ['If-None-Match', bare],
+      ['If-None-Match', ''],
+      ['If-Match', ''],
+      ['If-Match', `xx${etag}yy`],
+      ['If-Match', `${etag}, *`],
+    ] as const
+    for (const [name, value] of fields) {
+      const headers = { [name]: value }
+      for (const answer of [
+        await ask('PATCH', path, { headers, body: { port: 3 } }),
+        await ask('PUT', path, { headers, body: record('refused') }),
+        await ask('PUT', `${list}not-there`, { headers, body: record('not-there') }),
+        await ask('DELETE', path, { headers }),
+        await ask('DELETE', `${list}not-there`, { headers }),
+      ]) {
+        const { type, detail } = answer.json<{ type: string; detail: string }>()
+        assert.deepEqual([answer.status, type], [400, 'urn:connbook:problem:malformed_condition'], value)
+        assert.ok(detail.includes(`${name}: "`), detail)
+      }
+      for (const read of [path, list, '/openapi.json', '/v1/history/refused'])
+        assert.equal((await ask('GET', read, { headers })).status, 200, read)
+      assert.equal((await ask('POST', list, { headers, body: record('refused') })).status, 409)
+    }
+    assert.equal(await etagOf(path), etag)
+    assert.equal((await ask('GET', `${list}not-there`)).status, 404)
+  })
+
+  it('on several lines count together', async () => {
+    const etag = await add('joined')
+    const path = `${list}joined`
+    const send = async (method: string, ...lines: string[]) => {
+      const head = [`${method} ${path} HTTP/1.1`, 'Host: a', `Authorization: ${bearer}`, ...lines]
+      const body = '{"port":2,"hostname":"h","username":"u"}'
+      const bytes = `${head.join('\r\n')}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+      return parseAnswers(await sendRaw(service.url, bytes))[0]?.status
+    }
+    for (const method of ['PUT', 'PATCH', 'DELETE']) {
+      assert.equal(await send(method, 'If-None-Match: "x"', 'If-None-Match: *'), 400, method)
+      assert.equal(await send(method, 'If-None-Match: *', 'if-none-match: "x"'), 400, method)
+      assert.equal(await send(method, 'If-Match: *', 'If-Match: *'), 400, method)
+      assert.equal(await send(method, `If-Match: ${etag}`, 'If-Match: x'), 400, method)
+      assert.equal(await send(method, 'If-Match:', 'If-Match:'), 400, method)
+      assert.equal(await send(method, 'If-None-Match: "x"', `If-None-Match: ${etag}`), 412, method)
+      assert.equal(await send(method, 'If-Match: "x"', 'If-Match: "y"'), 412, method)
+    }
+    assert.equal(await send('PATCH', 'If-Match: "x"', 'If-Match:', `If-Match: ${etag}`), 200)
   })
 
   it('allow only one of many changes with the same tag', async () => {

@@ -135,7 +135,6 @@ describe('POST /v1/import', { timeout: 120_000 }, () => {
     for (const [headers, query] of [
       [{ 'If-Match': tag }, ''],
       [{ 'If-Match': tag }, '&dry_run=1'],
-      [{ 'If-Match': '' }, ''],
       [{ 'If-Match': `W/${await tagOf()}` }, ''],
       [{ 'If-None-Match': await tagOf() }, ''],
       [{ 'If-None-Match': '*' }, '&dry_run=1'],
@@ -150,6 +149,13 @@ describe('POST /v1/import', { timeout: 120_000 }, () => {
           'The records have changed since they were read; nothing is imported; read them again',
         ],
       )
+    }
+    for (const headers of [{ 'If-Match': '' }, { 'If-Match': tag.slice(1, -1) }, { 'If-None-Match': 'x' }]) {
+      for (const query of ['', '&dry_run=1']) {
+        const refused = await importIf(headers, query)
+        const { type } = refused.json<{ type: string }>()
+        assert.deepEqual([refused.status, type], [400, 'urn:connbook:problem:malformed_condition'])
+      }
     }
     assert.deepEqual(await shown(), { ...before, unseen: 1 })
     const again = await importIf({ 'If-Match': `"x", ${await tagOf()}`, 'If-None-Match': tag }, '&dry_run=1')
