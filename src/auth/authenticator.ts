@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { InvalidScopeError, OverloadedError } from '../errors.ts'
-import { formatCookie, readCookie } from '../http/cookie.ts'
+import { findCookie, formatCookie } from '../http/cookie.ts'
 import type { Caller, Credential, Request } from '../http/message.ts'
 import { narrower, type Scope } from '../http/scope.ts'
 import { trimBlanks } from '../http/white-space.ts'
@@ -231,9 +231,13 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   function findClaims(request: Request): VerifiedClaims | undefined {
     const { headers, isSecure } = request
     const { authorization, cookie } = headers
-    const token =
-      authorization === undefined ? readCookie(cookie, nameCookie(path, isSecure)) : readBearer(authorization)
-    return token === undefined ? undefined : tokens.verify(token, AUDIENCES[carrierOf(request)])
+    if (authorization === undefined) return findCookie(cookie, nameCookie(path, isSecure), verifySession)
+    const token = readBearer(authorization)
+    return token === undefined ? undefined : tokens.verify(token, AUDIENCES.bearer)
+  }
+
+  function verifySession(token: string): VerifiedClaims | undefined {
+    return tokens.verify(token, AUDIENCES.cookie)
   }
 
   function sessionCookie({ isSecure }: Caller, token: string, maxAgeSeconds: number): string {

@@ -309,6 +309,21 @@ describe('the session cookie', () => {
     })
   }
 
+  it('is found beside others of its name, which a page of a sibling site can set', async (t) => {
+    const { authenticator, isIn, logIn, sign } = await setUpAuthenticator(t)
+    const session = await logIn()
+    const headerOf = (...values: string[]) => ({
+      headers: { cookie: values.map((value) => `connbook_session=${value}`).join('; ') },
+    })
+    const bad = ['', 'x', sign({ exp: 1 }), session.slice(0, -1), sign({ gen: 99 }), 'x', 'x']
+    for (let count = 0; count <= bad.length; count++)
+      assert.equal(isIn(headerOf(...bad.slice(0, count), session)), true, `${count}`)
+    assert.equal(isIn(headerOf(...bad, 'x', session)), false)
+    assert.equal(isIn(headerOf(...bad)), false)
+    assert.ok(await authenticator.logOut({ ...asCookie(''), ...headerOf('x', session) }))
+    assert.equal(isIn(headerOf('x', session)), false)
+  })
+
   it('is ignored under another name', async (t) => {
     const { isIn, logIn } = await setUpAuthenticator(t)
     const session = await logIn()

@@ -1,28 +1,48 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { formatCookie, readCookie } from '../../src/http/cookie.ts'
+import { findCookie, formatCookie } from '../../src/http/cookie.ts'
 
-describe('readCookie', () => {
-  const rows: [header: string | undefined, value: string | undefined][] = [
-    ['a=1', '1'],
-    ['b=2; a=1', '1'],
-    ['b=2;a=1;c=3', '1'],
-    [' a = 1 ', '1'],
-    ['a=1=2', '1=2'],
-    ['a=', ''],
-    ['a=1; a=2', '1'],
-    ['A=1', undefined],
-    ['aa=1', undefined],
-    ['b=a=1', undefined],
-    ['a', undefined],
-    ['', undefined],
-    [undefined, undefined],
+describe('findCookie', () => {
+  const rows: [header: string | undefined, tried: string[]][] = [
+    ['a=1', ['1']],
+    ['b=2; a=1', ['1']],
+    ['b=2;a=1;c=3', ['1']],
+    [' a = 1 ', ['1']],
+    ['a=1=2', ['1=2']],
+    ['a=', ['']],
+    ['a=1; a=2', ['1', '2']],
+    ['a=1; b=3; a=1;a=2;', ['1', '1', '2']],
+    ['A=1', []],
+    ['aa=1', []],
+    ['b=a=1', []],
+    ['a', []],
+    ['', []],
+    [undefined, []],
+    ['a=1;'.repeat(9), Array(8).fill('1')],
+    ['a=1;'.repeat(2_000), Array(8).fill('1')],
   ]
-  for (const [header, value] of rows) {
-    it(`${JSON.stringify(header)}: ${JSON.stringify(value)}`, () =>
-      assert.equal(readCookie(header, 'a'), value))
+  for (const [header, tried] of rows) {
+    it(`${JSON.stringify(header?.slice(0, 40))}: tries ${tried.join(', ')}`, () => {
+      const values: string[] = []
+      const refuse = (value: string) => {
+        values.push(value)
+        return undefined
+      }
+      assert.equal(findCookie(header, 'a', refuse), undefined)
+      assert.deepEqual(values, tried)
+    })
   }
+
+  it('returns what is found first, and tries no more', () => {
+    const tried: string[] = []
+    const find = (value: string) => {
+      tried.push(value)
+      return value > '1' ? `found ${value}` : undefined
+    }
+    assert.equal(findCookie('a=1; b=9; a=2; a=3', 'a', find), 'found 2')
+    assert.deepEqual(tried, ['1', '2'])
+  })
 })
 
 describe('formatCookie', () => {

@@ -87,13 +87,8 @@ export function cookieRows({ bearer, cookie, endedCookie }: Loot): HostileRow[] 
         `__proto__=${session}`,
         `constructor=${session}`,
         `a="; ${name}=x"`,
-        `${name}=x; ${name}=${session}`,
-        `${name}=; ${name}=${session}`,
-        `${name}=x;${name}=${session};`,
-
-        `${name}=x\r\nCookie: ${name}=${session}`,
-        `${name}=\r\nCookie: ${name}=${session}`,
-        `${name}=x\r\ncookie: ${name}=${session}`,
+        `${`${name}=x; `.repeat(8)}${name}=${session}`,
+        `${name}=x;`.repeat(700),
       ),
       403,
     ),
@@ -122,12 +117,17 @@ export function cookieRows({ bearer, cookie, endedCookie }: Loot): HostileRow[] 
       400,
     ),
     ...rows({ 'too many for the header': deletion({ Cookie: `${others(3_000)}; ${cookie}` }) }, 431),
-    // The first of two cookies counts; white space around a name or a value is ignored.
+    // Up to eight of the name are tried; white space around a name or a value is ignored.
     ...rows(
       reads(
         `${cookie}; ${name}=x`,
         `${cookie}\r\nCookie: ${name}=x`,
         `a=b\r\nCookie: ${cookie}`,
+        `${name}=x; ${cookie}`,
+        `${name}=; ${cookie}`,
+        `${name}=x\r\nCookie: ${cookie}`,
+        `${name}=\r\ncookie: ${cookie}`,
+        `${`${name}=x;`.repeat(7)}${cookie}`,
         `${cookie};`,
         `;;${cookie};;`,
         `a; b=; =c; ${cookie}`,
