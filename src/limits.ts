@@ -416,3 +416,6 @@ export const CREDENTIALS_POLL_MS = 500
 /** How long a command waits for a lock: of accounts and keys, or of kept logins. */
 export const LOCK_WAIT_MS = 5_000
 export const LOCK_PAUSE_MS = 20
+
+/** Whoever asks for the metrics in this time gets the same text. */
+export const METRICS_KEPT_MS = 500

@@ -1,11 +1,35 @@
+import type { Clock } from '../auth/clock.ts'
 import { type Reply, textReply } from '../http/message.ts'
+import { METRICS_KEPT_MS } from '../limits.ts'
 import { formatMetrics, METRICS_TYPE } from '../metrics/exposition.ts'
 import type { Family } from '../metrics/family.ts'
+import { FOR_ALL, type ShortWorkScheduler } from '../scheduler.ts'
 
-export function metricsHandlers(families: readonly Family[]) {
+/**
+ * @param scheduler Makes the text, once for all who ask meanwhile: with `--metrics-public` these may be strangers.
+ */
+export function metricsHandlers(
+  families: readonly Family[],
+  scheduler: ShortWorkScheduler,
+  { elapsed }: Pick<Clock, 'elapsed'>,
+) {
+  let kept: { readonly reply: Reply; readonly madeMs: number } | undefined
+  let making: Promise<Reply> | undefined
   return { read }
 
-  function read(): Reply {
-    return textReply(200, formatMetrics(families), { 'Content-Type': METRICS_TYPE })
+  function read(): Reply | Promise<Reply> {
+    if (kept !== undefined && elapsed() - kept.madeMs < METRICS_KEPT_MS) return kept.reply
+    making ??= scheduler.once(FOR_ALL, make).finally(() => {
+      making = undefined
+    })
+    return making
+  }
+
+  function make(): Reply {
+    const text = textReply(200, '', { 'Content-Type': METRICS_TYPE })
+    // As bytes, which all answers share.
+    const reply = { ...text, body: Buffer.from(formatMetrics(families)) }
+    kept = { reply, madeMs: elapsed() }
+    return reply
   }
 }

@@ -1,6 +1,7 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { RecordHistories } from '../audit/record-history.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
+import type { Clock } from '../auth/clock.ts'
 import type { Handler, Redirect, Route } from '../http/router.ts'
 import type { Family } from '../metrics/family.ts'
 import { describeApi } from '../openapi/document.ts'
@@ -42,6 +43,8 @@ export interface Parts {
   readonly audit: AuditTrail
   readonly histories: RecordHistories
   readonly scheduler: Scheduler
+  /** Says how old something is that is kept. */
+  readonly clock: Pick<Clock, 'elapsed'>
   /** Prefix of the URLs in answers. */
   readonly basePath: string
   /** As in `metadataHandlers`. */
@@ -669,7 +672,7 @@ function createResources(parts: Parts) {
     exports: exportHandlers(store, scheduler),
     imports: importHandlers(store, audit),
     health: healthHandlers(whyNotReady, parts.whyNotReadable),
-    metrics: metricsHandlers(metrics),
+    metrics: metricsHandlers(metrics, scheduler, parts.clock),
     openApi: openApiHandlers(() => describeRoutes(parts)),
     console: consoleHandlers(basePath),
   }

@@ -174,6 +174,7 @@ async function start(
   const histories = createRecordHistories(folder, audit, log)
   const resources = {
     ...{ authenticator, store, audit, histories, scheduler, guard, whyNotReady, whyNotReadable },
+    clock: revocations.clock,
     ...shown,
   }
   isStarted = true

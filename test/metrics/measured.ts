@@ -1,18 +1,24 @@
 import assert from 'node:assert/strict'
+import { METRICS_KEPT_MS } from '../../src/limits.ts'
+import { holdClock } from '../support/held-clock.ts'
 import { createClient } from '../support/http-client.ts'
-import { start, type TestService } from '../support/service.ts'
+import { start } from '../support/service.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
 import { Samples } from './scrape.ts'
 
-/** A service with public metrics, and a caller with a token. */
+/** A service with public metrics, and a caller with a token. Its clock is held. */
 export async function measured(t: Lifetime, options: Parameters<typeof start>[1] = {}) {
-  const service = await start(t, { ...options, flags: ['--metrics-public', ...(options.flags ?? [])] })
+  const clock = holdClock()
+  const flags = ['--metrics-public', ...(options.flags ?? [])]
+  const service = await start(t, { clock, ...options, flags })
   const Authorization = await service.bearer()
-  return { service, headers: { Authorization }, ask: createClient(service.url, { Authorization }) }
-}
-
-export async function scrape(service: TestService): Promise<Samples> {
-  const answer = await createClient(service.url)('GET', '/metrics')
-  assert.equal(answer.status, 200)
-  return new Samples(answer.text)
+  const stranger = createClient(service.url)
+  /** The metrics of now, not those that are kept. */
+  const scrape = async () => {
+    clock.advance(METRICS_KEPT_MS)
+    const answer = await stranger('GET', '/metrics')
+    assert.equal(answer.status, 200)
+    return new Samples(answer.text)
+  }
+  return { service, headers: { Authorization }, ask: createClient(service.url, { Authorization }), scrape }
 }

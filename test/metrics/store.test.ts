@@ -16,12 +16,11 @@ import {
   type Operation,
   systemError,
 } from '../support/failing-files.ts'
-import { createClient } from '../support/http-client.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
-import { start } from '../support/service.ts'
 import { skipPauses } from '../support/skipped-pauses.ts'
 import { draft, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { measured } from './measured.ts'
 import { Samples } from './scrape.ts'
 
 /** A store that writes a snapshot when its journal has `snapshotBytesMin` bytes. */
@@ -141,9 +140,7 @@ describe('the metrics of the store', () => {
 
   it('show while changes are refused because the disk failed', async (t) => {
     const files = createFailingFiles()
-    const service = await start(t, { files, flags: ['--metrics-public'] })
-    const ask = createClient(service.url, { Authorization: await service.bearer() })
-    const read = async () => new Samples((await ask('GET', '/metrics')).text)
+    const { service, ask, scrape: read } = await measured(t, { files })
     skipPauses(t, REFUSAL_PAUSE_MS, RECOVERY_PAUSE_MS_MIN)
     const mend = breakDisk(
       files,
@@ -166,16 +163,13 @@ describe('the metrics of the store', () => {
 
   it('show while ended sessions cannot be stored', async (t) => {
     const files = createFailingFiles()
-    const service = await start(t, { files, flags: ['--metrics-public'] })
-    const ask = createClient(service.url)
-    const read = async () => new Samples((await ask('GET', '/metrics')).text)
-    const headers = { Authorization: await service.bearer() }
+    const { service, ask, scrape: read } = await measured(t, { files })
     skipPauses(t, REFUSAL_PAUSE_MS, RECOVERY_PAUSE_MS_MIN)
     const mend = breakDisk(
       files,
       (operation, path) => /revocations/.test(path) && (operation === 'datasync' || operation === 'rename'),
     )
-    assert.equal((await ask('POST', '/logout', { headers })).status, 503)
+    assert.equal((await ask('POST', '/logout')).status, 503)
     assert.equal((await read()).get('connbook_writable'), 0)
     mend()
     await eventually('it recovers', () => service.log.events.includes('storage_recovered'))

@@ -2,7 +2,12 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Request } from '../../src/http/message.ts'
-import { HALF_CLOSED_PROBE_MS, RECENT_CHANGES_MAX, WAITING_CALLS_LOOK_MS } from '../../src/limits.ts'
+import {
+  HALF_CLOSED_PROBE_MS,
+  METRICS_KEPT_MS,
+  RECENT_CHANGES_MAX,
+  WAITING_CALLS_LOOK_MS,
+} from '../../src/limits.ts'
 import { WaitingCalls } from '../../src/resources/waiting-calls.ts'
 import { WaitingPolls } from '../../src/resources/waiting-polls.ts'
 import { Scheduler } from '../../src/scheduler.ts'
@@ -39,8 +44,10 @@ async function setUp(t: TestContext, { flags = [] as string[] } = {}) {
   const untilWaiting = async (count: number) => {
     while ((await waiting()) !== count);
   }
-  const waiting = async () =>
-    Number(/^connbook_waiting_polls (\d+)$/m.exec((await ask('GET', '/metrics')).text)?.[1])
+  const waiting = async () => {
+    clock.advance(METRICS_KEPT_MS)
+    return Number(/^connbook_waiting_polls (\d+)$/m.exec((await ask('GET', '/metrics')).text)?.[1])
+  }
   await ask('POST', LIST, { body: draft('a') })
   await ask('POST', LIST, { body: draft('b') })
   return { service, clock, ask, change, etagOf, poll, waiting, untilWaiting }

@@ -4,14 +4,14 @@ import { METHODS } from 'node:http'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { routes } from '../../src/resources/routes.ts'
-import { measured, scrape } from '../metrics/measured.ts'
+import { measured } from '../metrics/measured.ts'
 import { casesOfSlow, holdLaterFor } from '../support/properties/hold-property.ts'
 
 const TOTAL = 'connbook_http_requests_total'
 
 describe('requests of any method and path', () => {
   it('cannot create more samples than there are routes, methods and statuses', async (t) => {
-    const { service, ask } = await measured(t)
+    const { ask, scrape } = await measured(t)
     const methods = fc.constantFrom(...METHODS.filter((method) => method !== 'CONNECT'))
     const segments = fc.oneof(
       fc.constantFrom('configurations', 'login', 'healthz', 'metrics', 'v1', '', '__proto__', '%ff', 'none'),
@@ -24,7 +24,7 @@ describe('requests of any method and path', () => {
       answers += 1
     }
     await holdLaterFor(t, fc.tuple(methods, paths), askOnce, casesOfSlow(200, 5_000))
-    const counts = Object.entries((await scrape(service)).of(TOTAL))
+    const counts = Object.entries((await scrape()).of(TOTAL))
     // The token request is counted too.
     assert.equal(
       counts.reduce((sum, [, count]) => sum + count, 0),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, it } from 'node:test'
 import type { NewConfiguration } from '../../src/store/configuration.ts'
-import { measured, scrape } from '../metrics/measured.ts'
+import { measured } from '../metrics/measured.ts'
 import { eventually } from '../support/eventually.ts'
 import { createFailingFiles } from '../support/failing-files.ts'
 import { createClient } from '../support/http-client.ts'
@@ -30,7 +30,7 @@ async function folderWithRecords(
 
 describe('requests', () => {
   it('are counted by the pattern of their path, method and status', async (t) => {
-    const { service, ask } = await measured(t)
+    const { service, ask, scrape } = await measured(t)
     const stranger = createClient(service.url)
     await ask('POST', '/configurations/', { body: draft('a/b') })
     await ask('POST', '/configurations', { body: draft('a/b') })
@@ -53,7 +53,7 @@ describe('requests', () => {
     await stranger('GET', '/healthz')
     await sendRaw(service.url, 'GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n')
 
-    const samples = await scrape(service)
+    const samples = await scrape()
     assert.deepEqual(samples.of(TOTAL), {
       '{route="/v1/auth/token",method="POST",status="200"}': 1,
       '{route="/configurations/",method="POST",status="200"}': 1,
@@ -77,14 +77,14 @@ describe('requests', () => {
     assert.equal(samples.get(`${SECONDS}_count{route="none"}`), 4)
     assert.equal(samples.get('connbook_http_requests_in_flight'), 1)
 
-    const next = await scrape(service)
+    const next = await scrape()
     assert.equal(next.get(`${TOTAL}{route="/metrics",method="GET",status="200"}`), 1)
   })
 
   it('are timed from head to answer', async (t) => {
-    const { service, ask } = await measured(t)
+    const { ask, scrape } = await measured(t)
     for (let i = 0; i < 3; i++) await ask('GET', '/configurations/')
-    const samples = await scrape(service)
+    const samples = await scrape()
     const labels = 'route="/configurations/"'
     const buckets = Object.entries(samples.of(`${SECONDS}_bucket`)).filter(([series]) =>
       series.includes(labels),
@@ -104,14 +104,14 @@ describe('requests', () => {
 
   it('that take long are timed as long, in seconds', async (t) => {
     const files = createFailingFiles()
-    const { service, ask } = await measured(t, { files })
+    const { ask, scrape } = await measured(t, { files })
     let elapsedMs = performance.now()
     t.mock.method(performance, 'now', () => elapsedMs)
     files.before = (operation, path) => {
       if (operation === 'datasync' && path.endsWith('/journal.jsonl')) elapsedMs += 60
     }
     await ask('POST', '/configurations/', { body: draft('slow') })
-    const samples = await scrape(service)
+    const samples = await scrape()
     assert.equal(samples.get(`${SECONDS}_bucket{route="/configurations/",le="0.05"}`), 0)
     assert.equal(samples.get(`${SECONDS}_bucket{route="/configurations/",le="0.1"}`), 1)
     const sum = samples.get(`${SECONDS}_sum{route="/configurations/"}`) ?? 0
@@ -119,38 +119,38 @@ describe('requests', () => {
   })
 
   it('that are not HTTP are counted separately', async (t) => {
-    const { service } = await measured(t)
+    const { service, scrape } = await measured(t)
     await sendRaw(service.url, 'no request\r\n\r\n')
     await sendRaw(service.url, 'GET nothing\r\n\r\n')
-    const samples = await scrape(service)
+    const samples = await scrape()
     assert.equal(samples.get('connbook_http_malformed_total'), 2)
     assert.deepEqual(Object.keys(samples.of(TOTAL)), ['{route="/v1/auth/token",method="POST",status="200"}'])
   })
 
   it('are counted under their patterns, whatever the base path', async (t) => {
-    const { service, ask } = await measured(t, { flags: ['--base-path', '/deep/down'] })
+    const { service, ask, scrape } = await measured(t, { flags: ['--base-path', '/deep/down'] })
     await ask('GET', '/configurations/')
-    const samples = await scrape(service)
+    const samples = await scrape()
     assert.equal(samples.get(`${TOTAL}{route="/configurations/",method="GET",status="200"}`), 1)
     const outside = await createClient(new URL(service.url).origin)('GET', '/metrics')
     assert.equal(outside.status, 403)
   })
 
   it('with a long answer are counted when it has gone out', async (t) => {
-    const { service, ask } = await measured(t, { folder: await folderWithRecords(t, 1_001) })
+    const { ask, scrape } = await measured(t, { folder: await folderWithRecords(t, 1_001) })
     assert.equal((await ask('GET', '/configurations/')).headers['x-total-count'], '1001')
     const series = `${TOTAL}{route="/configurations/",method="GET",status="200"}`
-    await eventually('the list is counted', async () => (await scrape(service)).get(series) === 1)
+    await eventually('the list is counted', async () => (await scrape()).get(series) === 1)
   })
 
   it('are no longer in flight when the client has gone in the middle of a body or an answer', async (t) => {
     // Ten megabytes are more than the sockets of both ends take.
     const labels = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`l${i}`, 'x'.repeat(255)]))
     const folder = await folderWithRecords(t, 2_500, { labels })
-    const { service, headers } = await measured(t, { folder })
+    const { service, headers, scrape } = await measured(t, { folder })
     const { hostname, port } = new URL(service.url)
     const authorization = `Host: a\r\nAuthorization: ${headers.Authorization}\r\n`
-    const inFlight = async () => (await scrape(service)).get('connbook_http_requests_in_flight')
+    const inFlight = async () => (await scrape()).get('connbook_http_requests_in_flight')
     const heads = [
       `POST /configurations/ HTTP/1.1\r\n${authorization}Content-Length: 100\r\n\r\n{`,
       `GET /configurations/ HTTP/1.1\r\n${authorization}\r\n`,
@@ -170,9 +170,9 @@ describe('requests', () => {
 
 describe('connections', () => {
   it('are counted while they are open', async (t) => {
-    const { service } = await measured(t)
+    const { service, scrape } = await measured(t)
     const { hostname, port } = new URL(service.url)
-    const openOnes = async () => (await scrape(service)).get('connbook_http_connections') ?? 0
+    const openOnes = async () => (await scrape()).get('connbook_http_connections') ?? 0
     // The connection that scrapes is one of them; earlier clients may still be connected.
     const before = await openOnes()
     const sockets = Array.from({ length: 5 }, () => connect({ host: hostname, port: Number(port) }))
