@@ -1,8 +1,8 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
+import { chmod, chown, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { ifPresent } from '../../src/errors.ts'
 import { missing } from '../support/debian.ts'
@@ -96,9 +96,23 @@ async function openShell(t: TestContext, { words, preparation }: Shell, environm
     await eventually(`the end of ${line}`, ended).catch(() => assert.fail(`${line}\n${session.screen()}`))
     return readFile(out, 'utf8')
   }
+  /** Types the beginning of a line with a Tab key, and throws it away. */
+  const begin = async (line: string) => {
+    session.type(`${line}\t\x15`)
+    await run('true')
+  }
   await run(preparation)
-  return { run, folder }
+  return { run, begin, folder }
 }
+
+/** A program that is there to be asked: it leaves a file beside it. */
+async function putProgram(path: string, mode = 0o755) {
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, `#!/bin/sh\ntouch '${path}.asked'\necho words\n`)
+  await chmod(path, mode)
+}
+
+const wasAsked = async (path: string) => (await ifPresent(readFile(`${path}.asked`))) !== undefined
 
 describe('connbook completion', { timeout: 120_000 }, () => {
   for (const [name, shell] of Object.entries(shells)) {
@@ -121,6 +135,43 @@ describe('connbook completion', { timeout: 120_000 }, () => {
         assert.equal(await run(`connbook get --field name ${typed}\t`), `${name}\n`)
       }
       assert.equal(await ifPresent(readFile(join(folder, 'pwned'))), undefined)
+    })
+
+    it(`lets ${name} ask no program that somebody else could have put there`, { skip }, async (t) => {
+      const { begin, folder } = await openShell(t, shell, { CONNBOOK_SERVER: 'http://127.0.0.1:1' })
+      const at = (path: string) => join(folder, path, 'connbook')
+      await putProgram(at('person/own'))
+      // bash-completion loads the script for the plain name.
+      await begin('connbook hea')
+      await begin('~/own/connbook hea')
+      assert.equal(await wasAsked(at('person/own')), true)
+      await putProgram(at('own'))
+      await begin(`${at('own')} hea`)
+      assert.equal(await wasAsked(at('own')), true)
+
+      await putProgram(at('shared/inner'))
+      await chmod(join(folder, 'shared'), 0o777)
+      await putProgram(at('group'))
+      await chmod(join(folder, 'group'), 0o770)
+      await putProgram(at('open'), 0o777)
+      await putProgram(at('relative'))
+      await symlink(join(folder, 'relative'), join(folder, 'link'))
+      await putProgram(at('.'))
+      const refused = [
+        './connbook',
+        'relative/connbook',
+        ...['shared/inner', 'group', 'open', 'link'].map(at),
+      ]
+      if (process.getuid?.() === 0) {
+        for (const path of ['foreign', 'foreigner']) await putProgram(at(path))
+        await chown(join(folder, 'foreign'), 65_534, 65_534)
+        await chown(at('foreigner'), 65_534, 65_534)
+        refused.push(at('foreign'), at('foreigner'))
+      }
+      for (const path of refused) {
+        await begin(`${path} hea`)
+        assert.equal(await wasAsked(resolve(folder, path)), false, path)
+      }
     })
 
     it(`gives ${name} commands, flags, values and files`, { skip }, async (t) => {
