@@ -115,6 +115,15 @@ export class OutcomeUnknownError extends ConnbookError {
   readonly code = 'outcome_unknown'
 }
 
+/** What a change was decided for has become otherwise; it has to be decided again. No caller ever sees it. */
+export class OvertakenError extends ConnbookError {
+  readonly code = 'overtaken'
+
+  constructor() {
+    super('Cannot make the change: the records are not those that it was decided for; decide again')
+  }
+}
+
 /** Too many changes to be stored together; nothing has changed. */
 export class TooManyChangesError extends ConnbookError {
   readonly code = 'too_many_changes'

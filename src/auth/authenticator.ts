@@ -64,12 +64,13 @@ export interface Authenticator {
    */
   authenticate(request: Request): Credential | undefined
   /**
-   * Whether `authenticate` would return a credential. It makes no object: what is checked again and again for an answer that
-   * lasts would fill the memory of what lasts, because V8 puts there what was made at the same place for such an answer.
+   * What the credential of a request may do now; undefined without a valid one. It makes no object: what is checked again and
+   * again for an answer that lasts would fill the memory of what lasts, because V8 puts there what was made at the same place
+   * for such an answer.
    *
    * @throws {InvalidInputError} as `readOwner` does.
    */
-  isAuthentic(request: Request): boolean
+  scopeNow(request: Request): Scope | undefined
   /** Await it before refusing a credential: its expiry must survive a crash. Never rejects. */
   readonly remembering: Promise<void> | undefined
   readonly logins: Readonly<Record<AccountKind, LoginCounters>>
@@ -159,9 +160,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return { carrier: carrierOf(request), principal: claims.principal, expiresAt: claims.exp }
     },
 
-    isAuthentic(request) {
-      if (isOwnerWithoutToken(request)) return readOwner(request) !== undefined
-      return findClaims(request) !== undefined
+    scopeNow(request) {
+      if (isOwnerWithoutToken(request)) return readOwner(request).scope
+      return findClaims(request)?.principal.scope
     },
 
     get remembering() {

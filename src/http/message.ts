@@ -72,12 +72,12 @@ export interface Request extends Caller {
   /** The `path` of the matched route, such as `/things/:name`. */
   pattern?: string
   /**
-   * Checks the caller again long after the head: once the body has come, or before a waiting answer says more. There for
-   * changes, for routes that last, and for those who prefer to wait.
+   * Judges again, as when the head came, whether the caller may do what the route does: a body takes its time to arrive, a
+   * change to be decided, an answer to be sent. Set with `principal`.
    *
-   * @returns A promise that rejects if the credential has ended since; undefined if it has not.
+   * @throws {Problem} 403 if the credential has ended since, or has lost the scope that the route needs.
    */
-  checkAgain?: (this: Request) => Promise<never> | undefined
+  checkAgain?: (this: Request) => void
   /** Set while the answer waits for something to happen: then its connection is not quiet. */
   isWaiting?: boolean
   /**
@@ -94,6 +94,17 @@ export interface Request extends Caller {
   readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void>
   /** Of a body that is read piece by piece; it goes on while that lasts. */
   readonly progress: Progress
+}
+
+/** Whether `checkAgain` lets the request go on. */
+export function isStillAllowed(request: Request): boolean {
+  try {
+    request.checkAgain?.()
+    return true
+  } catch (error) {
+    if (error instanceof Problem) return false
+    throw error
+  }
 }
 
 /** How far a body has come. */

@@ -17,8 +17,6 @@ export interface Route {
   /** Its path is also found before the base path (RFC 8414 section 3.1). */
   readonly isWellKnown?: boolean
   readonly handle: Handler
-  /** The answer goes on for as long as the credential is valid. */
-  readonly lasts?: boolean
   /** Formats errors of this route; `application/problem+json` if not given. */
   readonly problemReply?: ((problem: Problem) => Reply) | undefined
 }

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   isNoRoom,
   OverloadedError,
+  OvertakenError,
   StorageFullError,
   StorageUnavailableError,
   systemCode,
@@ -45,6 +46,8 @@ interface Waiting<Change> {
   readonly version: number
   /** Then `changes` is empty. */
   readonly large: LargeChange | undefined
+  /** Called just before the frame is made; what it throws refuses the changes. */
+  readonly check: (() => void) | undefined
   resolve(): void
   reject(error: Error): void
 }
@@ -107,23 +110,26 @@ export class Journal<Change> {
    * Resolves once the change is durable and applied. Rejects with StorageFullError if there is no room (a later call
    * may succeed), and with StorageUnavailableError if the disk fails.
    *
+   * @param check Called when its turn has come, just before its frame is made, perhaps more than once. The promise rejects
+   *   with what it throws, and those of all changes behind it with {OvertakenError}: they may have been decided for it.
    * @throws {StorageUnavailableError} at once if the disk failed before.
    * @throws {OverloadedError} at once if WAITING_CHANGES_MAX changes are waiting.
    */
-  append(change: Change): Promise<void> {
-    return this.#enqueue([change])
+  append(change: Change, check?: () => void): Promise<void> {
+    return this.#enqueue([change], { check })
   }
 
   /**
    * Appends changes, all or none, as one frame.
    *
    * @param changes At least one.
+   * @param check As for `append`.
    * @throws {TooManyChangesError} at once if the frame would exceed LINE_BYTES_MAX. Also as `append` does.
    */
-  appendTogether(changes: readonly Change[]): Promise<void> {
+  appendTogether(changes: readonly Change[], check?: () => void): Promise<void> {
     const json = this.#owner.encode(changes)
     checkSize(Buffer.byteLength(json))
-    return this.#enqueue(changes, json)
+    return this.#enqueue(changes, { json, check })
   }
 
   /**
@@ -131,19 +137,22 @@ export class Journal<Change> {
    *
    * @throws as `appendTogether` does.
    */
-  appendLarge(large: LargeChange): Promise<void> {
+  appendLarge(large: LargeChange, check?: () => void): Promise<void> {
     checkSize(bytesOf(large.json))
-    return this.#enqueue([], undefined, large)
+    return this.#enqueue([], { large, check })
   }
 
-  #enqueue(changes: readonly Change[], json?: string, large?: LargeChange): Promise<void> {
+  #enqueue(
+    changes: readonly Change[],
+    { json, large, check }: Partial<Pick<Waiting<Change>, 'json' | 'large' | 'check'>>,
+  ): Promise<void> {
     if (!this.isWritable) throw unavailable()
     if (this.#waiting.length >= WAITING_CHANGES_MAX) {
       throw new OverloadedError('Cannot take another change: too many wait for the disk')
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const version = large?.version ?? this.#versionOf(changes)
-    this.#waiting.push({ changes, json, version, large, resolve, reject })
+    this.#waiting.push({ changes, json, version, large, check, resolve, reject })
     this.#running ??= this.#work()
     return promise
   }
@@ -186,20 +195,37 @@ export class Journal<Change> {
       if (restart !== undefined) await restart()
       else if (this.#waiting.length === 0) break
       else if (this.#waiting.some(({ version }) => this.#position.version < version)) await this.#renew()
-      else if (this.#waiting[0]?.large !== undefined) await this.#commitLarge(this.#waiting[0].large)
-      else await this.#commitTogether(this.#waiting.splice(0, this.#nextFrame()))
+      else await this.#commitNext()
     }
     // No await since the queue was found empty, so the next append starts a new run.
     this.#running = undefined
   }
 
-  /** How many waiting appends go into the next frame. */
+  async #commitNext() {
+    const [first] = this.#waiting
+    const refusal = first && refusalOf(first)
+    if (refusal !== undefined) this.#refuseFirst(refusal)
+    else if (first?.large !== undefined) await this.#commitLarge(first.large)
+    else await this.#commitTogether(this.#waiting.splice(0, this.#nextFrame()))
+  }
+
+  /** How many waiting appends go into the next frame, of which the first does. */
   #nextFrame(): number {
     if (this.#waiting[0]?.json !== undefined) return 1
-    const end = this.#waiting.findIndex(
-      ({ json, large }, i) => i === FRAME_CHANGES_MAX || json !== undefined || large !== undefined,
-    )
+    const end = this.#waiting.findIndex((waiting, i) => {
+      if (i === 0) return false
+      const isAlone = waiting.json !== undefined || waiting.large !== undefined
+      return i === FRAME_CHANGES_MAX || isAlone || refusalOf(waiting) !== undefined
+    })
     return end === -1 ? this.#waiting.length : end
+  }
+
+  /** Refuses the first waiting append by its `check`, and has those behind it decided again. */
+  #refuseFirst(refusal: Error) {
+    const [first, ...others] = this.#waiting.splice(0)
+    this.#owner.refuse()
+    first?.reject(refusal)
+    for (const { reject } of others) reject(new OvertakenError())
   }
 
   async #commitTogether(batch: Waiting<Change>[]) {
@@ -326,6 +352,16 @@ export class Journal<Change> {
       fail(error)
       throw error
     }
+  }
+}
+
+/** Why an append is not allowed any more; undefined if it is. */
+function refusalOf({ check }: Pick<Waiting<unknown>, 'check'>): Error | undefined {
+  try {
+    check?.()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
   }
 }
 

@@ -27,7 +27,7 @@ export function accountHandlers(authenticator: Authenticator) {
     if (outcome === 'wrong_password')
       throw new Problem('wrong_password', 'The current password is wrong; nothing has changed')
     if (outcome !== 'session_ended') return textReply(200, 'Success', { 'Set-Cookie': outcome.cookie })
-    await request.checkAgain?.()
+    request.checkAgain?.()
     throw new Error('A session that has ended is still good')
   }
 }

@@ -1,5 +1,5 @@
 import { type LiveBody, LivePiece, type LiveSink } from '../http/live-body.ts'
-import type { Request } from '../http/message.ts'
+import { isStillAllowed, type Request } from '../http/message.ts'
 import {
   EVENTS_COMMENT_MS,
   EVENTS_LATE_LOOKS_MAX,
@@ -12,7 +12,7 @@ import type { ConfigurationStore } from '../store/configuration-store.ts'
 import type { Filter } from '../store/record-filter.ts'
 import { type EventPiece, EventPieces, type EventPosition } from './event-pieces.ts'
 import { beginningText, COMMENT_TEXT, commentText, eventIdOf, placeNow, resetText } from './event-text.ts'
-import { CredentialChecks, hasEnded, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
+import { CredentialChecks, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
 
 /** The caller of the scheduler for what all streams share. */
 const STREAMS = 'event streams'
@@ -236,7 +236,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
 
   look(nowMs: number): void {
     if (this.#sink === undefined) return
-    if (hasEnded(this.#request)) this.giveWay()
+    if (!isStillAllowed(this.#request)) this.giveWay()
     else if (!this.#sink.hasRoom) {
       if (this.#isSlow(nowMs)) this.#sink.cut()
     } else if (nowMs - this.#sentMs >= EVENTS_COMMENT_MS) this.#comment()

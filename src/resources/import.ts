@@ -47,8 +47,11 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
       const drafts = await turn.receive(request.progress, (check) =>
         readDrafts(request, format, limits, check),
       )
-      if (query.dry_run === '1')
-        return reply(tried, await store.planImport(drafts, mode, expected, request.signal))
+      if (query.dry_run === '1') {
+        const plan = await store.planImport(drafts, mode, expected, request.signal)
+        request.checkAgain?.()
+        return reply(tried, plan)
+      }
       const done = await store.importAll(senderOf(request), drafts, mode, expected, request)
       await recordIfUnchanged(audit, senderOf(request), mode, done)
       return reply(countsOf, done)

@@ -389,7 +389,6 @@ export const routes: readonly RouteDescription[] = [
     method: 'GET',
     path: '/v1/events',
     access: 'read',
-    lasts: true,
     summary:
       'tells changes as they happen; optional: `since`, `prefix`, `name`, `hostname`, `port`, `username`, `label`',
     answers: '200 `text/event-stream`',

@@ -1,4 +1,4 @@
-import { callerKey, type Principal, type Request } from '../http/message.ts'
+import { callerKey, isStillAllowed, type Principal, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { ACCOUNT_WAITING_CALLS_SHARE, WAITING_CALLS_LOOK_MS, WAITING_CALLS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -155,18 +155,6 @@ function refused(reason: string): Problem {
   return new Problem('overloaded', message, { headers: { 'Retry-After': '5' } })
 }
 
-/** Whether the credential of a request that waits has ended. */
-export function hasEnded(request: Request): boolean {
-  try {
-    const refusal = request.checkAgain?.()
-    refusal?.catch(() => {})
-    return refusal !== undefined
-  } catch (error) {
-    if (error instanceof Problem) return true
-    throw error
-  }
-}
-
 /** Checks the credential of many requests, each credential once. It may be used until something else runs. */
 export class CredentialChecks {
   readonly #ended = new Map<Principal, boolean>()
@@ -174,10 +162,10 @@ export class CredentialChecks {
   hasEnded(request: Request): boolean {
     // Made by each credential for itself.
     const { principal } = request
-    if (principal === undefined) return hasEnded(request)
+    if (principal === undefined) return !isStillAllowed(request)
     let ended = this.#ended.get(principal)
     if (ended === undefined) {
-      ended = hasEnded(request)
+      ended = !isStillAllowed(request)
       this.#ended.set(principal, ended)
     }
     return ended

@@ -1,5 +1,5 @@
 import { tagsIn } from '../http/conditional.ts'
-import { callerKey, type Reply, type Request } from '../http/message.ts'
+import { callerKey, isStillAllowed, type Reply, type Request } from '../http/message.ts'
 import { parseWait } from '../http/prefer.ts'
 import { POLL_WAIT_SECONDS_MAX, WAITING_CALLS_LOOK_MS } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -7,7 +7,7 @@ import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { parseListTag, storeOfTag } from '../store/list-tag.ts'
 import type { Filter } from '../store/record-filter.ts'
 import { FilteredPolls } from './filtered-polls.ts'
-import { hasEnded, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
+import type { WaitingCall, WaitingCalls } from './waiting-calls.ts'
 
 /** The answer as it is now. */
 type Answer = () => Reply | Promise<Reply>
@@ -130,7 +130,7 @@ export class WaitingPolls {
     await this.#scheduler.once(callerKey(request), () => {})
     request.signal.throwIfAborted()
     this.#calls.checkReadable()
-    await request.checkAgain?.()
+    request.checkAgain?.()
   }
 
   /** Place of the newest tag in `If-None-Match`; undefined if there is none, or if not all changes since then are known. */
@@ -216,7 +216,7 @@ class WaitingPoll implements WaitingCall {
   look(nowMs: number): void {
     // The next look would be too late.
     if (nowMs + WAITING_CALLS_LOOK_MS > this.#untilMs) this.giveWay()
-    else if (hasEnded(this.#request)) this.wake()
+    else if (!isStillAllowed(this.#request)) this.wake()
   }
 
   readonly giveWay = (): void => {

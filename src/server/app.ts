@@ -5,7 +5,7 @@ import { jsonReply, type Reply, type Request } from '../http/message.ts'
 import { adviseOnPath } from '../http/path-advice.ts'
 import { PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
 import { createRouter, type Match, type Redirect, type Route, type Router } from '../http/router.ts'
-import { FULL_SCOPE } from '../http/scope.ts'
+import { FULL_SCOPE, type Scope } from '../http/scope.ts'
 import type { Log } from '../log.ts'
 import { WHOLE_SERVER } from './request-target.ts'
 
@@ -37,11 +37,9 @@ export function createApp(
     const match = matchOf(router, request)
     try {
       const reply = dispatch(request, match)
-      return reply instanceof Promise
-        ? reply.catch((error: unknown) => replyTo(error, request, match))
-        : reply
+      return reply instanceof Promise ? reply.catch((error: unknown) => refuse(error, request, match)) : reply
     } catch (error) {
-      return replyTo(error, request, match)
+      return refuse(error, request, match)
     }
   }
 
@@ -50,10 +48,7 @@ export function createApp(
     if (redirected !== undefined) return redirected
     const route = match === 'malformed' ? undefined : match?.route
     if (route?.access === 'public') checkSameSite(request)
-    else {
-      const refusal = admit(request, route)
-      if (refusal !== undefined) return refusal
-    }
+    else admit(request, route)
     if (match === 'malformed') {
       throw new Problem('malformed_path', 'The path is not valid percent-encoded UTF-8')
     }
@@ -63,7 +58,7 @@ export function createApp(
     }
     if (route !== undefined) {
       // Refused before the handler looks at record or body; a reader may see 404 and 405.
-      if (route.access === 'write') checkMayWrite(request)
+      if (route.access === 'write') checkScope(request.principal?.scope)
       return route.handle(request, match.parameter)
     }
     if (request.method === 'OPTIONS') return { status: 204, headers: { Allow: match.allow } }
@@ -72,32 +67,40 @@ export function createApp(
     })
   }
 
-  /** Checks the credential and, unless it is a token, that the request is not cross-site. */
-  function admit(request: Request, route: Route | undefined): Promise<never> | undefined {
+  /** Checks the credential and, unless it is a token, that the request is not cross-site. @throws {Problem} 403. */
+  function admit(request: Request, route: Route | undefined) {
     const credential = authenticator.authenticate(request)
-    if (credential === undefined) return refuse(request)
+    if (credential === undefined) throw notAuthenticated(request)
     if (credential.carrier !== 'bearer') checkSameSite(request)
     request.principal = credential.principal
     request.credential = credential
-    // The body may take half a minute to arrive, and an answer may wait as long.
-    const mayLast = route?.lasts === true || request.headers.prefer !== undefined
-    if (mayLast || !SAFE_METHODS.has(request.method)) {
-      request.checkAgain = checkAgain
-    }
-    return undefined
+    request.checkAgain = route?.access === 'write' ? checkMayWrite : checkMayRead
   }
 
-  /** One for all requests: with a closure in each, requests outlived many collections of the young generation. */
-  function checkAgain(this: Request): Promise<never> | undefined {
-    return authenticator.isAuthentic(this) ? undefined : refuse(this)
+  // One of each for all requests: with a closure in each, requests outlived many collections of the young generation.
+
+  /** @throws {Problem} 403. */
+  function checkMayRead(this: Request) {
+    if (authenticator.scopeNow(this) === undefined) throw notAuthenticated(this)
   }
 
-  /** @throws {Problem} 403; while an expiry is being made durable, the promise rejects with it instead. */
-  function refuse(request: Request): Promise<never> {
-    const refusal = notAuthenticated(request)
-    const { remembering } = authenticator
-    if (remembering === undefined) throw refusal
-    return remembering.then(() => Promise.reject(refusal))
+  /** @throws {Problem} 403. */
+  function checkMayWrite(this: Request) {
+    const scope = authenticator.scopeNow(this)
+    if (scope === undefined) throw notAuthenticated(this)
+    checkScope(scope)
+  }
+
+  /** An expiry that refuses a credential must survive a crash: it is durable before the answer. */
+  function refuse(
+    error: unknown,
+    request: Request,
+    match: Match | 'malformed' | undefined,
+  ): Reply | Promise<Reply> {
+    const remembering = isOfCredential(error) ? authenticator.remembering : undefined
+    return remembering === undefined
+      ? replyTo(error, request, match)
+      : remembering.then(() => replyTo(error, request, match))
   }
 
   function replyTo(error: unknown, request: Request, match: Match | 'malformed' | undefined): Reply {
@@ -177,11 +180,15 @@ function checkSameSite(request: Request) {
 }
 
 /** @throws {Problem} 403 with the missing scope (RFC 6750 section 3.1). */
-function checkMayWrite({ principal }: Request) {
-  if (principal?.scope === FULL_SCOPE) return
+function checkScope(scope: Scope | undefined) {
+  if (scope === FULL_SCOPE) return
   const headers = { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="write"` }
   const message = 'This credential may only read; to change records, use one with the scope write'
   throw new Problem('insufficient_scope', message, { headers })
+}
+
+function isOfCredential(error: unknown): boolean {
+  return error instanceof Problem && (error.code === 'not_authenticated' || error.code === 'invalid_token')
 }
 
 /** Gives an error code only if a bearer token was sent (RFC 6750 section 3.1). */

@@ -42,7 +42,7 @@ export class IncomingRequest implements Request {
   pattern?: string
   /** Start of its handling, by `elapsedInTurn`. */
   beganMs = 0
-  checkAgain?: (this: Request) => Promise<never> | undefined
+  checkAgain?: (this: Request) => void
   isWaiting?: boolean
   readonly response: ServerResponse
   readonly #incoming: IncomingMessage
@@ -113,15 +113,20 @@ export class IncomingRequest implements Request {
       collect(incoming, hold, resolve, reject),
     )
     if (body.length > BODY_AT_ONCE_BYTES_MAX) await this.#takeTurn(() => {})
-    await this.checkAgain?.()
+    this.checkAgain?.()
     return body
   }
 
   async readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void> {
+    const takeIfAllowed = (piece: Buffer) => {
+      this.checkAgain?.()
+      take(piece)
+    }
+    const takeTurn = (work: () => void) => this.#takeTurn(work)
     await this.#receive<void>(undefined, bytesMax, (incoming, resolve, reject) =>
-      handOver(incoming, bytesMax, take, this.progress, (work) => this.#takeTurn(work), resolve, reject),
+      handOver(incoming, bytesMax, takeIfAllowed, this.progress, takeTurn, resolve, reject),
     )
-    await this.checkAgain?.()
+    this.checkAgain?.()
   }
 
   #takeTurn(work: () => void): Promise<void> {

@@ -13,25 +13,30 @@ export interface LogState {
   close(): Promise<void>
 }
 
+/** Called just before a change is written, perhaps more than once. What it throws refuses the change. */
+export type CheckChange = () => void
+
 /** Makes the changes of a store durable that only this process changes. */
 export interface ChangeLog extends LogState {
   /**
    * Resolves once the change is durable and applied.
    *
+   * @throws What `check` throws.
+   * @throws {OvertakenError} if a change before it, for which it may have been decided, was refused by its `check`.
    * @throws {StorageFullError} if there is no room; a later call may succeed.
    * @throws {StorageUnavailableError} if the storage failed.
    * @throws {OverloadedError} if too many changes are waiting.
    */
-  append(change: Change): Promise<void>
+  append(change: Change, check?: CheckChange): Promise<void>
   /**
    * The same for several changes, atomically.
    *
    * @param changes At least one; no two take or free the same name.
    * @throws {TooManyChangesError} if they are too many. Also what `append` throws.
    */
-  appendTogether(changes: readonly Change[]): Promise<void>
+  appendTogether(changes: readonly Change[], check?: CheckChange): Promise<void>
   /** The same in slices, for very many changes: the owner gets them by `applyTogether`. Rejects where others throw. */
-  appendInSlices(changes: readonly Change[]): Promise<void>
+  appendInSlices(changes: readonly Change[], check?: CheckChange): Promise<void>
 }
 
 /** Makes changes durable in a store that other processes change, too. They compete; each gets what all of them make. */
@@ -44,7 +49,7 @@ export interface SharedChangeLog extends LogState {
    * @throws {OvertakenError} if another change came first; the index has it. Nothing has changed by this one.
    * @throws {OutcomeUnknownError} if nobody can know whether it was made. Also what `ChangeLog.append` throws.
    */
-  append(change: Change): Promise<Change>
+  append(change: Change, check?: CheckChange): Promise<Change>
   /**
    * The same for several changes, atomically.
    *
@@ -53,7 +58,7 @@ export interface SharedChangeLog extends LogState {
    * @returns The revision of the records with them.
    * @throws {TooManyChangesError} if they are too many. Also what `append` throws.
    */
-  appendTogether(changes: readonly Change[], revision: number): Promise<number>
+  appendTogether(changes: readonly Change[], revision: number, check?: CheckChange): Promise<number>
   /**
    * Resolves once the index has every change that was acknowledged anywhere before the call.
    *

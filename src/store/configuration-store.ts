@@ -1,6 +1,7 @@
 import type { Family } from '../metrics/family.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { Actor } from './actor.ts'
+import type { Asker } from './asker.ts'
 import type { Change } from './change.ts'
 import type { LogState } from './change-log.ts'
 import {
@@ -11,7 +12,6 @@ import {
 } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
-import type { Asker } from './large-import-gate.ts'
 import { listTag } from './list-tag.ts'
 import { CHANGES, ORDERS } from './long-works.ts'
 import { RecentChanges } from './recent-changes.ts'
@@ -175,13 +175,14 @@ export class ConfigurationStore {
    * `list` only once it is durable.
    *
    * @param actor Who asks for it; kept with the change.
-   * @param asker The same, while the change waits for a large import to end.
+   * @param asker The same, as long as the change can be refused; anybody may change anything if absent.
    * @returns The stored record; `id` is higher than any given before.
    * @throws {NameTakenError} with the record that holds the name. After this or another error, nothing has changed.
    * @throws {StorageFullError} if there is no room; a later call may succeed.
    * @throws {MemoryFullError} if the records take all the memory that they may.
    * @throws {StorageUnavailableError} if the storage failed.
    * @throws {OverloadedError} if too many changes are waiting.
+   * @throws What the asker's `checkAgain` throws, until the change is being written.
    */
   add(actor: Actor, draft: NewConfiguration, asker?: Asker): Promise<Configuration> {
     return this.#changes.change<Configuration>(actor, asker, [draft.name], ({ find, nextId }) => {

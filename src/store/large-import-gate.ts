@@ -1,15 +1,8 @@
 import { OverloadedError } from '../errors.ts'
 import { WAITING_CHANGES_MAX } from '../limits.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
+import type { Asker } from './asker.ts'
 import { CHANGES } from './long-works.ts'
-
-/** Who asks for a change, and may be gone, or have lost the right to it, when its turn comes. */
-export interface Asker {
-  /** Aborted when nobody waits for the answer any more. */
-  readonly signal: AbortSignal
-  /** @returns A promise that rejects if the change is no longer allowed; undefined if it is. */
-  checkAgain?: () => Promise<never> | undefined
-}
 
 interface Waiting {
   readonly pass: () => void
@@ -40,9 +33,9 @@ export class LargeImportGate {
    * Resolves when it is the turn of a change; it must be decided at once.
    *
    * @param asker Its change leaves when it has gone.
-   * @throws {OverloadedError} if too many changes wait. Also the reason of the signal, and what `checkAgain` rejects with.
+   * @throws {OverloadedError} if too many changes wait. Also the reason of the signal.
    */
-  async pass(asker?: Asker): Promise<void> {
+  async pass(asker?: Pick<Asker, 'signal'>): Promise<void> {
     if (this.#waiting.size >= WAITING_CHANGES_MAX)
       throw new OverloadedError('Cannot take another change: too many wait for an import to end')
     const signal = asker?.signal
@@ -56,8 +49,6 @@ export class LargeImportGate {
     signal?.addEventListener('abort', leave, { once: true })
     await promise
     signal?.removeEventListener('abort', leave)
-    const ended = asker?.checkAgain?.()
-    if (ended !== undefined) await ended
   }
 
   /** Closes the gate for a large import. @returns Opens it again. */

@@ -1,9 +1,10 @@
-import { StorageUnavailableError, TooManyChangesError } from '../errors.ts'
+import { OvertakenError, StorageUnavailableError, TooManyChangesError } from '../errors.ts'
 import { runAtOnce, type Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Actor } from './actor.ts'
-import type { Change } from './change.ts'
-import type { ChangeLog, ChangeLogOwner } from './change-log.ts'
+import type { Asker } from './asker.ts'
+import { type Change, recordsOf } from './change.ts'
+import type { ChangeLog, ChangeLogOwner, CheckChange } from './change-log.ts'
 import type { Configuration, ImportedConfiguration } from './configuration.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
@@ -16,7 +17,7 @@ import {
   stepsOfDraft,
 } from './import-plan.ts'
 import { stepsOfLabels } from './labels.ts'
-import { type Asker, LargeImportGate } from './large-import-gate.ts'
+import { LargeImportGate } from './large-import-gate.ts'
 import { listTag } from './list-tag.ts'
 import { CHANGES, TRIALS } from './long-works.ts'
 import type {
@@ -89,7 +90,7 @@ export class OwnChanges implements RecordChanges {
 
   /**
    * A crash may still undo pending changes. So a decision that writes nothing, such as a refusal, waits until they are
-   * durable, and is made again if they are refused.
+   * durable, and is made again if they are refused. So is one behind a change that is not allowed any more.
    */
   async change<Outcome>(
     actor: Actor,
@@ -100,9 +101,10 @@ export class OwnChanges implements RecordChanges {
     this.#checkOpen()
     for (;;) {
       if (this.#gate.isClosed) await this.#gate.pass(asker)
+      asker?.checkAgain?.()
+      const find = (name: string) => this.#latest(name)
       let decision: Decision<Outcome>
       try {
-        const find = (name: string) => this.#latest(name)
         decision = decide({ find, nextId: this.#lastId + 1 })
         if ('change' in decision) this.#room.checkChange(this.#index, decision.change, find)
       } catch (refusal) {
@@ -111,8 +113,10 @@ export class OwnChanges implements RecordChanges {
       }
       if ('change' in decision) {
         const change = { ...decision.change, authorship: { actor, time: timestamp() } }
-        await this.#stage([change], this.#log.append(change))
-        return decision.outcomeOf(change)
+        const [before, after] = recordsOf(change, find)
+        const check = () => asker?.checkAgain?.(before, after)
+        if (await this.#made([change], this.#log.append(change, check))) return decision.outcomeOf(change)
+        continue
       }
       if (await this.#staged.areDurable(names)) return decision.outcome
     }
@@ -151,7 +155,8 @@ export class OwnChanges implements RecordChanges {
     this.#checkOpen()
     for (;;) {
       if (this.#gate.isClosed) await this.#gate.pass(asker)
-      if (this.#isLargeImport(drafts, mode)) return this.#importInSlices(actor, drafts, mode, expected)
+      asker?.checkAgain?.()
+      if (this.#isLargeImport(drafts, mode)) return this.#importInSlices(actor, drafts, mode, expected, asker)
       const records = mode === 'replace' ? this.#allLatest() : []
       const find = (name: string) => this.#latest(name)
       let plan: ImportPlan
@@ -165,10 +170,10 @@ export class OwnChanges implements RecordChanges {
       }
       const changes = runAtOnce(signedChangesOf(plan, actor, mode))
       if (changes.length > 0) {
-        const durable = this.#stage(changes, this.#log.appendTogether(changes))
+        const made = this.#made(changes, this.#log.appendTogether(changes, checkOf(asker)))
         const tag = this.#lastTag
-        await durable
-        return { ...plan, tag }
+        if (await made) return { ...plan, tag }
+        continue
       }
       const tag = this.#lastTag
       // As in `change`: a plan without changes waits until the pending ones are durable.
@@ -218,6 +223,17 @@ export class OwnChanges implements RecordChanges {
     return durable
   }
 
+  /** @returns Whether the changes are durable; false if they must be decided again. */
+  async #made(changes: readonly Change[], durable: Promise<void>): Promise<boolean> {
+    try {
+      await this.#stage(changes, durable)
+      return true
+    } catch (error) {
+      if (error instanceof OvertakenError) return false
+      throw error
+    }
+  }
+
   #isLarge(changes: number): boolean {
     return changes * this.#index.parts > this.#updatesAtOnceMax
   }
@@ -244,11 +260,13 @@ export class OwnChanges implements RecordChanges {
     drafts: readonly ImportedConfiguration[],
     mode: ImportMode,
     expected: ExpectedTag | undefined,
+    asker: Asker | undefined,
   ): Promise<ImportOutcome> {
     const open = this.#gate.hold()
     try {
       // The changes before it are applied or refused first, so that the index is the latest state.
       await this.#lastStaged.catch(() => {})
+      asker?.checkAgain?.()
       if (!this.#log.isWritable)
         throw new StorageUnavailableError('Cannot import: the disk failed, and it is not yet sure again')
       this.#checkedTag(expected)
@@ -259,13 +277,14 @@ export class OwnChanges implements RecordChanges {
       const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
       if (this.#isLarge(stepsOfChanges(changes, this.#updatesAtOnceMax))) {
         this.#lastId = plan.added.at(-1)?.id ?? stored.lastId
-        await this.#log.appendInSlices(changes).catch((error: unknown) => {
+        await this.#log.appendInSlices(changes, checkOf(asker)).catch((error: unknown) => {
           // Nothing was written, so its ids are still free. A disk that failed may have kept them.
           if (error instanceof TooManyChangesError) this.#lastId = stored.lastId
           throw error
         })
         this.#lastRevision = this.#index.revision
-      } else if (changes.length > 0) await this.#stage(changes, this.#log.appendTogether(changes))
+      } else if (changes.length > 0)
+        await this.#stage(changes, this.#log.appendTogether(changes, checkOf(asker)))
       return { ...plan, tag: this.#lastTag }
     } finally {
       open()
@@ -286,4 +305,9 @@ export class OwnChanges implements RecordChanges {
       yield* holders
     })()
   }
+}
+
+/** An import is judged as a whole. */
+function checkOf(asker: Asker | undefined): CheckChange {
+  return () => asker?.checkAgain?.()
 }

@@ -1,10 +1,10 @@
 import type { Actor } from './actor.ts'
+import type { Asker } from './asker.ts'
 import type { Alteration, Change } from './change.ts'
 import type { ChangeLogOwner, LogState, SharedChangeLogOwner } from './change-log.ts'
 import type { Configuration, ImportedConfiguration } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'
 import type { ImportPlan } from './import-plan.ts'
-import type { Asker } from './large-import-gate.ts'
 
 /** Makes what a store needs to change. Nothing may be applied before it has returned. */
 export type CreateChanges = (owner: StoreOwner) => { readonly log: LogState; readonly changes: RecordChanges }

@@ -28,15 +28,6 @@ export class StaleListError extends ConnbookError {
   }
 }
 
-/** Another process changed the records first; the change has to be decided again. No caller ever sees it. */
-export class OvertakenError extends ConnbookError {
-  readonly code = 'overtaken'
-
-  constructor() {
-    super('Cannot make the change: another process has changed the records first; decide again')
-  }
-}
-
 /** The record is not what the caller expects. */
 export class StaleRecordError extends ConnbookError {
   readonly code = 'stale_record'

@@ -1,15 +1,16 @@
-import { StorageUnavailableError } from '../errors.ts'
+import { OvertakenError, StorageUnavailableError } from '../errors.ts'
 import { IMPORT_TRIES_MAX, OVERTAKEN_MS_MAX } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Actor } from './actor.ts'
-import type { Alteration } from './change.ts'
-import type { SharedChangeLog, SharedChangeLogOwner } from './change-log.ts'
+import type { Asker } from './asker.ts'
+import { type Alteration, recordsOf } from './change.ts'
+import type { CheckChange, SharedChangeLog, SharedChangeLogOwner } from './change-log.ts'
 import type { ImportedConfiguration } from './configuration.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
 import { planImportInSlices, signedChangesOf } from './import-plan.ts'
-import { type Asker, LargeImportGate } from './large-import-gate.ts'
+import { LargeImportGate } from './large-import-gate.ts'
 import { listTag } from './list-tag.ts'
 import { CHANGES, TRIALS } from './long-works.ts'
 import type {
@@ -21,7 +22,7 @@ import type {
   RecordChanges,
 } from './record-changes.ts'
 import { RecordRoom, recordMemoryMax } from './record-room.ts'
-import { OvertakenError, StaleListError } from './refusals.ts'
+import { StaleListError } from './refusals.ts'
 
 /** Makes the changes of a store that other processes change, too. @param recordBytesMax Memory for records. */
 export function sharedChanges(
@@ -82,15 +83,16 @@ export class SharedChanges implements RecordChanges {
     for (let isCaughtUp = false; ; ) {
       this.#checkOpen()
       if (this.#gate.isClosed) await this.#gate.pass(asker)
-      const before = this.#pendingOf(names)
-      if (before !== undefined) {
-        await before
+      const pending = this.#pendingOf(names)
+      if (pending !== undefined) {
+        await pending
         continue
       }
+      asker?.checkAgain?.()
+      const index = this.#index()
+      const find = (name: string) => index.find(name)
       let decision: Decision<Outcome>
       try {
-        const index = this.#index()
-        const find = (name: string) => index.find(name)
         decision = decide({ find, nextId: index.lastId + 1 })
         if ('change' in decision) this.#room.checkChange(index, decision.change, find)
       } catch (refusal) {
@@ -106,7 +108,9 @@ export class SharedChanges implements RecordChanges {
         continue
       }
       try {
-        return decision.outcomeOf(await this.#append(actor, names, decision.change))
+        const [before, after] = recordsOf(decision.change, find)
+        const check = () => asker?.checkAgain?.(before, after)
+        return decision.outcomeOf(await this.#append(actor, names, decision.change, check))
       } catch (error) {
         if (!(error instanceof OvertakenError)) throw error
         if (this.#elapsed() >= until)
@@ -146,7 +150,7 @@ export class SharedChanges implements RecordChanges {
     try {
       for (let tries = 1; ; tries++) {
         try {
-          return await this.#importOnce(actor, drafts, mode, expected)
+          return await this.#importOnce(actor, drafts, mode, expected, asker)
         } catch (error) {
           if (!(error instanceof OvertakenError)) throw error
           if (tries >= IMPORT_TRIES_MAX)
@@ -166,9 +170,12 @@ export class SharedChanges implements RecordChanges {
     drafts: readonly ImportedConfiguration[],
     mode: ImportMode,
     expected: ExpectedTag | undefined,
+    asker: Asker | undefined,
   ): Promise<ImportOutcome> {
     await Promise.all(this.#pending.values())
     await this.#log.catchUp()
+    const check = () => asker?.checkAgain?.()
+    check()
     const { revision } = this.#index()
     const tag = this.#checkedTag(expected)
     const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, this.#stored()))
@@ -176,7 +183,7 @@ export class SharedChanges implements RecordChanges {
     const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
     if (this.#index().revision !== revision) throw new OvertakenError()
     if (changes.length === 0) return { ...plan, tag }
-    const made = await this.#log.appendTogether(changes, revision)
+    const made = await this.#log.appendTogether(changes, revision, check)
     return { ...plan, tag: listTag(this.#log.store, made) }
   }
 
@@ -220,11 +227,11 @@ export class SharedChanges implements RecordChanges {
   }
 
   /** Until it has settled, no other change of these names is decided here: it would only be overtaken. */
-  async #append(actor: Actor, names: readonly string[], alteration: Alteration) {
+  async #append(actor: Actor, names: readonly string[], alteration: Alteration, check: CheckChange) {
     const { promise, resolve } = Promise.withResolvers<void>()
     for (const name of names) this.#pending.set(name, promise)
     try {
-      return await this.#log.append({ ...alteration, authorship: { actor, time: timestamp() } })
+      return await this.#log.append({ ...alteration, authorship: { actor, time: timestamp() } }, check)
     } finally {
       for (const name of names) this.#pending.delete(name)
       resolve()

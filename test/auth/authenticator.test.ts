@@ -50,15 +50,16 @@ describe('authenticate', () => {
     ]
     const answers = headersOf.map((headers) => {
       const request = { ...session, headers }
-      assert.equal(authenticator.isAuthentic(request), authenticator.authenticate(request) !== undefined)
-      return authenticator.isAuthentic(request)
+      assert.equal(authenticator.scopeNow(request), authenticator.authenticate(request)?.principal.scope)
+      return authenticator.scopeNow(request)
     })
-    assert.deepEqual(answers, [true, true, false, false, false, false, false])
+    const [none, both] = [undefined, 'read write']
+    assert.deepEqual(answers, [both, both, none, none, none, none, none])
     const ofOwner = { ...session, headers: {}, isOwner: true }
-    assert.equal(authenticator.isAuthentic(ofOwner), true)
-    assert.equal(authenticator.isAuthentic({ ...ofOwner, headers: { authorization: 'Bearer x' } }), false)
+    assert.equal(authenticator.scopeNow(ofOwner), both)
+    assert.equal(authenticator.scopeNow({ ...ofOwner, headers: { authorization: 'Bearer x' } }), none)
     await authenticator.logOut(session)
-    assert.deepEqual([session, token].map(authenticator.isAuthentic), [false, true])
+    assert.deepEqual([session, token].map(authenticator.scopeNow), [none, both])
   })
 
   const scopes = [

@@ -57,7 +57,6 @@ async function setUp(t: TestContext) {
     }
     request.checkAgain = () => {
       if (request.isEnded) throw new Problem('invalid_token', 'It has ended')
-      return undefined
     }
     const body = streams.open(request, { after: store.revision, filter })
     body.begin(sink satisfies LiveSink)

@@ -28,7 +28,7 @@ let asked: readonly ClientCredentials[] | undefined
 let askedScope: Scope | undefined
 const authenticator: Authenticator = {
   authenticate: () => undefined,
-  isAuthentic: () => false,
+  scopeNow: () => undefined,
   remembering: undefined,
   logins: createLoginCounters(),
   close: async () => {},

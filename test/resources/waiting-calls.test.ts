@@ -141,7 +141,6 @@ describe('checks of credentials', () => {
         checkAgain() {
           made += 1
           if (ended.has(principal?.name ?? '')) throw new Problem('invalid_token', 'It has ended')
-          return undefined
         },
       }) as Request
     const [a, b] = ['a', 'b'].map((name) => ({ kind: 'user', name, scope: 'read' }) as const)

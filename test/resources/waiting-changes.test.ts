@@ -18,7 +18,9 @@ function requestOf(body: unknown) {
     principal: { kind: 'user', name: 'someone', scope: 'read write' },
     signal: leaver.signal,
     readBody: async () => Buffer.from(JSON.stringify(body)),
-    checkAgain: () => (held.isAllowed ? undefined : Promise.reject(new Error('logged out'))),
+    checkAgain() {
+      if (!held.isAllowed) throw new Error('logged out')
+    },
   } as unknown as Request
   return { request, leaver, held }
 }

@@ -60,7 +60,7 @@ function setUp(first?: Credential) {
   ]
   const authenticator = {
     authenticate: () => held.credential,
-    isAuthentic: () => held.credential !== undefined,
+    scopeNow: () => held.credential?.principal.scope,
     get remembering() {
       return held.remembering
     },
@@ -156,16 +156,20 @@ describe('createApp', () => {
     assert.equal(await outcome(setUp().app, 'POST', '/login'), 200)
   })
 
-  it('checks the credential of a change again when its body has arrived', async () => {
+  it('lets a request be judged again, by what its route needs', async () => {
     const { app, held } = setUp(credentialOf('bearer', 'read write'))
     const change = requestOf('PATCH', '/things/a')
     const look = requestOf('GET', '/things/a')
-    await app(change)
-    await app(look)
-    assert.equal(look.checkAgain, undefined)
-    assert.equal(change.checkAgain?.(), undefined)
+    for (const request of [change, look]) {
+      await app(request)
+      request.checkAgain?.()
+    }
+    held.credential = credentialOf('bearer', 'read')
+    look.checkAgain?.()
+    assert.throws(() => change.checkAgain?.(), { code: 'insufficient_scope' })
     held.credential = undefined
-    await assert.rejects(async () => change.checkAgain?.(), { code: 'not_authenticated' })
+    for (const request of [change, look])
+      assert.throws(() => request.checkAgain?.(), { code: 'not_authenticated' })
   })
 
   it('makes no function of its own for each change: that kept requests in memory', async () => {

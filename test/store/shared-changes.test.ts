@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { StorageUnavailableError } from '../../src/errors.ts'
+import { OvertakenError, StorageUnavailableError } from '../../src/errors.ts'
 import { IMPORT_TRIES_MAX, OVERTAKEN_MS_MAX } from '../../src/limits.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import type { Change } from '../../src/store/change.ts'
@@ -10,7 +10,7 @@ import { Configuration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { amountOf, RecordRoom, recordMemory } from '../../src/store/record-room.ts'
-import { NameTakenError, OvertakenError, StaleListError, UnknownNameError } from '../../src/store/refusals.ts'
+import { NameTakenError, StaleListError, UnknownNameError } from '../../src/store/refusals.ts'
 import { SharedChanges } from '../../src/store/shared-changes.ts'
 import { draft, someone } from '../support/store.ts'
 
@@ -224,5 +224,42 @@ describe('a shared store', () => {
       ],
     )
     assert.equal(store.catchUp() instanceof Promise, true)
+  })
+})
+
+describe('a change of a shared store whose asker has lost the right to it', () => {
+  const refusal = new Error('not allowed any more')
+  const refuse = () => {
+    throw refusal
+  }
+  const signal = new AbortController().signal
+
+  it('is refused when it is decided, and never sent', async () => {
+    const { store, other } = sharedStore()
+    await store.add(someone, draft('here'))
+    other.beforeChange = () => assert.fail('it was sent')
+    const asker = { signal, checkAgain: refuse }
+    for (const change of [
+      store.add(someone, draft('new'), asker),
+      store.modify(someone, 'here', { port: 1 }, undefined, asker),
+      store.put(someone, draft('here', { port: 1 }), undefined, asker),
+      store.remove(someone, 'none', undefined, asker),
+      store.importAll(someone, [draft('new')], 'replace', undefined, asker),
+    ])
+      await assert.rejects(change, refusal)
+    assert.deepEqual([store.count, store.find('here')?.port], [1, 22])
+  })
+
+  it('is refused when it is decided again, because another was faster', async () => {
+    const { store, other } = sharedStore()
+    const asker = { signal, checkAgain: () => {} }
+    other.beforeChange = () => {
+      asker.checkAgain = refuse
+      return true
+    }
+    await assert.rejects(store.add(someone, draft('new'), asker), refusal)
+    asker.checkAgain = () => {}
+    await assert.rejects(store.importAll(someone, [draft('new')], 'merge', undefined, asker), refusal)
+    assert.equal(store.count, 0)
   })
 })

@@ -1,8 +1,8 @@
-import { OutcomeUnknownError } from '../../errors.ts'
+import { OutcomeUnknownError, OvertakenError } from '../../errors.ts'
 import { BATCH_CHANGES_MAX, IMPORT_FAN_OUT } from '../../limits.ts'
 import { type Change, namesOf } from '../../store/change.ts'
+import type { CheckChange } from '../../store/change-log.ts'
 import { Configuration } from '../../store/configuration.ts'
-import { OvertakenError } from '../../store/refusals.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import type { Versioned } from './cluster-reading.ts'
 import type { Compare, Operation, Transaction } from './messages.ts'
@@ -16,6 +16,7 @@ export interface PendingChange {
   readonly seen: string | undefined
   /** When it is given up, by the monotonic clock. */
   readonly until: number
+  readonly check?: CheckChange | undefined
   readonly resolve: (made: Change) => void
   readonly reject: (error: unknown) => void
 }
@@ -41,7 +42,10 @@ type Step = Pick<Transaction, 'compare' | 'success'>
 export class Batch {
   /** Counts the batches of the node; 0 until it is sent. */
   number = 0
-  readonly changes: readonly PendingChange[]
+  /** Those that were not refused. */
+  changes: readonly PendingChange[]
+  /** Those that the next attempt makes. */
+  #attempted: readonly PendingChange[]
   /** Whether each change stands or falls by itself. */
   #isSeparate = false
   /** The revision for which an import was decided; undefined for a group. */
@@ -55,6 +59,7 @@ export class Batch {
 
   constructor(changes: readonly PendingChange[], importAt?: number) {
     this.changes = changes
+    this.#attempted = changes
     this.#importAt = importAt
     const { promise, resolve } = Promise.withResolvers<number | undefined>()
     this.settled = promise
@@ -66,7 +71,7 @@ export class Batch {
   }
 
   get hasAdditions(): boolean {
-    return this.changes.some(({ change }) => 'add' in change)
+    return this.#attempted.some(({ change }) => 'add' in change)
   }
 
   /** When the first of its changes is given up. */
@@ -78,11 +83,11 @@ export class Batch {
   transaction(base: BatchBase): Transaction {
     const { keys, node, start, nodeModRevision, sequence } = base
     let lastId = sequence.value
-    const made = this.changes.map(({ change }) =>
+    const made = this.#attempted.map(({ change }) =>
       'add' in change ? { add: new Configuration(++lastId, change.add) } : change,
     )
     const own = keys.node(node)
-    const changes = this.changes.map(({ change }) => change)
+    const changes = this.#attempted.map(({ change }) => change)
     const { compare, success } = this.#form(made, base)
     return {
       compare: [
@@ -112,6 +117,28 @@ export class Batch {
     this.#isSeparate = true
   }
 
+  /**
+   * Judges its changes before an attempt; an import as a whole. What is not allowed any more is refused. If it may have been
+   * made already, it is only left out: then what etcd did decides, and without it the change is decided again.
+   */
+  judge(): void {
+    const refused = new Map<PendingChange, unknown>()
+    for (const change of this.changes) {
+      try {
+        change.check?.()
+      } catch (refusal) {
+        refused.set(change, refusal)
+      }
+    }
+    const [first] = refused.values()
+    const isNone = this.isImport && refused.size > 0
+    this.#attempted = isNone ? [] : this.changes.filter((change) => !refused.has(change))
+    if (refused.size === 0 || this.mayBeMade) return
+    for (const [{ reject }, refusal] of refused) reject(refusal)
+    this.changes = this.#attempted
+    if (this.changes.length === 0) this.refuse(first)
+  }
+
   /** Two batches with its changes, in the place of this one. */
   halves(): Batch[] {
     this.isSettled = true
@@ -134,7 +161,7 @@ export class Batch {
       }
     const isTogether = !this.#isSeparate && success.length <= BATCH_CHANGES_MAX
     if (isTogether && isNewest) return { compare: noneAfter(nodeModRevision, keys, node), success }
-    const conditions = this.changes.map(({ change, seen = '' }) => conditionsOf(change, seen, keys))
+    const conditions = this.#attempted.map(({ change, seen = '' }) => conditionsOf(change, seen, keys))
     const compare = conditions.flat()
     if (isTogether && compare.length <= BATCH_CHANGES_MAX) return { compare, success }
     const each = operations.map((operation, i) =>

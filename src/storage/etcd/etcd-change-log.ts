@@ -18,7 +18,7 @@ import {
 } from '../../limits.ts'
 import type { Family } from '../../metrics/family.ts'
 import { type Change, namesOf } from '../../store/change.ts'
-import type { SharedChangeLog, SharedChangeLogOwner } from '../../store/change-log.ts'
+import type { CheckChange, SharedChangeLog, SharedChangeLogOwner } from '../../store/change-log.ts'
 import { Batch, type BatchBase, type PendingChange } from './batch.ts'
 import { refusedKey } from './cluster-error.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
@@ -114,21 +114,21 @@ export class EtcdChangeLog implements SharedChangeLog {
     return this.#parts.follower.isCurrent
   }
 
-  append(change: Change): Promise<Change> {
+  append(change: Change, check?: CheckChange): Promise<Change> {
     this.#checkRoom()
     const { promise, resolve, reject } = Promise.withResolvers<Change>()
-    this.#waiting.push({ change, seen: this.#seen(change), until: this.#until, resolve, reject })
+    this.#waiting.push({ change, seen: this.#seen(change), until: this.#until, check, resolve, reject })
     this.#gathering.came()
     this.#sendSoon()
     return promise
   }
 
-  async appendTogether(changes: readonly Change[], revision: number): Promise<number> {
+  async appendTogether(changes: readonly Change[], revision: number, check?: CheckChange): Promise<number> {
     this.#checkRoom()
     checkImport(changes, this.#parts.keys)
     const { promise, resolve, reject } = Promise.withResolvers<Change>()
     const until = this.#until
-    const pending = changes.map((change) => ({ change, seen: undefined, until, resolve, reject }))
+    const pending = changes.map((change) => ({ change, seen: undefined, until, check, resolve, reject }))
     const batch = new Batch(pending, revision)
     this.#waiting.push(batch)
     this.#sendSoon()
@@ -279,6 +279,8 @@ export class EtcdChangeLog implements SharedChangeLog {
     batch.number = this.#lastBatch
     this.#sent.set(batch.number, batch)
     while (!batch.isSettled) {
+      this.#judge(batch)
+      if (batch.isSettled) return
       const why = this.#parts.follower.isBehind ? NOT_SENT : await this.#attempt(batch)
       if (batch.isSettled || why === 'made') return
       if (why === 'contested') {
@@ -420,6 +422,11 @@ export class EtcdChangeLog implements SharedChangeLog {
     this.#sent.delete(batch.number)
     if (error === undefined) batch.settle(0, [])
     else batch.refuse(error)
+  }
+
+  #judge(batch: Batch) {
+    batch.judge()
+    if (batch.isSettled) this.#sent.delete(batch.number)
   }
 
   /** A batch that may be made stays known for a while: its changes may still be told. */

@@ -72,15 +72,15 @@ export function createFileChangeLog(
       return journal.isWritable
     },
     metrics: fileMetrics(journal, snapshots),
-    append: (change) => journal.append(change),
-    appendTogether: (changes) => journal.appendTogether(changes),
-    async appendInSlices(changes) {
+    append: (change, check) => journal.append(change, check),
+    appendTogether: (changes, check) => journal.appendTogether(changes, check),
+    async appendInSlices(changes, check) {
       const { pieces: json, version } = await scheduler.run(CHANGES, encodeChangesInSlices(changes))
       const apply = async (firstRevision: number) => {
         await owner.applyTogether(changes, firstRevision)
         compactIfDue()
       }
-      return journal.appendLarge({ count: changes.length, version, json, apply })
+      return journal.appendLarge({ count: changes.length, version, json, apply }, check)
     },
     async close() {
       await journal.close()

@@ -2,7 +2,12 @@ import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
-import { FolderInUseError, OutcomeUnknownError, StorageUnavailableError } from '../../../src/errors.ts'
+import {
+  FolderInUseError,
+  OutcomeUnknownError,
+  OvertakenError,
+  StorageUnavailableError,
+} from '../../../src/errors.ts'
 import { CLUSTER_BEHIND_MS, CLUSTER_CHANGE_MS, CLUSTER_CHECK_MS } from '../../../src/limits.ts'
 import { type ClusterState, readCluster } from '../../../src/storage/etcd/cluster-reading.ts'
 import { EtcdChangeLog } from '../../../src/storage/etcd/etcd-change-log.ts'
@@ -10,7 +15,6 @@ import { encodeNodeEntry, parseNodeEntry } from '../../../src/storage/etcd/node-
 import { put } from '../../../src/storage/etcd/requests.ts'
 import type { Change } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
-import { OvertakenError } from '../../../src/store/refusals.ts'
 import { beginCluster, clusterKeys, openClusterNode } from '../../support/cluster-node.ts'
 import { until } from '../../support/eventually.ts'
 import { holdTimers } from '../../support/held-timers.ts'
@@ -462,5 +466,103 @@ describe('a node that alone changes records', () => {
     await passUntil(Promise.all([late, addAll(node, ['c', 'd', 'e'])]))
     // Again, because it did not know the sequence either.
     assert.deepEqual(counts, [2 + 2, 2 + 3, 2 + 3])
+  })
+})
+
+describe('a change that is not allowed any more', () => {
+  /** What the test does to a right, and the check of a change that asks for it. */
+  function createRight() {
+    const refusal = new Error('not allowed any more')
+    const right = { isHeld: true }
+    const check = () => {
+      if (!right.isHeld) throw refusal
+    }
+    return { right, check, refusal }
+  }
+
+  const isStored = (etcd: MemoryEtcd, name: string) => etcd.valueOf(clusterKeys.record(name)) !== undefined
+
+  it('is refused when it has waited for another batch, and others of its batch are made', async () => {
+    const etcd = await begin()
+    const { log } = await openLog(etcd)
+    const { right, check, refusal } = createRight()
+    const held = Promise.withResolvers<undefined>()
+    const sent = Promise.withResolvers<void>()
+    meet(etcd, () => {
+      sent.resolve()
+      return held.promise
+    })
+    const first = log.append(add('first'), check)
+    await sent.promise
+    const refused = assert.rejects(log.append(add('refused'), check), refusal)
+    const other = log.append(add('other'))
+    const importing = assert.rejects(log.appendTogether([add('c'), add('d')], 0, check), refusal)
+    right.isHeld = false
+    held.resolve(undefined)
+    await Promise.all([first, refused, other, importing])
+    const names = ['first', 'refused', 'other', 'c', 'd']
+    assert.deepEqual(
+      names.map((name) => isStored(etcd, name)),
+      [true, false, true, false, false],
+    )
+    await log.close()
+  })
+
+  it('is refused before it is sent again, if etcd has surely not made it', async (t) => {
+    const etcd = await begin()
+    const { log } = await openLog(etcd)
+    const { right, check, refusal } = createRight()
+    const waitFor = holdTime(t)
+    meet(etcd, () => {
+      right.isHeld = false
+      return 'unreachable'
+    })
+    await waitFor(assert.rejects(log.append(add('a'), check), refusal))
+    assert.equal(isStored(etcd, 'a'), false)
+    await log.close()
+  })
+
+  for (const [mishap, isMade] of [
+    ['request lost', false],
+    ['answer lost', true],
+  ] as const) {
+    it(`is not sent again if etcd may have made it, and what etcd did counts: ${mishap}`, async (t) => {
+      const etcd = await begin()
+      const { log } = await openLog(etcd)
+      const { right, check } = createRight()
+      const waitFor = holdTime(t)
+      meet(etcd, () => {
+        right.isHeld = false
+        return mishap
+      })
+      // A change that was not made is decided again.
+      const settled = ({ status }: PromiseSettledResult<unknown>) => status === 'fulfilled'
+      const refused = Promise.allSettled([log.append(add('a'), check), log.append(add('c'), check)])
+      const other = log.append(add('b'))
+      await waitFor(Promise.all([refused, other]))
+      assert.deepEqual((await refused).map(settled), [isMade, isMade])
+      for (const one of await refused)
+        if (one.status === 'rejected') assert.ok(one.reason instanceof OvertakenError)
+      assert.deepEqual(
+        ['a', 'b', 'c'].map((name) => isStored(etcd, name)),
+        [isMade, true, isMade],
+      )
+      await log.close()
+    })
+  }
+
+  it('is not sent again as an import either', async (t) => {
+    const etcd = await begin()
+    const { log } = await openLog(etcd)
+    const { right, check } = createRight()
+    const waitFor = holdTime(t)
+    meet(etcd, () => {
+      right.isHeld = false
+      return 'request lost'
+    })
+    const { revision } = etcd
+    await waitFor(assert.rejects(log.appendTogether([add('a'), add('b')], revision, check), OvertakenError))
+    assert.deepEqual([isStored(etcd, 'a'), isStored(etcd, 'b')], [false, false])
+    await log.close()
   })
 })

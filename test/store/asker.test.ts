@@ -1,0 +1,168 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import type { Asker } from '../../src/store/asker.ts'
+import type { Configuration } from '../../src/store/configuration.ts'
+import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
+import { createFailingFiles, holdUp } from '../support/failing-files.ts'
+import { draft, names, openStore, someone } from '../support/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const REFUSAL = new Error('not allowed any more')
+
+/** Somebody whose right the test takes away, and what was judged. */
+function createAsker() {
+  const judged: [before: Configuration | undefined, after: Configuration | undefined][] = []
+  const asker = {
+    isAllowed: true,
+    judged,
+    signal: new AbortController().signal,
+    checkAgain(before?: Configuration, after?: Configuration) {
+      judged.push([before, after])
+      if (!asker.isAllowed) throw REFUSAL
+    },
+  }
+  return asker satisfies Asker
+}
+
+type Change = (store: ConfigurationStore, asker: Asker) => Promise<unknown>
+
+const changes: Record<string, Change> = {
+  'an addition': (store, asker) => store.add(someone, draft('new'), asker),
+  'a change': (store, asker) => store.modify(someone, 'here', { port: 1 }, undefined, asker),
+  'a replacement': (store, asker) => store.put(someone, draft('here', { port: 1 }), undefined, asker),
+  'an addition by put': (store, asker) => store.put(someone, draft('new'), undefined, asker),
+  'a removal': (store, asker) => store.remove(someone, 'here', undefined, asker),
+  'a small import': (store, asker) => store.importAll(someone, [draft('new')], 'merge', undefined, asker),
+  'a large import': (store, asker) =>
+    store.importAll(someone, [draft('new'), draft('newer')], 'replace', undefined, asker),
+}
+
+/** They write nothing, and so never wait for the disk. */
+const ofNothing: Record<string, Change> = {
+  'a change of nothing': (store, asker) => store.modify(someone, 'here', {}, undefined, asker),
+  'a removal of nothing': (store, asker) => store.remove(someone, 'none', undefined, asker),
+}
+
+/** A store with one record, in which an import of two is large. */
+async function open(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const files = createFailingFiles()
+  const { store, close } = await openStore(t, folder, { files, updatesAtOnceMax: 1 })
+  await store.add(someone, draft('here'))
+  const stored = async () => {
+    await close()
+    const { store: again } = await openStore(t, folder)
+    return again.list(0, again.count).map(({ name, port }) => `${name}:${port}`)
+  }
+  return { store, files, stored }
+}
+
+describe('a change whose asker has lost the right to it', () => {
+  for (const [what, change] of Object.entries({ ...changes, ...ofNothing })) {
+    it(`is refused, and nothing changes: ${what}`, async (t) => {
+      const { store, stored } = await open(t)
+      const asker = createAsker()
+      asker.isAllowed = false
+      const { tag } = store
+      await assert.rejects(change(store, asker), REFUSAL)
+      assert.equal(store.tag, tag)
+      assert.deepEqual(await stored(), ['here:22'])
+    })
+  }
+
+  for (const [what, change] of Object.entries(changes)) {
+    it(`is refused when it has waited for the disk: ${what}`, async (t) => {
+      const { store, files, stored } = await open(t)
+      const asker = createAsker()
+      const held = holdUp(files, 'datasync', dataFiles.journal)
+      const before = store.add(someone, draft('before'))
+      await held.begun
+      const refused = assert.rejects(change(store, asker), REFUSAL)
+      asker.isAllowed = false
+      held.release()
+      await Promise.all([before, refused])
+      assert.deepEqual(await stored(), ['here:22', 'before:22'])
+    })
+  }
+
+  it('has those behind it decided again, in their order', async (t) => {
+    const { store, files, stored } = await open(t)
+    const asker = createAsker()
+    const held = holdUp(files, 'datasync', dataFiles.journal)
+    const before = store.add(someone, draft('before'))
+    await held.begun
+    const refused = assert.rejects(
+      store.modify(someone, 'here', { name: 'there' }, undefined, asker),
+      REFUSAL,
+    )
+    // Only the renaming makes these possible, or impossible.
+    const behind = [
+      store.modify(someone, 'there', { port: 1 }),
+      store.add(someone, draft('here')),
+      store.importAll(someone, [draft('imported')], 'merge'),
+      store.add(someone, draft('after')),
+      store.remove(someone, 'here'),
+      store.put(someone, draft('after', { port: 2 })),
+    ]
+    asker.isAllowed = false
+    held.release()
+    await Promise.all([before, refused])
+    const outcomes = await Promise.allSettled(behind)
+    const codes = outcomes.map((one) => (one.status === 'fulfilled' ? undefined : one.reason.code))
+    const none = undefined
+    assert.deepEqual(codes, ['unknown_name', 'name_taken', none, none, none, none])
+    assert.deepEqual(names(store), ['before', 'imported', 'after'])
+    // The tag counts the changes that were made: all but those that were refused.
+    assert.equal(store.revision, 6)
+    assert.deepEqual(await stored(), ['before:22', 'imported:22', 'after:2'])
+  })
+
+  it('is refused alone when nothing before it is', async (t) => {
+    const { store, files } = await open(t)
+    const asker = createAsker()
+    const held = holdUp(files, 'datasync', dataFiles.journal)
+    const adding = ['a', 'b'].map((name) => store.add(someone, draft(name)))
+    await held.begun
+    const outcomes = [
+      store.add(someone, draft('c')),
+      store.add(someone, draft('d'), asker),
+      store.add(someone, draft('e')),
+      store.add(someone, draft('f'), asker),
+      store.importAll(someone, [draft('g')], 'merge'),
+    ]
+    asker.isAllowed = false
+    held.release()
+    await Promise.all(adding)
+    const settled = await Promise.allSettled(outcomes)
+    assert.deepEqual(
+      settled.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'],
+    )
+    assert.deepEqual(names(store), ['here', 'a', 'b', 'c', 'e', 'g'])
+  })
+})
+
+describe('a change is judged', () => {
+  it('with the record as it was and as it becomes', async (t) => {
+    const { store } = await open(t)
+    const judgedBy = async (change: (asker: Asker) => Promise<unknown>) => {
+      const asker = createAsker()
+      await change(asker)
+      const shown = (record: Configuration | undefined) => record && `${record.name}:${record.port}`
+      return asker.judged.map((records) => records.map(shown)).filter((records) => records.some(Boolean))
+    }
+    assert.deepEqual(await judgedBy((asker) => store.add(someone, draft('a'), asker)), [[undefined, 'a:22']])
+    assert.deepEqual(
+      await judgedBy((asker) => store.modify(someone, 'a', { name: 'b', port: 1 }, undefined, asker)),
+      [['a:22', 'b:1']],
+    )
+    assert.deepEqual(await judgedBy((asker) => store.put(someone, draft('b'), undefined, asker)), [
+      ['b:1', 'b:22'],
+    ])
+    assert.deepEqual(await judgedBy((asker) => store.remove(someone, 'b', undefined, asker)), [
+      ['b:22', undefined],
+    ])
+  })
+})
