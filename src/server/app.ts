@@ -59,7 +59,9 @@ export function createApp(
     if (route !== undefined) {
       // Refused before the handler looks at record or body; a reader may see 404 and 405.
       if (route.access === 'write') checkScope(request.principal?.scope)
-      return route.handle(request, match.parameter)
+      const reply = route.handle(request, match.parameter)
+      const isSlowRead = reply instanceof Promise && SAFE_METHODS.has(request.method)
+      return isSlowRead ? reply.then((value) => judgedAgain(request, value)) : reply
     }
     if (request.method === 'OPTIONS') return { status: 204, headers: { Allow: match.allow } }
     throw new Problem('method_not_allowed', `This resource takes ${match.allow}`, {
@@ -170,6 +172,14 @@ function stillStarting(): Reply {
 
 export function problemReply(problem: Problem): Reply {
   return jsonReply(problem.status, problem, { 'Content-Type': PROBLEM_TYPE, ...problem.headers })
+}
+
+/** @throws {Problem} 403 if the caller may not read any more what took its time to be read. */
+function judgedAgain(request: Request, reply: Reply): Reply {
+  // A live answer has begun already, and ends by itself.
+  const isLive = typeof reply.body === 'object' && 'begin' in reply.body
+  if (!isLive) request.checkAgain?.()
+  return reply
 }
 
 /** @throws {Problem} 403 if a page of another site makes the browser change something, or log in. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { callerKey } from '../http/message.ts'
+import { callerKey, isStillAllowed } from '../http/message.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
 import type { HeldBytes } from './held-bytes.ts'
 import type { IncomingRequest } from './incoming-request.ts'
@@ -8,7 +8,7 @@ import { limitTaking } from './taking-time-out.ts'
 /**
  * Sends a body piece by piece, as fast as the client reads it; the scheduler says when a piece is made and written.
  * Resolves when everything has been sent, or the client has disconnected. A disconnect calls the iterator's `return`,
- * even while a piece is awaited.
+ * even while a piece is awaited. A caller who may not read any more is cut off before the next piece.
  *
  * @throws What the iterator throws, after cutting the connection: a part must not pass for the whole body.
  */
@@ -36,6 +36,7 @@ export async function sendPieces(
       next = isAsync ? await iterator.next() : undefined
       const state = await scheduler.once(caller, () => {
         if (response.closed) return 'closed'
+        if (!isStillAllowed(request)) return 'refused'
         const { done, value } = next ?? (iterator as Iterator<string>).next()
         // A piece in a variable would stay in memory during every wait that follows.
         next = undefined
@@ -43,6 +44,10 @@ export async function sendPieces(
         // Waits from here on: what is taken at once is told before any promise is.
         return response.write(value) ? 'taken' : taken(request, 'drain', untaken)
       })
+      if (state === 'refused') {
+        cut(response)
+        break
+      }
       if (state === 'ended') {
         response.off('close', stop)
         response.end()

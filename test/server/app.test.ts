@@ -35,7 +35,12 @@ function credentialOf(carrier: Credential['carrier'], scope: Scope): Credential 
 /** An app whose handlers answer with the parameter; the caller has the current credential of `held`. */
 function setUp(first?: Credential) {
   const log = createMemoryLog()
-  const held: { credential: Credential | undefined; remembering?: Promise<void> } = { credential: first }
+  const goOn = Promise.withResolvers<void>()
+  const held: { credential: Credential | undefined; remembering?: Promise<void>; goOn: typeof goOn } = {
+    credential: first,
+    goOn,
+  }
+  const handleSlowly = () => goOn.promise.then(() => textReply(200, ''))
   const handle = (_: Request, parameter: string) => textReply(200, parameter)
   const route = (method: Route['method'], path: string, access: Route['access']): Route => {
     return { method, path, access, handle }
@@ -47,6 +52,8 @@ function setUp(first?: Credential) {
     route('GET', '/things/', 'read'),
     route('GET', '/things/:name', 'read'),
     route('PATCH', '/things/:name', 'write'),
+    { ...route('GET', '/slow', 'read'), handle: handleSlowly },
+    { ...route('POST', '/slow', 'read'), handle: handleSlowly },
     route('POST', '/login', 'public'),
     route('GET', '/health', 'public'),
     { ...route('GET', '/thrown', 'public'), handle: fail(new Error('a secret detail')) },
@@ -170,6 +177,19 @@ describe('createApp', () => {
     held.credential = undefined
     for (const request of [change, look])
       assert.throws(() => request.checkAgain?.(), { code: 'not_authenticated' })
+  })
+
+  it('answers no read that took its time when the caller may not read any more', async () => {
+    const { app, held } = setUp(credentialOf('bearer', 'read'))
+    const answers = () => ['GET', 'HEAD', 'POST'].map((method) => outcome(app, method, '/slow'))
+    const refused = answers()
+    held.credential = undefined
+    held.goOn.resolve()
+    const problem = '403 not_authenticated'
+    // What a change has done is told.
+    assert.deepEqual(await Promise.all(refused), [problem, problem, 200])
+    held.credential = credentialOf('bearer', 'read')
+    assert.deepEqual(await Promise.all(answers()), [200, 200, 200])
   })
 
   it('makes no function of its own for each change: that kept requests in memory', async () => {

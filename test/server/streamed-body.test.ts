@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
+import { Problem } from '../../src/http/problem.ts'
 import { TAKING_TIMEOUT_MS } from '../../src/limits.ts'
 import type { ShortWorkScheduler } from '../../src/scheduler.ts'
 import { Connections } from '../../src/server/connections.ts'
@@ -19,14 +20,18 @@ async function setUp(t: TestContext) {
     end: () => void written.push('end'),
   })
   const untaken = new HeldBytes(0, new Connections(1, () => {}), () => {}, 'answers')
-  const request = { response } as unknown as IncomingRequest
+  const held = { isAllowed: true }
+  const checkAgain = () => {
+    if (!held.isAllowed) throw new Problem('not_authenticated', 'The account is gone')
+  }
+  const request = { response, checkAgain } as unknown as IncomingRequest
   const scheduler: ShortWorkScheduler = { once: async (_, work) => work() }
   const sent = sendPieces(['a', 'b'], request, scheduler, untaken)
   const isWritten = async (text: string) => {
     while (written.join('') !== text) await Promise.resolve()
   }
   await isWritten('a')
-  return { socket, response, sent, isWritten }
+  return { socket, response, sent, isWritten, written, held }
 }
 
 describe('an answer in pieces', () => {
@@ -36,6 +41,14 @@ describe('an answer in pieces', () => {
     assert.equal(socket.isDestroyed, false)
     t.mock.timers.tick(1)
     assert.equal(socket.isDestroyed, true)
+  })
+
+  it('is broken off when its caller may not read any more', async (t) => {
+    const { socket, response, sent, written, held } = await setUp(t)
+    held.isAllowed = false
+    response.emit('drain')
+    await sent
+    assert.deepEqual([written, socket.isDestroyed], [['a'], true])
   })
 
   it('has a new time limit for each piece', async (t) => {
