@@ -216,9 +216,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if ((await checkUser(request, name, password)) === undefined) return 'wrong_password'
       passwordChanges.take(name)
       const secret = await hashPassword(newPassword, networkOf(request.address), 'thread')
-      // Another request may have ended it meanwhile.
-      if (findClaims(request) === undefined) return 'session_ended'
-      const account = await accounts.changePassword(name, gen, secret)
+      // Another request may end it meanwhile.
+      const isAllowed = () => findClaims(request) !== undefined
+      const account = await accounts.changePassword(name, gen, secret, isAllowed)
       if (account === undefined) return 'session_ended'
       revocations.dropGeneration(gen)
       const { address, requestId } = request

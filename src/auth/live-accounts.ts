@@ -22,6 +22,8 @@ export interface LiveAccounts {
   readonly hasChosenClientSecret: boolean
   /** Calls `listener` after each change. */
   onChange(listener: () => void): void
+  /** As `Follower.catchUp`. */
+  catchUp(): Promise<void> | undefined
   /**
    * Ends every session and token of an account: gives it a new generation, unless it has another one already. Resolves
    * once that is durable, and is taken up here.
@@ -38,10 +40,17 @@ export interface LiveAccounts {
    *
    * @param generation The one whose session asks for it.
    * @param secret As `hashPassword` makes it.
-   * @returns The account with its new generation; undefined if it has another generation already, or is gone.
+   * @param isAllowed Whether the session is still good: asked when the change is decided, after the wait for others.
+   * @returns The account with its new generation; undefined if it has another generation already, is gone, or the change is
+   *   not allowed.
    * @throws as `endCredentials` does.
    */
-  changePassword(name: string, generation: number, secret: string): Promise<Account | undefined>
+  changePassword(
+    name: string,
+    generation: number,
+    secret: string,
+    isAllowed: () => boolean,
+  ): Promise<Account | undefined>
   close(): void
 }
 
@@ -72,14 +81,15 @@ export function followAccounts(
       return current.clients.some((client) => !client.secret.startsWith('sha256:'))
     },
     onChange: (listener) => listeners.push(listener),
+    catchUp: follower.catchUp,
     async endCredentials(kind, name, generation) {
       const raised = await edit(END_CREDENTIAL, kind, name, generation, (found) =>
         raiseGeneration(found, kind, name),
       )
       return raised !== undefined
     },
-    changePassword(name, generation, secret) {
-      const change = (found: Accounts) => changeSecret(found, 'user', name, secret)
+    changePassword(name, generation, secret, isAllowed) {
+      const change = (found: Accounts) => (isAllowed() ? changeSecret(found, 'user', name, secret) : found)
       return edit(CHANGE_PASSWORD, 'user', name, generation, change, () => forgetInitial(name))
     },
     close: follower.close,
@@ -106,7 +116,8 @@ export function followAccounts(
       .edit(changeUnlessOver, afterwards)
       .catch((error: unknown) => throwForCaller(what, error))
     await follower.look()
-    if (findAccount(current, kind, name)?.generation === generation)
+    const isStored = findAccount(after, kind, name)?.generation === generation
+    if (!isStored && findAccount(current, kind, name)?.generation === generation)
       throw new StorageUnavailableError(`${what}: the stored accounts cannot be read`)
     return after === before ? undefined : findAccount(after, kind, name)
   }

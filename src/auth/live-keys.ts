@@ -10,6 +10,8 @@ export interface LiveKeys {
   readonly signing: SigningKey
   /** The keys that verify, `signing` included; a new array whenever they change. */
   readonly verifying: readonly SigningKey[]
+  /** As `Follower.catchUp`. */
+  catchUp(): Promise<void> | undefined
   /** Resolves once no write is under way. */
   close(): Promise<void>
 }
@@ -74,6 +76,7 @@ export function followKeys(
       if (nextEnd < Number.POSITIVE_INFINITY && nextEnd <= secondsOf(clock.now())) put(stored)
       return current.verifying
     },
+    catchUp: follower.catchUp,
     close() {
       follower.close()
       return extending

@@ -1,4 +1,4 @@
-import type { Stats } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import fs from 'node:fs/promises'
 
 export interface OpenFile {
@@ -36,6 +36,8 @@ export interface FileSystem {
   /** @param mode From `fs.constants`. */
   access(path: string, mode: number): Promise<void>
   stat(path: string): Promise<Stats>
+  /** At once, for a look that is not worth a turn of the event loop; undefined if there is no such file. */
+  statNow(path: string): Stats | undefined
   lstat(path: string): Promise<Stats>
 }
 
@@ -70,6 +72,7 @@ export const realFileSystem: FileSystem = {
   readdir: (path) => fs.readdir(path),
   access: fs.access,
   stat: (path) => fs.stat(path),
+  statNow: (path) => statSync(path, { throwIfNoEntry: false }),
   lstat: (path) => fs.lstat(path),
 }
 

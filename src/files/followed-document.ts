@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { DamagedFileError, ifPresent } from '../errors.ts'
@@ -76,11 +77,23 @@ export function followDocument<Content>(options: FollowOptions<Content>): Follow
     takeUp(changed)
   }
 
+  async function lookAnew() {
+    while (looking !== undefined) await looking
+    await begin()
+  }
+
+  function isAsTaken(): boolean {
+    try {
+      return describeStats(files.statNow(path)) === lookTaken
+    } catch {
+      // The look says why.
+      return false
+    }
+  }
+
   return {
-    async look() {
-      while (looking !== undefined) await looking
-      await begin()
-    },
+    look: lookAnew,
+    catchUp: () => (isAsTaken() ? undefined : lookAnew()),
     close() {
       isClosed = true
       clearInterval(timer)
@@ -90,6 +103,9 @@ export function followDocument<Content>(options: FollowOptions<Content>): Follow
 
 /** Differs once the file was replaced. */
 async function lookOf(path: string, files: FileSystem): Promise<string> {
-  const found = await ifPresent(files.stat(path))
+  return describeStats(await ifPresent(files.stat(path)))
+}
+
+function describeStats(found: Stats | undefined): string {
   return found === undefined ? 'missing' : `${found.ino} ${found.mtimeMs} ${found.size}`
 }

@@ -40,6 +40,8 @@ export interface Following<Content> {
 export interface Follower {
   /** Resolves after a look at what is stored that begins now. Never rejects. */
   look(): Promise<void>
+  /** As `look`; undefined if nothing can have changed since the last look. */
+  catchUp(): Promise<void> | undefined
   /** Ends the following. */
   close(): void
 }

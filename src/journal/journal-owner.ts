@@ -4,6 +4,8 @@ export interface JournalOwner<Change> {
   readonly version: number
   /** Form of a change. A file of an older form gets no such change: a new one begins before. All have `version` if absent. */
   versionOf?(change: Change): number
+  /** Called before the checks of the changes for each frame: brings up to date what they ask. Never rejects. */
+  beforeFrame?(): Promise<void> | undefined
   /** Compact JSON of an array. */
   encode(changes: readonly Change[]): string
   /** Applies a durable change to the state. Called in the order of revisions. */

@@ -191,6 +191,9 @@ export class Journal<Change> {
     // So that all requests of this turn of the event loop share the first frame.
     await nextTurn()
     for (;;) {
+      // Before anything is looked at: more changes may come meanwhile.
+      const preparing = this.#waiting.length === 0 ? undefined : this.#owner.beforeFrame?.()
+      if (preparing !== undefined) await preparing
       const restart = this.#restarts.shift()
       if (restart !== undefined) await restart()
       else if (this.#waiting.length === 0) break
@@ -247,8 +250,13 @@ export class Journal<Change> {
 
   async #commitLarge({ count, json, apply }: LargeChange) {
     const { crc, revision } = this.#position
-    const batch = this.#waiting.splice(0, 1)
     const frame = await encodeLongFrame(crc, revision + 1, json)
+    // The encoding may have taken long.
+    await this.#owner.beforeFrame?.()
+    const [first] = this.#waiting
+    const refusal = first && refusalOf(first)
+    if (refusal !== undefined) return this.#refuseFirst(refusal)
+    const batch = this.#waiting.splice(0, 1)
     if (!(await this.#commit(batch, frame.pieces, frame.crc, count))) return
     await apply(revision + 1)
     for (const { resolve } of batch) resolve()

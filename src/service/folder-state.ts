@@ -22,6 +22,7 @@ export async function openFolderState({
   scheduler,
   ttlSeconds,
   makeClock,
+  catchUpCredentials,
   cleanUp,
 }: StateParts): Promise<OpenedState> {
   await checkNoNode(folder)
@@ -36,7 +37,10 @@ export async function openFolderState({
     known === undefined || known.isPrepared
       ? { values: await readFirstStartValues(environment) }
       : { accounts: known, madeUp: undefined, ignored: givenVariables(environment) }
-  const store = await openConfigurationStore(folder, { mustExist, log, trail: audit, scheduler })
+  const store = await openConfigurationStore(folder, {
+    ...{ mustExist, log, trail: audit, scheduler },
+    beforeFrame: catchUpCredentials,
+  })
   cleanUp(() => store.close())
   const revocations = await openRevocations(folder, {
     mustExist: revocationsMustExist,

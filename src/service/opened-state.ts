@@ -43,6 +43,8 @@ export interface StateParts {
   /** Longest lifetime of a session or token. */
   readonly ttlSeconds: number
   readonly makeClock: ((notBefore: number) => Clock) | undefined
+  /** Takes up credentials that a command has just changed; undefined if there are none. Never rejects. */
+  catchUpCredentials(): Promise<void> | undefined
   /** Aborted when the start is to be given up. */
   readonly signal: AbortSignal | undefined
   /** Adds what must be closed; run in reverse order. */

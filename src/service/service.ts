@@ -131,7 +131,15 @@ async function start(
   cleanUps.push(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))
   const ttlSeconds = Math.max(options.sessionTtlSeconds, options.tokenTtlSeconds)
   const cleanUp = (step: () => void | Promise<void>) => void cleanUps.push(step)
-  const parts = { folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal, cleanUp }
+  const followed: { catchUp(): Promise<void> | undefined }[] = []
+  const catchUpCredentials = () => {
+    const looks = followed.flatMap((one) => one.catchUp() ?? [])
+    return looks.length === 0 ? undefined : Promise.all(looks).then(() => {})
+  }
+  const parts = {
+    ...{ folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal },
+    ...{ catchUpCredentials, cleanUp },
+  }
   const state =
     cluster === undefined
       ? await openFolderState(parts)
@@ -145,6 +153,7 @@ async function start(
   cleanUps.push(() => liveAccounts.close())
   const liveKeys = followKeys(credentials.keys, keys, revocations.clock, log)
   cleanUps.push(() => liveKeys.close())
+  followed.push(liveAccounts, liveKeys)
 
   const authenticator = createAuthenticator({
     accounts: liveAccounts,

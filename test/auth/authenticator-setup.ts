@@ -80,12 +80,14 @@ export async function setUpAuthenticator(t: Lifetime) {
           return current.clients.some(({ secret }) => secret.startsWith('$'))
         },
         onChange: (listener) => listeners.push(listener),
+        catchUp: () => undefined,
         async endCredentials(kind, name) {
           current = raiseGeneration(current, kind, name)
           for (const listener of listeners) listener()
           return true
         },
-        async changePassword(name, _generation, secret) {
+        async changePassword(name, _generation, secret, isAllowed) {
+          if (!isAllowed()) return undefined
           current = changeSecret(current, 'user', name, secret)
           for (const listener of listeners) listener()
           return findAccount(current, 'user', name)

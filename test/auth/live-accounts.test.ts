@@ -44,6 +44,19 @@ describe('followAccounts', () => {
     assert.equal(files.calls.filter((call) => call === `readFile ${path}`).length, 1)
   })
 
+  it('takes up a change at once when it is asked to catch up, and only then reads', async (t) => {
+    const { document, files, live, look, names, path } = await followedAccounts(t)
+    // The file may have changed since its content was read.
+    await live.catchUp()
+    assert.equal(live.catchUp(), undefined)
+    await document.write(two)
+    await live.catchUp()
+    assert.deepEqual(names(), ['one', 'two'])
+    assert.equal(live.catchUp(), undefined)
+    await look()
+    assert.equal(files.calls.filter((call) => call === `readFile ${path}`).length, 2)
+  })
+
   it('takes up a change made before its first poll', async (t) => {
     const { look, names, changes } = await followedAccounts(t, two)
     assert.deepEqual(names(), ['one', 'two'])

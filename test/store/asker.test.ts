@@ -73,6 +73,28 @@ describe('a change whose asker has lost the right to it', () => {
   }
 
   for (const [what, change] of Object.entries(changes)) {
+    it(`is refused each time it is judged: ${what}`, async (t) => {
+      const { store, stored } = await open(t)
+      for (let judged = 1; ; judged++) {
+        const asker = createAsker()
+        const { checkAgain } = asker
+        asker.checkAgain = (before, after) => {
+          asker.isAllowed = asker.judged.length + 1 !== judged
+          checkAgain(before, after)
+        }
+        const { tag } = store
+        const [outcome] = await Promise.allSettled([change(store, asker)])
+        if (outcome.status === 'fulfilled') {
+          // When it is decided, and when it is written; a large import also when it has been encoded.
+          assert.ok(judged > (what === 'a large import' ? 4 : 2), `${judged}`)
+          break
+        }
+        assert.equal(outcome.reason, REFUSAL)
+        assert.equal(store.tag, tag)
+      }
+      assert.notDeepEqual(await stored(), ['here:22'])
+    })
+
     it(`is refused when it has waited for the disk: ${what}`, async (t) => {
       const { store, files, stored } = await open(t)
       const asker = createAsker()

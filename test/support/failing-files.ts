@@ -88,6 +88,7 @@ export function createFailingFiles(): FailingFiles {
     readdir: (path) => run('readdir', path, () => real.readdir(path)),
     access: (path, mode) => run('access', path, () => real.access(path, mode)),
     stat: (path) => run('stat', path, () => real.stat(path)),
+    statNow: real.statNow,
     lstat: (path) => run('lstat', path, () => real.lstat(path)),
   }
   return files

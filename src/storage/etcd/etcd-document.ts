@@ -127,6 +127,8 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     if (this.#newest !== undefined) hear(this.#newest)
     return {
       look: () => this.#get().then(() => {}, tell),
+      // The watch tells.
+      catchUp: () => undefined,
       close: () => void this.#followers.delete(hear),
     }
   }

@@ -28,6 +28,7 @@ export interface Recovered extends StoredState {
  * Keeps changes in a journal, and writes a snapshot when the journal has outgrown the last snapshot.
  *
  * @param recovered Its index is only read here; the owner applies durable changes to it.
+ * @param beforeFrame As in `JournalOwner`.
  * @param trail Lists every change durably before a snapshot has it: the journal may go then.
  */
 export function createFileChangeLog(
@@ -38,6 +39,7 @@ export function createFileChangeLog(
   trail: ChangeTrail | undefined,
   scheduler: Scheduler,
   owner: ChangeLogOwner,
+  beforeFrame: () => Promise<void> | undefined,
 ): ChangeLog {
   const snapshots: SnapshotActivity = { written: 0, failed: 0, last: undefined }
   let hasOldJournal = oldJournal !== undefined
@@ -53,6 +55,7 @@ export function createFileChangeLog(
         return stateVersionOf(index)
       },
       versionOf: changeVersionOf,
+      beforeFrame,
       encode: encodeChanges,
       apply(change, revision) {
         owner.apply(change, revision)

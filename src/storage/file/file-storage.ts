@@ -45,6 +45,7 @@ export function fileStorage(folder: DataPaths): RecordStorage {
  * @param scheduler Shares the event loop between this store and other long work.
  * @param updatesAtOnceMax As in `OwnChanges`.
  * @param recordBytesMax Memory for records.
+ * @param beforeFrame As in `JournalOwner`.
  * @throws {DamagedFileError} for anything but a torn tail. Also if the trail lists a change that is missing.
  */
 export async function openConfigurationStore(
@@ -57,6 +58,7 @@ export async function openConfigurationStore(
     scheduler = new Scheduler(),
     updatesAtOnceMax = UPDATES_AT_ONCE_MAX,
     recordBytesMax = recordMemoryMax(),
+    beforeFrame = () => undefined,
   }: {
     mustExist: boolean
     log: Log
@@ -65,6 +67,7 @@ export async function openConfigurationStore(
     scheduler?: Scheduler
     updatesAtOnceMax?: number
     recordBytesMax?: number
+    beforeFrame?: () => Promise<void> | undefined
   },
 ): Promise<ConfigurationStore> {
   const listed = await trail?.listed()
@@ -87,7 +90,8 @@ export async function openConfigurationStore(
     const records = new ConfigurationStore(
       index,
       ownChanges(
-        (owner) => createFileChangeLog(recovered, folder, log, snapshotBytesMin, trail, scheduler, owner),
+        (owner) =>
+          createFileChangeLog(recovered, folder, log, snapshotBytesMin, trail, scheduler, owner, beforeFrame),
         scheduler,
         updatesAtOnceMax,
         recordBytesMax,

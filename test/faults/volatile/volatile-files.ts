@@ -229,6 +229,7 @@ export function createVolatileFiles(
     readdir: (path) => run('readdir', path, () => disk.entries(path)),
     access: (path) => run('access', path, () => void getEntry(path)),
     stat: (path) => run('stat', path, () => stats(path)),
+    statNow: (path) => stats(path),
     lstat: (path) => run('lstat', path, () => stats(path)),
     fail: ({ operation, code, skip, times }) => faults.push({ operation, code, skip, left: times }),
     mend: () => faults.splice(0),
