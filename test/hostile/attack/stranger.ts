@@ -5,9 +5,23 @@ import { formatRequest } from '../../support/raw-http.ts'
 
 const REOPEN_PAUSE_MS = 20
 
-/** What each connection sends again and again, as far as the server reads it; without bytes, it only connects. */
-const floods: Record<string, { bytes: string; halfClose?: boolean; pieceMs?: number }> = {
-  'pipelined GET': { bytes: 'GET / HTTP/1.1\r\nHost:a\r\n\r\n'.repeat(10_000) },
+interface Flood {
+  /** What each connection sends again and again, as far as the server reads it; empty: it only connects. */
+  readonly bytes: string
+  readonly connections?: number
+  readonly isTls?: boolean
+  readonly halfClose?: boolean
+  /** Sends a byte in so many milliseconds. */
+  readonly pieceMs?: number
+}
+
+const pipelined = 'GET / HTTP/1.1\r\nHost:a\r\n\r\n'.repeat(10_000)
+
+const floods: Record<string, Flood> = {
+  'pipelined GET over 32 connections': { bytes: pipelined, connections: 32 },
+  'pipelined GET': { bytes: pipelined },
+  'pipelined GET over TLS': { bytes: pipelined, isTls: true },
+  'TLS handshakes over 450 connections that reconnect': { bytes: '', connections: 450, isTls: true },
   HEAD: { bytes: formatRequest('HEAD /').repeat(1_000) },
   OPTIONS: { bytes: formatRequest('OPTIONS /').repeat(1_000) },
   'Expect: 100-continue': {
@@ -24,31 +38,33 @@ const floods: Record<string, { bytes: string; halfClose?: boolean; pieceMs?: num
   },
   nothing: { bytes: '' },
   'TLS handshakes that stop half-way': { bytes: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03' },
-  'TLS connections that reconnect': { bytes: 'TLS' },
 }
 
 export const floodNames = Object.keys(floods)
 
-const [name = '', port = '', connections = ''] = process.argv.slice(2)
-const flood = floods[name]
-if (process.send !== undefined && flood !== undefined) {
+/** Whether the server must speak TLS. */
+export const isOverTls = (flood: string) => floods[flood]?.isTls === true || flood.startsWith('TLS')
+
+const [name = '', port = ''] = process.argv.slice(2)
+const chosen = floods[name]
+if (process.send !== undefined && chosen !== undefined) {
   process.once('disconnect', () => process.exit())
-  for (let i = 0; i < Number(connections); i += 1) open(flood)
+  for (let i = 0; i < (chosen.connections ?? 300); i += 1) open(chosen)
   process.send({ isReady: true })
 }
 
-function open(flood: { bytes: string; halfClose?: boolean; pieceMs?: number }) {
-  const { bytes, halfClose = false, pieceMs } = flood
+function open(flood: Flood) {
+  const { bytes, halfClose = false, pieceMs, isTls = false } = flood
   const to = { host: '127.0.0.1', port: Number(port), allowHalfOpen: true }
-  const isTls = bytes === 'TLS'
   const socket = isTls ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to)
   socket.on('error', () => {})
   const timer = pieceMs === undefined ? undefined : dribble(socket, bytes, pieceMs)
+  const isReconnecting = isTls && bytes === ''
   socket.once('close', () => {
     clearInterval(timer)
-    setTimeout(open, isTls ? 0 : REOPEN_PAUSE_MS, flood)
+    setTimeout(open, isReconnecting ? 0 : REOPEN_PAUSE_MS, flood)
   })
-  if (isTls) socket.once('secureConnect', () => socket.destroy())
+  if (isReconnecting) socket.once('secureConnect', () => socket.destroy())
   else if (halfClose) socket.end(bytes)
   else if (pieceMs === undefined && bytes !== '') {
     const more = () => {
