@@ -4,6 +4,58 @@ import { type Fault, InvalidInputError } from '../errors.ts'
 import { BEARER_CHALLENGE } from '../http/challenge.ts'
 import { jsonReply, type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
+import { json, jsonBody, plainText } from './bodies.ts'
+import { defineResource } from './resource.ts'
+
+/** What callers may see and do about their own account. */
+export const account = defineResource({
+  handlers: ({ authenticator }) => accountHandlers(authenticator),
+  routes: [
+    {
+      method: 'GET',
+      path: '/v1/whoami',
+      access: 'read',
+      summary: 'tells whose credential makes the call, what it may do, and when it expires',
+      answers: '200 `{"account":…,"kind":"user","scope":"read write","expires_at":…}`',
+      operation: {
+        id: 'getCaller',
+        tag: 'credentials',
+        answers: { 200: { description: 'The account and its credential.', content: json('Caller') } },
+      },
+      handler: 'whoAmI',
+    },
+    {
+      method: 'POST',
+      path: '/v1/password',
+      // A read-only user may change the password, too; no record changes.
+      access: 'read',
+      summary:
+        'gives the user of the session a new password: `{"password":…,"new_password":…}`; ends the other sessions',
+      answers: '200 `Success` and a new cookie; 400',
+      operation: {
+        id: 'changePassword',
+        tag: 'credentials',
+        body: jsonBody('PasswordChange'),
+        answers: {
+          200: {
+            description: 'The password is changed.',
+            headers: ['Set-Cookie'],
+            content: plainText('Success'),
+          },
+        },
+        problems: [
+          'wrong_password',
+          'session_required',
+          'too_many_attempts',
+          'overloaded',
+          'storage_unavailable',
+          'storage_full',
+        ],
+      },
+      handler: 'changePassword',
+    },
+  ],
+})
 
 /** What callers may see and do about their own account. */
 export function accountHandlers(authenticator: Authenticator) {

@@ -2,7 +2,13 @@ import { listEnvelope } from '../exchange/json-format.ts'
 import { conditionIn, isUnchanged } from '../http/conditional.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { KEPT_JSON_BYTES_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
+import {
+  KEPT_JSON_BYTES_MAX,
+  PAGE_RECORDS_MAX,
+  POLL_WAIT_SECONDS_MAX,
+  UNSTREAMED_BYTES_MAX,
+} from '../limits.ts'
+import type { Answer, Parameter } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { senderOf } from '../store/actor.ts'
 import {
@@ -11,8 +17,10 @@ import {
   parseNewConfiguration,
   parseReplacement,
 } from '../store/configuration.ts'
+import { sortFields } from '../store/configuration-index.ts'
 import type { ConfigurationStore, Expectation } from '../store/configuration-store.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
+import { json, jsonBody } from './bodies.ts'
 import { createFilteredList } from './filtered-list.ts'
 import { pageLinks, parseListQuery } from './list-query.ts'
 import {
@@ -25,7 +33,189 @@ import {
   streamed,
 } from './list-reply.ts'
 import { PageMemory } from './page-memory.ts'
+import { filter, filterParameters, nameInPath } from './parameters.ts'
+import { defineResource } from './resource.ts'
 import type { WaitingPolls } from './waiting-polls.ts'
+
+const listParameters: readonly Parameter[] = [
+  filter('q', 'Keeps records in whose name, hostname or username this occurs, in lower case or capitals.'),
+  ...filterParameters,
+  {
+    name: 'sort',
+    in: 'query',
+    description: 'The order; with `-`, falling. By `id` without it.',
+    schema: { type: 'string', enum: sortFields.flatMap((field) => [field, `-${field}`]) },
+  },
+  {
+    name: 'page',
+    in: 'query',
+    description: 'From 0; only together with `per_page`. Digits without a leading zero.',
+    schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+  },
+  {
+    name: 'per_page',
+    in: 'query',
+    description: 'Records on a page; only together with `page`. Digits without a leading zero.',
+    schema: { type: 'integer', minimum: 1, maximum: PAGE_RECORDS_MAX },
+  },
+]
+
+const preferWait: Parameter = {
+  name: 'Prefer',
+  in: 'header',
+  description: `\`wait=N\`: while the tag of \`If-None-Match\` fits, the answer waits, for at most N seconds (RFC 7240 section 4.3). More than ${POLL_WAIT_SECONDS_MAX} counts as ${POLL_WAIT_SECONDS_MAX}.`,
+  schema: { type: 'string', examples: ['wait=30'] },
+}
+
+const nameTaken: Answer = {
+  description: 'Another record has the name, and is in the body.',
+  content: json('OneConfiguration'),
+}
+
+/** The records. */
+export const configurations = defineResource({
+  handlers: ({ store, basePath, scheduler, waiting }) =>
+    configurationHandlers(store, basePath, scheduler, waiting.polls),
+  /** Its answers have URLs. */
+  dependsOnBasePath: true,
+  routes: [
+    {
+      method: 'GET',
+      path: '/configurations/',
+      access: 'read',
+      summary:
+        'gets all records, those that filters keep, or one page of them; optional: `q`, `prefix`, `name`, `hostname`, `port`, `username`, `label`, `sort`, `page`, `per_page`',
+      answers: '200',
+      operation: {
+        id: 'listConfigurations',
+        tag: 'configurations',
+        notes: 'A page beyond the end is empty.',
+        parameters: [...listParameters, preferWait],
+        problems: ['overloaded'],
+        isConditional: true,
+        answers: {
+          200: {
+            description: 'The records.',
+            headers: ['ETag', 'X-Total-Count', 'Link?', 'Preference-Applied?', 'Vary?'],
+            content: json('Configurations'),
+          },
+        },
+      },
+      handler: 'list',
+    },
+    {
+      method: 'POST',
+      path: '/configurations/',
+      access: 'write',
+      summary: 'adds a record; needs all four fields',
+      answers: '200 with `Location`; 409',
+      operation: {
+        id: 'addConfiguration',
+        tag: 'configurations',
+        body: jsonBody('NewConfiguration'),
+        answers: {
+          200: {
+            description: 'The record as it was added.',
+            headers: ['ETag', 'Location'],
+            content: json('OneConfiguration'),
+          },
+          409: nameTaken,
+        },
+      },
+      handler: 'add',
+    },
+    {
+      method: 'GET',
+      path: '/configurations/:name',
+      access: 'read',
+      summary: 'gets one record',
+      answers: '200; 404',
+      operation: {
+        id: 'getConfiguration',
+        tag: 'configurations',
+        parameters: [nameInPath, preferWait],
+        isConditional: true,
+        answers: {
+          200: {
+            description: 'The record.',
+            headers: ['ETag', 'Preference-Applied?', 'Vary?'],
+            content: json('OneConfiguration'),
+          },
+        },
+        problems: ['unknown_name', 'overloaded'],
+      },
+      handler: 'get',
+    },
+    {
+      method: 'PUT',
+      path: '/configurations/:name',
+      access: 'write',
+      summary: 'adds a record, or replaces all its fields; `name` may be left out',
+      answers: '201 with `Location` if it is new; 200',
+      operation: {
+        id: 'putConfiguration',
+        tag: 'configurations',
+        notes: 'With `If-None-Match: *` it only adds, with `If-Match` it only replaces.',
+        parameters: [nameInPath],
+        isConditional: true,
+        body: jsonBody('ConfigurationReplacement'),
+        answers: {
+          200: {
+            description: 'The record as it is now; its `id` stays.',
+            headers: ['ETag'],
+            content: json('OneConfiguration'),
+          },
+          201: {
+            description: 'The record as it was added.',
+            headers: ['ETag', 'Location'],
+            content: json('OneConfiguration'),
+          },
+        },
+      },
+      handler: 'put',
+    },
+    {
+      method: 'PATCH',
+      path: '/configurations/:name',
+      access: 'write',
+      summary: 'changes the fields that you send',
+      answers: '200; 404, 409',
+      operation: {
+        id: 'modifyConfiguration',
+        tag: 'configurations',
+        parameters: [nameInPath],
+        isConditional: true,
+        body: jsonBody('ConfigurationPatch'),
+        answers: {
+          200: {
+            description: 'The record as it is now; its `id` stays.',
+            headers: ['ETag'],
+            content: json('OneConfiguration'),
+          },
+          409: nameTaken,
+        },
+        problems: ['unknown_name'],
+      },
+      handler: 'modify',
+    },
+    {
+      method: 'DELETE',
+      path: '/configurations/:name',
+      access: 'write',
+      summary: 'deletes a record',
+      answers: '209, no body; 404',
+      operation: {
+        id: 'removeConfiguration',
+        tag: 'configurations',
+        parameters: [nameInPath],
+        isConditional: true,
+        answers: { 209: { description: 'Deleted.' } },
+        problems: ['unknown_name'],
+      },
+      handler: 'remove',
+    },
+  ],
+})
 
 const { start: OPEN, end: CLOSE } = listEnvelope
 

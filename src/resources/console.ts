@@ -2,7 +2,73 @@ import { isExpected, isUnchanged } from '../http/conditional.ts'
 import { type Reply, type Request, textReply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { qualityOf } from '../http/quality.ts'
+import type { Parameter } from '../openapi/operation.ts'
 import { type ConsoleFile, readConsole } from './console-files.ts'
+import { defineResource, type StartingParts } from './resource.ts'
+
+const fileInPath: Parameter = {
+  name: 'file',
+  in: 'path',
+  description: 'As the page names it; another name after each change of the file.',
+  schema: { type: 'string', minLength: 1 },
+}
+
+const consoleHeaders = ['ETag', 'Vary', 'Content-Encoding?', 'Cross-Origin-Opener-Policy'] as const
+
+/** The page for browsers, and its files. */
+export const webConsole = defineResource({
+  handlers: ({ basePath }: StartingParts) => consoleHandlers(basePath),
+  routes: [
+    {
+      method: 'GET',
+      path: '/console/',
+      access: 'public',
+      absentBy: 'noConsole',
+      isThereAtStart: true,
+      summary: 'gets the console, a page for browsers',
+      answers: '200 `text/html`; 308 without the slash',
+      operation: {
+        id: 'getConsole',
+        tag: 'operation',
+        notes: 'Absent with `--no-console`. The page holds no records: it is one more client of these calls.',
+        isConditional: true,
+        answers: {
+          200: {
+            description: 'The page.',
+            headers: consoleHeaders,
+            content: { 'text/html': { type: 'string' } },
+          },
+          308: { description: 'The path needs a slash at its end.', headers: ['Location'] },
+        },
+      },
+      handler: 'readPage',
+    },
+    {
+      method: 'GET',
+      path: '/console/:file',
+      access: 'public',
+      absentBy: 'noConsole',
+      isThereAtStart: true,
+      summary: 'gets the script or the style of the console, by the name that the page has for it',
+      answers: '200; 404',
+      operation: {
+        id: 'getConsoleFile',
+        tag: 'operation',
+        parameters: [fileInPath],
+        isConditional: true,
+        answers: {
+          200: {
+            description: 'The file.',
+            headers: consoleHeaders,
+            content: { 'text/javascript': { type: 'string' }, 'text/css': { type: 'string' } },
+          },
+        },
+        problems: ['unknown_path'],
+      },
+      handler: 'readFile',
+    },
+  ],
+})
 
 const PAGE = ''
 

@@ -1,13 +1,63 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Reply, Request } from '../http/message.ts'
 import { EVENTS_AHEAD_MS } from '../limits.ts'
+import type { Parameter } from '../openapi/operation.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { storeOfTag } from '../store/list-tag.ts'
 import type { Filter } from '../store/record-filter.ts'
 import type { EventStreams } from './event-streams.ts'
 import { type EventId, parseEventId, placeNow, placeOf } from './event-text.ts'
 import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.ts'
+import { filterParameters } from './parameters.ts'
 import { checkQuery, parseQuery } from './query.ts'
+import { defineResource } from './resource.ts'
+
+const eventParameters: readonly Parameter[] = [
+  {
+    name: 'since',
+    in: 'query',
+    description: 'The id of the last event that was seen, or the `ETag` of a list without its quotes.',
+    schema: { type: 'string', minLength: 1 },
+  },
+  {
+    name: 'Last-Event-ID',
+    in: 'header',
+    description: 'The same; it counts more than `since`.',
+    schema: { type: 'string' },
+  },
+  ...filterParameters,
+]
+
+/** Changes as they happen. */
+export const events = defineResource({
+  handlers: ({ store, waiting }) => eventHandlers(store, waiting.streams),
+  routes: [
+    {
+      method: 'GET',
+      path: '/v1/events',
+      access: 'read',
+      summary:
+        'tells changes as they happen; optional: `since`, `prefix`, `name`, `hostname`, `port`, `username`, `label`',
+      answers: '200 `text/event-stream`',
+      operation: {
+        id: 'followChanges',
+        tag: 'configurations',
+        notes:
+          'Events `added`, `modified` and `removed`, each with one line of JSON as its data: `configuration`, and for `modified` also `before`. The `id` is the `ETag` of the list after it, without the quotes. After an event `reset`, read the list again.',
+        parameters: eventParameters,
+        answers: {
+          200: {
+            description: 'The stream, which goes on until the credential ends.',
+            headers: ['X-Accel-Buffering'],
+            content: { 'text/event-stream': { type: 'string' } },
+          },
+        },
+        problems: ['overloaded'],
+      },
+      handler: 'follow',
+    },
+  ],
+})
 
 const parameters = ['since', ...filterNames] as const
 /** One for all streams without a filter. */

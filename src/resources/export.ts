@@ -9,11 +9,54 @@ import {
 import { callerKey, type KeptRecords, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX } from '../limits.ts'
+import type { Content, Parameter } from '../openapi/operation.ts'
+import { refTo } from '../openapi/schemas.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { counted, eitherOf } from '../text.ts'
+import { text } from './bodies.ts'
 import { ExportSummaries } from './export-summaries.ts'
+import { choice } from './parameters.ts'
 import { parseChoices } from './query.ts'
+import { defineResource } from './resource.ts'
+
+const exportParameters: readonly Parameter[] = [
+  { ...choice('format', 'The format.', exportFormatNames), isRequired: true },
+  choice('skip', '`1` leaves out records that the format cannot express.', ['0', '1']),
+]
+
+const exportContent: Content = {
+  ...Object.fromEntries(Object.values(exportFormats).map(({ mediaType }) => [essenceOf(mediaType), text])),
+  [essenceOf(exportFormats.json.mediaType)]: refTo('Configurations'),
+}
+
+/** All records in the format of another tool. */
+export const exporting = defineResource({
+  handlers: ({ store, scheduler }) => exportHandlers(store, scheduler),
+  routes: [
+    {
+      method: 'GET',
+      path: '/v1/export',
+      access: 'read',
+      summary: 'gets all records in the format of another tool; needs `format`; optional: `skip`',
+      answers: '200; 422',
+      operation: {
+        id: 'exportConfigurations',
+        tag: 'exchange',
+        parameters: exportParameters,
+        answers: {
+          200: {
+            description: 'The records in the format.',
+            headers: ['Content-Disposition', 'X-Total-Count', 'X-Left-Out'],
+            content: exportContent,
+          },
+        },
+        problems: ['not_expressible'],
+      },
+      handler: 'exportAll',
+    },
+  ],
+})
 
 const MUST_BE = `must be ${eitherOf(exportFormatNames)}`
 
@@ -71,4 +114,8 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
       keeps: { revision, records: count, jsonBytes, ...(summary.notedBytes > 0 ? { noted: summary } : {}) },
     }
   }
+}
+
+function essenceOf(mediaType: string): string {
+  return mediaType.split(';')[0] ?? mediaType
 }

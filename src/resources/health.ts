@@ -1,5 +1,53 @@
 import { jsonReply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
+import type { Parameter } from '../openapi/operation.ts'
+import { json } from './bodies.ts'
+import { choice } from './parameters.ts'
+import { defineResource, type StartingParts } from './resource.ts'
+
+/** Of the question whether a server is ready. */
+const readsParameter: Parameter = choice(
+  'reads',
+  '`1` asks whether it answers reads; changes may be refused. Without it, both.',
+  ['1'],
+)
+
+/** Whether the server is alive, and ready. */
+export const health = defineResource({
+  handlers: ({ whyNotReady, whyNotReadable }: StartingParts) => healthHandlers(whyNotReady, whyNotReadable),
+  routes: [
+    {
+      method: 'GET',
+      path: '/healthz',
+      access: 'public',
+      isThereAtStart: true,
+      summary: 'says that the process is alive',
+      answers: '200',
+      operation: {
+        id: 'getHealth',
+        tag: 'operation',
+        answers: { 200: { description: 'It is alive.', content: json('Health') } },
+      },
+      handler: 'healthz',
+    },
+    {
+      method: 'GET',
+      path: '/readyz',
+      access: 'public',
+      isThereAtStart: true,
+      summary: 'says whether connbook accepts changes; optional: `reads`',
+      answers: '200; 503',
+      operation: {
+        id: 'getReadiness',
+        tag: 'operation',
+        parameters: [readsParameter],
+        answers: { 200: { description: 'It accepts changes, or answers reads.', content: json('Health') } },
+        problems: ['not_ready'],
+      },
+      handler: 'readyz',
+    },
+  ],
+})
 
 /** A question about reads alone. Probes may add what they like. */
 const READS = /(?:^|&)reads=1(?:&|$)/

@@ -10,11 +10,52 @@ import {
   HISTORY_ENTRIES_DEFAULT,
   HISTORY_ENTRIES_MAX,
 } from '../limits.ts'
+import type { Parameter } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
+import { json } from './bodies.ts'
 import { parseCount } from './list-query.ts'
 import { CACHE_CONTROL, checkIfMatch } from './list-reply.ts'
+import { nameInPath } from './parameters.ts'
 import { checkQuery, parseQuery } from './query.ts'
+import { defineResource } from './resource.ts'
+
+const historyParameters: readonly Parameter[] = [
+  nameInPath,
+  {
+    name: 'limit',
+    in: 'query',
+    description: `How many changes at most; ${HISTORY_ENTRIES_DEFAULT} without it. Digits without a leading zero.`,
+    schema: { type: 'integer', minimum: 1, maximum: HISTORY_ENTRIES_MAX },
+  },
+]
+
+/** The changes of one record. */
+export const history = defineResource({
+  handlers: ({ store, histories, scheduler }) => historyHandlers(store, histories, scheduler),
+  routes: [
+    {
+      method: 'GET',
+      path: '/v1/history/:name',
+      access: 'read',
+      summary: 'tells the changes of one record, newest first, also of one that is gone; optional: `limit`',
+      answers: '200 `{"history":[…],"since":…}`; 404',
+      operation: {
+        id: 'getHistory',
+        tag: 'configurations',
+        notes:
+          'Of the record that has the name, or else of the last one that had it; across renames. Comes from the audit trail.',
+        parameters: historyParameters,
+        isConditional: true,
+        answers: {
+          200: { description: 'The changes.', headers: ['ETag'], content: json('History') },
+        },
+        problems: ['unknown_name', 'overloaded', 'trail_unavailable'],
+      },
+      handler: 'read',
+    },
+  ],
+})
 
 export function historyHandlers(
   store: ConfigurationStore,

@@ -14,7 +14,16 @@ import {
   type Request,
 } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { FAULTS_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
+import type { JsonSchema } from '../json-schema.ts'
+import {
+  FAULTS_MAX,
+  IMPORT_BYTES_MAX,
+  IMPORT_NAMES_LISTED_MAX,
+  IMPORT_ROW_CHARACTERS_MAX,
+  IMPORT_ROWS_MAX,
+} from '../limits.ts'
+import type { Body, Parameter } from '../openapi/operation.ts'
+import { refTo } from '../openapi/schemas.ts'
 import { senderOf } from '../store/actor.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { importModes } from '../store/import-mode.ts'
@@ -23,10 +32,72 @@ import type { ImportOutcome } from '../store/record-changes.ts'
 import { recordMemory } from '../store/record-room.ts'
 import { StaleListError } from '../store/refusals.ts'
 import { counted } from '../text.ts'
+import { json, text } from './bodies.ts'
 import { type ImportLimits, importLimitsFor } from './import-limits.ts'
 import { createImportSlot } from './import-slot.ts'
 import { CACHE_CONTROL } from './list-reply.ts'
+import { choice } from './parameters.ts'
 import { parseChoices } from './query.ts'
+import { defineResource } from './resource.ts'
+
+const importParameters: readonly Parameter[] = [
+  choice('format', 'The format of the body; by its type without it.', importFormatNames),
+  choice('mode', '`replace` also removes records that are not in the body; `merge` without it.', importModes),
+  choice('dry_run', '`1` tells what would change, and changes nothing.', ['0', '1']),
+]
+
+const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
+  ['text/csv', 'csv'],
+  ['application/x-ndjson', 'jsonl'],
+  ['application/jsonl', 'jsonl'],
+  ['text/plain', 'ssh-config'],
+])
+
+const rows: JsonSchema = { type: 'array', maxItems: IMPORT_ROWS_MAX, items: refTo('NewConfiguration') }
+
+const importBody: Body = {
+  content: {
+    'application/json': {
+      anyOf: [rows, { type: 'object', properties: { configurations: rows }, required: ['configurations'] }],
+    },
+    ...Object.fromEntries(Array.from(formatsByType.keys(), (type) => [type, text])),
+  },
+  description: `At most ${IMPORT_ROWS_MAX} rows of ${IMPORT_ROW_CHARACTERS_MAX} characters. With the parameter \`format\`, the type may be any.`,
+  bytesMax: IMPORT_BYTES_MAX,
+}
+
+/** Many changes at once. */
+export const importing = defineResource({
+  handlers: ({ store, audit }) => importHandlers(store, audit),
+  routes: [
+    {
+      method: 'POST',
+      path: '/v1/import',
+      access: 'write',
+      summary: 'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`',
+      answers: '200 with `ETag`; 400 with the line of each fault; 412',
+      operation: {
+        id: 'importConfigurations',
+        tag: 'exchange',
+        notes:
+          'All changes are made together, or none. With the tag of a dry run, or of the list, in `If-Match`, they are made only if no record has changed since.',
+        parameters: importParameters,
+        isConditional: true,
+        body: importBody,
+        answers: {
+          200: {
+            description:
+              'What has changed, or would change. The tag is that of the list after it, or of the list now.',
+            headers: ['ETag'],
+            content: json('ImportResult', 'ImportTrial'),
+          },
+        },
+        problems: ['too_many_changes'],
+      },
+      handler: 'importAll',
+    },
+  ],
+})
 
 export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
   const slot = createImportSlot()
@@ -119,13 +190,6 @@ function formatOf(request: Request, given: ImportFormatName | undefined): Import
 function adviseOnOneLine(format: ImportFormatName): string {
   return format === 'json' ? '' : '; the body is one line: with curl, send a file with --data-binary, not -d'
 }
-
-export const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
-  ['text/csv', 'csv'],
-  ['application/x-ndjson', 'jsonl'],
-  ['application/jsonl', 'jsonl'],
-  ['text/plain', 'ssh-config'],
-])
 
 /** Reply to a dry run, with the first names of each kind. */
 function tried(plan: ImportPlan) {

@@ -1,6 +1,33 @@
 import { isAuthority } from '../http/authority.ts'
 import { jsonReply, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
+import { json } from './bodies.ts'
+import { defineResource } from './resource.ts'
+
+/** What OAuth clients ask a server about itself. */
+export const metadata = defineResource({
+  handlers: ({ publicUrl, basePath }) => metadataHandlers(publicUrl, basePath),
+  /** Its answers have URLs. */
+  dependsOnBasePath: true,
+  routes: [
+    {
+      method: 'GET',
+      path: '/.well-known/oauth-authorization-server',
+      access: 'public',
+      needsNoState: true,
+      isWellKnown: true,
+      summary: 'tells OAuth clients where to get and revoke tokens',
+      answers: '200',
+      operation: {
+        id: 'getAuthorizationServer',
+        tag: 'credentials',
+        notes: 'RFC 8414. With a base path, it is also at this path followed by the base path.',
+        answers: { 200: { description: 'The metadata.', content: json('AuthorizationServer') } },
+      },
+      handler: 'read',
+    },
+  ],
+})
 
 /**
  * What OAuth clients look up before they ask for a token (RFC 8414).

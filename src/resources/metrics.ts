@@ -4,6 +4,30 @@ import { METRICS_KEPT_MS } from '../limits.ts'
 import { formatMetrics, METRICS_TYPE } from '../metrics/exposition.ts'
 import type { Family } from '../metrics/family.ts'
 import { FOR_ALL, type ShortWorkScheduler } from '../scheduler.ts'
+import { plainText } from './bodies.ts'
+import { defineResource } from './resource.ts'
+
+/** The metrics. */
+export const metrics = defineResource({
+  handlers: ({ metrics, scheduler, clock }) => metricsHandlers(metrics, scheduler, clock),
+  routes: [
+    {
+      method: 'GET',
+      path: '/metrics',
+      access: 'read',
+      needsNoState: true,
+      publicBy: 'metricsPublic',
+      summary: 'gets the metrics, in the text format of Prometheus',
+      answers: '200',
+      operation: {
+        id: 'getMetrics',
+        tag: 'operation',
+        answers: { 200: { description: 'The metrics.', content: plainText() } },
+      },
+      handler: 'read',
+    },
+  ],
+})
 
 /**
  * @param scheduler Makes the text, once for all who ask meanwhile: with `--metrics-public` these may be strangers.

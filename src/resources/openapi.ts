@@ -3,6 +3,37 @@ import { isExpected, isUnchanged } from '../http/conditional.ts'
 import { JSON_TYPE, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { STREAM_PIECE_CHARACTERS } from '../limits.ts'
+import { defineResource } from './resource.ts'
+
+/** The description of all calls. */
+export const openApi = defineResource({
+  handlers: ({ describeCalls }) => openApiHandlers(describeCalls),
+  /** Its answers have URLs. */
+  dependsOnBasePath: true,
+  routes: [
+    {
+      method: 'GET',
+      path: '/openapi.json',
+      access: 'read',
+      needsNoState: true,
+      summary: 'describes all calls, as an OpenAPI document',
+      answers: '200',
+      operation: {
+        id: 'describeCalls',
+        tag: 'operation',
+        isConditional: true,
+        answers: {
+          200: {
+            description: 'The document.',
+            headers: ['ETag'],
+            content: { 'application/json': { type: 'object' } },
+          },
+        },
+      },
+      handler: 'read',
+    },
+  ],
+})
 
 interface Made {
   readonly pieces: readonly string[]

@@ -2,6 +2,63 @@ import type { Authenticator } from '../auth/authenticator.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { BEARER_CHALLENGE } from '../http/challenge.ts'
 import { type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
+import { jsonBody, plainText } from './bodies.ts'
+import { defineResource } from './resource.ts'
+
+/** Sessions of users. */
+export const session = defineResource({
+  handlers: ({ authenticator }) => sessionHandlers(authenticator),
+  routes: [
+    {
+      method: 'POST',
+      path: '/login',
+      access: 'public',
+      summary: 'starts a session: `{"username":…,"password":…}` (or `name` for `username`)',
+      answers: '200 `Authorized` and a cookie; 401 `Unauthorized`',
+      operation: {
+        id: 'logIn',
+        tag: 'credentials',
+        body: jsonBody('Login'),
+        answers: {
+          200: {
+            description: 'The user is logged in.',
+            headers: ['Set-Cookie'],
+            content: plainText('Authorized'),
+          },
+          401: {
+            description: 'User or password is wrong.',
+            headers: ['WWW-Authenticate'],
+            content: plainText('Unauthorized'),
+          },
+        },
+        problems: ['too_many_attempts', 'overloaded'],
+      },
+      handler: 'logIn',
+    },
+    {
+      method: 'POST',
+      path: '/logout',
+      // A read-only account must be able to log out; no record changes.
+      access: 'read',
+      summary: 'ends the session or token that makes the call',
+      answers: '200 `Success`',
+      operation: {
+        id: 'logOut',
+        tag: 'credentials',
+        notes: 'It stays ended after a restart, and nobody else is logged out.',
+        answers: {
+          200: {
+            description: 'The session or token has ended.',
+            headers: ['Set-Cookie?'],
+            content: plainText('Success'),
+          },
+        },
+        problems: ['overloaded', 'storage_unavailable', 'storage_full'],
+      },
+      handler: 'logOut',
+    },
+  ],
+})
 
 /** RFC 9110 section 15.5.2 requires it of every 401. */
 const CHALLENGE = { 'WWW-Authenticate': BEARER_CHALLENGE }

@@ -2,7 +2,84 @@ import type { Authenticator } from '../auth/authenticator.ts'
 import { jsonReply, type Reply, type Request, textReply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { parseScope } from '../http/scope.ts'
-import { invalidRequest, readClientRequest } from './client-request.ts'
+import { BODY_BYTES_MAX } from '../limits.ts'
+import type { Body } from '../openapi/operation.ts'
+import { refTo } from '../openapi/schemas.ts'
+import { json } from './bodies.ts'
+import { invalidRequest, oauthReply, readClientRequest } from './client-request.ts'
+import { defineResource } from './resource.ts'
+
+const tokenBody: Body = {
+  content: {
+    'application/json': refTo('TokenRequest'),
+    'application/x-www-form-urlencoded': refTo('TokenRequest'),
+  },
+  bytesMax: BODY_BYTES_MAX,
+}
+
+const revocationBody: Body = {
+  content: {
+    'application/json': refTo('RevocationRequest'),
+    'application/x-www-form-urlencoded': refTo('RevocationRequest'),
+  },
+  bytesMax: BODY_BYTES_MAX,
+}
+
+/** Tokens of clients. */
+export const token = defineResource({
+  handlers: ({ authenticator }) => tokenHandlers(authenticator),
+  routes: [
+    {
+      method: 'POST',
+      path: '/v1/auth/token',
+      access: 'public',
+      summary: 'issues a token: `{"client_id":…,"client_secret":…}`, as JSON, as a form, or by HTTP Basic',
+      answers: '200 `{"access_token":…,"token_type":"Bearer","expires_in":3600,"scope":"read write"}`; 401',
+      operation: {
+        id: 'issueToken',
+        tag: 'credentials',
+        notes: 'The client credentials grant of OAuth 2.0 (RFC 6749 section 4.4).',
+        body: tokenBody,
+        answers: { 200: { description: 'A token.', headers: ['Pragma'], content: json('Token') } },
+        problems: [
+          'invalid_request',
+          'invalid_scope',
+          'unsupported_grant_type',
+          'invalid_client',
+          'too_many_attempts',
+          'overloaded',
+        ],
+      },
+      handler: 'issue',
+      problemReply: oauthReply,
+    },
+    {
+      method: 'POST',
+      path: '/v1/auth/revoke',
+      access: 'public',
+      summary:
+        'ends a token of the client that calls: `{"client_id":…,"client_secret":…,"token":…}`, sent as for a token',
+      answers: '200, no body; 401',
+      operation: {
+        id: 'revokeToken',
+        tag: 'credentials',
+        notes: 'RFC 7009. A token that is unknown, of another client or ended already is answered alike.',
+        body: revocationBody,
+        answers: { 200: { description: 'The token is not valid any more.', headers: ['Pragma'] } },
+        problems: [
+          'invalid_request',
+          'invalid_client',
+          'too_many_attempts',
+          'overloaded',
+          'storage_unavailable',
+          'storage_full',
+        ],
+      },
+      handler: 'revoke',
+      problemReply: oauthReply,
+    },
+  ],
+})
 
 export function tokenHandlers(authenticator: Authenticator) {
   return { issue, revoke }

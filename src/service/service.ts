@@ -179,12 +179,11 @@ async function start(
     ...eventLoop.metrics,
     ...processMetrics(),
   ]
-  const shown = { basePath, publicUrl, metricsPublic, noConsole, waiting, metrics }
   const histories = createRecordHistories(folder, audit, log)
-  const resources = {
-    ...{ authenticator, store, audit, histories, scheduler, guard, whyNotReady, whyNotReadable },
+  const shared = {
+    ...{ authenticator, store, audit, histories, scheduler, whyNotReady, whyNotReadable },
+    ...{ basePath, publicUrl, waiting, metrics },
     clock: revocations.clock,
-    ...shown,
   }
   isStarted = true
   if (folder.completedRestore !== undefined)
@@ -192,7 +191,7 @@ async function start(
   if (madeUp !== undefined) await audit.record('first_started', undefined, namesOf(accounts))
   await audit.begin(store.tag, { version, pid: process.pid, url, socket, after: state.listedAfter })
   clearTimeout(notice)
-  const sets = createRoutes(resources)
+  const sets = createRoutes(shared, { metricsPublic, noConsole }, guard)
   apps = {
     all: createApp(sets.all, basePath, authenticator, log, sets.redirect),
     owner: createApp(sets.owner, '', authenticator, log),
@@ -226,11 +225,9 @@ interface Apps {
 }
 
 function createStartingApps({ basePath, noConsole }: ServerOptions, next: Promise<Apps | undefined>): Apps {
-  const { all, owner, redirect } = createStartingRoutes({
-    basePath,
-    noConsole,
-    whyNotReady: () => STILL_READING,
-  })
+  const whyNotReady = () => STILL_READING
+  const parts = { basePath, whyNotReady, whyNotReadable: whyNotReady }
+  const { all, owner, redirect } = createStartingRoutes(parts, { noConsole })
   return {
     all: createStartingApp(
       all,

@@ -37,14 +37,14 @@ describe('the routes', () => {
   })
 
   it('answer only public requests during the start', () => {
-    const options = { basePath: '/base', whyNotReady: () => undefined }
-    const { all, owner, redirect } = createStartingRoutes(options)
+    const parts = { basePath: '/base', whyNotReady: () => undefined, whyNotReadable: () => undefined }
+    const { all, owner, redirect } = createStartingRoutes(parts, {})
     const shown = (some: readonly Route[]) => some.map(({ access, path }) => `${access} ${path}`)
     const health = ['public /healthz', 'public /readyz']
     assert.deepEqual(shown(all), [...health, 'public /console/', 'public /console/:file'])
     assert.deepEqual(shown(owner), health)
     assert.notEqual(redirect, undefined)
-    const without = createStartingRoutes({ ...options, noConsole: true })
+    const without = createStartingRoutes(parts, { noConsole: true })
     assert.deepEqual(
       [shown(without.all), shown(without.owner), without.redirect],
       [health, health, undefined],

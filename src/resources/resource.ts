@@ -1,0 +1,72 @@
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { RecordHistories } from '../audit/record-history.ts'
+import type { Authenticator } from '../auth/authenticator.ts'
+import type { Clock } from '../auth/clock.ts'
+import type { Handler, Route } from '../http/router.ts'
+import type { Family } from '../metrics/family.ts'
+import type { Operation } from '../openapi/operation.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { ConfigurationStore } from '../store/configuration-store.ts'
+import type { Waiting } from './waiting.ts'
+
+/** What handlers get while the records are being read. */
+export interface StartingParts {
+  /** Prefix of the URLs in answers. */
+  readonly basePath: string
+  /** Why the service cannot take changes now; undefined when it can. */
+  readonly whyNotReady: () => string | undefined
+  /** Why it cannot answer reads either; undefined when it can. */
+  readonly whyNotReadable: () => string | undefined
+}
+
+/** What handlers get. */
+export interface Parts extends StartingParts {
+  readonly authenticator: Authenticator
+  readonly store: ConfigurationStore
+  readonly audit: AuditTrail
+  readonly histories: RecordHistories
+  readonly scheduler: Scheduler
+  /** Says how old something is that is kept. */
+  readonly clock: Pick<Clock, 'elapsed'>
+  /** As in `metadataHandlers`. */
+  readonly publicUrl: string | undefined
+  readonly metrics: readonly Family[]
+  readonly waiting: Waiting
+  /** The OpenAPI document: a line of JSON. */
+  readonly describeCalls: () => string
+}
+
+/** A route; the manual's table of calls and the OpenAPI document are made from these. */
+export type RouteDescription<HandlerName = string> = Omit<Route, 'handle'> & {
+  readonly publicBy?: 'metricsPublic'
+  readonly absentBy?: 'noConsole'
+  /** Answers already while the records are being read. */
+  readonly isThereAtStart?: true
+  /** Neither records nor accounts; a node that is cut off answers it always. */
+  readonly needsNoState?: true
+  /** One line of Markdown. */
+  readonly summary: string
+  /** The statuses with a meaning of their own, and what comes with them; one line of Markdown. */
+  readonly answers: string
+  /** Its entry in the OpenAPI document. */
+  readonly operation: Operation
+  readonly handler: HandlerName
+}
+
+/** A resource: its routes, and how their handlers are made. */
+export interface Resource<Needs = Parts> {
+  readonly routes: readonly RouteDescription[]
+  readonly handlers: (parts: Needs) => Readonly<Record<string, Handler>>
+  /** Whether the handlers of the owner's socket are others, because answers have URLs. */
+  readonly dependsOnBasePath?: boolean
+}
+
+/** Checks that each route names a handler. @returns The resource. */
+export function defineResource<Handlers extends Record<string, Handler>, Needs = Parts>(
+  resource: Omit<Resource<Needs>, 'routes' | 'handlers'> & {
+    readonly handlers: (parts: Needs) => Handlers
+    readonly routes: readonly RouteDescription<keyof Handlers & string>[]
+  },
+): Resource<Needs> {
+  return resource
+}
