@@ -98,7 +98,8 @@ async function openShell(t: TestContext, { words, preparation }: Shell, environm
   }
   /** Types the beginning of a line with a Tab key, and throws it away. */
   const begin = async (line: string) => {
-    session.type(`${line}\t\x15`)
+    // Ctrl-A and Ctrl-K: until the shell reads the line itself, the terminal would obey a Ctrl-U.
+    session.type(`${line}\t\x01\x0b`)
     await run('true')
   }
   await run(preparation)
