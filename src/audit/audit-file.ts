@@ -1,5 +1,5 @@
 import { FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
-import { copyFrom, giveToOwnerOf, openAtomicFile, syncFolder } from '../files/atomic-file.ts'
+import { copyFrom, openAtomicFile, syncFolder } from '../files/atomic-file.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import type { Log } from '../log.ts'
@@ -61,18 +61,16 @@ export class AuditFile {
     return last.toString() !== '\n'
   }
 
-  /** Gives the file to the owner of the folder, but only one that it has created. */
   async #create(): Promise<OpenFile> {
     const file = await this.#folder.files.open(this.#folder.file(auditFiles[0]), 'ax+', 0o600)
     this.#file = file
     this.#bytes = 0
     this.#isTorn = false
     this.#isFolderDue = true
-    await giveToOwnerOf(this.#folder.path, file, this.#folder.files)
     return file
   }
 
-  /** Refuses links: with one, the owner of the folder could make root write to another file. */
+  /** Refuses links: what another file holds is no audit trail. */
   async #openFound(path: string): Promise<OpenFile | undefined> {
     const expected = await ifPresent(this.#folder.files.lstat(path))
     if (expected === undefined) return undefined

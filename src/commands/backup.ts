@@ -41,7 +41,7 @@ export const backupCommand = defineCommand({
     if (isStandardOutput(target)) return writeToOutput(write, 'the backup', print)
     if (!isReplaced) return writeToStream(write, 'the backup', target)
     using interruption = abortOnSignals()
-    await writeToFile(resolve(target), backup, interruption.signal, folder?.files)
+    await writeToFile(resolve(target), backup, interruption.signal)
     const line = `Kept ${describeBackup(backup)} of ${place} in ${resolve(target)}\n`
     await shown(print(line), 'show what was done', '; the backup is complete')
   },

@@ -90,7 +90,7 @@ async function writeExport(
   if (await isStream(output, CANNOT_WRITE)) return writeToStream(write, 'the export', output)
   using interruption = abortOnSignals()
   const path = await replacedPath(output, CANNOT_WRITE, folder?.path)
-  await replaceFile(path, CANNOT_WRITE, write, interruption.signal, folder?.files ?? realFileSystem, true)
+  await replaceFile(path, CANNOT_WRITE, write, interruption.signal, realFileSystem, true)
 }
 
 interface Wanted {

@@ -75,7 +75,7 @@ async function restoreToCluster(
 
 async function restore(backup: Backup, path: string, context: CommandContext) {
   await checkNoNode(dataPaths(path))
-  const folder = await openDataFolder(path, realFileSystem, { isForOwnerOfParent: true })
+  const folder = await openDataFolder(path)
   let aside: string | undefined
   try {
     aside = await withCredentialsLock(folder, () => replaceState(folder, backup))

@@ -29,14 +29,13 @@ export interface AtomicFile {
  * Opens a temporary file, mode 0600, that `commit` puts in the place of `path`.
  *
  * @param sweptAs The file whose `sweepTemporaryFiles` also removes this one after a crash.
- * @param isOwnersOfFolder Whether root gives the file to the owner of the folder.
  */
 export async function openAtomicFile(
   path: string,
   files: FileSystem,
-  { sweptAs = path, isOwnersOfFolder = true } = {},
+  { sweptAs = path } = {},
 ): Promise<AtomicFile> {
-  const temporary = await openTemporaryFile(sweptAs, files, isOwnersOfFolder)
+  const temporary = await openTemporaryFile(sweptAs, files)
   let size = 0
   let isOpen = true
   let isInPlace = false
@@ -95,19 +94,9 @@ export async function openAtomicFile(
 export async function openTemporaryFile(
   path: string,
   files: FileSystem,
-  isOwnersOfFolder = true,
 ): Promise<{ readonly path: string; readonly file: OpenFile }> {
-  const folder = dirname(path)
-  const temporary = join(folder, `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
-  const file = await files.open(temporary, 'wx+', 0o600)
-  try {
-    if (isOwnersOfFolder) await giveToOwnerOf(folder, file, files)
-  } catch (error) {
-    await file.close()
-    await files.unlink(temporary)
-    throw error
-  }
-  return { path: temporary, file }
+  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
+  return { path: temporary, file: await files.open(temporary, 'wx+', 0o600) }
 }
 
 /** Replaces the file at `path`, mode 0600; a crash leaves the old content or the new, whole. */
@@ -189,11 +178,4 @@ export async function sweepTemporaryFiles(
     // A folder of that name is not ours.
     if (!(await files.lstat(path)).isDirectory()) await files.unlink(path)
   }
-}
-
-/** As root, gives a file to the owner of the folder: the server runs under that account. */
-export async function giveToOwnerOf(folder: string, file: OpenFile, files: FileSystem): Promise<void> {
-  if (process.getuid?.() !== 0) return
-  const { uid, gid } = await files.stat(folder)
-  if (uid !== 0) await file.chown(uid, gid)
 }

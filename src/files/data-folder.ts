@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import { FolderInUseError, FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
 import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
-import { type FileLock, lockFile } from './file-lock.ts'
-import { type FileSystem, realFileSystem } from './file-system.ts'
+import type { FileLock } from './file-lock.ts'
+import type { FileSystem } from './file-system.ts'
 import {
   asideName,
   committedName,
@@ -13,10 +13,10 @@ import {
   sweepReplacements,
   unfinishedName,
 } from './folder-replacement.ts'
-import { giveFolderToOwnerOf } from './given-folder.ts'
 import { describeLockHolder } from './lock-holder.ts'
 import { OWNER_SOCKET } from './owner-socket.ts'
-import { findTrouble, refused, throwExplained } from './refusal.ts'
+import { filesOf } from './owners-files.ts'
+import { findTrouble, isDenial, refused, throwExplained } from './refusal.ts'
 
 /** All files of a data folder but `auditFiles`. */
 export const dataFiles = {
@@ -93,7 +93,8 @@ export interface DataFolder extends DataPaths {
   release(): void
 }
 
-export function dataPaths(path: string, files = realFileSystem): DataPaths {
+/** @throws {FolderRefusedError} as `filesOf` does. */
+export function dataPaths(path: string, files = filesOf(path)): DataPaths {
   return { path, files, file: (name) => join(path, name) }
 }
 
@@ -101,17 +102,12 @@ export function dataPaths(path: string, files = realFileSystem): DataPaths {
  * Makes the folder if it is missing, makes it private (0700) if it is empty, checks it, locks it, and completes an
  * interrupted restore. Leaves unknown files alone.
  *
- * @param isForOwnerOfParent Whether root gives a folder that it makes to the owner of the folder above.
  * @throws {FolderInUseError} if another process owns it.
- * @throws {FolderRefusedError} if it cannot be written; also as `checkDataFolder` does.
+ * @throws {FolderRefusedError} if it cannot be written; also as `checkDataFolder` and `filesOf` do.
  */
-export async function openDataFolder(
-  path: string,
-  files = realFileSystem,
-  { isForOwnerOfParent = false } = {},
-): Promise<DataFolder> {
+export async function openDataFolder(path: string, files = filesOf(path)): Promise<DataFolder> {
   const paths = dataPaths(path, files)
-  await makeFolder(path, files, isForOwnerOfParent)
+  await makeFolder(path, files)
   await closeIfEmpty(path, files)
   await checkDataFolder(paths)
   const lock = await takeLock(paths, dataFiles.lock)
@@ -150,7 +146,7 @@ export async function checkDataFolder({ path, files }: DataPaths): Promise<void>
   if (!folder.isDirectory()) throw refused(path, 'it is not a folder', folder, 'name a folder with --data')
   const entries = await files.readdir(path).catch((error: unknown) => {
     const code = systemCode(error) ?? ''
-    if (!['EACCES', 'EPERM'].includes(code)) throw error
+    if (!isDenial(code)) throw error
     throw refused(path, `it cannot be read (${code})`, folder, 'run as its owner, or name another')
   })
   if (isOpenToOthers(folder.mode)) {
@@ -215,9 +211,10 @@ export async function takeLock(
     .catch((error: unknown) => throwExplained(error, files))
   const path = file(name)
   try {
-    return lockFile(path)
+    return files.lock(path)
   } catch (error) {
-    if (findTrouble(systemCode(error) ?? '') !== undefined) return throwExplained(error, files)
+    const code = systemCode(error) ?? ''
+    if (findTrouble(code) !== undefined || isDenial(code)) return throwExplained(error, files)
     const reason = error instanceof Error ? error.message : String(error)
     const found = await files.lstat(path).catch(() => undefined)
     if (found === undefined)
@@ -226,12 +223,9 @@ export async function takeLock(
   }
 }
 
-async function makeFolder(path: string, files: FileSystem, isForOwnerOfParent: boolean): Promise<void> {
+async function makeFolder(path: string, files: FileSystem): Promise<void> {
   try {
-    for (const made of await makeMissing(path, files)) {
-      if (isForOwnerOfParent) await giveFolderToOwnerOf(dirname(made), made, files)
-      await syncFolder(dirname(made), files)
-    }
+    for (const made of await makeMissing(path, files)) await syncFolder(dirname(made), files)
   } catch (error) {
     if (error instanceof FolderRefusedError || systemCode(error) === undefined) throw error
     const code = systemCode(error) ?? ''

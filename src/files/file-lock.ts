@@ -1,7 +1,8 @@
-import { closeSync, fchownSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import fs, { type BigIntStats } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { systemCode } from '../errors.ts'
+import { runAs, type SystemAccount } from '../system-account.ts'
 
 /** A lock that the kernel drops when the process ends. */
 export interface FileLock {
@@ -9,8 +10,12 @@ export interface FileLock {
 }
 
 const SQLITE_BUSY = 5
+const SQLITE_CANTOPEN = 14
 /** Result codes of a disk that failed or is full (sqlite.org/rescode.html). */
 const diskCodes: Readonly<Record<number, string>> = { 10: 'SQLITE_IOERR', 13: 'SQLITE_FULL' }
+
+/** Makes a call of SQLite, with whatever rights it is to have. */
+type Run = <T>(call: () => T) => T
 
 // Keeps the database objects: collecting one would close its file and drop the lock.
 const held = new Set<DatabaseSync>()
@@ -23,52 +28,109 @@ const held = new Set<DatabaseSync>()
  * @throws an error with `code` and `path` if the system or the disk failed.
  */
 export function lockFile(path: string): FileLock | undefined {
-  makeFile(path)
-  // Not an import: on an older Node, without SQLite, tests could not report the wrong version.
-  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  makeFile(path, path)
+  return lockDatabase(
+    path,
+    () => openDatabase(path),
+    (call) => call(),
+  )
+}
+
+/**
+ * The same as another account. SQLite takes only whole paths, and the account may not get there by the whole path. Then root
+ * opens the file, which makes none, and sees that it is the one of the account. All else is done as the account: SQLite
+ * would follow what a journal beside the file says.
+ *
+ * @param reached A path by which the account gets to the file.
+ */
+export function lockFileAs(account: SystemAccount, path: string, reached: string): FileLock | undefined {
+  const run: Run = (call) => runAs(account, call)
+  const made = run(() => {
+    makeFile(reached, path)
+    return fs.lstatSync(reached, { bigint: true })
+  })
+  if (!made.isFile() || made.uid !== BigInt(account.uid))
+    throw new Error('it is no file of the owner of the folder')
+  return lockDatabase(path, () => openDatabaseAs(run, path, made), run)
+}
+
+function lockDatabase(path: string, open: () => DatabaseSync, run: Run): FileLock | undefined {
   let database: DatabaseSync | undefined
   try {
-    database = new DatabaseSync(path)
+    const opened = open()
+    database = opened
     // The uncommitted write fails on a read-only file, which two processes could otherwise lock at once.
-    database.exec('PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version=1')
-    return hold(database)
+    run(() => opened.exec('PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version=1'))
+    return hold(opened, run)
   } catch (error) {
-    database?.close()
-    const result = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
+    if (database !== undefined) run(() => database?.close())
+    const result = resultOf(error)
     if (result === SQLITE_BUSY) return undefined
-    // The low byte is the primary result code.
-    const code = diskCodes[result & 0xff]
+    const code = diskCodes[result]
     throw code === undefined ? error : Object.assign(error as Error, { code, path })
   }
 }
 
-function hold(database: DatabaseSync): FileLock {
+/** @param made The file to open. */
+function openDatabaseAs(run: Run, path: string, made: BigIntStats): DatabaseSync {
+  const existing = pathToFileURL(path)
+  existing.searchParams.set('mode', 'rw')
+  const database = openIfReachable(() => run(() => openDatabase(existing))) ?? openDatabase(existing)
+  if (isOpen(made)) return database
+  run(() => database.close())
+  throw new Error('another file has taken its place')
+}
+
+function openIfReachable(open: () => DatabaseSync): DatabaseSync | undefined {
+  try {
+    return open()
+  } catch (error) {
+    if (resultOf(error) === SQLITE_CANTOPEN) return undefined
+    throw error
+  }
+}
+
+/** Whether this process has a file open; only Linux tells, and elsewhere it is taken for open. */
+function isOpen(file: BigIntStats): boolean {
+  const descriptors = '/proc/self/fd'
+  if (!fs.existsSync(descriptors)) return true
+  return fs.readdirSync(descriptors).some((fd) => {
+    try {
+      const { dev, ino } = fs.fstatSync(Number(fd), { bigint: true })
+      return dev === file.dev && ino === file.ino
+    } catch {
+      // That of the listing itself is closed.
+      return false
+    }
+  })
+}
+
+function openDatabase(path: string | URL): DatabaseSync {
+  // Not an import: on an older Node, without SQLite, tests could not report the wrong version.
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  return new DatabaseSync(path)
+}
+
+/** The primary result code of SQLite, in the low byte; 0 for other errors. */
+function resultOf(error: unknown): number {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+}
+
+function hold(database: DatabaseSync, run: Run): FileLock {
   held.add(database)
   return {
     release() {
-      if (held.delete(database)) database.close()
+      if (held.delete(database)) run(() => database.close())
     },
   }
 }
 
-/**
- * As root, gives a new lock file to the owner of the folder, under whose account the server runs. Never an existing
- * file: the owner of the folder could put a link to any file of root's there.
- */
-function makeFile(path: string) {
+/** @param shown Its path in errors: those of an open file do not tell it. */
+function makeFile(path: string, shown: string) {
   try {
-    const file = openSync(path, 'wx', 0o600)
-    try {
-      if (process.getuid?.() === 0) {
-        const { uid, gid } = statSync(dirname(path))
-        fchownSync(file, uid, gid)
-      }
-    } finally {
-      closeSync(file)
-    }
+    fs.closeSync(fs.openSync(path, 'wx', 0o600))
   } catch (error) {
     if (systemCode(error) === 'EEXIST') return
-    // Errors of an open file do not tell its path.
-    throw Object.assign(error as Error, { path })
+    throw Object.assign(error as Error, { path: shown })
   }
 }

@@ -1,5 +1,6 @@
 import { type Stats, statSync } from 'node:fs'
 import fs from 'node:fs/promises'
+import { type FileLock, lockFile } from './file-lock.ts'
 
 export interface OpenFile {
   /** May write less than asked; see `writeAll`. @param position null appends, in a file opened for that. */
@@ -17,8 +18,6 @@ export interface OpenFile {
   chown(uid: number, gid: number): Promise<void>
   chmod(mode: number): Promise<void>
   stat(): Promise<Stats>
-  /** The names in an open folder. Only Linux reads them through the open folder; elsewhere its path is read. */
-  readdir(): Promise<string[]>
   close(): Promise<void>
 }
 
@@ -39,30 +38,14 @@ export interface FileSystem {
   /** At once, for a look that is not worth a turn of the event loop; undefined if there is no such file. */
   statNow(path: string): Stats | undefined
   lstat(path: string): Promise<Stats>
+  /** As `lockFile`. */
+  lock(path: string): FileLock | undefined
+  /** Calls what takes a path itself, such as a socket, and is done with the path when it returns. */
+  reach<T>(path: string, use: (path: string) => T): T
 }
 
 export const realFileSystem: FileSystem = {
-  async open(path, flags, mode) {
-    const file = await fs.open(path, flags, mode)
-    // Node's errors of an open file name no file.
-    const named = <T>(call: Promise<T>) => withPath(call, path)
-    return {
-      write: (bytes, offset, length, position) => named(file.write(bytes, offset, length, position)),
-      read: (bytes, offset, length, position) =>
-        named(file.read(bytes, offset, length, position)).catch((error: unknown) => {
-          if (error instanceof Error) error.message += ` "${path}" at byte ${position}`
-          throw error
-        }),
-      sync: () => named(file.sync()),
-      datasync: () => named(file.datasync()),
-      truncate: (length) => named(file.truncate(length)),
-      chown: (uid, gid) => named(file.chown(uid, gid)),
-      chmod: (mode) => named(file.chmod(mode)),
-      stat: () => named(file.stat()),
-      readdir: () => named(fs.readdir(process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : path)),
-      close: () => named(file.close()),
-    }
-  },
+  open: async (path, flags, mode) => withNamedErrors(await fs.open(path, flags, mode), path),
   readFile: (path) => withPath(fs.readFile(path), path),
   rename: fs.rename,
   unlink: fs.unlink,
@@ -74,6 +57,28 @@ export const realFileSystem: FileSystem = {
   stat: (path) => fs.stat(path),
   statNow: (path) => statSync(path, { throwIfNoEntry: false }),
   lstat: (path) => fs.lstat(path),
+  lock: lockFile,
+  reach: (path, use) => use(path),
+}
+
+/** An open file whose errors name it: those of Node do not. */
+export function withNamedErrors(file: OpenFile, path: string): OpenFile {
+  const named = <T>(call: Promise<T>) => withPath(call, path)
+  return {
+    write: (bytes, offset, length, position) => named(file.write(bytes, offset, length, position)),
+    read: (bytes, offset, length, position) =>
+      named(file.read(bytes, offset, length, position)).catch((error: unknown) => {
+        if (error instanceof Error) error.message += ` "${path}" at byte ${position}`
+        throw error
+      }),
+    sync: () => named(file.sync()),
+    datasync: () => named(file.datasync()),
+    truncate: (length) => named(file.truncate(length)),
+    chown: (uid, gid) => named(file.chown(uid, gid)),
+    chmod: (mode) => named(file.chmod(mode)),
+    stat: () => named(file.stat()),
+    close: () => named(file.close()),
+  }
 }
 
 /** Adds the path to the error of a call that fails. */

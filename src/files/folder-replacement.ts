@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { systemCode } from '../errors.ts'
 import { syncFolder } from './atomic-file.ts'
 import type { FileSystem } from './file-system.ts'
-import { giveFolderToOwnerOf } from './given-folder.ts'
 
 /**
  * Replaces the files of a folder, all or none, also across a crash.
@@ -30,7 +29,7 @@ export async function prepareReplacement(folder: string, files: FileSystem): Pro
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '')
   const stamp = `${time}-${randomBytes(3).toString('hex')}`
   const path = join(folder, `.restore-${stamp}.tmp`)
-  await makeFolderIn(folder, path, files)
+  await makeFolderAt(path, files)
   return {
     path,
     async commit() {
@@ -82,7 +81,7 @@ export async function sweepReplacements(folder: string, files: FileSystem): Prom
 async function putAside(folder: string, names: readonly string[], aside: string, files: FileSystem) {
   const old = (await files.readdir(folder)).filter((entry) => names.includes(entry))
   if (old.length === 0) return
-  await makeFolderIn(folder, aside, files)
+  await makeFolderAt(aside, files)
   // The folder's own name must be durable before files move into it.
   await syncFolder(folder, files)
   for (const name of old) await files.rename(join(folder, name), join(aside, name))
@@ -99,12 +98,11 @@ async function moveIn(folder: string, from: string, files: FileSystem) {
   await syncFolder(folder, files)
 }
 
-/** Also sets the owner of an existing folder: a crash may have left it without. */
-async function makeFolderIn(folder: string, path: string, files: FileSystem) {
+async function makeFolderAt(path: string, files: FileSystem) {
   await files.mkdir(path, 0o700).catch((error: unknown) => {
+    // A crash may have left it.
     if (systemCode(error) !== 'EEXIST') throw error
   })
-  await giveFolderToOwnerOf(folder, path, files)
 }
 
 async function removeFolder(path: string, files: FileSystem) {

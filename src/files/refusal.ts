@@ -44,6 +44,11 @@ export function findTrouble(code: string): Trouble | undefined {
   return troubles[code]
 }
 
+/** Whether a code says that this account has no right. */
+export function isDenial(code: string): boolean {
+  return code === 'EACCES' || code === 'EPERM'
+}
+
 /** @param found The file itself, if it could be looked at. */
 export function refused(path: string, reason: string, found: Stats | undefined, advice: string) {
   const whose = found === undefined ? '' : ` (${describeOwner(found)})`
@@ -59,12 +64,22 @@ export async function throwExplained(error: unknown, files: FileSystem): Promise
   const code = systemCode(error) ?? ''
   const trouble = findTrouble(code)
   if (trouble !== undefined) throw explained(error, error.path, code, trouble)
-  if (!['EACCES', 'EPERM'].includes(code)) throw error
+  if (!isDenial(code)) throw error
   const { path, found } = await findInTheWay(error.path, files)
-  const isOwn = found?.uid === process.getuid?.()
-  const command = `run: chmod ${found?.isDirectory() ? 700 : 600} ${quoteForShell(path)}`
-  const advice = isOwn ? command : 'run as its owner, or name another folder with --data'
+  const advice = found === undefined ? RUN_AS_OWNER : await adviseOn(path, found, files)
   throw refused(path, `this account has no permission (${code})`, found, advice)
+}
+
+const RUN_AS_OWNER = 'run as its owner, or name another folder with --data'
+
+async function adviseOn(path: string, found: Stats, files: FileSystem): Promise<string> {
+  const own = process.getuid?.()
+  const above = await files.stat(dirname(path)).catch(() => undefined)
+  // There root works as the owner of the folder, who may not use what root has left.
+  if (own === 0 && found.uid === 0 && above !== undefined && above.uid !== 0)
+    return `run: chown --reference=${quoteForShell(dirname(path))} ${quoteForShell(path)}`
+  if (own !== 0 && own !== found.uid) return RUN_AS_OWNER
+  return `run: chmod ${found.isDirectory() ? 700 : 600} ${quoteForShell(path)}`
 }
 
 function explained(cause: Error, path: string, code: string, { reason, remedy }: Trouble) {

@@ -31,7 +31,7 @@ export async function replaceFile(
   try {
     await sweepAbandoned(path, files)
     const before = keepsAccess ? await ifPresent(files.lstat(path)) : undefined
-    const file = await openAtomicFile(path, files, { isOwnersOfFolder: false })
+    const file = await openAtomicFile(path, files)
     try {
       await write((text) => {
         interruption.throwIfAborted()

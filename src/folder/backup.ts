@@ -56,14 +56,13 @@ export function checkAccounts(accounts: Accounts, place: string, advice: string)
 
 /** @throws {BackupFailedError} if a backup would overwrite something else, or be in the data folder itself. */
 export async function checkTarget(path: string, folder: DataPaths | undefined) {
-  const { files = realFileSystem } = folder ?? {}
   const refuse = (reason: string) =>
     new BackupFailedError(`${CANNOT_KEEP} "${path}": ${reason}; name another file`)
   try {
     if (folder !== undefined && (await isInside(folder.path, path)))
       throw refuse('it is in the data folder itself')
-    if (!(await files.lstat(path)).isFile()) throw refuse('it is not a plain file')
-    const file = await files.open(path, 'r')
+    if (!(await realFileSystem.lstat(path)).isFile()) throw refuse('it is not a plain file')
+    const file = await realFileSystem.open(path, 'r')
     try {
       const start = Buffer.alloc(BACKUP_START.length)
       const isEmpty = (await readStart(file, start)) === 0

@@ -12,7 +12,6 @@ import {
   openDataFolder,
   stateFiles,
 } from '../files/data-folder.ts'
-import { realFileSystem } from '../files/file-system.ts'
 import { findUnfinishedReplacement } from '../files/folder-replacement.ts'
 import { createLog } from '../log.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'
@@ -27,14 +26,14 @@ import { checkNeverStarted } from './used-folder.ts'
  * @throws {DamagedFileError} if the folder has no accounts, but has had records, or they cannot be read.
  */
 export async function isNewFolder(path: string): Promise<boolean> {
-  const files = realFileSystem
   const full = resolve(path)
+  const folder = dataPaths(full)
+  const { files } = folder
   const found = await ifReachable(files.stat(full))
   if (found === undefined) return (await ifReachable(files.stat(dirname(full))))?.isDirectory() ?? false
   if (!found.isDirectory()) return false
   const entries = await files.readdir(full)
   if (holdsNothing(entries)) return true
-  const folder = dataPaths(full)
   await checkNoNode(folder)
   if (!isHalfMade(entries)) return false
   try {
@@ -67,7 +66,7 @@ export async function prepareFolder(
   path: string,
   { screen }: { readonly screen: { write(text: string): unknown } },
 ): Promise<DataFolder> {
-  const folder = await openDataFolder(path, realFileSystem, { isForOwnerOfParent: true })
+  const folder = await openDataFolder(path)
   try {
     // Another process may have filled it meanwhile.
     if ((await folder.files.readdir(path)).includes(dataFiles.accounts)) return folder

@@ -1,6 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import {
@@ -12,7 +12,6 @@ import {
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { createFailingFiles, failOn, type Operation, systemError } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { ownerOf } from './owner.ts'
 
 async function fileWith(t: TestContext, text: string) {
   const folder = await temporaryFolder(t)
@@ -106,18 +105,6 @@ describe('an atomic file', () => {
     await assert.rejects(writeAtomicFile(path, 'new', files), { code: 'EIO' })
     assert.equal((await readdir(folder)).length, 2)
     await sweepTemporaryFiles(folder, ['file.json'], realFileSystem)
-    assert.deepEqual(await readdir(folder), ['file.json'])
-  })
-
-  it('belongs to the owner of the folder when root writes it', {
-    skip: process.getuid?.() !== 0,
-  }, async (t) => {
-    const { folder, path, files } = await fileWith(t, 'old')
-    await chown(folder, 1234, 2345)
-    await writeAtomicFile(path, 'new', files)
-    assert.deepEqual(await ownerOf(path), [1234, 2345])
-    failOn(files, 'chown', '', 'EPERM')
-    await assert.rejects(writeAtomicFile(path, 'newer', files), { code: 'EPERM' })
     assert.deepEqual(await readdir(folder), ['file.json'])
   })
 })

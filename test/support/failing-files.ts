@@ -51,7 +51,8 @@ export function holdUp(files: FailingFiles, held: Operation, part = ''): HeldOpe
   return { begun: begun.promise, release: end.resolve, fail: end.reject }
 }
 
-export function createFailingFiles(): FailingFiles {
+/** @param real How files are reached. */
+export function createFailingFiles(real = realFileSystem): FailingFiles {
   const run = async <T>(operation: Operation, path: string, action: () => Promise<T>): Promise<T> => {
     files.calls.push(`${operation} ${path}`)
     await files.before(operation, path)
@@ -68,10 +69,8 @@ export function createFailingFiles(): FailingFiles {
     chown: (uid, gid) => run('chown', path, () => file.chown(uid, gid)),
     chmod: (mode) => run('chmod', path, () => file.chmod(mode)),
     stat: () => run('stat', path, () => file.stat()),
-    readdir: () => run('readdir', path, () => file.readdir()),
     close: () => file.close(),
   })
-  const real = realFileSystem
   const files: FailingFiles = {
     before: () => {},
     writeBytesMax: Number.POSITIVE_INFINITY,
@@ -90,6 +89,8 @@ export function createFailingFiles(): FailingFiles {
     stat: (path) => run('stat', path, () => real.stat(path)),
     statNow: real.statNow,
     lstat: (path) => run('lstat', path, () => real.lstat(path)),
+    lock: (path) => real.lock(path),
+    reach: (path, use) => real.reach(path, use),
   }
   return files
 }

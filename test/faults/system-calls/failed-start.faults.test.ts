@@ -22,7 +22,6 @@ const faults: Readonly<Record<string, readonly string[]>> = {
   'access,faccessat,faccessat2': ['EIO', 'EACCES'],
   getdents64: ['EIO'],
   fcntl: ['EIO', 'ENOSPC'],
-  fchown: ['EIO', 'EACCES'],
   close: ['EIO', 'ENOSPC'],
 }
 /** Each start makes these. */

@@ -126,10 +126,6 @@ export function createVolatileFiles(
         }),
       chown: () => run('chown', path, whenOpen),
       chmod: () => run('chmod', path, whenOpen),
-      readdir: () =>
-        run('readdir', path, () => {
-          throw systemError('ENOTDIR', path)
-        }),
       stat: () =>
         run('stat', path, () => {
           whenOpen()
@@ -158,7 +154,6 @@ export function createVolatileFiles(
       truncate: refuse('truncate', 'EINVAL'),
       chown: () => run('chown', path, whenOpen),
       chmod: () => run('chmod', path, whenOpen),
-      readdir: () => run('readdir', path, () => disk.entries(path)),
       stat: () => run('stat', path, folderStats),
       close: () => run('close', path, whenOpen.close),
     }
@@ -231,6 +226,8 @@ export function createVolatileFiles(
     stat: (path) => run('stat', path, () => stats(path)),
     statNow: (path) => stats(path),
     lstat: (path) => run('lstat', path, () => stats(path)),
+    lock: noPath,
+    reach: noPath,
     fail: ({ operation, code, skip, times }) => faults.push({ operation, code, skip, left: times }),
     mend: () => faults.splice(0),
     kill,
@@ -242,6 +239,11 @@ export function createVolatileFiles(
       return isDead
     },
   }
+}
+
+/** These files have no path that others could use. */
+function noPath(path: string): never {
+  throw systemError('ENOENT', path)
 }
 
 /** After `close`, throws as a closed file does. */

@@ -56,6 +56,8 @@ export function createMemoryFiles(): MemoryFiles {
     rmdir: unused,
     chmod: unused,
     readdir: unused,
+    lock: noPath,
+    reach: noPath,
   }
 }
 
@@ -88,8 +90,11 @@ export function memoryFile(
     truncate: refuse,
     chown: refuse,
     chmod: refuse,
-    readdir: refuse,
   }
+}
+
+function noPath(): never {
+  throw new Error('these files have no path that others could use')
 }
 
 async function refuse(): Promise<never> {
