@@ -112,10 +112,9 @@ export async function openCall(
 }
 
 function startRequest(place: Place, { method, path, headers, body }: Call) {
-  const { at, host, basePath, isSecure } = place
+  const { at, reach, host, basePath, isSecure } = place
   const length = body?.reduce((bytes, piece) => bytes + piece.length, 0)
-  const outgoing = (isSecure ? process.getBuiltinModule('node:https').request : request)({
-    ...at,
+  const options = {
     ...(isSecure ? { ca: trustedAuthorities(place.authorities) } : {}),
     method,
     path: basePath + path,
@@ -127,7 +126,12 @@ function startRequest(place: Place, { method, path, headers, body }: Call) {
       ...(length === undefined ? {} : { 'Content-Length': length }),
       ...((length ?? 0) > CALL_UNASKED_BYTES_MAX ? { Expect: '100-continue' } : {}),
     },
-  })
+  }
+  const begin = isSecure ? process.getBuiltinModule('node:https').request : request
+  const outgoing =
+    'socketPath' in at && reach !== undefined
+      ? reach(at.socketPath, (socketPath) => begin({ ...options, socketPath }))
+      : begin({ ...options, ...at })
   let isConnected = false
   outgoing.once('socket', (socket) => {
     socket.once(isSecure ? 'secureConnect' : 'connect', () => (isConnected = true))

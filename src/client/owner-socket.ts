@@ -1,20 +1,21 @@
 import type { Stats } from 'node:fs'
-import { lstat, stat } from 'node:fs/promises'
 import { ifReachable } from '../errors.ts'
 import { OWNER_SOCKET, ownerSocketPath, whyTooLong } from '../files/owner-socket.ts'
+import { filesOf } from '../files/owners-files.ts'
+import { ROOT } from '../system-account.ts'
 import { describeOwner } from '../text.ts'
+import { type Place, socketPlace } from './place.ts'
 
 export type FoundSocket =
-  | { readonly path: string }
+  | { readonly place: Place }
   /** Why it is not used; undefined if it is not there. */
-  | { readonly path?: never; readonly reason: string | undefined }
-
-const ROOT = 0
+  | { readonly place?: never; readonly reason: string | undefined }
 
 /**
  * Finds the owner's socket of a data folder. It is used only if nobody but the owner of the folder can have made it: what
  * is sent there must reach no other account.
  *
+ * @param folder Absolute path.
  * @param isNamed Whether the folder was named by flag or variable. Root takes no other, because somebody else may have
  *   made it where root happens to be.
  * @param uid Of the account that asks.
@@ -25,10 +26,13 @@ export async function findOwnerSocket(
   uid: number | undefined = process.getuid?.(),
 ): Promise<FoundSocket> {
   const path = ownerSocketPath(folder)
-  const [around, found] = await Promise.all([ifReachable(stat(folder)), ifReachable(lstat(path))])
+  const files = filesOf(folder)
+  const [around, found] = await Promise.all([ifReachable(files.stat(folder)), ifReachable(files.lstat(path))])
   if (around === undefined || found === undefined || uid === undefined) return { reason: undefined }
   const reason = whyRefused(around, found, uid, isNamed) ?? whyTooLong(path)
-  return reason === undefined ? { path } : { reason: `${OWNER_SOCKET} is not used: ${reason}` }
+  return reason === undefined
+    ? { place: socketPlace(path, files) }
+    : { reason: `${OWNER_SOCKET} is not used: ${reason}` }
 }
 
 function whyRefused(folder: Stats, socket: Stats, uid: number, isNamed: boolean): string | undefined {

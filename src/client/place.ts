@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { isLoopback } from '../network.ts'
 
 /** Where a connbook answers. */
@@ -9,6 +10,8 @@ export interface Place {
   /** The value of the header `Host`. */
   readonly host: string
   readonly at: { readonly socketPath: string } | { readonly hostname: string; readonly port: number }
+  /** How a socket is reached. */
+  readonly reach?: FileSystem['reach']
   /** Before each path; empty or `/like/this`. */
   readonly basePath: string
   /** PEM texts of certificate authorities to trust, beside those of the system and of Node. */
@@ -43,13 +46,18 @@ export function parsePlace(text: string): Place | undefined {
   }
 }
 
-/** A server on a Unix socket. */
-export function socketPlace(socketPath: string): Place {
+/**
+ * A server on a Unix socket.
+ *
+ * @param files Those of its folder.
+ */
+export function socketPlace(socketPath: string, files: FileSystem = realFileSystem): Place {
   return {
     name: `unix:${socketPath}`,
     isSecure: false,
     host: 'localhost',
     at: { socketPath },
+    reach: files.reach,
     basePath: '',
     authorities: [],
   }

@@ -6,7 +6,6 @@ import { UnreachableError } from '../client/call.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { ownerCredential } from '../client/credential.ts'
 import { type FoundSocket, findOwnerSocket } from '../client/owner-socket.ts'
-import { socketPlace } from '../client/place.ts'
 import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
@@ -117,8 +116,8 @@ async function importByNode(
       `Cannot import to "${path}": it is the folder of a node, whose records are in etcd, and the node cannot be sent the file: ${reason}; start it, or name one that runs with --server`,
       { cause },
     )
-  if (found.path === undefined) throw refused(found.reason)
-  const client = createClient(socketPlace(found.path), ownerCredential(commandActor('import')), true)
+  if (found.place === undefined) throw refused(found.reason)
+  const client = createClient(found.place, ownerCredential(commandActor('import')), true)
   return sendRecords(client, order, context).catch((cause: unknown) => {
     throw cause instanceof UnreachableError ? refused(undefined, cause) : cause
   })
@@ -183,8 +182,8 @@ async function importBesideServer(
   order: ImportOrder,
   context: CommandContext,
 ): Promise<ImportReport> {
-  if (found.path === undefined) throw await inUse(error, folder, order, found.reason)
-  const client = createClient(socketPlace(found.path), ownerCredential(commandActor('import')), true)
+  if (found.place === undefined) throw await inUse(error, folder, order, found.reason)
+  const client = createClient(found.place, ownerCredential(commandActor('import')), true)
   return sendRecords(client, order, context).catch(async (cause: unknown) => {
     throw cause instanceof UnreachableError ? await inUse(error, folder, order, cause.message) : cause
   })

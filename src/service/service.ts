@@ -116,7 +116,7 @@ async function start(
   // For a failed start; a started service drains before, see below.
   cleanUps.push(() => listener.drain(0))
   // First, so that `--listen` cannot take its path.
-  await listenForOwner(listener, folder.path, log)
+  await listenForOwner(listener, folder, log)
   const { origin, address, socket } = await listen(listener, options, environment, tls !== undefined)
   const url = origin + basePath
   const notice = setTimeout(() => {

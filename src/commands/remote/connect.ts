@@ -12,14 +12,7 @@ import {
 } from '../../client/credential.ts'
 import { type Login, type Logins, loginsOf } from '../../client/logins.ts'
 import { findOwnerSocket } from '../../client/owner-socket.ts'
-import {
-  DEFAULT_URL,
-  isPrivate,
-  PLACE_FORMS,
-  type Place,
-  parsePlace,
-  socketPlace,
-} from '../../client/place.ts'
+import { DEFAULT_URL, isPrivate, PLACE_FORMS, type Place, parsePlace } from '../../client/place.ts'
 import { clientVariables } from '../../client/variables.ts'
 import type { CommandContext, CommandInput } from '../../command-line/command.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
@@ -131,8 +124,8 @@ async function choosePlace(
   const [only, ...others] = kept
   if (others.length > 0) throw severalLogins(kept)
   if (only !== undefined) return { place: getPlace(only.server), logins: kept }
-  const { path } = await findOwnerSocket(resolve(data), false)
-  if (path !== undefined) return { place: socketPlace(path), isOwners: true }
+  const own = await findOwnerSocket(resolve(data), false)
+  if (own.place !== undefined) return { place: own.place, isOwners: true }
   return { place: getPlace(DEFAULT_URL), logins: kept }
 }
 
@@ -159,7 +152,7 @@ async function namedPlace(text: string, logins: Logins): Promise<Chosen> {
 /** @throws {UnreachableError} */
 async function getSocket(folder: string): Promise<Place> {
   const found = await findOwnerSocket(resolve(folder), true)
-  if (found.path !== undefined) return socketPlace(found.path)
+  if (found.place !== undefined) return found.place
   const reason =
     found.reason ?? 'no server has made its socket there; start one, or name another with --server'
   throw new UnreachableError(`Cannot call the server of "${folder}": ${reason}`)
