@@ -335,15 +335,26 @@ export const ARGON2_WORKER_HEAP_MIB_MAX = 16
 /** Password hashes that wait; one more is refused with 503. */
 export const PASSWORD_QUEUE_MAX = 32
 
-/** Failed attempts without a pause, per pair of address and account. */
+/** Failed attempts without a pause, for each account: from an IPv4 address or a /64 of IPv6. */
 export const FREE_FAILURES = 10
+/** The same from a /24 of IPv4 or a /56 of IPv6, and from a /48. */
+export const WIDER_FREE_FAILURES = [40, 160] as const
 /** The pause after the last free failure; each further failure doubles it. */
 export const THROTTLE_PAUSE_MS_MIN = 30_000
 export const THROTTLE_PAUSE_MS_MAX = 15 * 60_000
 /** After this time without an attempt, failures are forgotten. */
 export const THROTTLE_MEMORY_MS = 60 * 60_000
-/** Pairs of address and account that are watched; beyond it the oldest that is not blocked is forgotten. */
-export const THROTTLE_PAIRS_MAX = 10_000
+/** Pairs of network and account that are watched, three for an address of IPv6; beyond it old ones that are not blocked are forgotten. */
+export const THROTTLE_PAIRS_MAX = 30_000
+/** Those with the fewest failures of twice as many old ones. */
+export const THROTTLE_FORGOTTEN_AT_ONCE = 500
+
+/** How long a network is known for an account after a login. */
+export const KNOWN_NETWORK_MS = 30 * 24 * 60 * 60_000
+/** Networks that are known for an account; the least recent is forgotten. */
+export const ACCOUNT_KNOWN_NETWORKS_MAX = 64
+/** The same for all accounts. */
+export const KNOWN_NETWORKS_MAX = 10_000
 
 /** Of `--audit-keep`, for all five files of the audit trail together. */
 export const AUDIT_KEEP_BYTES_MIN = 10 * 1024 * 1024

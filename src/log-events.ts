@@ -172,7 +172,7 @@ export const logEvents = {
     level: 'warn',
     fields: ['account', 'address', 'request_id'],
     meaning:
-      'a login was refused without a check, after too many failures for this account from this address; wait until the pause is over',
+      'a login was refused without a check, after too many failures for this account from this address or its neighbours; wait until the pause is over',
   },
   login_not_checked: {
     level: 'warn',
@@ -189,7 +189,7 @@ export const logEvents = {
     level: 'warn',
     fields: ['account', 'address', 'request_id'],
     meaning:
-      'a token request was refused without a check, after too many failures for this client from this address; wait until the pause is over',
+      'a token request was refused without a check, after too many failures for this client from this address or its neighbours; wait until the pause is over',
   },
   token_not_checked: {
     level: 'warn',

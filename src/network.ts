@@ -28,6 +28,19 @@ export function networkOf(address: string): string {
   return `${hex.slice(0, 16)}/64`
 }
 
+/**
+ * The networks that an address is in, from the widest to `networkOf` it: the /48, /56 and /64 of an IPv6 address, the /24
+ * of an IPv4 address and itself. A customer has one of these; which of them differs between providers.
+ *
+ * @returns The text alone if it is no address.
+ */
+export function networksOf(address: string): readonly string[] {
+  const network = networkOf(address)
+  if (network.endsWith('/64')) return [`${network.slice(0, 12)}/48`, `${network.slice(0, 14)}/56`, network]
+  if (isIPv4(network)) return [`${network.slice(0, network.lastIndexOf('.'))}.0/24`, network]
+  return [network]
+}
+
 /** The 16 bytes of an IPv6 address (RFC 4291 section 2.2), without its zone id; undefined for any other text. */
 export function parseIPv6(text: string): Buffer | undefined {
   if (!isIPv6(text)) return undefined

@@ -1,7 +1,7 @@
 import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { networkOf, parseIPv6 } from '../src/network.ts'
+import { networkOf, networksOf, parseIPv6 } from '../src/network.ts'
 
 describe('parseIPv6', () => {
   const rows: Record<string, string | undefined> = {
@@ -60,4 +60,21 @@ describe('networkOf', () => {
   }
 
   it('leaves a text that is no address as it is', () => assert.equal(networkOf('unix'), 'unix'))
+})
+
+describe('networksOf', () => {
+  const rows: Record<string, readonly string[]> = {
+    '2001:db8:1:2::1': ['20010db80001/48', '20010db8000100/56', '20010db800010002/64'],
+    '2001:db8:1:2ff::': ['20010db80001/48', '20010db8000102/56', '20010db8000102ff/64'],
+    '::1': ['000000000000/48', '00000000000000/56', '0000000000000000/64'],
+    '192.0.2.1': ['192.0.2.0/24', '192.0.2.1'],
+    '::ffff:192.0.2.1': ['192.0.2.0/24', '192.0.2.1'],
+    unix: ['unix'],
+  }
+  for (const [address, expected] of Object.entries(rows)) {
+    it(`are ${expected.join(', ')} for ${address}`, () => {
+      assert.deepEqual(networksOf(address), expected)
+      assert.equal(expected.at(-1), networkOf(address))
+    })
+  }
 })

@@ -11,6 +11,7 @@ import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import { createAttemptLog } from './attempt-log.ts'
 import { createCredentialEnding } from './credential-ending.ts'
 import { createJti } from './ended-credentials.ts'
+import { createKnownNetworks } from './known-networks.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
 import { createLoginCounters, type LoginCounters } from './login-metrics.ts'
@@ -147,6 +148,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const attempts = createAttemptLog(clock, log, audit)
   // One per kind: a flood of client ids, which are quick to check, must not push users out.
   const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
+  const knownNetworks = createKnownNetworks(clock)
   const logins = createLoginCounters()
   const tokens = createTokenVerifier(accounts, keys, revocations)
   const ending = createCredentialEnding(accounts, revocations, audit, log)
@@ -253,8 +255,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   function checkUser(caller: Caller, name: string, password: string): Promise<Account | undefined> {
-    return check(caller, 'user', name, async (found) => {
-      const isRight = await verifyPassword(password, found?.secret ?? dummyHash, networkOf(caller.address))
+    return check(caller, 'user', name, async (found, network) => {
+      const isRight = await verifyPassword(password, found?.secret ?? dummyHash, network)
       return isRight && found !== undefined
     })
   }
@@ -267,9 +269,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   ): Promise<Account | undefined> {
     const known = spellings.find(({ id }) => accounts.find('client', id) !== undefined)
     const { id } = known ?? spellings[0] ?? { id: '' }
-    return check(caller, 'client', id, async (found) => {
+    return check(caller, 'client', id, async (found, network) => {
       for (const spelling of spellings) {
-        if (spelling.id !== id || !(await isClientSecret(found, spelling.secret, caller))) continue
+        if (spelling.id !== id || !(await isClientSecret(found, spelling.secret, network))) continue
         if (found !== undefined) await admit(found)
         return true
       }
@@ -277,14 +279,21 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     })
   }
 
-  /** Checks a secret under the throttle, counts the outcome, and records a failure. */
+  /**
+   * Checks a secret under the throttle, counts the outcome, and records a failure.
+   *
+   * @param isRight Gets the network of the caller.
+   */
   async function check(
     caller: Caller,
     kind: AccountKind,
     name: string,
-    isRight: (account: Account | undefined) => Promise<boolean>,
+    isRight: (account: Account | undefined, network: string) => Promise<boolean>,
   ): Promise<Account | undefined> {
     const account = accounts.find(kind, name)
+    const key = `${kind} ${name}`
+    const network = networkOf(caller.address)
+    const isKnown = account !== undefined && knownNetworks.has(key, network)
     // An unknown name is not logged: people type passwords into the wrong field.
     const fields = { account: account?.name }
     const tell = (outcome: Exclude<keyof LoginCounters, 'ok'>, reason?: string) => {
@@ -293,13 +302,13 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     }
     let attempt: Attempt
     try {
-      attempt = throttles[kind].begin(caller.address, name, account?.secret)
+      attempt = throttles[kind].begin(caller.address, name, { stored: account?.secret, isKnown })
     } catch (error) {
       await tell('throttled')
       throw error
     }
     try {
-      if (!(await isRight(account))) {
+      if (!(await isRight(account, network))) {
         attempt.fail()
         await tell('failed')
         return undefined
@@ -310,6 +319,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       throw error
     }
     attempt.succeed()
+    if (account !== undefined) knownNetworks.add(key, network)
     logins[kind].ok.increment()
     return account
   }
@@ -325,9 +335,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   async function isClientSecret(
     client: Account | undefined,
     secret: string,
-    { address }: Caller,
+    network: string,
   ): Promise<boolean> {
-    const network = networkOf(address)
     if (client !== undefined && !client.secret.startsWith('sha256:'))
       return verifyPassword(secret, client.secret, network)
     const isRight = isSameText(digestSecret(secret), client?.secret ?? '')

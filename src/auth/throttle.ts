@@ -2,15 +2,21 @@ import { hash } from 'node:crypto'
 import { OverloadedError, TooManyAttemptsError } from '../errors.ts'
 import {
   FREE_FAILURES,
+  THROTTLE_FORGOTTEN_AT_ONCE,
   THROTTLE_MEMORY_MS,
   THROTTLE_PAIRS_MAX,
   THROTTLE_PAUSE_MS_MAX,
   THROTTLE_PAUSE_MS_MIN,
+  WIDER_FREE_FAILURES,
 } from '../limits.ts'
-import { networkOf } from '../network.ts'
+import { networksOf } from '../network.ts'
 import type { Clock } from './clock.ts'
 
+/** A network and an account. */
 interface Pair {
+  readonly key: string
+  /** Failures without a pause. */
+  readonly free: number
   /** Failed attempts since the last success. */
   failures: number
   /** Attempts being checked. */
@@ -22,7 +28,7 @@ interface Pair {
 
 /** An attempt being checked. Call exactly one of its methods, once. */
 export interface Attempt {
-  /** The secret was right: forgets the failures of the pair. */
+  /** The secret was right: forgets the failures of the account from this address. */
   succeed(): void
   /** The secret was wrong: counts a failure. */
   fail(): void
@@ -30,75 +36,106 @@ export interface Attempt {
   cancel(): void
 }
 
-/** Counts failed attempts for each pair of address and account, so that nobody can lock another out. */
+export interface AttemptOptions {
+  /** The secret as it is stored, so that a new secret begins without failures; not given for an unknown account. */
+  readonly stored?: string | undefined
+  /** Whether the account has lately logged in from the network: then failures of its neighbours do not count. */
+  readonly isKnown?: boolean
+}
+
+/**
+ * Counts failed attempts for each account and network, so that nobody can lock another out, and for each account and wider
+ * network, so that nobody gets more guesses by changing the address.
+ */
 export interface Throttle {
   /**
    * Call it before checking a secret.
    *
-   * @param stored The secret as it is stored, so that a new secret begins without failures; undefined for an unknown
-   *   account.
-   * @throws {TooManyAttemptsError} while the pair is blocked.
-   * @throws {OverloadedError} while as many attempts of the pair are being checked as may fail without a pause.
+   * @throws {TooManyAttemptsError} while one of the networks is blocked for the account.
+   * @throws {OverloadedError} while as many attempts are being checked as may fail without a pause.
    */
-  begin(address: string, account: string, stored?: string): Attempt
+  begin(address: string, account: string, options?: AttemptOptions): Attempt
 }
 
-export function createThrottle(clock: Clock): Throttle {
+const FREE_BY_WIDTH = [FREE_FAILURES, ...WIDER_FREE_FAILURES]
+
+export function createThrottle(clock: Pick<Clock, 'elapsed'>): Throttle {
   // By time of the last attempt, oldest first.
   const pairs = new Map<string, Pair>()
 
   return {
-    begin(address, account, stored = '') {
+    begin(address, account, { stored = '', isKnown = false } = {}) {
       const now = clock.elapsed()
       // Hashed, so that a long made-up name costs no memory.
-      const key = `${networkOf(address)} ${hash('sha256', `${account}\0${stored}`, 'base64url')}`
-      let pair = pairs.get(key)
-      if (pair?.pending === 0 && now - pair.lastAttempt >= THROTTLE_MEMORY_MS) pair = undefined
-      pair ??= { failures: 0, pending: 0, lastAttempt: now, blockedUntil: 0 }
-      checkAdmitted(pair, now)
-      pair.pending += 1
-      pair.lastAttempt = now
-      pairs.delete(key)
-      pairs.set(key, pair)
-      if (pairs.size > THROTTLE_PAIRS_MAX) forgetOne(now)
-      return attemptOf(key, pair)
+      const id = hash('sha256', `${account}\0${stored}`, 'base64url')
+      const networks = networksOf(address).toReversed()
+      const all = FREE_BY_WIDTH.slice(0, isKnown ? 1 : networks.length).map((free, i) =>
+        pairOf(`${networks[i]} ${id}`, free, now),
+      )
+      checkAdmitted(all, now)
+      for (const pair of all) {
+        pair.pending += 1
+        pair.lastAttempt = now
+        pairs.delete(pair.key)
+        pairs.set(pair.key, pair)
+        if (pairs.size > THROTTLE_PAIRS_MAX) forgetSome(now)
+      }
+      return attemptOf(all)
     },
   }
 
-  function attemptOf(key: string, pair: Pair): Attempt {
-    const end = (failures: number) => {
-      pair.pending -= 1
-      pair.failures = failures
-      if (failures === 0 && pair.pending === 0 && pairs.get(key) === pair) pairs.delete(key)
+  function pairOf(key: string, free: number, now: number): Pair {
+    const pair = pairs.get(key)
+    const isForgotten = pair?.pending === 0 && now - pair.lastAttempt >= THROTTLE_MEMORY_MS
+    if (pair !== undefined && !isForgotten) return pair
+    return { key, free, failures: 0, pending: 0, lastAttempt: now, blockedUntil: 0 }
+  }
+
+  /** @param all The pair of the own network first. */
+  function attemptOf(all: readonly Pair[]): Attempt {
+    const end = (change: number) => {
+      for (const pair of all) {
+        pair.pending -= 1
+        pair.failures = Math.max(0, pair.failures + change)
+        if (pair.failures === 0 && pair.pending === 0 && pairs.get(pair.key) === pair) pairs.delete(pair.key)
+      }
     }
     return {
-      succeed: () => end(0),
+      succeed: () => end(-(all[0]?.failures ?? 0)),
       fail() {
-        end(pair.failures + 1)
-        if (pair.failures >= FREE_FAILURES) pair.blockedUntil = clock.elapsed() + pauseAfter(pair.failures)
+        end(1)
+        for (const pair of all)
+          if (pair.failures >= pair.free) pair.blockedUntil = clock.elapsed() + pauseOf(pair)
       },
-      cancel: () => end(pair.failures),
+      cancel: () => end(0),
     }
   }
 
-  /** Spares blocked pairs, if it can, so that a flood of other names ends no pause early. */
-  function forgetOne(now: number) {
-    const [oldest = ''] = pairs.keys()
-    const idle = pairs.entries().find(([, pair]) => pair.pending === 0 && now >= pair.blockedUntil)
-    pairs.delete(idle?.[0] ?? oldest)
+  /**
+   * Spares blocked pairs, if it can, and of old ones the half with most failures: a flood of other names ends no pause
+   * early, and clears no count. Many at once, because each look at the oldest takes time.
+   */
+  function forgetSome(now: number) {
+    const idle = pairs.values().filter(({ pending, blockedUntil }) => pending === 0 && now >= blockedUntil)
+    const oldest = idle.take(2 * THROTTLE_FORGOTTEN_AT_ONCE).toArray()
+    const [first = ''] = pairs.keys()
+    if (oldest.length === 0) pairs.delete(first)
+    const fewestFirst = oldest.toSorted((one, other) => one.failures - other.failures)
+    for (const { key } of fewestFirst.slice(0, THROTTLE_FORGOTTEN_AT_ONCE)) pairs.delete(key)
   }
 }
 
-function checkAdmitted(pair: Pair, now: number) {
-  if (now < pair.blockedUntil) {
-    const seconds = Math.ceil((pair.blockedUntil - now) / 1000)
+function checkAdmitted(all: readonly Pair[], now: number) {
+  const blockedUntil = Math.max(...all.map((pair) => pair.blockedUntil))
+  if (now < blockedUntil) {
+    const seconds = Math.ceil((blockedUntil - now) / 1000)
     throw new TooManyAttemptsError(`Too many failed attempts; try again in ${seconds} s`, seconds)
   }
-  if (pair.pending >= Math.max(1, FREE_FAILURES - pair.failures)) {
+  if (all.some(({ pending, free, failures }) => pending >= Math.max(1, free - failures))) {
     throw new OverloadedError('Too many attempts for this account are being checked; try again in a moment')
   }
 }
 
-function pauseAfter(failures: number): number {
-  return Math.min(THROTTLE_PAUSE_MS_MIN * 2 ** (failures - FREE_FAILURES), THROTTLE_PAUSE_MS_MAX)
+function pauseOf({ failures, free }: Pair): number {
+  return Math.min(THROTTLE_PAUSE_MS_MIN * 2 ** (failures - free), THROTTLE_PAUSE_MS_MAX)
 }

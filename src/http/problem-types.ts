@@ -118,7 +118,7 @@ export const problemTypes = {
   too_many_attempts: {
     status: 429,
     meaning:
-      'too many attempts failed for this account from this address; wait for the seconds in `Retry-After`',
+      'too many attempts failed for this account from this address or its neighbours; wait for the seconds in `Retry-After`',
   },
   header_too_large: { status: 431, meaning: 'the header is too long, or has too many fields; send less' },
   internal: {

@@ -8,9 +8,11 @@ import { dummyHash, verifyPassword } from '../../src/auth/password.ts'
 import { OverloadedError, TooManyAttemptsError } from '../../src/errors.ts'
 import {
   FREE_FAILURES,
+  KNOWN_NETWORK_MS,
   PASSWORD_HASHES_MAX,
   PASSWORD_QUEUE_MAX,
   THROTTLE_PAUSE_MS_MIN,
+  WIDER_FREE_FAILURES,
 } from '../../src/limits.ts'
 import { caller } from '../support/message.ts'
 import { cheapHashOf } from '../support/started-folder.ts'
@@ -107,6 +109,21 @@ for (const [what, { account, attempt, events }] of Object.entries(kinds)) {
       const kind = account === user ? 'user' : 'client'
       await setUp.change((accounts) => changeSecret(accounts, kind, account.name, hash))
       assert.ok(await attempt(setUp, 'new secret'))
+    })
+
+    it('is throttled after forty failures from one /24, unless the account has lately logged in from the network', async (t) => {
+      const setUp = await setUpAuthenticator(t)
+      const [known, unknown] = ['192.0.2.100', '192.0.2.101']
+      const from = (address: string, secret: string = account.secret) =>
+        attempt(setUp, secret, account.name, address)
+      assert.ok(await from(known))
+      for (let i = 0; i < WIDER_FREE_FAILURES[0]; i += 1) await from(`192.0.2.${i % 5}`, 'wrong')
+      await assert.rejects(from(unknown), TooManyAttemptsError)
+      assert.ok(await from(known))
+      assert.ok(await from(OTHER_ADDRESS))
+      setUp.clock.advance(KNOWN_NETWORK_MS)
+      for (let i = 0; i < WIDER_FREE_FAILURES[0]; i += 1) await from(`192.0.2.${i % 5}`, 'wrong')
+      await assert.rejects(from(known), TooManyAttemptsError)
     })
 
     it('is throttled for an unknown account as for a known one', async (t) => {

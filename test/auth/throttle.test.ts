@@ -9,6 +9,7 @@ import {
   THROTTLE_PAIRS_MAX,
   THROTTLE_PAUSE_MS_MAX,
   THROTTLE_PAUSE_MS_MIN,
+  WIDER_FREE_FAILURES,
 } from '../../src/limits.ts'
 import { holdClock } from '../support/held-clock.ts'
 
@@ -141,14 +142,98 @@ describe('createThrottle', () => {
     assert.equal(pause(ADDRESS, 'client admin'), 0)
   })
 
-  it('watches a bounded number of pairs and forgets the least recent, unless it is paused', () => {
+  const [narrowFree, wideFree] = WIDER_FREE_FAILURES
+  const wider: readonly (readonly [
+    what: string,
+    free: number,
+    within: (i: number) => string,
+    beside: string,
+  ])[] = [
+    [
+      'a /56 of IPv6',
+      narrowFree,
+      (i) => `2001:db8:1:10${i.toString(16).padStart(2, '0')}::1`,
+      '2001:db8:1:1100::1',
+    ],
+    ['a /24 of IPv4', narrowFree, (i) => `192.0.2.${i}`, '192.0.3.1'],
+    ['a /48 of IPv6', wideFree, (i) => `2001:db8:1:${i.toString(16)}00::1`, '2001:db8:2::1'],
+  ]
+  for (const [what, free, within, beside] of wider) {
+    describe(`for ${what}`, () => {
+      /** Uses up the free failures with a few from each network. */
+      const exhaustAll = (attempt: (address: string) => void) => {
+        for (let i = 0; i < free; i += 1) attempt(within(i % 200))
+      }
+
+      it('allows more failures, in networks that are not throttled themselves', () => {
+        const { held, attempt, pause } = setUp()
+        exhaustAll(attempt)
+        assert.equal(pause(within(201)), THROTTLE_PAUSE_MS_MIN / 1000)
+        assert.equal(pause(beside), 0)
+        assert.equal(pause(within(201), 'user other'), 0)
+        held.advance(THROTTLE_PAUSE_MS_MIN)
+        assert.equal(pause(within(202)), 0)
+        assert.equal(pause(within(203)), (2 * THROTTLE_PAUSE_MS_MIN) / 1000)
+      })
+
+      it('does not make a network wait that is known for the account', () => {
+        const { throttle, attempt, pause } = setUp()
+        exhaustAll(attempt)
+        const known = within(201)
+        const begin = () => throttle.begin(known, ACCOUNT, { isKnown: true })
+        begin().succeed()
+        for (let i = 0; i < FREE_FAILURES; i += 1) begin().fail()
+        assert.throws(begin, TooManyAttemptsError)
+        assert.ok(pause(within(202)) > 0)
+      })
+
+      it('does not count failures of a network that is known for the account', () => {
+        const { throttle, attempt, pause } = setUp()
+        for (let i = 0; i < FREE_FAILURES; i += 1)
+          throttle.begin(within(201), ACCOUNT, { isKnown: true }).fail()
+        for (let i = 1; i < free; i += 1) attempt(within(i % 200))
+        assert.equal(pause(within(202)), 0)
+      })
+
+      it('forgets the failures of the network that has a success, and no others', () => {
+        const { throttle, attempt, pause } = setUp()
+        for (let i = 1; i < FREE_FAILURES; i += 1) attempt(within(201))
+        throttle.begin(within(201), ACCOUNT).succeed()
+        for (let i = 1; i < free; i += 1) attempt(within(i % 200))
+        throttle.begin(within(202), ACCOUNT).succeed()
+        assert.equal(pause(within(203)), 0)
+        assert.ok(pause(within(203)) > 0)
+      })
+
+      it('runs no more attempts at once than may fail without a pause', () => {
+        const { throttle } = setUp()
+        for (let i = 0; i < free; i += 1) throttle.begin(within(i % 200), ACCOUNT)
+        assert.throws(() => throttle.begin(within(201), ACCOUNT), OverloadedError)
+        throttle.begin(within(201), ACCOUNT, { isKnown: true }).cancel()
+        throttle.begin(beside, ACCOUNT).cancel()
+      })
+    })
+  }
+
+  it('allows a caller without an address as many as any', () => {
+    const { exhaust, pause } = setUp()
+    exhaust('unix')
+    assert.ok(pause('unix') > 0)
+  })
+
+  it('watches a bounded number of pairs and forgets old ones, those last that are paused or have many failures', () => {
     const { attempt, exhaust, pause } = setUp()
-    exhaust(ADDRESS)
-    for (let i = 1; i < FREE_FAILURES; i += 1) attempt(ADDRESS, 'user unseen')
-    for (let i = 2; i < THROTTLE_PAIRS_MAX; i += 1) attempt(ADDRESS, `user ${i}`)
-    attempt(ADDRESS, 'user one too many')
-    assert.ok(pause() > 0)
-    attempt(ADDRESS, 'user unseen')
-    assert.equal(pause(ADDRESS, 'user unseen'), 0)
+    const attemptOften = (account: string) => {
+      for (let i = 1; i < FREE_FAILURES; i += 1) attempt('unix', account)
+    }
+    exhaust('unix')
+    attemptOften('user often')
+    attempt('unix', 'user once')
+    for (let i = 0; i < THROTTLE_PAIRS_MAX; i += 1) attempt('unix', `user ${i}`)
+    assert.ok(pause('unix') > 0)
+    assert.equal(pause('unix', 'user often'), 0)
+    assert.ok(pause('unix', 'user often') > 0)
+    attemptOften('user once')
+    assert.equal(pause('unix', 'user once'), 0)
   })
 })

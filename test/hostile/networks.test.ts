@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { FREE_FAILURES } from '../../src/limits.ts'
+import { FREE_FAILURES, WIDER_FREE_FAILURES } from '../../src/limits.ts'
 import { createClient } from '../support/http-client.ts'
 import { admin, start } from '../support/service.ts'
 
@@ -67,4 +67,18 @@ describe('wrong logins through a trusted proxy', { concurrency: true }, () => {
       assert.deepEqual(await tryAll(), refused)
     })
   }
+  it('from many /64s of one /56 block all of it, but no network from which the account has logged in', async (t) => {
+    const ask = createClient((await start(t, { flags: ['--trust-proxy', '127.0.0.1'] })).url)
+    const logIn = async (address: string, password = admin.password) => {
+      const headers = { 'X-Forwarded-For': address }
+      return (await ask('POST', '/login', { headers, body: { ...admin, password } })).status
+    }
+    const known = '2001:db8:1:2ff::1'
+    assert.equal(await logIn(known), 200)
+    for (let i = 0; i < WIDER_FREE_FAILURES[0]; i += 1)
+      assert.equal(await logIn(`2001:db8:1:20${i % 8}::1`, 'wrong'), 401)
+    assert.equal(await logIn('2001:db8:1:2fe::1'), 429)
+    assert.equal(await logIn(known), 200)
+    assert.equal(await logIn('2001:db8:1:300::1'), 200)
+  })
 })
