@@ -332,8 +332,15 @@ export const ARGON2_WORKER_QUIET_MS = 10_000
 export const ARGON2_WORKER_CODE_MIB = 8
 /** Heap of that thread's JavaScript, which needs some 5 MiB; the memory of a hash is not part of it. */
 export const ARGON2_WORKER_HEAP_MIB_MAX = 16
-/** Password hashes that wait; one more is refused with 503. */
-export const PASSWORD_QUEUE_MAX = 32
+/** Places for password hashes that wait: room for 256 networks that never stop, and as many others. */
+export const PASSWORD_QUEUE_MAX = 512
+/** A password takes a place for each such part of it while it waits. */
+export const PASSWORD_PLACE_CHARACTERS = 1024
+
+/** Callers, and groups of callers, of which a queue remembers that they were served lately. */
+export const QUEUE_RECENT_MAX = 4_096
+/** Of so many turns in a queue, one is for those that were served lately, however many others wait. */
+export const QUEUE_TURNS_OF_SERVED = 4
 
 /** Failed attempts without a pause, for each account: from an IPv4 address or a /64 of IPv6. */
 export const FREE_FAILURES = 10

@@ -5,7 +5,7 @@ import type { Caller, Credential, Request } from '../http/message.ts'
 import { narrower, type Scope } from '../http/scope.ts'
 import { trimBlanks } from '../http/white-space.ts'
 import type { Log } from '../log.ts'
-import { networkOf } from '../network.ts'
+import { networkOf, networksOf } from '../network.ts'
 import { senderOf } from '../store/actor.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import { createAttemptLog } from './attempt-log.ts'
@@ -217,7 +217,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const { sub: name, gen } = session
       if ((await checkUser(request, name, password)) === undefined) return 'wrong_password'
       passwordChanges.take(name)
-      const secret = await hashPassword(newPassword, networkOf(request.address), 'thread')
+      const secret = await hashPassword(newPassword, queuePath(request, true), 'thread')
       // Another request may end it meanwhile.
       const isAllowed = () => findClaims(request) !== undefined
       const account = await accounts.changePassword(name, gen, secret, isAllowed)
@@ -255,8 +255,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   function checkUser(caller: Caller, name: string, password: string): Promise<Account | undefined> {
-    return check(caller, 'user', name, async (found, network) => {
-      const isRight = await verifyPassword(password, found?.secret ?? dummyHash, network)
+    return check(caller, 'user', name, async (found, path) => {
+      const isRight = await verifyPassword(password, found?.secret ?? dummyHash, path)
       return isRight && found !== undefined
     })
   }
@@ -269,9 +269,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   ): Promise<Account | undefined> {
     const known = spellings.find(({ id }) => accounts.find('client', id) !== undefined)
     const { id } = known ?? spellings[0] ?? { id: '' }
-    return check(caller, 'client', id, async (found, network) => {
+    return check(caller, 'client', id, async (found, path) => {
       for (const spelling of spellings) {
-        if (spelling.id !== id || !(await isClientSecret(found, spelling.secret, network))) continue
+        if (spelling.id !== id || !(await isClientSecret(found, spelling.secret, path))) continue
         if (found !== undefined) await admit(found)
         return true
       }
@@ -282,13 +282,13 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   /**
    * Checks a secret under the throttle, counts the outcome, and records a failure.
    *
-   * @param isRight Gets the network of the caller.
+   * @param isRight Gets the path in the queue of passwords.
    */
   async function check(
     caller: Caller,
     kind: AccountKind,
     name: string,
-    isRight: (account: Account | undefined, network: string) => Promise<boolean>,
+    isRight: (account: Account | undefined, path: readonly string[]) => Promise<boolean>,
   ): Promise<Account | undefined> {
     const account = accounts.find(kind, name)
     const key = `${kind} ${name}`
@@ -308,7 +308,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       throw error
     }
     try {
-      if (!(await isRight(account, network))) {
+      if (!(await isRight(account, queuePath(caller, isKnown)))) {
         attempt.fail()
         await tell('failed')
         return undefined
@@ -335,14 +335,23 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   async function isClientSecret(
     client: Account | undefined,
     secret: string,
-    network: string,
+    path: readonly string[],
   ): Promise<boolean> {
     if (client !== undefined && !client.secret.startsWith('sha256:'))
-      return verifyPassword(secret, client.secret, network)
+      return verifyPassword(secret, client.secret, path)
     const isRight = isSameText(digestSecret(secret), client?.secret ?? '')
-    if (!isRight && accounts.hasChosenClientSecret) await verifyPassword(secret, dummyHash, network)
+    if (!isRight && accounts.hasChosenClientSecret) await verifyPassword(secret, dummyHash, path)
     return isRight
   }
+}
+
+/**
+ * In the queue of passwords. The networks that are known for their account share every second turn, so that a flood from
+ * others hardly delays them. They get no more: somebody who has an account must not keep out those who log in from a new
+ * network. Addresses within a /64 take turns, too, for those who share one.
+ */
+function queuePath({ address }: Caller, isKnown: boolean): readonly string[] {
+  return [isKnown ? 'known' : 'unknown', ...networksOf(address), address]
 }
 
 function isOwnerWithoutToken({ isOwner, headers }: Request): boolean {

@@ -1,73 +1,137 @@
 import { OverloadedError } from '../errors.ts'
+import { QUEUE_RECENT_MAX, QUEUE_TURNS_OF_SERVED } from '../limits.ts'
 
 interface Waiter {
+  /** Of its groups and of its caller, the widest first. */
+  readonly keys: readonly string[]
+  readonly places: number
   readonly admit: () => void
   readonly refuse: (error: OverloadedError) => void
 }
 
+/** A caller with its jobs, or a group of callers. None is empty but the one of all. */
+interface Group {
+  /** Places taken by its own jobs and by those of all within. */
+  taken: number
+  /** The next to be served first. */
+  readonly waiters: Waiter[]
+  /** Groups within by key, the next to be served first: those that were not served lately, and those that were. */
+  readonly fresh: Map<string, Group>
+  readonly served: Map<string, Group>
+  turn: number
+}
+
 /**
- * Lets a few jobs run at once, and shares the queue for them fairly between networks: each in turn has one job admitted,
- * so a network waits only for its own jobs and one of each other.
+ * Lets a few jobs run at once, and shares the queue for them fairly between callers, and between groups of callers. Each
+ * group has one job admitted in turn, and so has each group within it. Those that were not served lately go first, mostly:
+ * however many callers come back again and again, another one does not wait for them all.
  */
 export interface FairQueue {
   /**
    * Resolves when the job may run; then call `leave` at its end.
    *
-   * @throws {OverloadedError} when the queue is full, and no other network has more jobs waiting; also later, when a
-   *   network with fewer needs the place.
+   * @param path The groups that the caller is in, the widest first, and the caller. No caller may be a group of others.
+   * @param places Of the queue, that the job takes while it waits; fewer than there are.
+   * @throws {OverloadedError} when the queue is full, at once or later. The last job of the largest group has to go: on
+   *   each level the one with most places, and of several one that was served lately.
    */
-  enter(network: string): Promise<void>
+  enter(path: readonly string[], places?: number): Promise<void>
   leave(): void
 }
 
 /**
  * @param runningMax Jobs at once.
- * @param waitingMax Jobs that wait, of all networks together.
+ * @param waitingMax Places for jobs that wait, of all callers together.
  * @param refusal The message of the error.
  */
 export function createFairQueue(runningMax: number, waitingMax: number, refusal: string): FairQueue {
   let running = 0
-  let waiting = 0
-  /** By network, the next to be served first; none is empty. */
-  const lines = new Map<string, Waiter[]>()
+  const all = createGroup()
+  /** Keys of those served lately, the least recent first. */
+  const recent = new Set<string>()
 
   return {
-    async enter(network) {
+    async enter(path, places = 1) {
+      const keys = path.map((_, i) => path.slice(0, i + 1).join('\0'))
       if (running < runningMax) {
         running += 1
+        remember(keys)
         return
       }
-      if (waiting >= waitingMax) makeRoom(network)
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const line = lines.get(network) ?? []
-      line.push({ admit: resolve, refuse: reject })
-      lines.set(network, line)
-      waiting += 1
+      add({ keys, places, admit: resolve, refuse: reject })
+      while (all.taken > waitingMax) takeLastOfLargest(all)?.refuse(new OverloadedError(refusal))
       await promise
     },
 
     /** Hands the place to the next in line, or frees it. */
     leave() {
-      const [network, line] = lines.entries().next().value ?? []
-      const next = line?.shift()
-      if (network === undefined || line === undefined || next === undefined) {
+      const next = takeNext(all)
+      if (next === undefined) {
         running -= 1
         return
       }
-      lines.delete(network)
-      if (line.length > 0) lines.set(network, line)
-      waiting -= 1
+      remember(next.keys)
       next.admit()
     },
   }
 
-  /** Refuses the last job of the network that has most, unless `network` would then have as many. */
-  function makeRoom(network: string) {
-    let longest: Waiter[] = []
-    for (const line of lines.values()) if (line.length > longest.length) longest = line
-    const own = lines.get(network)?.length ?? 0
-    if (own + 1 >= longest.length) throw new OverloadedError(refusal)
-    longest.pop()?.refuse(new OverloadedError(refusal))
-    waiting -= 1
+  function remember(keys: readonly string[]) {
+    for (const key of keys) {
+      recent.delete(key)
+      recent.add(key)
+    }
+    for (const key of recent) {
+      if (recent.size <= QUEUE_RECENT_MAX) break
+      recent.delete(key)
+    }
   }
+
+  function add(waiter: Waiter) {
+    let group = all
+    group.taken += waiter.places
+    for (const key of waiter.keys) {
+      let inner = group.fresh.get(key) ?? group.served.get(key)
+      if (inner === undefined) {
+        inner = createGroup()
+        const others = recent.has(key) ? group.served : group.fresh
+        others.set(key, inner)
+      }
+      inner.taken += waiter.places
+      group = inner
+    }
+    group.waiters.push(waiter)
+  }
+}
+
+function createGroup(): Group {
+  return { taken: 0, waiters: [], fresh: new Map(), served: new Map(), turn: 0 }
+}
+
+function takeNext(group: Group): Waiter | undefined {
+  group.turn = (group.turn + 1) % QUEUE_TURNS_OF_SERVED
+  const isOfServed = group.fresh.size === 0 || (group.turn === 0 && group.served.size > 0)
+  const turns = isOfServed ? group.served : group.fresh
+  const [key, inner] = turns.entries().next().value ?? []
+  const waiter = inner === undefined ? group.waiters.shift() : takeNext(inner)
+  if (key !== undefined && inner !== undefined) {
+    turns.delete(key)
+    if (inner.taken > 0) group.served.set(key, inner)
+  }
+  group.taken -= waiter?.places ?? 0
+  return waiter
+}
+
+function takeLastOfLargest(group: Group): Waiter | undefined {
+  let largest:
+    | { readonly others: Map<string, Group>; readonly key: string; readonly inner: Group }
+    | undefined
+  // Of several, the last: its turn is the furthest away.
+  for (const others of [group.fresh, group.served])
+    for (const [key, inner] of others)
+      if (inner.taken >= (largest?.inner.taken ?? 0)) largest = { others, key, inner }
+  const waiter = largest === undefined ? group.waiters.pop() : takeLastOfLargest(largest.inner)
+  if (largest?.inner.taken === 0) largest.others.delete(largest.key)
+  group.taken -= waiter?.places ?? 0
+  return waiter
 }

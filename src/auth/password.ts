@@ -1,6 +1,6 @@
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../limits.ts'
+import { PASSWORD_HASHES_MAX, PASSWORD_PLACE_CHARACTERS, PASSWORD_QUEUE_MAX } from '../limits.ts'
 import { type Argon2Parameters, createArgon2Worker } from './argon2-worker.ts'
 import { createFairQueue } from './fair-queue.ts'
 
@@ -29,6 +29,9 @@ interface PasswordHash {
 /** A hash that no password has: checking an unknown account must take as long as a wrong password. */
 export const dummyHash = format({ ...cost, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) })
 
+/** For commands, which nobody else is in the queue with. */
+const ALONE: readonly string[] = ['']
+
 const queue = createFairQueue(
   PASSWORD_HASHES_MAX,
   PASSWORD_QUEUE_MAX,
@@ -38,14 +41,14 @@ const queue = createFairQueue(
 /**
  * Hashes a password with argon2id (RFC 9106) into a PHC string.
  *
- * @param network Shares the queue fairly with other networks, as `FairQueue` does.
+ * @param path In the queue, as `FairQueue` has it.
  * @param place Where to compute: in libuv's pool, which a server has to spare, or on the thread of the checks.
- * @throws {OverloadedError} if PASSWORD_QUEUE_MAX hashes are waiting, and the network has its share of them. Also as
- *   `Argon2Worker.compute` does.
+ * @throws {OverloadedError} if the queue of PASSWORD_QUEUE_MAX places is full, and the caller has its share of it. Also
+ *   as `Argon2Worker.compute` does.
  */
 export async function hashPassword(
   password: string,
-  network = '',
+  path = ALONE,
   place: 'pool' | 'thread' = 'pool',
 ): Promise<string> {
   const shape = { ...cost, salt: randomBytes(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) }
@@ -53,18 +56,18 @@ export async function hashPassword(
     place === 'thread'
       ? worker.compute
       : (parameters: Argon2Parameters) => computeArgon2('argon2id', parameters)
-  return format({ ...shape, tag: await derive(password, shape, network, compute) })
+  return format({ ...shape, tag: await derive(password, shape, path, compute) })
 }
 
 /**
  * Whether a password is the one that was hashed, with whatever parameters.
  *
- * @param network As for `hashPassword`.
+ * @param path As for `hashPassword`.
  * @throws {OverloadedError} as `hashPassword` does, and as `Argon2Worker.compute` does.
  */
-export async function verifyPassword(password: string, phc: string, network = ''): Promise<boolean> {
+export async function verifyPassword(password: string, phc: string, path = ALONE): Promise<boolean> {
   const expected = parsePasswordHash(phc)
-  return timingSafeEqual(await derive(password, expected, network, worker.compute), expected.tag)
+  return timingSafeEqual(await derive(password, expected, path, worker.compute), expected.tag)
 }
 
 /** Whether a text is a PHC string of argon2id that `verifyPassword` takes. */
@@ -75,10 +78,10 @@ export function isPasswordHash(text: string): boolean {
 async function derive(
   message: string,
   { salt: nonce, tag, ...others }: PasswordHash,
-  network: string,
+  path: readonly string[],
   compute: (parameters: Argon2Parameters) => Promise<Uint8Array>,
 ): Promise<Uint8Array> {
-  await queue.enter(network)
+  await queue.enter(path, Math.ceil((message.length + 1) / PASSWORD_PLACE_CHARACTERS))
   try {
     return await compute({ message, nonce, ...others, tagLength: tag.length })
   } finally {

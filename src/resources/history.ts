@@ -71,7 +71,7 @@ export function historyHandlers(
 
   async function read(request: Request, name: string): Promise<Reply> {
     const limit = parseLimit(request.query)
-    await queue.enter(callerKey(request))
+    await queue.enter([callerKey(request)])
     try {
       return reply(request, JSON.stringify(await find(request, name, limit)))
     } finally {

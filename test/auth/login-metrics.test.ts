@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { FREE_FAILURES } from '../../src/limits.ts'
+import { FREE_FAILURES, PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../../src/limits.ts'
 import { Samples } from '../metrics/scrape.ts'
 import { createClient } from '../support/http-client.ts'
 import { admin, client, start } from '../support/service.ts'
@@ -57,7 +57,8 @@ describe('connbook_logins_total', () => {
     const handOver = holdArgon2Jobs(t)
     const { url } = await start(t, { folder: await temporaryFolder(t), flags: ['--metrics-public'] })
     const ask = createClient(url)
-    const asked = Array.from({ length: 60 }, async (_, i) => {
+    const attempts = PASSWORD_HASHES_MAX + PASSWORD_QUEUE_MAX + 20
+    const asked = Array.from({ length: attempts }, async (_, i) => {
       const answer = await ask('POST', '/login', { body: { ...admin, username: `user-${i}` } })
       // The first answers are refusals: no password is checked until then.
       handOver()
@@ -69,6 +70,6 @@ describe('connbook_logins_total', () => {
     const samples = new Samples((await ask('GET', '/metrics')).text)
     assert.equal(samples.get(`${TOTAL}{kind="user",outcome="not_checked"}`), counted(503))
     assert.equal(samples.get(`${TOTAL}{kind="user",outcome="failed"}`), counted(401))
-    assert.equal(counted(401) + counted(503), 60)
+    assert.equal(counted(401) + counted(503), attempts)
   })
 })

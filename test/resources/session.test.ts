@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { FREE_FAILURES, REFUSAL_PAUSE_MS } from '../../src/limits.ts'
+import { FREE_FAILURES, PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX, REFUSAL_PAUSE_MS } from '../../src/limits.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { type Answer, createClient, faultyFields } from '../support/http-client.ts'
 import { holdArgon2 } from '../support/light-argon2.ts'
@@ -151,7 +151,7 @@ describe('failed logins', () => {
     const headers = { Authorization: await service.bearer() }
     skipPauses(t, REFUSAL_PAUSE_MS)
     const release = holdArgon2(t)
-    const flood = Array.from({ length: 64 }, (_, i) =>
+    const flood = Array.from({ length: PASSWORD_HASHES_MAX + PASSWORD_QUEUE_MAX + 20 }, (_, i) =>
       ask('POST', '/login', { body: { username: `user ${i}`, password } }),
     )
     assert.equal((await ask('GET', list, { headers })).status, 200)

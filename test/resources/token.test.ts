@@ -2,7 +2,13 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { BODY_BYTES_MAX, FREE_FAILURES, REFUSAL_PAUSE_MS } from '../../src/limits.ts'
+import {
+  BODY_BYTES_MAX,
+  FREE_FAILURES,
+  PASSWORD_HASHES_MAX,
+  PASSWORD_QUEUE_MAX,
+  REFUSAL_PAUSE_MS,
+} from '../../src/limits.ts'
 import { type Answer, createClient, type Headers } from '../support/http-client.ts'
 import { holdArgon2 } from '../support/light-argon2.ts'
 import { folderWithReaders, readingClient } from '../support/readers.ts'
@@ -314,7 +320,7 @@ describe('a token', () => {
     skipPauses(t, REFUSAL_PAUSE_MS)
     const ask = createClient((await startWith(t)).url)
     const release = holdArgon2(t)
-    const flood = Array.from({ length: 64 }, (_, i) =>
+    const flood = Array.from({ length: PASSWORD_HASHES_MAX + PASSWORD_QUEUE_MAX + 20 }, (_, i) =>
       ask('POST', path, { body: { ...json, client_id: `client ${i}` } }),
     )
     assertOAuthError(await Promise.race(flood), 503, 'temporarily_unavailable')
