@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { trimBlanks } from './header-fields.ts'
 import { Problem } from './problem.ts'
-import { trimBlanks } from './white-space.ts'
 
 /** Any tag, or one of a list of tags. */
 type Condition = '*' | readonly string[]

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../json.ts'
 import { networkOf } from '../network.ts'
+import { trimBlanks } from './header-fields.ts'
 import type { LiveBody } from './live-body.ts'
 import { Problem } from './problem.ts'
 import type { ProblemCode } from './problem-types.ts'
 import type { Scope } from './scope.ts'
-import { trimBlanks } from './white-space.ts'
 
 /** An authenticated caller. */
 export type Principal = AccountPrincipal | CommandPrincipal

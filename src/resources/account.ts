@@ -1,7 +1,7 @@
 import type { Authenticator } from '../auth/authenticator.ts'
 import { faultOfChosen } from '../auth/chosen-secret.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
-import { BEARER_CHALLENGE } from '../http/challenge.ts'
+import { BEARER_CHALLENGE } from '../http/header-fields.ts'
 import { jsonReply, type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { json, jsonBody, plainText } from './bodies.ts'

@@ -1,5 +1,5 @@
 import type { ClientCredentials } from '../auth/authenticator.ts'
-import { decodeForm, parseForm } from '../http/form.ts'
+import { trimBlanks } from '../http/header-fields.ts'
 import {
   checkBodyType,
   decodeUtf8,
@@ -9,7 +9,7 @@ import {
   type Request,
 } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { trimBlanks } from '../http/white-space.ts'
+import { decodeForm, parseForm } from '../http/url.ts'
 import { isObject, parseJson } from '../json.ts'
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'

@@ -1,7 +1,7 @@
 import { isExpected, isUnchanged } from '../http/conditional.ts'
+import { qualityOf } from '../http/header-fields.ts'
 import { type Reply, type Request, textReply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { qualityOf } from '../http/quality.ts'
 import type { Parameter } from '../openapi/operation.ts'
 import { type ConsoleFile, readConsole } from './console-files.ts'
 import { defineResource, type StartingParts } from './resource.ts'

@@ -1,4 +1,4 @@
-import { linkHeader, type Page } from '../http/pagination.ts'
+import { linkHeader, type Page } from '../http/url.ts'
 import { PAGE_RECORDS_MAX } from '../limits.ts'
 import { type Sort, sortFields } from '../store/configuration-index.ts'
 import type { Filter } from '../store/record-filter.ts'

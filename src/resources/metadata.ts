@@ -1,4 +1,4 @@
-import { isAuthority } from '../http/authority.ts'
+import { isAuthority } from '../http/header-fields.ts'
 import { jsonReply, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { json } from './bodies.ts'

@@ -1,5 +1,5 @@
 import { type Fault, InvalidInputError } from '../errors.ts'
-import { parseForm } from '../http/form.ts'
+import { parseForm } from '../http/url.ts'
 import { eitherOf } from '../text.ts'
 
 /** Decoded parameters of a query. */

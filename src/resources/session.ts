@@ -1,6 +1,6 @@
 import type { Authenticator } from '../auth/authenticator.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
-import { BEARER_CHALLENGE } from '../http/challenge.ts'
+import { BEARER_CHALLENGE } from '../http/header-fields.ts'
 import { type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
 import { jsonBody, plainText } from './bodies.ts'
 import { defineResource } from './resource.ts'

@@ -1,6 +1,6 @@
 import { tagsIn } from '../http/conditional.ts'
+import { parseWait } from '../http/header-fields.ts'
 import { callerKey, isStillAllowed, type Reply, type Request } from '../http/message.ts'
-import { parseWait } from '../http/prefer.ts'
 import { POLL_WAIT_SECONDS_MAX, WAITING_CALLS_LOOK_MS } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'

@@ -1,10 +1,15 @@
 import { type Authenticator, readBearer } from '../auth/authenticator.ts'
-import { BEARER_CHALLENGE } from '../http/challenge.ts'
-import { isCrossSite } from '../http/cross-site.ts'
+import { BEARER_CHALLENGE, isCrossSite } from '../http/header-fields.ts'
 import { jsonReply, type Reply, type Request } from '../http/message.ts'
-import { adviseOnPath } from '../http/path-advice.ts'
 import { PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
-import { createRouter, type Match, type Redirect, type Route, type Router } from '../http/router.ts'
+import {
+  adviseOnPath,
+  createRouter,
+  type Match,
+  type Redirect,
+  type Route,
+  type Router,
+} from '../http/router.ts'
 import { FULL_SCOPE, type Scope } from '../http/scope.ts'
 import type { Log } from '../log.ts'
 import { WHOLE_SERVER } from './request-target.ts'
@@ -184,7 +189,7 @@ function judgedAgain(request: Request, reply: Reply): Reply {
 
 /** @throws {Problem} 403 if a page of another site makes the browser change something, or log in. */
 function checkSameSite(request: Request) {
-  if (SAFE_METHODS.has(request.method) || !isCrossSite(request)) return
+  if (SAFE_METHODS.has(request.method) || !isCrossSite(request.headers)) return
   const message = 'A page of another site made this request'
   throw new Problem('cross_site', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
 }

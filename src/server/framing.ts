@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { isAuthority } from '../http/authority.ts'
+import { isAuthority } from '../http/header-fields.ts'
 import { Problem } from '../http/problem.ts'
 import { HEADER_BYTES_MAX, HEADER_FIELDS_MAX } from '../limits.ts'
 import { originFormOf } from './request-target.ts'

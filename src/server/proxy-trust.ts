@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
+import { trimBlanks } from '../http/header-fields.ts'
 import type { Caller } from '../http/message.ts'
-import { trimBlanks } from '../http/white-space.ts'
 
 /** Stands for the address of a peer on a Unix socket, which has none. */
 export const UNIX_PEER = 'unix'

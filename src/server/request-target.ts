@@ -1,4 +1,4 @@
-import { isAuthority } from '../http/authority.ts'
+import { isAuthority } from '../http/header-fields.ts'
 
 const ABSOLUTE_FORM = /^(https?):\/\/([^/?#]+)(.*)$/i
 

@@ -1,8 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { adviseOnPath } from '../../src/http/path-advice.ts'
-import { createRouter, type Route } from '../../src/http/router.ts'
+import { adviseOnPath, createRouter, type Route } from '../../src/http/router.ts'
 
 const route = (path: string): Route => ({
   method: 'GET',

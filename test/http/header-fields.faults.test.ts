@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { trimBlanks } from '../../src/http/white-space.ts'
+import { trimBlanks } from '../../src/http/header-fields.ts'
 
 it('trimBlanks takes no more than linear time for blanks within a text', () => {
   const trim = (blanks: number) => {

@@ -1,0 +1,119 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** A host and an optional port (RFC 3986 section 3.2.2); may be empty (RFC 9112 section 3.2). */
+const AUTHORITY = /^(?:\[[\da-fA-F:.]{2,}\]|(?:[\w.~!$&'()*+,;=-]|%[\da-fA-F]{2})*)(?::\d*)?$/
+
+export function isAuthority(text: string): boolean {
+  return AUTHORITY.test(text)
+}
+
+/** The value of `WWW-Authenticate` (RFC 6750 section 3). */
+export const BEARER_CHALLENGE = 'Bearer realm="connbook"'
+
+/**
+ * Trims spaces and tabs from a field value or a part of one (OWS, RFC 9110 section 5.6.3). Other white space, which
+ * `trim` would remove, is part of the value.
+ */
+export function trimBlanks(text: string): string {
+  // A fast path: there are hardly ever any.
+  if (!isBlank(text.charCodeAt(0)) && !isBlank(text.charCodeAt(text.length - 1))) return text
+  return text.replace(/^[ \t]+/, '').replace(/(?<![ \t])[ \t]+$/, '')
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
+}
+
+/**
+ * The weight that a header such as `Accept` gives to a value (RFC 9110 section 12.4.2), from 0 to 1.
+ *
+ * @param name In lower case; wildcards are not looked at, so `*` is a value like others.
+ * @returns That of the first member of this name; 0 if it is malformed; undefined if the header does not name it.
+ */
+export function qualityOf(header: string | undefined, name: string): number | undefined {
+  for (const member of header?.split(',') ?? []) {
+    const [value = '', ...parameters] = member.split(';').map(trimBlanks)
+    if (value.toLowerCase() !== name) continue
+    const weight = parameters.find((parameter) => /^q=/i.test(parameter))?.slice(2) ?? '1'
+    return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 0
+  }
+  return undefined
+}
+
+/**
+ * Seconds that a caller prefers to wait for an answer (RFC 7240 section 4.3); undefined if it says nothing valid. The first
+ * one counts.
+ */
+export function parseWait(prefer: string | readonly string[] | undefined): number | undefined {
+  if (prefer === undefined) return undefined
+  for (const preference of String(prefer).split(',')) {
+    const seconds = /^[ \t]*wait[ \t]*=[ \t]*"?(\d+)"?[ \t]*(?:;.*)?$/i.exec(preference)?.[1]
+    if (seconds !== undefined) return Number(seconds)
+  }
+  return undefined
+}
+
+/**
+ * Whether a page of another site made the request: by `Sec-Fetch-Site` (Fetch Metadata), and by `Origin` (RFC 6454
+ * section 7), which must match `Host`. A request with neither header, as from curl, is not cross-site.
+ */
+export function isCrossSite({ 'sec-fetch-site': site, origin, host }: IncomingHttpHeaders): boolean {
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
+  return origin !== undefined && !isSameHost(origin, host)
+}
+
+/** Either side may leave the port out; the origin's scheme then implies it. */
+function isSameHost(origin: string, host: string | undefined): boolean {
+  const [, scheme, authority = ''] = /^(https?):\/\/([^/\\?#@\s]+)$/.exec(origin) ?? []
+  if (scheme === undefined || host === undefined) return false
+  const from = URL.parse(`${scheme}://${authority}`)
+  return from !== null && from.host === URL.parse(`${scheme}://${host}`)?.host
+}
+
+/** So that a header costs no more checks. A browser sends one, and those that pages of sibling sites have set. */
+const COOKIES_TRIED_MAX = 8
+
+/**
+ * Tries the values of the cookies with a name in a `Cookie` header, in their order (RFC 6265 section 5.4). A page of a
+ * sibling site can set a cookie of the same name, which may come first.
+ *
+ * @param find Called for at most COOKIES_TRIED_MAX values, until it returns something.
+ * @returns What it returned; undefined if it found nothing.
+ */
+export function findCookie<Found>(
+  header: string | undefined,
+  name: string,
+  find: (value: string) => Found | undefined,
+): Found | undefined {
+  if (header === undefined) return undefined
+  let tried = 0
+  for (let start = 0, end = 0; start < header.length && tried < COOKIES_TRIED_MAX; start = end + 1) {
+    end = header.indexOf(';', start)
+    if (end === -1) end = header.length
+    const pair = header.slice(start, end)
+    const equals = pair.indexOf('=')
+    if (equals === -1 || trimBlanks(pair.slice(0, equals)) !== name) continue
+    tried += 1
+    const found = find(trimBlanks(pair.slice(equals + 1)))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+export interface CookieOptions {
+  readonly path: string
+  /** Adds `Secure`: the client then sends the cookie over TLS only. */
+  readonly isSecure: boolean
+  /** Seconds; 0 makes the client forget the cookie. */
+  readonly maxAgeSeconds: number
+}
+
+/** A `Set-Cookie` value; scripts cannot read the cookie, and other sites' requests do not carry it. */
+export function formatCookie(
+  name: string,
+  value: string,
+  { path, isSecure, maxAgeSeconds }: CookieOptions,
+): string {
+  const secure = isSecure ? '; Secure' : ''
+  return `${name}=${value}; HttpOnly; SameSite=Strict; Path=${path}; Max-Age=${maxAgeSeconds}${secure}`
+}
