@@ -1,13 +1,13 @@
 import type { IncomingMessage, Server } from 'node:http'
 import { callerKey, type Reply } from '../http/message.ts'
 import { REFUSAL_PAUSE_MS } from '../limits.ts'
-import { logWhenDone } from './access-log.ts'
+import type { Log } from '../log.ts'
 import { type App, problemReply } from './app.ts'
 import type { Connection } from './connection.ts'
 import { findFramingFault } from './framing.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import type { ListenerParts } from './listener-parts.ts'
-import { writeReply } from './write-reply.ts'
+import { writeReply } from './reply.ts'
 
 /** Runs a request and sends the reply; does nothing on a connection that has ended. */
 export type Answer = (incoming: IncomingMessage, request: IncomingRequest, connection: Connection) => void
@@ -72,4 +72,21 @@ export function createAnswering(
       reason: error instanceof Error ? error.stack : String(error),
     })
   }
+}
+
+/** Logs a request once its answer is sent, or its connection closed. */
+export function logWhenDone(request: IncomingRequest, log: Log): void {
+  const { response } = request
+  response.once('close', () => {
+    log.info('request', {
+      request_id: request.requestId,
+      method: request.method,
+      path: request.path,
+      status: response.statusCode,
+      ms: Math.round((performance.now() - request.beganMs) * 10) / 10,
+      address: request.address,
+      account: request.principal?.name,
+      complete: response.writableFinished,
+    })
+  })
 }

@@ -12,7 +12,7 @@ import {
 } from '../http/router.ts'
 import { FULL_SCOPE, type Scope } from '../http/scope.ts'
 import type { Log } from '../log.ts'
-import { WHOLE_SERVER } from './request-target.ts'
+import { WHOLE_SERVER } from './framing.ts'
 
 /** Turns a request into a reply; never throws, never rejects. */
 export type App = (request: Request) => Reply | Promise<Reply>

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { type Credential, callerKey, type Principal, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
@@ -9,10 +10,9 @@ import {
   IMPORT_PIECE_BYTES,
 } from '../limits.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
-import { BodyProgress } from './body-progress.ts'
+import { originFormOf } from './framing.ts'
 import { type GoneSignal, watchForEnd } from './gone-signal.ts'
 import type { Origin } from './proxy-trust.ts'
-import { originFormOf } from './request-target.ts'
 
 const noBody: Buffer = Buffer.alloc(0)
 
@@ -273,4 +273,48 @@ function tooLarge(bytesMax: number): Problem {
 /** Never sent: the connection ended before the body did. */
 function incompleteBody(): Problem {
   return new Problem('incomplete_body', 'The body ended before its time')
+}
+
+/** How the body of a request comes in. */
+export class BodyProgress {
+  #bytes = 0
+  #waitedMs = 0
+  #waitsSinceMs: number | undefined
+
+  /** Bytes that have arrived. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** How long the server has waited for the client, until now; not the time in which it was busy with what had arrived. */
+  get waitedMs(): number {
+    return this.#waitsSinceMs === undefined
+      ? this.#waitedMs
+      : this.#waitedMs + performance.now() - this.#waitsSinceMs
+  }
+
+  /** The server begins to wait for the client. */
+  wait(): void {
+    this.#waitsSinceMs ??= performance.now()
+  }
+
+  /** The wait is over: more has arrived, or nothing more comes. */
+  arrive(bytes: number): void {
+    this.#waitedMs = this.waitedMs
+    this.#waitsSinceMs = undefined
+    this.#bytes += bytes
+  }
+}
+
+const SANE = /^[\w.:/+=@-]{1,128}$/
+
+/** Makes ids for answers and logs: the caller's `X-Request-Id` if it is safe, else one unique across processes. */
+export function createRequestIds(): (header: string | readonly string[] | undefined) => string {
+  const prefix = randomBytes(6).toString('base64url')
+  let count = 0
+  return (header) => {
+    if (typeof header === 'string' && SANE.test(header)) return header
+    count += 1
+    return `${prefix}-${count}`
+  }
 }

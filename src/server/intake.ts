@@ -1,14 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { callerKey } from '../http/message.ts'
-import { REQUEST_TIMEOUT_MS, WAITING_REQUEST_BYTES } from '../limits.ts'
+import { LINGER_MS, REQUEST_TIMEOUT_MS, WAITING_REQUEST_BYTES } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { requestTimeout } from './framing.ts'
 import type { HeldBytes } from './held-bytes.ts'
 import type { IncomingRequest } from './incoming-request.ts'
-import { lingerOnClose } from './linger.ts'
 
 /** What Node does not document of a socket whose requests it parses. */
 interface ParsedSocket extends Socket {
@@ -160,4 +159,26 @@ function limitBody(connection: Connection, request: IncomingRequest) {
     if (request.response.closed) connection.socket.destroy()
     else request.breakOff(requestTimeout())
   }, REQUEST_TIMEOUT_MS).unref()
+}
+
+/**
+ * Makes the socket close in two steps (RFC 9112 section 9.6). Closing with unread bytes resets the connection, and the
+ * client may lose the answer. So the sending half closes first, and input is dropped, in turns, for LINGER_MS.
+ *
+ * @param caller Whose it is; callers take turns.
+ */
+export function lingerOnClose(socket: Socket, scheduler: Pick<Scheduler, 'resume'>, caller: string) {
+  // Node's parser bypasses the stream until there is a listener for `data`.
+  socket.on('data', () => {})
+  socket.removeAllListeners('data')
+  socket.on('data', () => {
+    socket.pause()
+    scheduler.resume(caller, socket)
+  })
+  socket.resume()
+  socket.destroySoon = () => {
+    socket.end()
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+    socket.once('close', () => clearTimeout(timer))
+  }
 }

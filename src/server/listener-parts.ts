@@ -3,9 +3,9 @@ import type { Scheduler } from '../scheduler.ts'
 import type { Connections } from './connections.ts'
 import type { createCutOff } from './cut-off.ts'
 import type { HeldBytes } from './held-bytes.ts'
+import type { createRequestIds } from './incoming-request.ts'
 import type { Intake } from './intake.ts'
 import type { KeptVersions } from './kept-versions.ts'
-import type { createRequestIds } from './request-id.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
 /** What the parts of the listener share. */

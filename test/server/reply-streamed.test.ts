@@ -8,7 +8,7 @@ import type { ShortWorkScheduler } from '../../src/scheduler.ts'
 import { Connections } from '../../src/server/connections.ts'
 import { HeldBytes } from '../../src/server/held-bytes.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
-import { sendPieces } from '../../src/server/streamed-body.ts'
+import { sendPieces } from '../../src/server/reply.ts'
 
 /** A body of two pieces, sent to a client that has taken nothing yet, and its connection. */
 async function setUp(t: TestContext) {

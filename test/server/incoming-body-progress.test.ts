@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { BodyProgress } from '../../src/server/body-progress.ts'
+import { BodyProgress } from '../../src/server/incoming-request.ts'
 
 describe('the progress of a body', () => {
   it('counts what arrived, and the time in which nothing was there', (t) => {

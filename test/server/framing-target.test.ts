@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { originFormOf } from '../../src/server/request-target.ts'
+import { originFormOf } from '../../src/server/framing.ts'
 
 const formOf = (target: string, host: string | undefined = 'a', method = 'GET') =>
   originFormOf(target, method, host)

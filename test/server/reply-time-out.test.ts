@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { TAKING_TIMEOUT_MS } from '../../src/limits.ts'
-import { limitTaking } from '../../src/server/taking-time-out.ts'
+import { limitTaking } from '../../src/server/reply.ts'
 import { holders } from './untaken.ts'
 
 describe('limitTaking', () => {

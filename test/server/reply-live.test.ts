@@ -9,7 +9,7 @@ import { type LiveBody, LivePiece, type LiveSink } from '../../src/http/live-bod
 import { Connections } from '../../src/server/connections.ts'
 import { HeldBytes } from '../../src/server/held-bytes.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
-import { sendLive } from '../../src/server/live-answer.ts'
+import { sendLive } from '../../src/server/reply.ts'
 import { eventually } from '../support/eventually.ts'
 
 async function listen(t: TestContext) {

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createRequestIds } from '../../src/server/request-id.ts'
+import { createRequestIds } from '../../src/server/incoming-request.ts'
 
 describe('createRequestIds', () => {
   it("keeps the caller's own id if that is one harmless word of at most 128 characters", () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { LINGER_MS } from '../../src/limits.ts'
-import { lingerOnClose } from '../../src/server/linger.ts'
+import { lingerOnClose } from '../../src/server/intake.ts'
 import { holdTurns } from '../support/held-turns.ts'
 
 /** A lingering socket whose end is recorded; the test gives it its turns. */
