@@ -34,12 +34,12 @@ import type { OpenedState, StateParts } from './opened-state.ts'
  * @throws {UsageError} {FolderRefusedError} {ClusterRefusedError} {EtcdError} if waiting would not help.
  */
 export async function openClusterState(
-  { folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal, cleanUp }: StateParts,
+  { folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal, opened }: StateParts,
   access: ClusterAccess,
   maxStalenessMs: number,
 ): Promise<OpenedState> {
   const { gateway, keys } = access
-  cleanUp(() => gateway.close())
+  opened.defer(() => gateway.close())
   await checkNoState(folder)
   const own = await nodeOf(folder)
   const identity = { node: own.id, start: randomBytes(6).toString('hex') }
@@ -69,7 +69,7 @@ export async function openClusterState(
   let { epoch } = state.meta.value
   const storedKeys = await persistently(log, signal, () => prepareKeys(documents.keys, ttlSeconds, now()))
   const revocations = new EtcdRevocations(new RevokedKeys(gateway, keys), floor)
-  cleanUp(() => revocations.close())
+  opened.defer(() => revocations.close())
   revocations.load(state.revoked)
   const { promise: failed, resolve: fail } = Promise.withResolvers<Error>()
   const { store, follower, close } = openCluster({
@@ -83,8 +83,8 @@ export async function openClusterState(
     owners: [{ take, replace }],
     fail,
   })
-  cleanUp(close)
-  cleanUp(watchNodeKeys(gateway, keys, log, () => floor.clock.now()))
+  opened.defer(close)
+  opened.defer(watchNodeKeys(gateway, keys, log, () => floor.clock.now()))
   return {
     store,
     revocations,

@@ -23,7 +23,7 @@ export async function openFolderState({
   ttlSeconds,
   makeClock,
   catchUpCredentials,
-  cleanUp,
+  opened,
 }: StateParts): Promise<OpenedState> {
   await checkNoNode(folder)
   const known = await accountsDocument(folder).read()
@@ -41,13 +41,13 @@ export async function openFolderState({
     ...{ mustExist, log, trail: audit, scheduler },
     beforeFrame: catchUpCredentials,
   })
-  cleanUp(() => store.close())
+  opened.defer(() => store.close())
   const revocations = await openRevocations(folder, {
     mustExist: revocationsMustExist,
     log,
     ...(makeClock ? { makeClock } : {}),
   })
-  cleanUp(() => revocations.close())
+  opened.defer(() => revocations.close())
   // After the revocations: even after a crash, a folder with keys has revocations.
   const keys = await prepareKeys(storedKeys, ttlSeconds, secondsOf(revocations.clock.now()))
   const first = before.values === undefined ? before : await createFirstAccounts(folder, before.values)

@@ -47,6 +47,6 @@ export interface StateParts {
   catchUpCredentials(): Promise<void> | undefined
   /** Aborted when the start is to be given up. */
   readonly signal: AbortSignal | undefined
-  /** Adds what must be closed; run in reverse order. */
-  cleanUp(step: () => void | Promise<void>): void
+  /** Gets what must be closed when the service stops, or cannot start. */
+  readonly opened: AsyncDisposableStack
 }

@@ -50,7 +50,7 @@ export interface Service {
   readonly failed: Promise<Error>
   /** As in `Listener`. */
   useCertificate(tls: TlsTexts): void
-  /** Answers requests in flight, closes everything and releases the folder. */
+  /** Answers requests in flight, closes everything and releases the folder; a further call waits for the same end. */
   stop(): Promise<void>
 }
 
@@ -74,30 +74,24 @@ export interface ServiceOptions {
  *   then nothing is left running.
  */
 export async function startService(service: ServiceOptions): Promise<Service> {
-  // Run in reverse order when the service stops, or cannot start.
-  const cleanUps: (() => void | Promise<void>)[] = []
-  const cleanUp = async () => {
-    const failures: unknown[] = []
-    for (const step of cleanUps.reverse()) await Promise.try(step).catch((error) => failures.push(error))
-    if (failures.length > 0) throw failures[0]
-  }
+  const opened = new AsyncDisposableStack()
   try {
-    return await start(service, cleanUps, cleanUp)
+    return await start(service, opened)
   } catch (error) {
     // The first error says more than those that follow from it.
-    await cleanUp().catch(() => {})
+    await opened.disposeAsync().catch(() => {})
     throw error
   }
 }
 
 async function start(
   { options, environment, log, tls, files, makeClock, signal }: ServiceOptions,
-  cleanUps: (() => void | Promise<void>)[],
-  stop: () => Promise<void>,
+  /** Gets what must be closed when the service stops, or cannot start. */
+  opened: AsyncDisposableStack,
 ): Promise<Service> {
   const cluster = accessCluster(options)
   const folder = await openDataFolder(resolve(options.data), files)
-  cleanUps.push(() => folder.release())
+  opened.defer(() => folder.release())
   if (folder.completedRestore !== undefined)
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
   const { basePath, publicUrl, metricsPublic, noConsole } = options
@@ -114,7 +108,7 @@ async function start(
     tls,
   })
   // For a failed start; a started service drains before, see below.
-  cleanUps.push(() => listener.drain(0))
+  opened.defer(() => listener.drain(0))
   // First, so that `--listen` cannot take its path.
   await listenForOwner(listener, folder, log)
   const { origin, address, socket } = await listen(listener, options, environment, tls !== undefined)
@@ -123,14 +117,13 @@ async function start(
     log.info('reading', { url, socket, data: folder.path })
     opening.resolve(undefined)
   }, LONG_START_MS)
-  cleanUps.push(() => clearTimeout(notice))
+  opened.defer(() => clearTimeout(notice))
 
   const audit = await openAuditTrail(folder, log, Math.floor(options.auditKeepBytes / auditFiles.length))
-  cleanUps.push(() => audit.close())
+  opened.defer(() => audit.close())
   let isStarted = false
-  cleanUps.push(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))
+  opened.defer(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))
   const ttlSeconds = Math.max(options.sessionTtlSeconds, options.tokenTtlSeconds)
-  const cleanUp = (step: () => void | Promise<void>) => void cleanUps.push(step)
   const followed: { catchUp(): Promise<void> | undefined }[] = []
   const catchUpCredentials = () => {
     const looks = followed.flatMap((one) => one.catchUp() ?? [])
@@ -138,7 +131,7 @@ async function start(
   }
   const parts = {
     ...{ folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal },
-    ...{ catchUpCredentials, cleanUp },
+    ...{ catchUpCredentials, opened },
   }
   const state =
     cluster === undefined
@@ -150,9 +143,9 @@ async function start(
     log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
   warnOfMissingAccess(accounts, credentials.addingCommand, log)
   const liveAccounts = followAccounts(credentials, accounts, log)
-  cleanUps.push(() => liveAccounts.close())
+  opened.defer(() => liveAccounts.close())
   const liveKeys = followKeys(credentials.keys, keys, revocations.clock, log)
-  cleanUps.push(() => liveKeys.close())
+  opened.defer(() => liveKeys.close())
   followed.push(liveAccounts, liveKeys)
 
   const authenticator = createAuthenticator({
@@ -165,11 +158,11 @@ async function start(
     audit,
     log,
   })
-  cleanUps.push(() => authenticator.close())
+  opened.defer(() => authenticator.close())
   const whyNotReadable = () => (listener.isDraining ? 'The server is stopping' : guard?.whyNotReadable())
   const whyNotReady = () => (listener.isDraining ? 'The server is stopping' : state.whyNotWritable())
   const eventLoop = watchEventLoop()
-  cleanUps.push(() => eventLoop.close())
+  opened.defer(() => eventLoop.close())
   const waiting = createWaiting(store, scheduler, log, guard)
   const metrics = [
     ...listener.metrics,
@@ -197,13 +190,14 @@ async function start(
     owner: createApp(sets.owner, '', authenticator, log),
   }
   opening.resolve(apps)
-  cleanUps.push(() => {
+  opened.defer(() => {
     // The requests that wait are answered at once, so that the drain does not wait for them.
     waiting.close()
     return listener.drain(options.shutdownTimeoutSeconds * 1000)
   })
   const { useCertificate } = listener
   const { failed } = state
+  let stopped: Promise<void> | undefined
   return {
     url,
     address,
@@ -214,7 +208,18 @@ async function start(
     madeUp,
     useCertificate,
     failed,
-    stop,
+    stop: () => (stopped ??= closeAll(opened)),
+  }
+}
+
+/** @throws The first failure: it says more than those that follow from it. Everything else is closed all the same. */
+async function closeAll(opened: AsyncDisposableStack): Promise<void> {
+  try {
+    await opened.disposeAsync()
+  } catch (error) {
+    let first: unknown = error
+    while (first instanceof SuppressedError) first = first.suppressed
+    throw first
   }
 }
 

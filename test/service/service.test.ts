@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
@@ -145,6 +145,19 @@ describe('a service that stops', () => {
     const service = await startService({ options, environment, log: createMemoryLog(), files })
     await assert.rejects(service.stop(), /made by the test/)
     assert.equal((await (await start(t, { folder })).call('/readyz')).status, 200)
+  })
+
+  it('closes everything once and in order when it is stopped more than once', async (t) => {
+    const folder = await temporaryFolder(t)
+    await (await start(t, { folder })).stop()
+    const { log, starting } = startAt(folder, createFailingFiles())
+    const service = await starting
+    await Promise.all([service.stop(), service.stop()])
+    await service.stop()
+    assert.deepEqual(log.events, [])
+    const trail = (await readFile(join(folder, 'audit.jsonl'), 'utf8')).trimEnd().split('\n')
+    const events = trail.map((line) => (JSON.parse(line) as { event: string }).event)
+    assert.deepEqual(events.slice(-2), ['started', 'stopped'])
   })
 })
 
