@@ -1,3 +1,5 @@
+import { styleText } from 'node:util'
+
 /** How output may look. */
 export interface Look {
   readonly isTerminal: boolean
@@ -26,5 +28,5 @@ export function lookOf(
 }
 
 export function heading(text: string, look: Look): string {
-  return look.isBold ? `\u001b[1m${text}\u001b[22m` : text
+  return look.isBold ? styleText('bold', text, { validateStream: false }) : text
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import {
@@ -140,29 +141,20 @@ export function createListener(options: ListenerOptions): Listener {
       ...metrics.families,
       gauge('connbook_http_connections', 'Open connections.', () => connections.count),
     ],
-    listen(place) {
-      const { promise, resolve, reject } = Promise.withResolvers<AddressInfo | undefined>()
+    async listen(place) {
       if (limit.openFiles !== undefined) {
         log.warn('connections_limited', { connections: limit.connections, open_files: limit.openFiles })
       }
-      server.once('error', reject)
-      server.listen(place, () => {
-        server.off('error', reject)
-        const address = server.address()
-        if (address !== null && typeof address === 'object') return resolve(address)
-        peerAddress = UNIX_PEER
-        resolve(undefined)
-      })
-      return promise
+      server.listen(place)
+      await once(server, 'listening')
+      const address = server.address()
+      if (address !== null && typeof address === 'object') return address
+      peerAddress = UNIX_PEER
+      return undefined
     },
-    listenForOwner(path) {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      ownerServer.once('error', reject)
-      ownerServer.listen({ path }, () => {
-        ownerServer.off('error', reject)
-        resolve()
-      })
-      return promise
+    async listenForOwner(path) {
+      ownerServer.listen({ path })
+      await once(ownerServer, 'listening')
     },
     closeForOwner: () => closed(ownerServer),
     useCertificate: (next) => replaceCertificate(server, next),

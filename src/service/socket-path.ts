@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { lstat, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { ifPresent, systemCode } from '../errors.ts'
@@ -29,13 +30,14 @@ export async function clearSocketPath(path: string): Promise<string | undefined>
 }
 
 /** The error code; undefined if the connection is accepted. */
-function tryConnect(path: string): Promise<string | undefined> {
-  const { promise, resolve } = Promise.withResolvers<string | undefined>()
+async function tryConnect(path: string): Promise<string | undefined> {
   const socket = connect({ path })
-  socket.once('connect', () => {
+  try {
+    await once(socket, 'connect')
+    return undefined
+  } catch (error) {
+    return systemCode(error) ?? String(error)
+  } finally {
     socket.destroy()
-    resolve(undefined)
-  })
-  socket.once('error', (error) => resolve(systemCode(error) ?? String(error)))
-  return promise
+  }
 }

@@ -1,5 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { routes } from '../../src/resources/routes.ts'
@@ -194,7 +195,7 @@ describe('a change whose body comes after its head', () => {
       const received = socket.setEncoding('latin1').toArray()
       const request = formatRequest('POST /configurations/', { ...headers, Expect: '100-continue' }, late)
       const head = request.slice(0, -late.length)
-      const continued = new Promise<void>((resolve) => socket.once('readable', resolve))
+      const continued = once(socket, 'readable')
       socket.write(head)
       await continued
       assert.equal((await service.call('/logout', { method: 'POST', headers })).status, 200)

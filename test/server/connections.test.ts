@@ -141,7 +141,7 @@ describe('open connections', () => {
   it('free their place when they end', async () => {
     const { at, add, gaveWay } = setUp()
     add(0, 1, 2)
-    const closed = new Promise((resolve) => at(1).once('close', resolve))
+    const closed = once(at(1), 'close')
     at(1).destroy()
     await closed
     add(3)

@@ -2,6 +2,7 @@
 // to start than most take to run.
 import './node-version.ts'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
@@ -24,10 +25,11 @@ async function runShard(number: number): Promise<{ status: number | null; output
     // The totals are read from what it prints.
     env: { ...process.env, FORCE_COLOR: '0' },
   })
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const ended = once(child, 'close')
   const output = await text(child.stdout)
   process.stdout.write(output)
-  return { status: await ended, output }
+  const [status] = await ended
+  return { status, output }
 }
 
 function countOf(outcome: string, output: string): number {

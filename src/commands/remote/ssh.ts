@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { readRecord } from '../../client/one-record.ts'
@@ -67,9 +68,8 @@ async function become(args: readonly string[], environment: NodeJS.ProcessEnv) {
   } else {
     const { spawn } = process.getBuiltinModule('node:child_process')
     const child = spawn(path, others, { stdio: 'inherit', env: environment })
-    const { promise, resolve, reject } = Promise.withResolvers<number>()
-    child.once('error', reject).once('close', (code) => resolve(code ?? 1))
-    process.exit(await promise)
+    const [code] = await once(child, 'close')
+    process.exit(code ?? 1)
   }
 }
 
