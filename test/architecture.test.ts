@@ -104,7 +104,8 @@ function valueSpecifiersOf(text: string): string[] {
 /** The modules below `test`, with the modules that they load. */
 async function readTestModules(): Promise<Map<string, Source>> {
   const names = await readdir(join(root, 'test'), { recursive: true })
-  const paths = names.filter((name) => name.endsWith('.ts')).map((name) => join('test', name))
+  const isOurs = (name: string) => name.endsWith('.ts') && !name.includes('node_modules')
+  const paths = names.filter(isOurs).map((name) => join('test', name))
   const read = async (path: string): Promise<[string, Source]> => {
     const text = await readFile(join(root, path), 'utf8')
     const specifiers = valueSpecifiersOf(text)

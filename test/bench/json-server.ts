@@ -4,7 +4,7 @@ import { fieldsOf, newPath } from './data-folders.ts'
 import { type ServerProcess, startServerOnFreePort } from './server-process.ts'
 import { node } from './servers.ts'
 
-const program = fileURLToPath(new URL('../../node_modules/json-server/lib/cli/bin.js', import.meta.url))
+const program = fileURLToPath(new URL('node_modules/json-server/lib/cli/bin.js', import.meta.url))
 
 /** Starts json-server with `record-1` and so on, and waits until it answers. */
 export async function startJsonServer(workshop: string, records: number): Promise<ServerProcess> {

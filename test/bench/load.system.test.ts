@@ -1,12 +1,13 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { missing } from '../support/debian.ts'
 import type { Lifetime } from '../support/temporary-folder.ts'
-import { runAutocannon } from './autocannon-load.ts'
 import { type Load, type LoadResult, UNIQUE_DIGITS } from './load.ts'
 import { runWrk } from './wrk-load.ts'
 
@@ -14,10 +15,16 @@ const RUN_MS = 250
 /** What a run must have asked for, to say anything. */
 const REQUESTS_MIN = 50
 
-const generators = [
+const hasPackages = existsSync(join(import.meta.dirname, 'node_modules/autocannon'))
+
+const generators: { name: string; run: typeof runWrk; skip: string | false }[] = [
   { name: 'wrk', run: runWrk, skip: missing('wrk') },
-  { name: 'autocannon', run: runAutocannon, skip: false },
-] as const
+  {
+    name: 'autocannon',
+    run: async (...load) => (await import('./autocannon-load.ts')).runAutocannon(...load),
+    skip: !hasPackages && 'autocannon is missing: npm run bench:packages',
+  },
+]
 
 for (const { name, run: runOnce, skip } of generators) {
   /**

@@ -1,5 +1,4 @@
-import { parse, View } from 'vega'
-import { compile, type TopLevelSpec } from 'vega-lite'
+import { createHash } from 'node:crypto'
 import { figures } from './figure.ts'
 import { mediansText, type PublishedRow } from './published.ts'
 import { targetText } from './report.ts'
@@ -16,8 +15,6 @@ const colors = {
 /** Of the scales, which are logarithmic. */
 const TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
 
-type Panel = Extract<TopLevelSpec, { vconcat: unknown }>['vconcat'][number]
-
 /** One row of the plot. */
 interface Mark {
   readonly of: Target['of']
@@ -33,11 +30,31 @@ interface Mark {
 
 /**
  * Published rows as a picture, SVG: ratios above; below, values by what is asked for. The black marks are
- * the targets.
+ * the targets. Its last line is `plotMark` of the rows.
+ *
+ * @throws {Error} if the packages of the benchmark are not installed.
  */
 export async function renderPlot(rows: readonly PublishedRow[]): Promise<string> {
+  // Only here: tests of the tables run without the packages of the benchmark.
+  const [{ parse, View }, { compile }] = await Promise.all([import('vega'), import('vega-lite')])
+  const view = new View(parse(compile(specOf(rows)).spec), { renderer: 'none' })
+  try {
+    return `${await view.toSVG()}\n${plotMark(rows)}\n`
+  } finally {
+    view.finalize()
+  }
+}
+
+/** A comment for the picture that says what it was drawn from: with it, a test can tell whether it is stale. */
+export function plotMark(rows: readonly PublishedRow[]): string {
+  return `<!-- drawn from ${createHash('sha256')
+    .update(JSON.stringify(specOf(rows)))
+    .digest('hex')} -->`
+}
+
+function specOf(rows: readonly PublishedRow[]): object {
   const marks = rows.map(markOf)
-  const spec: TopLevelSpec = {
+  return {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
     background: 'white',
     padding: 16,
@@ -52,12 +69,6 @@ export async function renderPlot(rows: readonly PublishedRow[]): Promise<string>
         marks.filter(({ of }) => of === 'value'),
       ),
     ],
-  }
-  const view = new View(parse(compile(spec).spec), { renderer: 'none' })
-  try {
-    return await view.toSVG()
-  } finally {
-    view.finalize()
   }
 }
 
@@ -77,7 +88,7 @@ function markOf(row: PublishedRow): Mark {
   }
 }
 
-function panel(title: string, marks: readonly Mark[]): Panel {
+function panel(title: string, marks: readonly Mark[]): object {
   const x = (field: string) =>
     ({
       field,

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
+import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { quantile } from '../../bench/statistics.ts'
 import { startExecutable } from '../../support/executable.ts'
 import { usedFolder } from '../../support/service.ts'
@@ -16,7 +16,7 @@ const LASTS_MS = 4_000
 const SLOWER_MAX = 4
 /** Noise from other programs only adds time, so the best of this many rounds counts. */
 const ROUNDS_MAX = 5
-const autocannon = fileURLToPath(new URL('autocannon.js', import.meta.resolve('autocannon')))
+const program = join(import.meta.dirname, 'callers.ts')
 
 /** @returns How long another caller waits for an answer while many ask for a path: the median, in milliseconds. */
 async function medianBeside(t: TestContext, url: string, path: string): Promise<number> {
@@ -28,9 +28,7 @@ async function medianBeside(t: TestContext, url: string, path: string): Promise<
       .end()
     return promise
   }
-  const callers = spawn(process.execPath, [autocannon, '-c', `${CALLERS}`, '-d', '60', url + path], {
-    stdio: 'ignore',
-  })
+  const callers = spawn(process.execPath, [program, url + path, `${CALLERS}`], { stdio: 'ignore' })
   t.after(() => callers.kill('SIGKILL'))
   await pause(WARM_UP_MS)
   const times: number[] = []

@@ -1,3 +1,5 @@
+// What the benchmark uses of the packages that only it has: the types are checked without them.
+
 declare module 'autocannon' {
   namespace autocannon {
     interface Request {
@@ -33,4 +35,21 @@ declare module 'autocannon' {
 
   function autocannon(options: autocannon.Options): Promise<autocannon.Result>
   export = autocannon
+}
+
+declare module 'vega' {
+  function parse(spec: object): object
+
+  class View {
+    constructor(runtime: object, options: { readonly renderer: 'none' })
+    toSVG(): Promise<string>
+    finalize(): void
+  }
+
+  export { parse, View }
+}
+
+declare module 'vega-lite' {
+  /** Makes a specification of Vega from one of Vega-Lite. */
+  export function compile(spec: object): { readonly spec: object }
 }
