@@ -6,7 +6,7 @@ interface EventDescription {
   readonly level: LogLevel
   /** Their names; a field without a value is left out of the line. */
   readonly fields: readonly string[]
-  /** What it tells and, where somebody must act, what to do; one line of Markdown. */
+  /** What has happened and, where somebody must act, what to do; one line of Markdown. */
   readonly meaning: string
 }
 
@@ -22,60 +22,61 @@ export const logEvents = {
     fields: ['url', 'socket', 'data'],
     meaning: 'the start takes longer than a second; `/readyz` answers 503 until the records are read',
   },
-  cluster_not_heard: {
+  cluster_disconnected: {
     level: 'warn',
     fields: ['endpoint', 'reason'],
     meaning:
-      'etcd does not tell this node of changes; it tries again, and serves reads for `--max-staleness`. If it goes on, do as `reason` says',
+      'this node gets no changes from etcd; it tries again, and serves reads for `--max-staleness`. If it goes on, do as `reason` says',
   },
-  cluster_heard_again: {
+  cluster_reconnected: {
     level: 'info',
     fields: ['endpoint'],
-    meaning: 'this node hears of all changes again',
+    meaning: 'this node gets all changes from etcd again',
   },
-  cluster_changes_unlisted: {
+  cluster_changes_not_audited: {
     level: 'warn',
     fields: ['after', 'up_to'],
     meaning:
       'other nodes changed records while this one did not run, and etcd has compacted the changes: the audit trail of this node has no lines of them',
   },
-  cluster_other_store: {
+  cluster_store_changed: {
     level: 'warn',
     fields: ['endpoint', 'prefix'],
     meaning:
       'the prefix holds another store than when this node ran last, as after a restore into an empty prefix. If that is not so, check `--etcd` and `--etcd-prefix`',
   },
-  cluster_foreign_key: {
+  cluster_unknown_key: {
     level: 'warn',
     fields: ['endpoint', 'key'],
     meaning:
       'another program has written below the prefix. This node ignores the key, but no node starts while it is there: remove it with `etcdctl del`',
   },
-  cluster_nodes_forgotten: {
+  cluster_nodes_removed: {
     level: 'info',
     fields: ['nodes'],
-    meaning: 'the keys of nodes were removed that have changed nothing for 30 days',
+    meaning: 'these nodes have changed nothing for 30 days, so their keys in etcd were removed',
   },
-  cluster_nodes_not_forgotten: {
+  cluster_nodes_not_removed: {
     level: 'error',
     fields: ['reason'],
-    meaning: 'the key of a node cannot be read; `connbook check --etcd` says more',
+    meaning:
+      'the key of a node in etcd cannot be read, so none is removed; `connbook check --etcd` says more',
   },
-  cluster_read_anew: {
+  cluster_reloaded: {
     level: 'warn',
     fields: ['restored', 'records'],
     meaning:
-      'all records were read anew: the changes since the last one were compacted, or etcd was restored from a snapshot, and then every `ETag` is another one',
+      'all records were read again: the changes since the last one were compacted, or etcd was restored from a snapshot, and then every `ETag` is another one',
   },
   stopping: {
     level: 'info',
     fields: ['signal'],
     meaning: 'a signal asked the server to stop; it finishes the requests that it has',
   },
-  cannot_go_on: {
+  fatal_error: {
     level: 'error',
     fields: ['reason'],
-    meaning: 'this node must not go on, and stops; do as `reason` says',
+    meaning: 'this node must not continue, and stops; do as `reason` says',
   },
   stopped: { level: 'info', fields: [], meaning: 'the server has stopped' },
   first_start: {
@@ -131,12 +132,12 @@ export const logEvents = {
     fields: ['request_id', 'reason'],
     meaning: 'a bug in connbook; the caller got no whole answer; report it with its `reason`',
   },
-  waiting_failed: {
+  waiting_request_failed: {
     level: 'error',
     fields: ['reason'],
     meaning: 'a bug in connbook; an event stream or a waiting read ended early; report it with its `reason`',
   },
-  request_not_understood: {
+  malformed_request: {
     level: 'debug',
     fields: ['address', 'reason'],
     meaning: 'a message was not valid HTTP, or came too slowly; the client must be corrected',
@@ -219,7 +220,7 @@ export const logEvents = {
     meaning:
       'an account ended so many sessions or tokens that all of them were ended, and it must log in anew; let its scripts use a token until it expires',
   },
-  owner_socket_not_made: {
+  owner_socket_failed: {
     level: 'warn',
     fields: ['socket', 'reason'],
     meaning:
@@ -267,23 +268,23 @@ export const logEvents = {
     fields: ['subject', 'names', 'valid_to'],
     meaning: 'after SIGHUP, new connections get this certificate',
   },
-  nothing_to_reload: {
+  reload_ignored: {
     level: 'info',
     fields: ['signal', 'reason'],
     meaning: 'SIGHUP did nothing, because the server has no certificate',
   },
-  tls_not_reloaded: {
+  tls_reload_failed: {
     level: 'error',
     fields: ['reason', 'in_force'],
     meaning:
       'the certificate or key cannot be used, so the old ones stay in use; correct the files, and send SIGHUP again',
   },
-  accounts_taken_up: {
+  accounts_reloaded: {
     level: 'info',
     fields: ['users', 'clients'],
     meaning: 'the stored accounts were changed, and the server uses the new ones now',
   },
-  accounts_not_taken_up: {
+  accounts_reload_failed: {
     level: 'error',
     fields: ['reason', 'in_force'],
     meaning: 'the changed accounts cannot be read, so the old ones stay in use; run `connbook check`',
@@ -294,12 +295,12 @@ export const logEvents = {
     meaning:
       'the stored accounts are gone, so the last known ones stay in use; put them back before the next start',
   },
-  keys_taken_up: {
+  keys_reloaded: {
     level: 'info',
     fields: ['signs', 'keys'],
     meaning: 'a command changed the keys, and the server uses them now; `signs` is the key that signs',
   },
-  keys_not_taken_up: {
+  keys_reload_failed: {
     level: 'error',
     fields: ['reason', 'in_force'],
     meaning: 'the changed keys cannot be read, so the old ones stay in use; run `connbook check`',
@@ -310,7 +311,7 @@ export const logEvents = {
     meaning:
       'the stored keys are gone, so the last known ones stay in use; put them back before the next start',
   },
-  key_not_extended: {
+  keys_not_stored: {
     level: 'error',
     fields: ['key', 'reason'],
     meaning:
@@ -332,7 +333,7 @@ export const logEvents = {
     fields: ['file', 'reason'],
     meaning: 'changes are refused because the disk is full or failed; make room, or check the disk',
   },
-  changes_taken_again: {
+  changes_accepted_again: {
     level: 'info',
     fields: ['file'],
     meaning: 'there is room on the disk again, and changes are accepted',
@@ -348,7 +349,7 @@ export const logEvents = {
     fields: ['file'],
     meaning: 'the disk works again, and changes are accepted',
   },
-  journal_not_cut_back: {
+  journal_not_truncated: {
     level: 'error',
     fields: ['file', 'reason'],
     meaning: 'the refused changes could not be removed from the end of `file`; check the disk',
@@ -358,13 +359,13 @@ export const logEvents = {
     fields: ['file', 'offset', 'bytes', 'kept_as'],
     meaning: 'a crash left a half-written line at the end of `file`; it was cut off and kept in `kept_as`',
   },
-  moment_not_remembered: {
+  clock_floor_not_stored: {
     level: 'warn',
     fields: ['reason'],
     meaning:
       'connbook could not store which credentials have expired; do not set the clock back; make room, or check the disk',
   },
-  revocations_not_rewritten: {
+  revocations_not_compacted: {
     level: 'error',
     fields: ['reason'],
     meaning: 'the file of ended sessions and tokens could not be made smaller; make room, or check the disk',
@@ -386,7 +387,7 @@ export const logEvents = {
     fields: ['reason'],
     meaning: 'no new file of the audit trail could be started, so the old one grows; check the data folder',
   },
-  audit_removed: {
+  audit_file_removed: {
     level: 'error',
     fields: ['file'],
     meaning:

@@ -137,7 +137,7 @@ export class AuditFile {
     const named = await ifPresent(this.#folder.files.lstat(path))
     const open = await this.#file.stat()
     if (named?.ino === open.ino && named.dev === open.dev) return
-    if (open.nlink === 0) this.#log.error('audit_removed', { file: path })
+    if (open.nlink === 0) this.#log.error('audit_file_removed', { file: path })
     await this.close()
   }
 

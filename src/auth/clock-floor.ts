@@ -60,7 +60,7 @@ export class RememberedClock implements ClockFloor {
       this.#passed = passed
       this.#isForgetful = false
     } catch (error) {
-      if (!this.#isForgetful) this.#log.warn('moment_not_remembered', { reason: String(error) })
+      if (!this.#isForgetful) this.#log.warn('clock_floor_not_stored', { reason: String(error) })
       this.#isForgetful = true
     }
   }

@@ -112,7 +112,7 @@ class FolderRevocations implements Revocations {
     if (this.#rewriting !== undefined || this.#journal.size < this.#rewriteDueBytes) return
     this.#rewriting = this.#rewrite()
       .catch((error: unknown) => {
-        this.#log.error('revocations_not_rewritten', { reason: String(error) })
+        this.#log.error('revocations_not_compacted', { reason: String(error) })
         this.#rewriteDueBytes = this.#journal.size + REVOCATIONS_BYTES_MIN
       })
       .finally(() => {

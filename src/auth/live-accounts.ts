@@ -69,7 +69,7 @@ export function followAccounts(
     takeUp(changed) {
       current = changed
       for (const listener of listeners) listener()
-      log.info('accounts_taken_up', { users: current.users.length, clients: current.clients.length })
+      log.info('accounts_reloaded', { users: current.users.length, clients: current.clients.length })
       warnOfMissingAccess(current, addingCommand, log)
     },
     log,

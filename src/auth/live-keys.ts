@@ -45,7 +45,7 @@ export function followKeys(
       const end = endOfTokens(signed, secondsOf(clock.now()))
       const extended = extendKey(changed, signed.id, end)
       put(extended)
-      log.info('keys_taken_up', { signs: first(stored).id, keys: current.verifying.length })
+      log.info('keys_reloaded', { signs: first(stored).id, keys: current.verifying.length })
       if (extended !== changed) extending = extend(signed.id, end)
     },
     log,
@@ -64,7 +64,7 @@ export function followKeys(
     try {
       await document.edit((found) => extendKey(found, id, end))
     } catch (error) {
-      log.error('key_not_extended', { key: id, reason: String(error) })
+      log.error('keys_not_stored', { key: id, reason: String(error) })
     }
   }
 

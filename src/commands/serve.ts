@@ -63,11 +63,11 @@ async function serve(options: Options, { environment, screen }: CommandContext):
     warnOfShortMemory(memoryBytes(), service.recordBytes, log)
     await announceFirstStart(service, !options.noConsole, log, screen)
     signals.onReload(() => {
-      if (tlsPaths === undefined) log.info('nothing_to_reload', { signal: 'SIGHUP', reason: 'no --tls-cert' })
+      if (tlsPaths === undefined) log.info('reload_ignored', { signal: 'SIGHUP', reason: 'no --tls-cert' })
       else reloadTls(tlsPaths, service, log)
     })
     const end = await Promise.race([signals.stop, service.failed])
-    if (end instanceof Error) log.error('cannot_go_on', { reason: end.message })
+    if (end instanceof Error) log.error('fatal_error', { reason: end.message })
     else log.info('stopping', { signal: end })
     await service.stop()
     if (end instanceof Error) throw end

@@ -60,7 +60,7 @@ export function followDocument<Content>(options: FollowOptions<Content>): Follow
   /** Logs each reason once in a row. */
   function tell(reason: string) {
     if (reason !== toldReason)
-      log.error(`${name}_not_taken_up`, { reason, in_force: `the ${name} from before` })
+      log.error(`${name}_reload_failed`, { reason, in_force: `the ${name} from before` })
     toldReason = reason
   }
 

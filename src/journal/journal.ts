@@ -296,7 +296,7 @@ export class Journal<Change> {
     this.activity.frames.increment()
     this.activity.changes.increment(changes)
     this.#position = { ...this.#position, size: end, crc, revision: revision + changes }
-    if (this.#isRefusing) this.#log.info('changes_taken_again', { file: this.path })
+    if (this.#isRefusing) this.#log.info('changes_accepted_again', { file: this.path })
     this.#isRefusing = false
     return true
   }
@@ -316,7 +316,7 @@ export class Journal<Change> {
       await this.#position.file.truncate(this.#position.size)
       return true
     } catch (error) {
-      this.#log.error('journal_not_cut_back', { file: this.path, reason: String(error) })
+      this.#log.error('journal_not_truncated', { file: this.path, reason: String(error) })
       return false
     }
   }

@@ -89,7 +89,9 @@ export class WaitingCalls {
 
   /** Says in the log what a bug has thrown in work for a call; the caller of this must end that call. */
   report(error: unknown): void {
-    this.#log.error('waiting_failed', { reason: error instanceof Error ? error.stack : String(error) })
+    this.#log.error('waiting_request_failed', {
+      reason: error instanceof Error ? error.stack : String(error),
+    })
   }
 
   /** Ends all of them, and refuses others. */

@@ -32,7 +32,7 @@ export function createRawRefusals(parts: ListenerParts) {
     }
     connection.isBroken = true
     metrics.malformed.increment()
-    log.debug('request_not_understood', { address: connection.origin.address, reason: error.code })
+    log.debug('malformed_request', { address: connection.origin.address, reason: error.code })
     const problem = clientProblem(error)
     const { newest } = connection
     if (newest === undefined || newest.isComplete) refuseAfterLast(socket, problem)

@@ -60,7 +60,7 @@ export async function openClusterState(
   if (tried !== undefined && made === undefined) await writeInitialCredentials(folder, {})
   const { store: storeId } = found.meta.value
   if (own.store !== undefined && own.store !== storeId)
-    log.warn('cluster_other_store', { endpoint: gateway.endpoint, prefix: keys.prefix })
+    log.warn('cluster_store_changed', { endpoint: gateway.endpoint, prefix: keys.prefix })
   if (own.store !== storeId) await keepStoreOf(folder, own, storeId)
   const { state, listedAfter } = await persistently(log, signal, () => completeTrail(found))
   const documents = clusterDocuments(access)
@@ -151,7 +151,7 @@ export async function openClusterState(
     const missed = { store: storeIdOf(read.meta.value), after: listed.highest, upTo: revision }
     if (listed.highest === revision || (await listMissed(gateway, keys, audit, missed)))
       return { state: read, listedAfter: listed.highest }
-    log.warn('cluster_changes_unlisted', { after: listed.highest, up_to: revision })
+    log.warn('cluster_changes_not_audited', { after: listed.highest, up_to: revision })
     return { state: read }
   }
 }
@@ -169,7 +169,7 @@ async function persistently<Result>(
       const failure = error instanceof Error && error.cause instanceof EtcdError ? error.cause : error
       if (!(failure instanceof EtcdError) || !isPassing(failure)) throw error
       if (failure.message !== toldReason)
-        log.warn('cluster_not_heard', { endpoint: failure.endpoint, reason: failure.message })
+        log.warn('cluster_disconnected', { endpoint: failure.endpoint, reason: failure.message })
       toldReason = failure.message
       await setTimeout(CLUSTER_START_PAUSE_MS)
       signal?.throwIfAborted()

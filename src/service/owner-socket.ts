@@ -20,7 +20,7 @@ export async function listenForOwner(listener: Listener, folder: DataPaths, log:
   const reason = await tryListen(listener, path, folder.files).catch(String)
   if (reason === undefined) return
   await listener.closeForOwner()
-  log.warn('owner_socket_not_made', { socket: path, reason })
+  log.warn('owner_socket_failed', { socket: path, reason })
 }
 
 /** @returns Why it is not there. */

@@ -15,7 +15,7 @@ export function reloadTls(paths: TlsPaths, service: Service, log: Log): void {
   } catch (error) {
     // An unforeseen error must not end the server either.
     const reason = error instanceof ConnbookError ? error.message : String(error)
-    log.error('tls_not_reloaded', { reason, in_force: 'the certificate from before' })
+    log.error('tls_reload_failed', { reason, in_force: 'the certificate from before' })
   }
 }
 

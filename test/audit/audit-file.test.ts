@@ -73,7 +73,7 @@ describe('AuditFile', () => {
     await rm(at('audit.jsonl'))
     await file.append(['4\n'])
     assert.equal(await read(), '4\n')
-    assert.deepEqual(log.events, ['audit_removed'])
+    assert.deepEqual(log.events, ['audit_file_removed'])
   })
 
   it('begins a new line after half a line, also if the file could not be opened at first', async (t) => {

@@ -60,7 +60,7 @@ describe('the floor of the clock', () => {
       floor.rememberExpired(exp)
       await floor.remembering
     }
-    assert.deepEqual(log.events, ['moment_not_remembered'])
+    assert.deepEqual(log.events, ['clock_floor_not_stored'])
     assert.equal(floor.remembering, undefined)
     held.wall = 0
     assert.equal((await open()).clock.now(), exp * 1000)

@@ -207,7 +207,7 @@ describe('the compaction of revocations', () => {
     const second = await open()
     await second.add('b', inSeconds(HOUR_S))
     await second.close()
-    assert.ok(log.events.includes('revocations_not_rewritten'))
+    assert.ok(log.events.includes('revocations_not_compacted'))
     files.before = () => {}
     const third = await open()
     assert.deepEqual([third.has('a'), third.has('b')], [true, true])

@@ -10,6 +10,6 @@ describe('followAccounts', () => {
       await unlink(path)
       execFileSync('mkfifo', [path])
     }
-    return assertKeptWhileDamaged(t, damage, 'accounts_not_taken_up')
+    return assertKeptWhileDamaged(t, damage, 'accounts_reload_failed')
   })
 })

@@ -35,7 +35,7 @@ describe('followAccounts', () => {
     await look()
     assert.deepEqual(names(), ['two'])
     assert.equal(changes(), 2)
-    assert.deepEqual(log.events, ['accounts_taken_up', 'accounts_taken_up'])
+    assert.deepEqual(log.events, ['accounts_reloaded', 'accounts_reloaded'])
   })
 
   it('does not read an unchanged file again', async (t) => {
@@ -66,8 +66,8 @@ describe('followAccounts', () => {
   })
 
   const breakages: Record<string, [damage: (path: string) => Promise<void>, event: string]> = {
-    damaged: [(path) => writeAtomicFile(path, '{', realFileSystem), 'accounts_not_taken_up'],
-    'a folder': [(path) => unlink(path).then(() => mkdir(path)), 'accounts_not_taken_up'],
+    damaged: [(path) => writeAtomicFile(path, '{', realFileSystem), 'accounts_reload_failed'],
+    'a folder': [(path) => unlink(path).then(() => mkdir(path)), 'accounts_reload_failed'],
     missing: [(path) => unlink(path), 'accounts_missing'],
   }
   for (const [what, [damage, event]] of Object.entries(breakages)) {
@@ -82,7 +82,7 @@ describe('followAccounts', () => {
       await look()
       await look()
       assert.deepEqual(names(), ['one', 'two'])
-      assert.deepEqual(log.events, ['accounts_not_taken_up'])
+      assert.deepEqual(log.events, ['accounts_reload_failed'])
       files.before = () => {}
       await look()
       assert.deepEqual(names(), ['one'])

@@ -60,7 +60,7 @@ describe('followKeys', () => {
     await look()
     assert.equal(live.signing.header, toSigningKey(second ?? assert.fail()).header)
     assert.deepEqual(verifies(second, first, old), [true, true, true])
-    assert.deepEqual(log.events, ['keys_taken_up', 'keys_taken_up'])
+    assert.deepEqual(log.events, ['keys_reloaded', 'keys_reloaded'])
     assert.equal(live.verifying, live.verifying)
 
     held.advance((KEY_TAKE_UP_SECONDS - 1) * 1000)
@@ -124,7 +124,7 @@ describe('followKeys', () => {
     assert.deepEqual(await stored(), [signing, { ...old, until: ahead + HOUR }])
     held.advance(1000 * HOUR)
     assert.deepEqual(verifies(signing, old), [true, false])
-    assert.deepEqual(log.events, ['keys_taken_up'])
+    assert.deepEqual(log.events, ['keys_reloaded'])
   })
 
   it('logs that it cannot store the later end of a key', async (t) => {
@@ -137,11 +137,11 @@ describe('followKeys', () => {
     await look()
     await live.close()
     assert.deepEqual(verifies(old), [true])
-    assert.deepEqual(log.events, ['keys_taken_up', 'key_not_extended'])
+    assert.deepEqual(log.events, ['keys_reloaded', 'keys_not_stored'])
   })
 
   const breakages: Record<string, [action: (path: string) => Promise<void>, event: string]> = {
-    damaged: [(path) => writeFile(path, '{'), 'keys_not_taken_up'],
+    damaged: [(path) => writeFile(path, '{'), 'keys_reload_failed'],
     missing: [(path) => unlink(path), 'keys_missing'],
   }
   for (const [what, [damage, event]] of Object.entries(breakages)) {
@@ -166,7 +166,7 @@ describe('followKeys', () => {
     await keysDocument(folder).write([])
     for (let i = 0; i < 3; i += 1) await look()
     assert.deepEqual(live.verifying, [live.signing])
-    assert.deepEqual(log.events, ['keys_not_taken_up'])
+    assert.deepEqual(log.events, ['keys_reload_failed'])
     const [key] = await replace()
     await look()
     assert.equal(live.signing.header, toSigningKey(key ?? assert.fail()).header)
@@ -179,7 +179,7 @@ describe('followKeys', () => {
     failOn(files, 'sync', '', 'EIO', Number.POSITIVE_INFINITY)
     await look()
     assert.equal(live.signing.header, header)
-    assert.deepEqual(log.events, ['keys_not_taken_up'])
+    assert.deepEqual(log.events, ['keys_reload_failed'])
     files.before = () => {}
     await look()
     assert.notEqual(live.signing.header, header)

@@ -43,7 +43,7 @@ async function startTwo(t: TestContext, { urls, client: look }: EtcdCluster) {
 
 /** Without those of a busy machine, on which etcd may answer late. */
 function reasonsIn(log: MemoryLog): string[] {
-  const reasons = loggedAs('cluster_not_heard', log).map(({ reason }) => String(reason))
+  const reasons = loggedAs('cluster_disconnected', log).map(({ reason }) => String(reason))
   return reasons.filter((reason) => !reason.includes('no answer within'))
 }
 
@@ -65,7 +65,7 @@ describe('the watch of a node', { skip: missingEtcd }, async () => {
     await look().compact()
     await proxy.accept()
     await has('second')
-    assert.equal(node.log.events.filter((event) => event === 'cluster_read_anew').length, 1)
+    assert.equal(node.log.events.filter((event) => event === 'cluster_reloaded').length, 1)
     assert.equal(await tagOf(node), await tagOf(other))
     assert.equal((await tagOf(node)).split('-')[0], before.split('-')[0])
     await add('third')
@@ -124,7 +124,7 @@ describe('the watch of a node', { skip: missingEtcd }, async () => {
     await add('second')
     await has('second')
     assert.deepEqual(
-      loggedAs('cluster_foreign_key', node.log).map(({ key }) => key),
+      loggedAs('cluster_unknown_key', node.log).map(({ key }) => key),
       [foreign],
     )
   })

@@ -31,7 +31,7 @@ async function startServer(t: TestContext, isRunning: boolean) {
       const { code, stdout, stderr } = await runCommand([...words.split(' '), '--data', folder], { input })
       assert.deepEqual([code, stderr], [0, ''])
       if (!isRunning) server = await start(t, { folder })
-      else await takenUp('the change', () => server.log.events.includes('accounts_taken_up'))
+      else await takenUp('the change', () => server.log.events.includes('accounts_reloaded'))
       return stdout
     },
   }

@@ -48,7 +48,7 @@ async function tryOut(url: string, headers: Headers) {
 /** Read from the log: failed logins would soon pause the account. */
 function hasTakenUp({ log }: TestService, { users, clients }: { users: number; clients: number }): boolean {
   return log.lines.some(
-    (line) => line.includes('accounts_taken_up') && line.includes(`"users":${users},"clients":${clients}`),
+    (line) => line.includes('accounts_reloaded') && line.includes(`"users":${users},"clients":${clients}`),
   )
 }
 

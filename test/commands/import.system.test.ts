@@ -73,7 +73,7 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
 
     const next = await startExecutable(t, ['--data', folder])
     assert.equal((await runImport(folder, 'c,h,22,u\n')).stdout, done(folder, 1))
-    assert.doesNotMatch(next.stderr(), /owner_socket_not_made/)
+    assert.doesNotMatch(next.stderr(), /owner_socket_failed/)
     await next.stop('SIGKILL')
     for (const args of [
       ['restore', backup],

@@ -16,7 +16,7 @@ async function startServer(t: TestContext) {
   const startAnew = () => startExecutable(t, ['--data', folder])
   let server = await startAnew()
   let signal: 'SIGKILL' | 'SIGTERM' = 'SIGTERM'
-  const changes = () => server.stderr().split('"event":"keys_taken_up"').length - 1
+  const changes = () => server.stderr().split('"event":"keys_reloaded"').length - 1
   return {
     folder,
     url: () => server.url,

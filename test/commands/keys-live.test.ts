@@ -23,7 +23,7 @@ async function startServer(t: TestContext, isRunning: boolean) {
   const folder = await usedFolder(t)
   const startAnew = () => start(t, { folder })
   let server = await startAnew()
-  const changes = () => server.log.events.filter((event) => event === 'keys_taken_up').length
+  const changes = () => server.log.events.filter((event) => event === 'keys_reloaded').length
   const restart = async () => {
     await server.stop()
     server = await startAnew()
@@ -62,13 +62,13 @@ describe('the keys of a running server', () => {
     const path = folder.file(dataFiles.keys)
     const good = await readFile(path, 'utf8')
     await writeFile(path, good.slice(0, -20))
-    await takenUp('it is told', () => log.events.includes('keys_not_taken_up'))
+    await takenUp('it is told', () => log.events.includes('keys_reload_failed'))
     assert.deepEqual(await areGood(url, credentials), [true, true])
     await keysDocument(folder).write([])
     await takenUp('it is told', () => log.lines.some((line) => line.includes('it holds no key')))
     assert.deepEqual(await areGood(url, credentials), [true, true])
     assert.equal((await runCommand(['keys', 'revoke-all', '--data', folder.path])).code, 0)
-    await takenUp('the change', () => log.events.includes('keys_taken_up'))
+    await takenUp('the change', () => log.events.includes('keys_reloaded'))
     assert.deepEqual(await areGood(url, credentials), [false, false])
   })
 
@@ -85,7 +85,7 @@ describe('the keys of a running server', () => {
     assert.equal(await isGood(service.url, forged), true)
     const { code } = await runCommand(['keys', 'rotate', '--data', folder])
     assert.equal(code, 0)
-    await takenUp('the change', () => service.log.events.includes('keys_taken_up'))
+    await takenUp('the change', () => service.log.events.includes('keys_reloaded'))
     const [, old] = await readKeys(dataPaths(folder), true)
     clock.advance((old?.until ?? 0) * 1000 - clock.wall - 1)
     assert.equal(await isGood(service.url, forged), true)
@@ -107,7 +107,7 @@ describe('the keys of a running server', () => {
     await first.stop()
     const second = await start(t, { folder, clock, flags: ['--session-ttl', '1h'] })
     assert.equal((await runCommand(['keys', 'rotate', '--data', folder])).code, 0)
-    await takenUp('the change', () => second.log.events.includes('keys_taken_up'))
+    await takenUp('the change', () => second.log.events.includes('keys_reloaded'))
     clock.advance(29 * 86_400_000)
     assert.equal(await isGood(second.url, session), true)
   })

@@ -98,7 +98,7 @@ describe('a followed document', { timeout: 300_000 }, () => {
     assert.deepEqual(takenUp, [])
     sync.fail(systemError('EIO'))
     await look()
-    assert.deepEqual([takenUp, log.events], [[['b']], ['keys_not_taken_up']])
+    assert.deepEqual([takenUp, log.events], [[['b']], ['keys_reload_failed']])
   })
 
   it('is not applied when the following ends meanwhile', async (t) => {
@@ -118,7 +118,7 @@ describe('a followed document', { timeout: 300_000 }, () => {
     const { look, change, takenUp, reads, log } = await follow(t)
     await change(damage)
     for (let i = 0; i < 3; i += 1) await look()
-    assert.deepEqual([takenUp, log.events], [[], ['keys_not_taken_up']])
+    assert.deepEqual([takenUp, log.events], [[], ['keys_reload_failed']])
     assert.match(log.lines[0] ?? '', /the checksum differs.*"in_force":"the keys from before"/)
     assert.equal(reads(), 1)
     await change(() => ['b'])
@@ -142,7 +142,7 @@ describe('a followed document', { timeout: 300_000 }, () => {
       return ['b']
     })
     for (let i = 0; i < 4; i += 1) await look()
-    assert.deepEqual([takenUp, log.events], [[['b']], ['keys_not_taken_up']])
+    assert.deepEqual([takenUp, log.events], [[['b']], ['keys_reload_failed']])
   })
 
   it('is looked at once more on request, after the look under way', async (t) => {

@@ -212,7 +212,7 @@ describe('event streams', () => {
     await store.add(someone, draft('b'))
     await until(() => other.sink.text().includes('"b"'))
     assert.equal(streams.count, 1)
-    assert.deepEqual(log.events, ['waiting_failed'])
+    assert.deepEqual(log.events, ['waiting_request_failed'])
   })
 
   it('go on after telling all of them has failed, which the log tells', async (t) => {
@@ -225,7 +225,7 @@ describe('event streams', () => {
     await store.add(someone, draft('b'))
     await until(() => sink.text().includes('"b"'))
     assert.match(sink.text(), /"a".*"b"/s)
-    assert.deepEqual(log.events, ['waiting_failed'])
+    assert.deepEqual(log.events, ['waiting_request_failed'])
   })
 
   it('go on when their reader has room again', async (t) => {

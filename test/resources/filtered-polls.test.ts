@@ -51,7 +51,7 @@ describe('polls with filters', () => {
       polls.lookSoon()
       t.mock.timers.tick(EVENTS_PAUSE_MS)
       await turnOfEventLoop()
-      assert.deepEqual([seen, log.events], [revision - 1, ['waiting_failed']])
+      assert.deepEqual([seen, log.events], [revision - 1, ['waiting_request_failed']])
     }
   })
 

@@ -93,7 +93,7 @@ describe('calls that wait', () => {
     }
     t.mock.timers.tick(WAITING_CALLS_LOOK_MS)
     assert.deepEqual(done, ['a ends', 'b is looked at'])
-    assert.deepEqual(log.events, ['waiting_failed'])
+    assert.deepEqual(log.events, ['waiting_request_failed'])
     calls.close()
   })
 
@@ -115,7 +115,7 @@ describe('calls that wait', () => {
     for (const expected of [0, 1]) {
       t.mock.timers.tick(WAITING_CALLS_LOOK_MS)
       await turnOfEventLoop()
-      assert.deepEqual([looks, log.events], [expected, ['waiting_failed']])
+      assert.deepEqual([looks, log.events], [expected, ['waiting_request_failed']])
     }
   })
 

@@ -289,7 +289,7 @@ describe('Prefer: wait', () => {
     })
     await store.add(someone, draft('a'))
     assert.equal((await answer).status, 200)
-    assert.deepEqual(log.events, ['waiting_failed'])
+    assert.deepEqual(log.events, ['waiting_request_failed'])
   })
 
   it('forgets who has gone', async (t) => {

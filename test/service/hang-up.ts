@@ -47,7 +47,7 @@ export async function eventsAfterEarlyHangUp(
     )
   await eventually('it has the folder', hasKeys)
   child.kill('SIGHUP')
-  await eventually('it has obeyed', () => /nothing_to_reload|tls_reloaded/.test(stderr))
+  await eventually('it has obeyed', () => /reload_ignored|tls_reloaded/.test(stderr))
   const events = stderr.split('\n').slice(0, -1)
   child.kill('SIGTERM')
   assert.deepEqual(await exited, [0, null])

@@ -184,7 +184,7 @@ describe('the log of a server', () => {
     }
     const [error = [], info = [], debug = []] = await Promise.all(['error', 'info', 'debug'].map(eventsAt))
     assert.deepEqual(error, [])
-    assert.ok(info.includes('request') && !info.includes('request_not_understood'))
-    assert.ok(debug.includes('request') && debug.includes('request_not_understood'))
+    assert.ok(info.includes('request') && !info.includes('malformed_request'))
+    assert.ok(debug.includes('request') && debug.includes('malformed_request'))
   })
 })

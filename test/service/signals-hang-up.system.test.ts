@@ -15,14 +15,14 @@ import { eventsAfterEarlyHangUp, hangUp } from './hang-up.ts'
 describe('SIGHUP without a certificate', () => {
   it('ends nothing and is logged', async (t) => {
     const server = await startExecutable(t, ['--data', await usedFolder(t)])
-    const { level, reason } = await hangUp(server, 'nothing_to_reload')
+    const { level, reason } = await hangUp(server, 'reload_ignored')
     assert.deepEqual([level, reason], ['info', 'no --tls-cert'])
     assert.equal((await createClient(server.url)('GET', '/readyz')).status, 200)
     assert.equal(await server.stop(), 0)
   })
 
   it('during the start does not end it', async (t) => {
-    assert.deepEqual(await eventsAfterEarlyHangUp(t), ['listening', 'first_start', 'nothing_to_reload'])
+    assert.deepEqual(await eventsAfterEarlyHangUp(t), ['listening', 'first_start', 'reload_ignored'])
   })
 
   it('during the stop does not cut it off', async (t) => {
@@ -36,7 +36,7 @@ describe('SIGHUP without a certificate', () => {
     await once(socket, 'data')
     const stopped = server.stop()
     await eventually('it is stopping', () => server.stderr().includes('"event":"stopping"'))
-    await hangUp(server, 'nothing_to_reload')
+    await hangUp(server, 'reload_ignored')
     socket.write(body)
     const [answer] = parseAnswers(Buffer.concat(await socket.toArray()).toString())
     assert.equal(answer?.status, 200)
@@ -53,7 +53,7 @@ describe('SIGHUP without a certificate', () => {
     await terminal.sees('first_start')
     const [, url = '', pid] = /url=(\S+) .* pid=(\d+)/.exec(terminal.screen()) ?? []
     process.kill(Number(pid), 'SIGHUP')
-    await terminal.sees('nothing_to_reload')
+    await terminal.sees('reload_ignored')
     const answers = () =>
       createClient(url)('GET', '/readyz').then(
         ({ status }) => status === 200,

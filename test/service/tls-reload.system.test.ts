@@ -45,7 +45,7 @@ describe('SIGHUP', () => {
     const [old, next] = [await makeCertificate(t), await makeCertificate(t)]
     const server = await startWith(t, old)
     const isRefused = async (reason: RegExp) => {
-      const line = await hangUp(server, 'tls_not_reloaded')
+      const line = await hangUp(server, 'tls_reload_failed')
       assert.deepEqual([line.level, line.in_force], ['error', 'the certificate from before'])
       assert.match(String(line.reason), reason)
       assert.equal(await shownFingerprint(t, server.url), old.fingerprint)

@@ -52,7 +52,7 @@ describe('reloadTls', () => {
     const { certPath, used, log, reload } = await setUp(t)
     await writeFile(certPath, 'no PEM')
     reload()
-    assert.deepEqual([used, log.events], [[], ['tls_not_reloaded']])
+    assert.deepEqual([used, log.events], [[], ['tls_reload_failed']])
     const { level, reason, in_force } = JSON.parse(log.lines[0] ?? '')
     assert.deepEqual([level, in_force], ['error', 'the certificate from before'])
     assert.match(reason, /^Cannot use --tls-cert ".+"/)
@@ -64,7 +64,7 @@ describe('reloadTls', () => {
     }
     const { log, reload } = await setUp(t, { refuse })
     reload()
-    assert.deepEqual(log.events, ['tls_not_reloaded'])
+    assert.deepEqual(log.events, ['tls_reload_failed'])
     assert.equal(JSON.parse(log.lines[0] ?? '').reason, 'Error: made by the test')
   })
 })

@@ -102,7 +102,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     /** Logs each reason once in a row. */
     const tell = (error: unknown) => {
       const reason = String(error)
-      if (reason !== toldReason) log.error(`${this.#name}_not_taken_up`, { reason, ...inForce })
+      if (reason !== toldReason) log.error(`${this.#name}_reload_failed`, { reason, ...inForce })
       toldReason = reason
     }
     const compare = (kv: KeyValue) => {

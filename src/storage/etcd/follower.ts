@@ -212,7 +212,7 @@ export class Follower {
       if (revision > this.#revision) return this.#watchAnew('the changes do not come')
       this.#checkedMs = Math.max(this.#checkedMs, beganMs)
       if (this.#toldReason !== undefined)
-        this.#log.info('cluster_heard_again', { endpoint: this.#gateway.endpoint })
+        this.#log.info('cluster_reconnected', { endpoint: this.#gateway.endpoint })
       this.#toldReason = undefined
     } catch (error) {
       if (!this.#closed.signal.aborted) this.#watchAnew(error)
@@ -246,14 +246,14 @@ export class Follower {
   #tell(error: unknown) {
     const reason = error instanceof Error ? error.message : String(error)
     if (reason !== this.#toldReason)
-      this.#log.warn('cluster_not_heard', { endpoint: this.#gateway.endpoint, reason })
+      this.#log.warn('cluster_disconnected', { endpoint: this.#gateway.endpoint, reason })
     this.#toldReason = reason
   }
 
   /** Logs each key once in a row. */
   #tellForeign(key: string) {
     if (key !== this.#toldForeignKey)
-      this.#log.warn('cluster_foreign_key', { endpoint: this.#gateway.endpoint, key })
+      this.#log.warn('cluster_unknown_key', { endpoint: this.#gateway.endpoint, key })
     this.#toldForeignKey = key
   }
 
@@ -374,7 +374,7 @@ export class Follower {
         continue
       }
       for (const owner of this.#owners) owner.replace(state)
-      this.#log.warn('cluster_read_anew', { restored: isRestored, records: state.index.count })
+      this.#log.warn('cluster_reloaded', { restored: isRestored, records: state.index.count })
       this.#meta = state.meta
       this.#nodes = nodesOf(state)
       this.#revision = state.revision

@@ -19,11 +19,11 @@ export function watchNodeKeys(gateway: Gateway, keys: ClusterKeys, log: Log, now
   const clean = () =>
     removeUnused(gateway, keys, now()).then(
       (removed) => {
-        if (removed.length > 0) log.info('cluster_nodes_forgotten', { nodes: removed.join(' ') })
+        if (removed.length > 0) log.info('cluster_nodes_removed', { nodes: removed.join(' ') })
       },
       (error: unknown) => {
         // It is done again tomorrow.
-        if (!(error instanceof EtcdError)) log.error('cluster_nodes_not_forgotten', { reason: String(error) })
+        if (!(error instanceof EtcdError)) log.error('cluster_nodes_not_removed', { reason: String(error) })
       },
     )
   void clean()

@@ -341,7 +341,7 @@ describe('a follower of a document in etcd', () => {
     await etcd.put(KEY, 'nonsense')
     await etcd.put(KEY, document.encode([]))
     document.take({ kind: 'delete', key: KEY, modRevision: etcd.revision + 1, previous: undefined })
-    assert.deepEqual(log.events, ['keys_not_taken_up', 'keys_not_taken_up', 'keys_missing'])
+    assert.deepEqual(log.events, ['keys_reload_failed', 'keys_reload_failed', 'keys_missing'])
     assert.match(log.lines[1] ?? '', /it is empty; fill it/)
     assert.deepEqual(takenUp, [])
     etcd.before = () => undefined
@@ -362,6 +362,6 @@ describe('a follower of a document in etcd', () => {
     etcd.range = () => Promise.reject(new StorageUnavailableError('made by the test'))
     await follower.look()
     await follower.look()
-    assert.deepEqual(log.events, ['keys_not_taken_up'])
+    assert.deepEqual(log.events, ['keys_reload_failed'])
   })
 })

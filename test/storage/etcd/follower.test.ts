@@ -76,7 +76,7 @@ describe('the follower of a cluster', () => {
     await pass(2 * CLUSTER_CHECK_MS + CLUSTER_BEHIND_MS)
     const keys = taken.map((event) => (event.kind === 'put' ? event.kv.key : event.key))
     assert.deepEqual(keys, [clusterKeys.revokedToken('jti')])
-    assert.deepEqual(log.events, ['cluster_not_heard', 'cluster_heard_again'])
+    assert.deepEqual(log.events, ['cluster_disconnected', 'cluster_reconnected'])
   })
 
   it('does not take what it has for the newest when etcd was restored, until it has read everything', async (t) => {
@@ -107,7 +107,7 @@ describe('the follower of a cluster', () => {
     assert.equal(follower.isCurrent, false)
     const reasons = log.lines.map((line) => (JSON.parse(line) as { reason?: string }).reason ?? '')
     assert.equal(reasons.filter((reason) => reason.includes('holds another store now')).length, 1)
-    assert.ok(!log.events.includes('cluster_heard_again'))
+    assert.ok(!log.events.includes('cluster_reconnected'))
   })
 
   for (const { what, error } of [
@@ -153,7 +153,7 @@ describe('the follower of a cluster', () => {
     await etcd.put(`${clusterKeys.prefix}theirs`, '1')
     await pass(300)
     assert.equal(readings.length, 1)
-    assert.ok(log.events.includes('cluster_foreign_key'))
+    assert.ok(log.events.includes('cluster_unknown_key'))
   })
 
   it('keeps what it has when the store is removed from the prefix, and is not current', async (t) => {

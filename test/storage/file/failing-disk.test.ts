@@ -40,7 +40,7 @@ describe('a full disk', { timeout: 300_000 }, () => {
 
       files.before = () => {}
       await store.add(someone, draft('refused'))
-      assert.deepEqual(log.events, ['changes_refused', 'changes_taken_again'])
+      assert.deepEqual(log.events, ['changes_refused', 'changes_accepted_again'])
       await close()
       assert.deepEqual(await storedNames(t, folder), ['kept', 'refused'])
     })
