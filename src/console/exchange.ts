@@ -3,7 +3,7 @@ import { element } from './element.ts'
 import { ExportPanel } from './export-panel.ts'
 import { ImportPanel } from './import-panel.ts'
 
-/** The view to bring records in and to take them out. */
+/** The view to import and export records. */
 export function createExchange(app: App): ViewPart {
   const importPanel = new ImportPanel(app)
   const dom = element('div', { class: 'exchange' }, importPanel.dom, new ExportPanel(app).dom)

@@ -14,7 +14,7 @@ const formats = {
 } as const
 type Format = keyof typeof formats
 
-/** Takes all records out, as a file of the chosen format. */
+/** Exports all records as a file of the chosen format. */
 export class ExportPanel {
   readonly dom: HTMLElement
   readonly #app: App
@@ -34,22 +34,22 @@ export class ExportPanel {
         element(
           'td',
           { class: 'actions' },
-          button('Take out', () => void this.#takeOut(format as Format), {
-            'aria-label': `Take out ${title}`,
+          button('Download', () => void this.#download(format as Format), {
+            'aria-label': `Download ${title}`,
           }),
         ),
       ),
     )
     this.dom = element(
       'section',
-      { 'aria-label': 'Take out', class: 'panel' },
-      element('h2', {}, 'Take out'),
+      { 'aria-label': 'Export', class: 'panel' },
+      element('h2', {}, 'Export'),
       element('p', {}, 'Downloads all records as one file.'),
       element(
         'table',
         { class: 'formats' },
         element('caption', { class: 'unseen' }, 'Formats'),
-        headRow('Format', 'For', element('span', { class: 'unseen' }, 'Take out')),
+        headRow('Format', 'For', element('span', { class: 'unseen' }, 'Download')),
         element('tbody', {}, ...rows),
       ),
       this.#status,
@@ -58,7 +58,7 @@ export class ExportPanel {
     )
   }
 
-  async #takeOut(format: Format, skip: '0' | '1' = '0') {
+  async #download(format: Format, skip: '0' | '1' = '0') {
     this.#turn += 1
     const turn = this.#turn
     const path = `v1/export?${new URLSearchParams({ format, skip })}`
@@ -99,7 +99,7 @@ export class ExportPanel {
 
   #offerSkip(format: Format, { faults }: Refusal) {
     const table = faultTable('Records that do not fit', faults)
-    const skip = button('Take out the others', () => void this.#takeOut(format, '1'))
+    const skip = button('Download the others', () => void this.#download(format, '1'))
     this.#report.replaceChildren(table, skip)
     table.focus()
   }
@@ -110,6 +110,6 @@ function reasonOf(error: unknown): string {
   if (error instanceof Refusal && error.code === 'not_expressible')
     return `${error.message.split(';', 1)[0]}.`
   if (error instanceof Refusal && error.code === '' && error.status === 403)
-    return 'Your account may not take records out.'
+    return 'Your account may not export records.'
   return explain(error)
 }

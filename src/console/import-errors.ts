@@ -5,7 +5,7 @@ export const FILE_BYTES_MAX = 32 * 1024 * 1024
 
 const KEPT = 'The file and what you have chosen stay: one more press tries again.'
 
-/** Why a file can no longer be read, or is none that can be brought in; undefined if all is well. */
+/** Why a file cannot be imported or can no longer be read; undefined if it can. */
 export async function whyUnreadable(file: Blob): Promise<string | undefined> {
   if (file.size === 0) return 'The file is empty: choose another one.'
   if (file.size > FILE_BYTES_MAX) return tooLarge(file.size)

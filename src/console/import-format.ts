@@ -45,7 +45,7 @@ function formatOfObject(text: string): ImportFormat {
     : 'json'
 }
 
-/** Why a file that begins so cannot be brought in; undefined for text. */
+/** Why a file that begins with these bytes cannot be imported; undefined for text. */
 export function whyNoText(head: Uint8Array): string | undefined {
   const begins = (...bytes: number[]) => bytes.every((byte, index) => head[index] === byte)
   if (begins(0x50, 0x4b, 3, 4)) return 'It is a workbook or an archive: save the sheet as "CSV UTF-8".'

@@ -17,7 +17,7 @@ const modes = {
 /** How often an import is sent, while others' changes leave it as it was shown. */
 const SENDS_MAX = 5
 
-/** Brings records in: first a dry run, then the import. */
+/** Imports records: first a dry run, then the import. */
 export class ImportPanel {
   readonly dom: HTMLElement
   readonly #app: App
@@ -31,7 +31,7 @@ export class ImportPanel {
     element('input', { type: 'radio', name: 'mode', value, change: () => this.#changed() }),
   )
   readonly #check = button('Check', () => void this.#try(), { disabled: true })
-  readonly #import = button('Import', () => void this.#bringIn(), { class: 'primary', disabled: true })
+  readonly #import = button('Import', () => void this.#runImport(), { class: 'primary', disabled: true })
   readonly #controls: HTMLFieldSetElement
   readonly #progress = element('progress', { 'aria-label': 'Sent', hidden: true, max: 1 })
   readonly #status = element('p', { role: 'status' })
@@ -64,8 +64,8 @@ export class ImportPanel {
     )
     this.dom = element(
       'section',
-      { 'aria-label': 'Bring in', class: 'panel' },
-      element('h2', {}, 'Bring in'),
+      { 'aria-label': 'Import', class: 'panel' },
+      element('h2', {}, 'Import'),
       element(
         'p',
         {},
@@ -144,7 +144,7 @@ export class ImportPanel {
     return undefined
   }
 
-  async #bringIn() {
+  async #runImport() {
     const { removed = 0, names } = this.#trial ?? {}
     if (this.#mode === 'replace' && removed > 0) {
       const count = removed.toLocaleString('en')

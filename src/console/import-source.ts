@@ -2,11 +2,11 @@ import { element } from './element.ts'
 import { guessFormat, HEAD_BYTES, type ImportFormat, whyNoText } from './import-format.ts'
 import { shown } from './shown-text.ts'
 
-/** What is to be brought in. */
+/** What is to be imported. */
 export interface Source {
   readonly file: Blob
   readonly format: ImportFormat
-  /** Why it cannot be brought in at all. */
+  /** Why it cannot be imported at all. */
   readonly refused: string | undefined
 }
 

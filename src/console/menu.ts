@@ -7,7 +7,7 @@ import { shown } from './shown-text.ts'
 
 const titles: Record<View, string> = {
   records: 'Records',
-  exchange: 'Bring in, take out',
+  exchange: 'Import, export',
   operation: 'Operation',
 }
 

@@ -303,12 +303,12 @@ export class RecordList implements ViewPart {
       element(
         'p',
         {},
-        mayWrite ? 'Add the first one, or bring in a file.' : 'Somebody who may write can add them.',
+        mayWrite ? 'Add the first one, or import a file.' : 'Somebody who may write can add them.',
       ),
       ...(mayWrite
         ? [
             button('Add a record', this.#actions.add, { class: 'primary' }),
-            this.#link('Bring in a file', { view: 'exchange' }),
+            this.#link('Import a file', { view: 'exchange' }),
           ]
         : []),
     ]

@@ -30,7 +30,7 @@ const choose = (page: Page, text: string | Buffer, name?: string) =>
 const check = (page: Page) => page.getByRole('button', { name: 'Check' }).click()
 const importNow = (page: Page) => page.getByRole('button', { name: 'Import', exact: true }).click()
 
-describe('bringing in', { skip: noChromium }, () => {
+describe('the import', { skip: noChromium }, () => {
   it('shows each fault with its line; then the dry run, the import and the list', async (t) => {
     const server = await startConsoleServer(t, { records: 2 })
     const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [400] } })
@@ -232,13 +232,13 @@ describe('bringing in', { skip: noChromium }, () => {
   })
 })
 
-describe('taking out', { skip: noChromium }, () => {
+describe('the export', { skip: noChromium }, () => {
   it('downloads each format with the bytes of the API, for a user who may only read', async (t) => {
     const server = await startConsoleServer(t, { records: 3 })
     const page = await openConsole(t, { server, path: VIEW })
     await logIn(page, reader.username, reader.password)
     await page.getByText('(may only read)').waitFor()
-    assert.equal(await page.getByRole('heading', { name: 'Bring in' }).isVisible(), false)
+    assert.equal(await page.getByRole('heading', { name: 'Import', exact: true }).isVisible(), false)
     for (const [title, format] of [
       ['JSON', 'json'],
       ['JSON lines', 'jsonl'],
@@ -249,7 +249,7 @@ describe('taking out', { skip: noChromium }, () => {
       ['Variables', 'env'],
     ]) {
       const downloading = page.waitForEvent('download')
-      await page.getByRole('button', { name: `Take out ${title}`, exact: true }).click()
+      await page.getByRole('button', { name: `Download ${title}`, exact: true }).click()
       const download = await downloading
       const answer = await server.api('GET', `/v1/export?format=${format}`)
       assert.equal(await readFile(await download.path(), 'utf8'), answer.text)
@@ -268,7 +268,7 @@ describe('taking out', { skip: noChromium }, () => {
     const server = await startConsoleServer(t, { records })
     const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [403, 422, 503] } })
     await logIn(page, admin.username, admin.password)
-    await page.getByRole('button', { name: 'Take out ssh_config' }).click()
+    await page.getByRole('button', { name: 'Download ssh_config' }).click()
     await page.getByText('Cannot express 1 of 2 records as ssh-config').waitFor()
     await page
       .getByRole('region', { name: 'Records that do not fit' })
@@ -277,19 +277,19 @@ describe('taking out', { skip: noChromium }, () => {
     await assertAccessible(page)
     await screenshot(page, 'export-refused')
     const downloading = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Take out the others' }).click()
+    await page.getByRole('button', { name: 'Download the others' }).click()
     assert.match(await readFile(await (await downloading).path(), 'utf8'), /^Host web1\n/)
     await page.getByText('with 1 record; 1 left out').waitFor()
 
     await page.route('**/v1/export?*', (route) =>
       route.fulfill({ status: 503, headers: { 'Retry-After': '4' } }),
     )
-    await page.getByRole('button', { name: 'Take out JSON', exact: true }).click()
+    await page.getByRole('button', { name: 'Download JSON', exact: true }).click()
     await page.getByText('refused with 503. Try again in 4 s.').waitFor()
     await page.unroute('**/v1/export?*')
     await page.context().clearCookies()
     const second = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Take out JSON', exact: true }).click()
+    await page.getByRole('button', { name: 'Download JSON', exact: true }).click()
     await page.getByText('The session has ended').waitFor()
     await sendLogIn(page, admin.username, admin.password)
     assert.equal((await second).suggestedFilename().endsWith('.json'), true)

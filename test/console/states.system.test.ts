@@ -228,9 +228,9 @@ describe('a server in trouble', { skip: noChromium }, () => {
     const again = page.waitForResponse((response) => response.status() === 304)
     await logIn(page, admin.username, admin.password)
     await again
-    await page.getByRole('link', { name: 'Bring in, take out' }).click()
+    await page.getByRole('link', { name: 'Import, export' }).click()
     await server.stop()
-    await page.getByRole('button', { name: 'Take out JSON', exact: true }).click()
+    await page.getByRole('button', { name: 'Download JSON', exact: true }).click()
     await page.getByText('Cannot reach the server.', { exact: true }).waitFor()
     await server.startAgain()
     await page.getByText('Cannot reach the server.', { exact: true }).waitFor({ state: 'hidden' })

@@ -61,8 +61,8 @@ export const views: Record<string, View> = {
     await page.getByText(/Complete since|No record/).waitFor()
   },
   exchange: async (page) => {
-    await page.getByRole('link', { name: 'Bring in, take out' }).click()
-    await page.getByText('Take out', { exact: true }).first().waitFor()
+    await page.getByRole('link', { name: 'Import, export' }).click()
+    await page.getByRole('heading', { name: 'Export' }).waitFor()
   },
   operation: async (page) => {
     await page.getByRole('link', { name: 'Operation' }).click()
