@@ -14,7 +14,7 @@ import { watchEventLoop } from '../src/metrics/event-loop.ts'
 import type { Family } from '../src/metrics/family.ts'
 import { processMetrics } from '../src/metrics/process-metrics.ts'
 import { routes } from '../src/resources/routes.ts'
-import { createWaiting } from '../src/resources/waiting.ts'
+import { createSubscriptions } from '../src/resources/subscriptions.ts'
 import { Scheduler } from '../src/scheduler.ts'
 import { createListener } from '../src/server/listener.ts'
 import type { OptionSpec } from '../src/service/option-spec.ts'
@@ -114,7 +114,7 @@ async function listFamilies(): Promise<Family[]> {
     await store.close()
     return [
       ...listener.metrics,
-      ...createWaiting(store, new Scheduler(), log).metrics,
+      ...createSubscriptions(store, new Scheduler(), log).metrics,
       ...storeMetrics(store, () => true),
       ...loginMetrics(createLoginCounters()),
       ...eventLoop.metrics,

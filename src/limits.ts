@@ -382,8 +382,8 @@ export const AUDIT_RETRY_MS = 1_000
 export const AUDIT_WAITING_LINES_MAX = 20_000
 /** Of the audit trail, looked at in one turn for a history. */
 export const TRAIL_PIECE_BYTES = 256 * 1024
-/** Stretches of listed changes, with gaps between them, of which a history keeps track. */
-export const LISTED_STRETCHES_MAX = 1_000
+/** Ranges of listed changes, with gaps between them, of which a history keeps track. */
+export const LISTED_RANGES_MAX = 1_000
 /** Changes in the answer to a history. */
 export const HISTORY_ENTRIES_MAX = 100
 export const HISTORY_ENTRIES_DEFAULT = 20

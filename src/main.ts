@@ -1,6 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs'
-import { lookOf } from './command-line/look.ts'
 import { dropNodeVariables } from './command-line/node-variables.ts'
+import { terminalStyleOf } from './command-line/terminal-style.ts'
 import { runProgram } from './commands/program.ts'
 import { isSystemdJournal } from './systemd-journal.ts'
 
@@ -38,6 +38,6 @@ void runProgram(words, {
     return process.stdin
   },
   print,
-  look: lookOf(process.stdout, process.env),
+  style: terminalStyleOf(process.stdout, process.env),
   screen: Object.assign(process.stderr, { isJournal: isSystemdJournal(process.env) }),
 }).then((code) => process.exit(code))

@@ -11,7 +11,7 @@ import { dataFiles } from '../src/files/data-folder.ts'
 import { version } from '../src/version.ts'
 import { executable, runExecutable, toFullDevice } from './support/executable.ts'
 import { asPlainAccount, giveToPlainAccount, plainAccount } from './support/plain-account.ts'
-import { plainLook } from './support/plain-look.ts'
+import { plainStyle } from './support/plain-style.ts'
 import { usedFolder } from './support/service.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
@@ -20,7 +20,7 @@ describe('connbook', () => {
     it(`${word} shows the help`, async () => {
       assert.deepEqual(await runExecutable([word]), {
         code: 0,
-        stdout: helpFor(commands, [], plainLook),
+        stdout: helpFor(commands, [], plainStyle),
         stderr: '',
       })
     })

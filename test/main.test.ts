@@ -6,10 +6,10 @@ import { describe, it } from 'node:test'
 import { helpFor } from '../src/command-line/help.ts'
 import { commands } from '../src/commands/commands.ts'
 import { runCommand } from './support/command.ts'
-import { plainLook } from './support/plain-look.ts'
+import { plainStyle } from './support/plain-style.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
-const help = (...words: string[]) => helpFor(commands, words, plainLook)
+const help = (...words: string[]) => helpFor(commands, words, plainStyle)
 
 describe('connbook', () => {
   const helps: Record<string, string> = {

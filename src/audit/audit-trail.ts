@@ -43,7 +43,7 @@ export interface AuditTrail extends ChangeTrail {
 }
 
 /** A line to be written. One that must not be lost is a function, and is made again if a write fails. */
-type Waiting = string | (() => string)
+type WaitingLine = string | (() => string)
 
 /**
  * Opens the trail of a folder.
@@ -62,7 +62,7 @@ export async function openAuditTrail(
     if (error instanceof FolderRefusedError) throw error
     if (['EACCES', 'EPERM', 'EROFS', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) throw error
   })
-  let waiting: Waiting[] = []
+  let waiting: WaitingLine[] = []
   let lost = 0
   /** Why lines wait that must not be lost, and should have been written. */
   let obstacle: unknown
@@ -109,7 +109,7 @@ export async function openAuditTrail(
   }
 
   /** @returns False if there is no room for it. */
-  function add(line: Waiting): boolean {
+  function add(line: WaitingLine): boolean {
     // A request that was cut off may end after another process has taken the folder.
     if (isClosed) return false
     if (waiting.length < AUDIT_WAITING_LINES_MAX) return waiting.push(line) > 0

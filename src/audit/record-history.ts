@@ -6,7 +6,7 @@ import { storeOfTag } from '../store/list-tag.ts'
 import { timestamp } from '../timestamp.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import type { TrailLine } from './trail-lines.ts'
-import { type Look, scanTrail, type Turn } from './trail-scan.ts'
+import { scanTrail, type TrailSearch, type Turn } from './trail-scan.ts'
 
 const UNAVAILABLE =
   'Cannot tell what happened: the audit trail cannot be read or written now; see the log, and try again later'
@@ -68,7 +68,7 @@ export function createRecordHistories(
 
   async function findLastHolder(asked: Asked, name: string, turn: Turn): Promise<number | undefined> {
     let last: { readonly revision: number; readonly id: number } | undefined
-    await look(asked, turn, {
+    await search(asked, turn, {
       text: printableJson(name),
       take(line, revision) {
         const id = idOf(line)
@@ -84,7 +84,7 @@ export function createRecordHistories(
     const now = timestamp()
     /** Falling. */
     const found: Found[] = []
-    const listed = await look(asked, turn, {
+    const listed = await search(asked, turn, {
       text: `"id":${id},`,
       take(line, revision) {
         const entry = idOf(line) === id ? entryOf(line) : undefined
@@ -94,18 +94,22 @@ export function createRecordHistories(
         (found.length === limit || found.some(isAddition)) &&
         isListedAfter(listed.find(asked.revision), found.at(-1)),
     })
-    const stretch = listed.find(asked.revision)
+    const range = listed.find(asked.revision)
     const oldest = found.at(-1)
     const history = found.map(({ entry }) => entry)
-    const since = stretch?.time ?? now
+    const since = range?.time ?? now
     if (oldest === undefined) return { history, since }
     // There is nothing before an addition; before the last of many, there may be more.
-    const isWhole = isAddition(oldest) && isListedAfter(stretch, oldest)
+    const isWhole = isAddition(oldest) && isListedAfter(range, oldest)
     const isLater = isWhole || (found.length === limit && oldest.entry.time > since)
     return { history, since: isLater ? oldest.entry.time : since }
   }
 
-  async function look({ store, revision }: Asked, turn: Turn, more: Pick<Look, 'text' | 'take' | 'isDone'>) {
+  async function search(
+    { store, revision }: Asked,
+    turn: Turn,
+    more: Pick<TrailSearch, 'text' | 'take' | 'isDone'>,
+  ) {
     await trail.written().catch((error: unknown) => {
       throw new TrailUnavailableError(UNAVAILABLE, { cause: error })
     })
@@ -120,10 +124,10 @@ export function createRecordHistories(
 }
 
 function isListedAfter(
-  stretch: { readonly after: number } | undefined,
+  range: { readonly after: number } | undefined,
   change: { readonly revision: number } | undefined,
 ): boolean {
-  return stretch !== undefined && change !== undefined && stretch.after < change.revision
+  return range !== undefined && change !== undefined && range.after < change.revision
 }
 
 function isAddition({ entry }: Found): boolean {

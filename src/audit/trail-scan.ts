@@ -5,7 +5,7 @@ import type { OpenFile } from '../files/file-system.ts'
 import { isObject, parseJson } from '../json.ts'
 import { TRAIL_PIECE_BYTES } from '../limits.ts'
 import { parseListTag } from '../store/list-tag.ts'
-import { ListedStretches } from './listed-stretches.ts'
+import { ListedRanges } from './listed-ranges.ts'
 import { revisionBefore, type TrailLine } from './trail-lines.ts'
 
 const NEWLINE = 0x0a
@@ -18,8 +18,8 @@ const beforeId = ['","id":', '","record":{"id":'].map((text) => Buffer.from(text
 /** Does not wait for a writer, should a file be a pipe. */
 const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
 
-/** A look for lines in the trail. */
-export interface Look {
+/** What to search the trail for. */
+export interface TrailSearch {
   /** As `storeOfTag` gives it; lines of other stores do not count. */
   readonly store: string
   /** Later changes do not count. */
@@ -29,7 +29,7 @@ export interface Look {
   /** Gets each of them; a line may come twice. */
   take(line: TrailLine, revision: number): void
   /** Asked after each file, newest first, whether the older ones can tell nothing more. */
-  isDone(listed: ListedStretches): boolean
+  isDone(listed: ListedRanges): boolean
 }
 
 /** Does a piece of the work when it is its turn. */
@@ -42,9 +42,9 @@ export type Turn = <Result>(piece: () => Result) => Promise<Result>
  * @returns Which changes the files that were read list.
  * @throws the system's error; EINVAL for a file that is no plain one.
  */
-export async function scanTrail(folder: DataPaths, look: Look, turn: Turn): Promise<ListedStretches> {
-  const listed = new ListedStretches()
-  const scan = createLineScan(look, listed)
+export async function scanTrail(folder: DataPaths, search: TrailSearch, turn: Turn): Promise<ListedRanges> {
+  const listed = new ListedRanges()
+  const scan = createLineScan(search, listed)
   const buffer = Buffer.allocUnsafe(TRAIL_PIECE_BYTES)
   const seen = new Set<string>()
   // A rotation meanwhile gives files later names, so that one may come again, but none is missed.
@@ -63,7 +63,7 @@ export async function scanTrail(folder: DataPaths, look: Look, turn: Turn): Prom
     } finally {
       await file.close()
     }
-    if (look.isDone(listed)) break
+    if (search.isDone(listed)) break
   }
   return listed
 }
@@ -91,12 +91,12 @@ async function forEachPiece(
 
 /**
  * Makes a function that takes whole lines. Most are of other records, and are not parsed: revision and id are read where
- * they stand. Only the first tag of a line counts: a label behind it may look like one, and would cost a look each.
+ * they stand. Only the first tag of a line counts: a label behind it may look like one, and would cost a check each.
  */
-function createLineScan(look: Look, listed: ListedStretches) {
+function createLineScan(search: TrailSearch, listed: ListedRanges) {
   // It begins where it is found fastest: the `g` is rarer than the quotes.
-  const tagStart = Buffer.from(`g":"${look.store}-`)
-  const text = Buffer.from(look.text)
+  const tagStart = Buffer.from(`g":"${search.store}-`)
+  const text = Buffer.from(search.text)
   return scanLines
 
   function scanLines(lines: Buffer): void {
@@ -105,7 +105,8 @@ function createLineScan(look: Look, listed: ListedStretches) {
       const end = lines.indexOf(NEWLINE, tag)
       if (wanted < tag) wanted = placeOf(text, lines, tag)
       const revision = wanted < end ? undefined : revisionOfOther(lines, tag + tagStart.length)
-      if (revision === undefined || (revision <= look.upTo && !listed.extend(revision))) parseLine(lines, tag)
+      if (revision === undefined || (revision <= search.upTo && !listed.extend(revision)))
+        parseLine(lines, tag)
       tag = placeOf(tagStart, lines, end)
     }
   }
@@ -116,11 +117,11 @@ function createLineScan(look: Look, listed: ListedStretches) {
     const line = parseJson(lines.toString('utf8', startOf(lines, tag), end).replace(/^\0+/, ''))
     if (!isObject(line) || typeof line.time !== 'string' || !TIME.test(line.time)) return
     const parsed = parseListTag(line.tag)
-    if (parsed?.store !== look.store || parsed.revision > look.upTo) return
+    if (parsed?.store !== search.store || parsed.revision > search.upTo) return
     const { revision } = parsed
     const isChange = typeof line.event === 'string' && line.event.startsWith('configuration_')
     listed.add(revisionBefore(line, isChange ? revision - 1 : revision), revision, line.time)
-    if (isChange) look.take(line, revision)
+    if (isChange) search.take(line, revision)
   }
 }
 

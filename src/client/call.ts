@@ -11,7 +11,7 @@ import {
 } from '../limits.ts'
 import { trustedAuthorities } from './authorities.ts'
 import { adviceOnCertificate } from './certificate-advice.ts'
-import { type Place, socketPlace } from './place.ts'
+import type { Endpoint } from './endpoint.ts'
 
 /** Nobody listens, or this account may not connect; nothing was sent. */
 export class UnreachableError extends ConnbookError {
@@ -37,17 +37,17 @@ export interface Call {
   readonly body?: readonly Uint8Array[]
 }
 
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number
   readonly headers: IncomingHttpHeaders
 }
 
-export interface Answer extends AnswerHead {
+export interface ClientResponse extends ResponseHead {
   readonly text: string
 }
 
 /** An answer whose body is still on its way. */
-export interface OpenAnswer extends AnswerHead {
+export interface OpenResponse extends ResponseHead {
   /** Can be read once. Whoever leaves it early ends the connection. @throws {NoAnswerError} if the body ends early. */
   readonly body: AsyncIterable<Buffer>
 }
@@ -60,22 +60,17 @@ export interface CallOptions {
 }
 
 /** As `openCall`, with the text of the answer, of at most CALL_ANSWER_BYTES_MAX bytes. */
-export async function callPlace(place: Place, call: Call, options?: CallOptions): Promise<Answer> {
-  return readAnswer(await openCall(place, call, options))
+export async function callEndpoint(
+  endpoint: Endpoint,
+  call: Call,
+  options?: CallOptions,
+): Promise<ClientResponse> {
+  return readResponse(await openCall(endpoint, call, options))
 }
 
 /** @throws {NoAnswerError} if it ends early, or has more than CALL_ANSWER_BYTES_MAX bytes. */
-export async function readAnswer({ status, headers, body }: OpenAnswer): Promise<Answer> {
+export async function readResponse({ status, headers, body }: OpenResponse): Promise<ClientResponse> {
   return { status, headers, text: await readText(body) }
-}
-
-/**
- * As `callPlace`, of a server on a Unix socket.
- *
- * @throws {UnreachableError} {NoAnswerError}
- */
-export function callOnSocket(socketPath: string, call: Call, silenceMs?: number): Promise<Answer> {
-  return callPlace(socketPlace(socketPath), call, silenceMs === undefined ? {} : { silenceMs })
 }
 
 /**
@@ -85,13 +80,13 @@ export function callOnSocket(socketPath: string, call: Call, silenceMs?: number)
  * @throws {UnreachableError} {UntrustedError} {NoAnswerError}
  */
 export async function openCall(
-  place: Place,
+  endpoint: Endpoint,
   call: Call,
   { silenceMs = CALL_SILENCE_MS, signal }: CallOptions = {},
-): Promise<OpenAnswer> {
+): Promise<OpenResponse> {
   // An aborted signal has no more events.
   if (signal?.aborted) throw ended()
-  const { outgoing, isConnected } = startRequest(place, call)
+  const { outgoing, isConnected } = startRequest(endpoint, call)
   const cancel = () => outgoing.destroy(ended())
   signal?.addEventListener('abort', cancel, { once: true })
   const leave = () => {
@@ -103,19 +98,19 @@ export async function openCall(
     return {
       status: incoming.statusCode ?? 0,
       headers: incoming.headers,
-      body: readBody(incoming, place, silenceMs, leave),
+      body: readBody(incoming, endpoint, silenceMs, leave),
     }
   } catch (error) {
     leave()
-    throw explain(error, outgoing, place, isConnected())
+    throw explain(error, outgoing, endpoint, isConnected())
   }
 }
 
-function startRequest(place: Place, { method, path, headers, body }: Call) {
-  const { at, reach, host, basePath, isSecure } = place
+function startRequest(endpoint: Endpoint, { method, path, headers, body }: Call) {
+  const { at, reach, host, basePath, isSecure } = endpoint
   const length = body?.reduce((bytes, piece) => bytes + piece.length, 0)
   const options = {
-    ...(isSecure ? { ca: trustedAuthorities(place.authorities) } : {}),
+    ...(isSecure ? { ca: trustedAuthorities(endpoint.authorities) } : {}),
     method,
     path: basePath + path,
     agent: false,
@@ -175,7 +170,7 @@ async function exchange(
 
 async function* readBody(
   incoming: IncomingMessage,
-  place: Place,
+  endpoint: Endpoint,
   silenceMs: number,
   leave: () => void,
 ): AsyncGenerator<Buffer> {
@@ -199,7 +194,7 @@ async function* readBody(
   } catch (error) {
     if (error instanceof NoAnswerError) throw error
     const reason = systemCode(error) ?? String(error)
-    throw new NoAnswerError(`${place.name} did not finish its answer (${reason})`, { cause: error })
+    throw new NoAnswerError(`${endpoint.name} did not finish its answer (${reason})`, { cause: error })
   } finally {
     clearTimeout(timer)
     leave()
@@ -226,9 +221,9 @@ function silent(silenceMs: number): NoAnswerError {
   return new NoAnswerError(`The server was silent for ${silenceMs / 1000} s`)
 }
 
-function explain(error: unknown, outgoing: ClientRequest, place: Place, isConnected: boolean): unknown {
+function explain(error: unknown, outgoing: ClientRequest, endpoint: Endpoint, isConnected: boolean): unknown {
   if (error instanceof NoAnswerError) return error
-  const { name } = place
+  const { name } = endpoint
   const reason = systemCode(error) ?? String(error)
   if (isConnected) return new NoAnswerError(`${name} gave no answer (${reason})`, { cause: error })
   const { authorizationError } = (outgoing.socket ?? {}) as Partial<TLSSocket>

@@ -1,15 +1,15 @@
 import { parseJson } from '../json.ts'
-import { type Answer, type Call, type OpenAnswer, openCall, readAnswer } from './call.ts'
+import { type Call, type ClientResponse, type OpenResponse, openCall, readResponse } from './call.ts'
 import type { Credential } from './credential.ts'
-import type { Place } from './place.ts'
+import type { Endpoint } from './endpoint.ts'
 import { OtherAnswerError, RefusedError, refusalOf } from './refused.ts'
 import { callPatiently } from './retry.ts'
 
 /** Calls one server in somebody's name. */
 export interface Client {
-  readonly place: Place
+  readonly endpoint: Endpoint
   /** Resolves to a 2xx answer, read whole. Throws as `open` does. */
-  ask(call: Call, signal?: AbortSignal): Promise<Answer>
+  ask(call: Call, signal?: AbortSignal): Promise<ClientResponse>
   /** The same as JSON. @throws also {OtherAnswerError} if it is none. */
   askJson(call: Call, signal?: AbortSignal): Promise<unknown>
   /**
@@ -21,39 +21,42 @@ export interface Client {
    * @throws {NoAnswerError} Whether a change was made is not known.
    * @throws {OtherAnswerError} for a redirect.
    */
-  open(call: Call, signal?: AbortSignal): Promise<OpenAnswer>
+  open(call: Call, signal?: AbortSignal): Promise<OpenResponse>
 }
 
 /** @param isPatient Whether a call is repeated while the server is busy, as `callPatiently` does. */
-export function createClient(place: Place, credential: Credential, isPatient: boolean): Client {
-  return { place, ask, askJson, open }
+export function createClient(endpoint: Endpoint, credential: Credential, isPatient: boolean): Client {
+  return { endpoint, ask, askJson, open }
 
-  async function ask(call: Call, signal?: AbortSignal): Promise<Answer> {
-    return readAnswer(await open(call, signal))
+  async function ask(call: Call, signal?: AbortSignal): Promise<ClientResponse> {
+    return readResponse(await open(call, signal))
   }
 
   async function askJson(call: Call, signal?: AbortSignal): Promise<unknown> {
     const value = parseJson((await ask(call, signal)).text)
-    if (value === undefined) throw new OtherAnswerError(`${place.name} answers no JSON; is it a connbook?`)
+    if (value === undefined) throw new OtherAnswerError(`${endpoint.name} answers no JSON; is it a connbook?`)
     return value
   }
 
-  async function open(call: Call, signal?: AbortSignal): Promise<OpenAnswer> {
+  async function open(call: Call, signal?: AbortSignal): Promise<OpenResponse> {
     const attempt = () => attemptCall(call, signal)
     const repeat = isPatient ? () => callPatiently(attempt) : attempt
     let answer = await repeat()
     if (answer.status === 403 && credential.renew()) answer = await repeat()
     if ('body' in answer) return answer
-    const refused = refusalOf(answer, place)
+    const refused = refusalOf(answer, endpoint)
     if (credential.remedy === undefined || !isUnknown(refused)) throw refused
-    throw new RefusedError(credential.remedy(place), refused)
+    throw new RefusedError(credential.remedy(endpoint), refused)
   }
 
   /** The text of an answer that is no 2xx. */
-  async function attemptCall(call: Call, signal: AbortSignal | undefined): Promise<OpenAnswer | Answer> {
-    const headers = { ...(await credential.headers(place, signal)), ...call.headers }
-    const answer = await openCall(place, { ...call, headers }, signal === undefined ? {} : { signal })
-    return answer.status >= 200 && answer.status < 300 ? answer : readAnswer(answer)
+  async function attemptCall(
+    call: Call,
+    signal: AbortSignal | undefined,
+  ): Promise<OpenResponse | ClientResponse> {
+    const headers = { ...(await credential.headers(endpoint, signal)), ...call.headers }
+    const answer = await openCall(endpoint, { ...call, headers }, signal === undefined ? {} : { signal })
+    return answer.status >= 200 && answer.status < 300 ? answer : readResponse(answer)
   }
 }
 

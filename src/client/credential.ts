@@ -2,8 +2,8 @@ import { ownerHeaders } from '../http/owner-headers.ts'
 import { isObject, parseJson } from '../json.ts'
 import { wordForShell } from '../shell.ts'
 import type { CommandActor } from '../store/actor.ts'
-import { callPlace } from './call.ts'
-import type { Place } from './place.ts'
+import { callEndpoint } from './call.ts'
+import type { Endpoint } from './endpoint.ts'
 import { OtherAnswerError, refusalOf } from './refused.ts'
 import { callPatiently } from './retry.ts'
 
@@ -13,13 +13,13 @@ const TOKEN_AGE_MS_MIN = 10_000
 /** By which a client says who calls. */
 export interface Credential {
   /** The headers of a call; may ask the server for a token first, until the signal ends that. */
-  headers(place: Place, signal?: AbortSignal): Promise<Readonly<Record<string, string>>>
+  headers(endpoint: Endpoint, signal?: AbortSignal): Promise<Readonly<Record<string, string>>>
   /** After the server has refused it: whether the next call has a new one. */
   renew(): boolean
   /** Whether it must be kept from readers of the network. */
   readonly isSecret: boolean
   /** What to say when the server does not know it; without this, the server's own words. */
-  readonly remedy?: (place: Place) => string
+  readonly remedy?: (endpoint: Endpoint) => string
 }
 
 export const noCredential: Credential = {
@@ -69,9 +69,9 @@ export function clientCredential(
   let askedAt = 0
   return {
     isSecret: true,
-    async headers(place, signal) {
+    async headers(endpoint, signal) {
       if (token === undefined) {
-        token = getToken(place, id, secret, isPatient, signal)
+        token = getToken(endpoint, id, secret, isPatient, signal)
         askedAt = now()
       }
       try {
@@ -92,7 +92,7 @@ export function clientCredential(
 }
 
 async function getToken(
-  place: Place,
+  endpoint: Endpoint,
   id: string,
   secret: string,
   isPatient: boolean,
@@ -101,10 +101,10 @@ async function getToken(
   const body = [Buffer.from(JSON.stringify({ client_id: id, client_secret: secret }))]
   const headers = { 'Content-Type': 'application/json' }
   const call = { method: 'POST', path: '/v1/auth/token', headers, body } as const
-  const ask = () => callPlace(place, call, signal === undefined ? {} : { signal })
+  const ask = () => callEndpoint(endpoint, call, signal === undefined ? {} : { signal })
   const answer = await (isPatient ? callPatiently(ask) : ask())
-  if (answer.status !== 200) throw refusalOf(answer, place)
+  if (answer.status !== 200) throw refusalOf(answer, endpoint)
   const granted = parseJson(answer.text)
   if (isObject(granted) && typeof granted.access_token === 'string') return granted.access_token
-  throw new OtherAnswerError(`${place.name} gives no token; is it a connbook?`)
+  throw new OtherAnswerError(`${endpoint.name} gives no token; is it a connbook?`)
 }

@@ -1,5 +1,5 @@
-import { type Call, callPlace } from './call.ts'
-import type { Place } from './place.ts'
+import { type Call, callEndpoint } from './call.ts'
+import type { Endpoint } from './endpoint.ts'
 import { OtherAnswerError, RefusedError, refusalOf } from './refused.ts'
 
 const UNAUTHORIZED = 401
@@ -8,10 +8,10 @@ const UNAUTHORIZED = 401
  * Begins a session.
  *
  * @returns Its cookie, as `NAME=VALUE`.
- * @throws {RefusedError} 401 if user or password is wrong, 429 after too many tries. Also throws as `callPlace` does.
+ * @throws {RefusedError} 401 if user or password is wrong, 429 after too many tries. Also throws as `callEndpoint` does.
  * @throws {OtherAnswerError} if it gives no cookie.
  */
-export async function logIn(place: Place, username: string, password: string): Promise<string> {
+export async function logIn(endpoint: Endpoint, username: string, password: string): Promise<string> {
   const call: Call = {
     method: 'POST',
     path: '/login',
@@ -19,19 +19,23 @@ export async function logIn(place: Place, username: string, password: string): P
     body: [Buffer.from(JSON.stringify({ username, password }))],
   }
   // No patience: the pause after wrong passwords is long.
-  const answer = await callPlace(place, call)
+  const answer = await callEndpoint(endpoint, call)
   if (answer.status === UNAUTHORIZED)
-    throw new RefusedError(`Not logged in at ${place.name}: user or password is wrong`, {
+    throw new RefusedError(`Not logged in at ${endpoint.name}: user or password is wrong`, {
       status: UNAUTHORIZED,
     })
-  if (answer.status < 200 || answer.status >= 300) throw refusalOf(answer, place)
+  if (answer.status < 200 || answer.status >= 300) throw refusalOf(answer, endpoint)
   const [cookie] = answer.headers['set-cookie']?.[0]?.split(';') ?? []
   if (cookie !== undefined && /^[^=\s]+=\S+$/.test(cookie)) return cookie
-  throw new OtherAnswerError(`${place.name} begins no session; is it a connbook?`)
+  throw new OtherAnswerError(`${endpoint.name} begins no session; is it a connbook?`)
 }
 
 /** Ends a session. Throws as `logIn` does; a session that has ended already is no error. */
-export async function logOut(place: Place, cookie: string): Promise<void> {
-  const answer = await callPlace(place, { method: 'POST', path: '/logout', headers: { Cookie: cookie } })
-  if (answer.status !== 200 && answer.status !== 403) throw refusalOf(answer, place)
+export async function logOut(endpoint: Endpoint, cookie: string): Promise<void> {
+  const answer = await callEndpoint(endpoint, {
+    method: 'POST',
+    path: '/logout',
+    headers: { Cookie: cookie },
+  })
+  if (answer.status !== 200 && answer.status !== 403) throw refusalOf(answer, endpoint)
 }

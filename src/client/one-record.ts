@@ -34,6 +34,8 @@ export async function askForRecord(client: Client, call: Call): Promise<Answered
     const tag = /^"(.*)"$/.exec(headers.etag ?? '')?.[1]
     return { status, record: parseServedRecord(only), json: JSON.stringify(only), tag }
   } catch (cause) {
-    throw new OtherAnswerError(`What ${client.place.name} answers is no record; is it a connbook?`, { cause })
+    throw new OtherAnswerError(`What ${client.endpoint.name} answers is no record; is it a connbook?`, {
+      cause,
+    })
   }
 }

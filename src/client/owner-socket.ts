@@ -4,12 +4,12 @@ import { OWNER_SOCKET, ownerSocketPath, whyTooLong } from '../files/owner-socket
 import { filesOf } from '../files/owners-files.ts'
 import { ROOT } from '../system-account.ts'
 import { describeOwner } from '../text.ts'
-import { type Place, socketPlace } from './place.ts'
+import { type Endpoint, socketEndpoint } from './endpoint.ts'
 
 export type FoundSocket =
-  | { readonly place: Place }
+  | { readonly endpoint: Endpoint }
   /** Why it is not used; undefined if it is not there. */
-  | { readonly place?: never; readonly reason: string | undefined }
+  | { readonly endpoint?: never; readonly reason: string | undefined }
 
 /**
  * Finds the owner's socket of a data folder. It is used only if nobody but the owner of the folder can have made it: what
@@ -31,7 +31,7 @@ export async function findOwnerSocket(
   if (around === undefined || found === undefined || uid === undefined) return { reason: undefined }
   const reason = whyRefused(around, found, uid, isNamed) ?? whyTooLong(path)
   return reason === undefined
-    ? { place: socketPlace(path, files) }
+    ? { endpoint: socketEndpoint(path, files) }
     : { reason: `${OWNER_SOCKET} is not used: ${reason}` }
 }
 

@@ -14,7 +14,7 @@ export interface LineForm {
 }
 
 /** Records that follow each other, as text. */
-interface Stretch {
+interface RecordChunk {
   /** Usual ones; perhaps empty. */
   readonly run: string
   /** What is behind them. */
@@ -35,13 +35,13 @@ const RECORD_DEPTH = 3
  */
 export async function openList(client: Client, path: string, signal?: AbortSignal) {
   const { headers, body } = await client.open({ method: 'GET', path }, signal)
-  return { tag: headers.etag, pieces: readRecords(body, client.place.name) }
+  return { tag: headers.etag, pieces: readRecords(body, client.endpoint.name) }
 }
 
 /** As `openList`, with a line for each record. Makes no record of a usual one, which takes a third of the time. */
 export async function openLines(client: Client, path: string, form: LineForm) {
   const { body } = await client.open({ method: 'GET', path })
-  return readLines(body, client.place.name, form)
+  return readLines(body, client.endpoint.name, form)
 }
 
 /** The records of the body of a list. @param server Its name, for errors. */
@@ -64,11 +64,11 @@ export function readLines(
   ])
 }
 
-/** @param read May throw a SyntaxError. @returns What was read of the stretches of each piece of the body. */
+/** @param read May throw a SyntaxError. @returns Yields what `read` makes of the records in each piece of the body. */
 async function* readPieces<Read>(
   body: AsyncIterable<Uint8Array>,
   server: string,
-  read: (stretch: Stretch) => readonly Read[],
+  read: (chunk: RecordChunk) => readonly Read[],
 ): AsyncGenerator<readonly Read[]> {
   const scanner = new RecordScanner()
   const decoder = new TextDecoder()
@@ -109,8 +109,8 @@ class RecordScanner {
   }
 
   /** @returns The records that end in this piece. @throws {SyntaxError} */
-  read(text: string): Stretch[] {
-    const found: Stretch[] = []
+  read(text: string): RecordChunk[] {
+    const found: RecordChunk[] = []
     let others: string[] | undefined
     let start = 0
     for (let at = 0; at < text.length; at++) {

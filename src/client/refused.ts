@@ -1,8 +1,8 @@
 import { ConnbookError, type Fault } from '../errors.ts'
 import { isObject, parseJson, printableJson } from '../json.ts'
 import { escapeHidden } from '../text.ts'
-import type { Answer } from './call.ts'
-import type { Place } from './place.ts'
+import type { ClientResponse } from './call.ts'
+import type { Endpoint } from './endpoint.ts'
 
 /** The server refused a call; nothing has changed. Its message is the server's own, on one line. */
 export class RefusedError extends ConnbookError {
@@ -34,18 +34,20 @@ export class OtherAnswerError extends ConnbookError {
 const PROBLEM_TYPE = /^urn:connbook:problem:([a-z_]+)$/
 
 /** What an answer that is no success says. */
-export function refusalOf({ status, headers, text }: Answer, place: Place): ConnbookError {
+export function refusalOf({ status, headers, text }: ClientResponse, endpoint: Endpoint): ConnbookError {
   if (status >= 300 && status < 400) {
     const to = headers.location === undefined ? '' : ` to ${escapeHidden(headers.location)}`
     return new OtherAnswerError(
-      `${place.name} sends on${to} (${status}), where no credential is sent; name the server that is meant`,
+      `${endpoint.name} sends on${to} (${status}), where no credential is sent; name the server that is meant`,
     )
   }
   const answered = parseJson(text)
-  if (status === 409) return takenName(answered, place)
+  if (status === 409) return takenName(answered, endpoint)
   const { detail, errors, type } = isObject(answered) ? answered : {}
   if (typeof detail !== 'string')
-    return new RefusedError(`${place.name} answers ${status}, and nothing that a connbook says`, { status })
+    return new RefusedError(`${endpoint.name} answers ${status}, and nothing that a connbook says`, {
+      status,
+    })
   return new RefusedError(escapeHidden(detail), {
     status,
     problem: typeof type === 'string' ? PROBLEM_TYPE.exec(type)?.[1] : undefined,
@@ -54,11 +56,11 @@ export function refusalOf({ status, headers, text }: Answer, place: Place): Conn
 }
 
 /** The answer has the record that holds the name. */
-function takenName(answered: unknown, place: Place): RefusedError {
+function takenName(answered: unknown, endpoint: Endpoint): RefusedError {
   const [holder] = isObject(answered) && Array.isArray(answered.configurations) ? answered.configurations : []
   const message = isObject(holder)
     ? `The name is taken by ${printableJson(holder)}`
-    : `${place.name} answers 409`
+    : `${endpoint.name} answers 409`
   return new RefusedError(message, { status: 409, problem: 'name_taken' })
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { CALL_PAUSE_MS_MIN, CALL_RETRY_MS } from '../limits.ts'
-import type { AnswerHead } from './call.ts'
+import type { ResponseHead } from './call.ts'
 
 export interface Patience {
   /** In milliseconds, from any start. */
@@ -17,7 +17,7 @@ const realPatience: Patience = { now: () => performance.now(), pause: (ms) => se
  * @returns The last answer.
  * @throws What `call` throws, at once.
  */
-export async function callPatiently<Made extends AnswerHead>(
+export async function callPatiently<Made extends ResponseHead>(
   call: () => Promise<Made>,
   { now, pause }: Patience = realPatience,
 ): Promise<Made> {
@@ -31,7 +31,7 @@ export async function callPatiently<Made extends AnswerHead>(
 }
 
 /** How long the server asks to wait before the call is repeated; undefined if it is not to be repeated. */
-export function retryAfterMs({ status, headers }: AnswerHead): number | undefined {
+export function retryAfterMs({ status, headers }: ResponseHead): number | undefined {
   const { 'retry-after': seconds } = headers
   const isBusy = status === 429 || status === 503
   return isBusy && seconds !== undefined && /^\d{1,5}$/.test(seconds)

@@ -1,4 +1,4 @@
-import { heading, type Look } from './look.ts'
+import { heading, type TerminalStyle } from './terminal-style.ts'
 
 const GAP = '  '
 const combining = /[\p{Mn}\p{Me}\p{Cf}]/u
@@ -8,9 +8,9 @@ const wide = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han
 export function alignColumns(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
-  look: Look,
+  style: TerminalStyle,
 ): string[] {
-  return align([headings, ...rows]).map((line, i) => (i === 0 ? heading(line, look) : line))
+  return align([headings, ...rows]).map((line, i) => (i === 0 ? heading(line, style) : line))
 }
 
 /** One line a row, with each column as wide as its widest cell. */

@@ -4,10 +4,10 @@ import { findChapter } from '../manual/chapters.ts'
 import { wordForShell } from '../shell.ts'
 import { type CommandLine, parseCommandLine } from './command-line.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
-import type { Look } from './look.ts'
 import { adviceFor, findNearest } from './nearest.ts'
 import { describeFlags, type Options, specEntries, takesValue } from './options.ts'
 import type { Print } from './output.ts'
+import type { TerminalStyle } from './terminal-style.ts'
 
 /** The streams and variables of the process that a command runs in. */
 export interface CommandContext {
@@ -15,7 +15,7 @@ export interface CommandContext {
   readonly input: Readable & { readonly isTTY?: boolean }
   readonly print: Print
   /** Of standard output. */
-  readonly look: Look
+  readonly style: TerminalStyle
   /** Standard error. */
   readonly screen: Screen
 }

@@ -1,5 +1,5 @@
 import { align, widthOf, wrap } from './columns.ts'
-import { heading, type Look } from './look.ts'
+import { heading, type TerminalStyle } from './terminal-style.ts'
 
 const GAP = 2
 /** Text in a narrower column is hard to read. */
@@ -8,15 +8,15 @@ const TEXT_COLUMN_MIN = 20
 type Row = readonly string[]
 
 /**
- * A table that fits `look.columns`: long cells are broken into lines. Where the columns would be too narrow, each row
+ * A table that fits `style.columns`: long cells are broken into lines. Where the columns would be too narrow, each row
  * becomes its first cell, and below it the others with their headings.
  */
-export function fitTable(headings: Row, rows: readonly Row[], look: Look): string[] {
-  const widths = fitColumns([headings, ...rows], look.columns - GAP * (headings.length - 1))
-  if (widths === undefined) return listRows(headings, rows, look)
+export function fitTable(headings: Row, rows: readonly Row[], style: TerminalStyle): string[] {
+  const widths = fitColumns([headings, ...rows], style.columns - GAP * (headings.length - 1))
+  if (widths === undefined) return listRows(headings, rows, style)
   const lines = [headings, ...rows].map((row) => breakCells(row, widths))
   const isHeading = lines.flatMap((parts, i) => parts.map(() => i === 0))
-  return align(lines.flat()).map((line, i) => (isHeading[i] ? heading(line, look) : line))
+  return align(lines.flat()).map((line, i) => (isHeading[i] ? heading(line, style) : line))
 }
 
 /** Shares the room out by what each column needs; undefined if it is not enough. */
@@ -41,15 +41,15 @@ function breakCells(row: Row, widths: readonly number[]): string[][] {
   return Array.from({ length: height }, (_, i) => cells.map((lines) => lines[i] ?? ''))
 }
 
-function listRows(headings: Row, rows: readonly Row[], look: Look): string[] {
+function listRows(headings: Row, rows: readonly Row[], style: TerminalStyle): string[] {
   const indent = ' '.repeat(GAP)
   return rows.flatMap(([first = '', ...others], i) => {
     const lines = others.flatMap((cell, column) => {
       if (cell === '') return []
       const name = headings[column + 1] ?? ''
       const text = name === '' ? cell : `${name}: ${cell}`
-      return wrap(text, look.columns - GAP).map((line) => indent + line)
+      return wrap(text, style.columns - GAP).map((line) => indent + line)
     })
-    return [...(i === 0 ? [] : ['']), heading(first, look), ...lines]
+    return [...(i === 0 ? [] : ['']), heading(first, style), ...lines]
   })
 }

@@ -3,10 +3,10 @@ import { chapters, findChapter, readChapter } from '../manual/chapters.ts'
 import { align, wrap } from './columns.ts'
 import { type Command, firstWordOf, parseVerb, unknownCommand, verbOf, verbsOf } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
-import { heading, type Look } from './look.ts'
 import { renderMarkdown } from './markdown.ts'
 import { adviceFor } from './nearest.ts'
 import { describeFlags, type FlagDescription } from './options.ts'
+import { heading, type TerminalStyle } from './terminal-style.ts'
 
 const COLUMNS = 80
 
@@ -24,20 +24,24 @@ const overviewExamples: Command['examples'] = [
  *
  * @throws {UsageError} for an unknown word, naming the nearest.
  */
-export function helpFor(commands: readonly Command[], words: readonly string[], look: Look): string {
+export function helpFor(
+  commands: readonly Command[],
+  words: readonly string[],
+  style: TerminalStyle,
+): string {
   const [head = ''] = words
   const isOfServer = isFlag(head) && head !== '--help' && head !== '-h'
   const [first, ...rest] = isOfServer ? ['serve'] : words.filter((word, i) => i > 0 || !isFlag(word))
-  if (first === undefined) return overview(commands, look)
+  if (first === undefined) return overview(commands, style)
   const family = commands.filter(({ name }) => firstWordOf(name) === first)
   const verb = verbOfFamily(first, family, rest)
-  const usage = usageOfFamily(first, family, verb, look)
+  const usage = usageOfFamily(first, family, verb, style)
   const chapter = verb === undefined ? findChapter(first) : undefined
   if (words.some(isFlag)) {
     if (usage === undefined) throw unknownCommand(commands, first)
     return `${usage}${chapter === undefined ? '' : `\nThere is a chapter, too: connbook help ${first}\n`}`
   }
-  const text = chapter === undefined ? undefined : renderMarkdown(readChapter(chapter), look)
+  const text = chapter === undefined ? undefined : renderMarkdown(readChapter(chapter), style)
   const parts = [usage, text].filter((part) => part !== undefined)
   if (parts.length > 0) return parts.join('\n')
   const known = [...commands.map(({ name }) => firstWordOf(name)), ...chapters.map(({ name }) => name)]
@@ -61,23 +65,23 @@ function usageOfFamily(
   first: string,
   family: readonly Command[],
   verb: string | undefined,
-  look: Look,
+  style: TerminalStyle,
 ): string | undefined {
   const command = family.length === 1 ? family[0] : family.find((each) => verbOf(each) === verb)
-  if (command !== undefined) return commandHelp(command, look)
-  return family.length === 0 ? undefined : familyHelp(first, family, look)
+  if (command !== undefined) return commandHelp(command, style)
+  return family.length === 0 ? undefined : familyHelp(first, family, style)
 }
 
-function overview(commands: readonly Command[], look: Look): string {
+function overview(commands: readonly Command[], style: TerminalStyle): string {
   const codes = Object.entries(exitCodes).flatMap(([code, told]) =>
     'brief' in told ? [[code, told.brief]] : [],
   )
   return page([
     ['connbook keeps named connection configurations and serves them over HTTP'],
     exampleLines(overviewExamples),
-    [heading('Commands', look), ...summaryLines(commands, [['--version', 'show the version']])],
+    [heading('Commands', style), ...summaryLines(commands, [['--version', 'show the version']])],
     [
-      heading('Chapters of the manual', look),
+      heading('Chapters of the manual', style),
       ...indent(align(chapters.map(({ name, summary }) => [name, summary]))),
     ],
     wrap(
@@ -88,29 +92,29 @@ function overview(commands: readonly Command[], look: Look): string {
       'import, restore and recover need the server stopped. All other commands work while the server runs and while it is stopped.',
       COLUMNS,
     ),
-    [heading('Exit codes', look), ...indent(align(codes))],
+    [heading('Exit codes', style), ...indent(align(codes))],
   ])
 }
 
-function familyHelp(family: string, commands: readonly Command[], look: Look): string {
+function familyHelp(family: string, commands: readonly Command[], style: TerminalStyle): string {
   return page([
     exampleLines(commands.flatMap(({ examples }) => examples.slice(0, 1))),
-    [heading('Commands', look), ...summaryLines(commands)],
+    [heading('Commands', style), ...summaryLines(commands)],
     [`For the flags of each: connbook help ${family} ${verbsOf(commands)[0]}, and so on`],
   ])
 }
 
-function commandHelp(command: Command, look: Look): string {
+function commandHelp(command: Command, style: TerminalStyle): string {
   const flags = describeFlags(command.flags)
   const codes = Object.entries(command.exitCodes ?? {})
   const { summary } = command
   return page([
-    [heading(usageOf(command), look)],
+    [heading(usageOf(command), style)],
     exampleLines(command.examples),
     wrap(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`, COLUMNS),
     ...(command.notes ?? []).map((note) => wrap(note, COLUMNS)),
-    ...(flags.length === 0 ? [] : [[heading('Flags and environment variables', look), ...flagLines(flags)]]),
-    ...(codes.length === 0 ? [] : [[heading('Exit codes', look), ...indent(align(codes))]]),
+    ...(flags.length === 0 ? [] : [[heading('Flags and environment variables', style), ...flagLines(flags)]]),
+    ...(codes.length === 0 ? [] : [[heading('Exit codes', style), ...indent(align(codes))]]),
   ])
 }
 

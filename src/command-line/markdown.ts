@@ -1,7 +1,7 @@
 import { wrap } from './columns.ts'
 import { fitTable } from './fitted-table.ts'
-import { heading, type Look } from './look.ts'
 import { type Block, type Item, parseMarkdown } from './markdown-blocks.ts'
+import { heading, type TerminalStyle } from './terminal-style.ts'
 
 const BODY = '  '
 const CODE = '      '
@@ -11,25 +11,25 @@ const NO_BREAK = '\u00a0'
 
 /**
  * Lays out a chapter for a terminal or a pipe: headings at the margin, all else indented; text and tables fitted to
- * `look.columns`, code as it stands.
+ * `style.columns`, code as it stands.
  *
  * Knows the Markdown of `parseMarkdown`, and `**strong**`, links and code within it.
  */
-export function renderMarkdown(text: string, look: Look): string {
-  const blocks = parseMarkdown(text).map((block) => renderBlock(block, look).join('\n'))
+export function renderMarkdown(text: string, style: TerminalStyle): string {
+  const blocks = parseMarkdown(text).map((block) => renderBlock(block, style).join('\n'))
   return `${blocks.join('\n\n')}\n`
 }
 
-function renderBlock(block: Block, look: Look): string[] {
-  const width = look.columns - BODY.length
+function renderBlock(block: Block, style: TerminalStyle): string[] {
+  const width = style.columns - BODY.length
   switch (block.kind) {
     case 'heading':
-      return [heading(plain(block.text), look)]
+      return [heading(plain(block.text), style)]
     case 'code':
       return indent(block.lines, CODE)
     case 'table': {
       const rows = block.rows.map((cells) => cells.map(plain))
-      return indent(fitTable(block.headings.map(plain), rows, { ...look, columns: width }), BODY)
+      return indent(fitTable(block.headings.map(plain), rows, { ...style, columns: width }), BODY)
     }
     case 'items':
       return indent(

@@ -1,5 +1,5 @@
 import { alignTo, widestOf } from './columns.ts'
-import { heading, type Look } from './look.ts'
+import { heading, type TerminalStyle } from './terminal-style.ts'
 
 /** Rows that decide on the widths of the columns. */
 const MEASURED_ROWS = 1_000
@@ -15,7 +15,7 @@ export interface StreamedTable {
 }
 
 /** The first MEASURED_ROWS rows decide how wide the columns are; a wider cell moves what follows it. */
-export function createStreamedTable(headings: Row, look: Look): StreamedTable {
+export function createStreamedTable(headings: Row, style: TerminalStyle): StreamedTable {
   let waiting: Row[] | undefined = []
   let widths: readonly number[] = []
 
@@ -24,7 +24,7 @@ export function createStreamedTable(headings: Row, look: Look): StreamedTable {
     if (rows.length === 0) return ''
     widths = widestOf([headings, ...rows])
     const [first = '', ...others] = alignTo(widths, [headings, ...rows])
-    return linesOf([heading(first, look), ...others])
+    return linesOf([heading(first, style), ...others])
   }
   return {
     add(rows) {

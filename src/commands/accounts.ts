@@ -15,9 +15,9 @@ import {
 } from '../auth/accounts.ts'
 import { alignColumns } from '../command-line/columns.ts'
 import type { CommandContext, CommandInput } from '../command-line/command.ts'
-import type { Look } from '../command-line/look.ts'
 import type { PlaceFlag } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
+import type { TerminalStyle } from '../command-line/terminal-style.ts'
 import { UsageError } from '../errors.ts'
 import { recordCommand } from '../folder/command-audit.ts'
 import {
@@ -135,17 +135,17 @@ export async function removeNamed(
 export async function listNames(
   kind: AccountKind,
   { options }: CommandInput<PlaceFlag>,
-  { print, look }: CommandContext,
+  { print, style }: CommandContext,
 ): Promise<void> {
   using credentials = await getReadCredentials(options)
   const listed = listOf(await credentials.accounts.read(), kind)
-  await shown(print(linesOf(listed, kind, look).map(asLine).join('')), `show the ${kind}s`)
+  await shown(print(linesOf(listed, kind, style).map(asLine).join('')), `show the ${kind}s`)
 }
 
-function linesOf(accounts: readonly Account[], kind: AccountKind, look: Look): string[] {
-  if (!look.isTerminal) return accounts.map(describe)
+function linesOf(accounts: readonly Account[], kind: AccountKind, style: TerminalStyle): string[] {
+  if (!style.isTerminal) return accounts.map(describe)
   const rows = accounts.map((account) => [account.name, isReadOnly(account) ? 'read-only' : 'read and write'])
-  return alignColumns([kind === 'user' ? 'USER' : 'CLIENT', 'MAY'], rows, look)
+  return alignColumns([kind === 'user' ? 'USER' : 'CLIENT', 'MAY'], rows, style)
 }
 
 /** @param secret Whose lines are among these; they may be the only place where it is known. */

@@ -68,10 +68,10 @@ export const commands: readonly Command[] = [
       ['connbook help troubles', 'a chapter of the manual'],
     ],
     flags: [],
-    async run({ operands }, { print, look }) {
+    async run({ operands }, { print, style }) {
       const flag = operands.find((word) => word.startsWith('-'))
       if (flag !== undefined) throw new UsageError(`Unknown flag "${flag}"; see connbook help`)
-      await inform(print, helpFor(commands, operands, look))
+      await inform(print, helpFor(commands, operands, style))
     },
   }),
 ]

@@ -1,4 +1,4 @@
-import type { OpenAnswer } from '../client/call.ts'
+import type { OpenResponse } from '../client/call.ts'
 import type { Client } from '../client/client.ts'
 import { queryOf } from '../client/paths.ts'
 import { OtherAnswerError, RefusedError } from '../client/refused.ts'
@@ -7,7 +7,7 @@ import { type ExportFormatName, exportFormats } from '../exchange/export-formats
 
 /** An export that a server begins to send. */
 export interface ServedExport {
-  readonly body: OpenAnswer['body']
+  readonly body: OpenResponse['body']
   /** The first of the records that are left out, by name; undefined if none are. */
   readonly leftOut: readonly Fault[] | undefined
 }
@@ -29,7 +29,7 @@ export async function exportByServer(
     if (typeOf(headers['content-type']) === typeOf(exportFormats[format].mediaType)) return body
     await body[Symbol.asyncIterator]().return?.()
     throw new OtherAnswerError(
-      `What ${client.place.name} answers is no export as ${format}; is it a connbook?`,
+      `What ${client.endpoint.name} answers is no export as ${format}; is it a connbook?`,
     )
   }
   try {

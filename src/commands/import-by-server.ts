@@ -30,7 +30,7 @@ export async function importByServer(client: Client, file: ImportFile): Promise<
     throw new NoAnswerError(`${error.message}; ${advice}`, { cause: error })
   })
   if (isReport(answer)) return answer
-  throw new OtherAnswerError(`${client.place.name} does not say what it has imported; is it a connbook?`)
+  throw new OtherAnswerError(`${client.endpoint.name} does not say what it has imported; is it a connbook?`)
 }
 
 function isReport(input: unknown): input is ImportReport {

@@ -9,12 +9,12 @@ import type { ImportedConfiguration } from '../store/configuration.ts'
 import type { ImportOrder } from './import-call.ts'
 import { type FileFault, ImportRefusedError, refusal } from './import-faults.ts'
 import { readInput } from './import-input.ts'
-import { placeOf, readSshHosts } from './import-ssh.ts'
+import { locationOf, readSshHosts } from './import-ssh.ts'
 
 export interface ReadRecords {
   readonly drafts: readonly ImportedConfiguration[]
   /** Where a record stands, if `take` got another text than the file; undefined for a name that is not there. */
-  readonly placeOf?: (name: string) => Pick<FileFault, 'file' | 'line'> | undefined
+  readonly locationOf?: (name: string) => Pick<FileFault, 'file' | 'line'> | undefined
 }
 
 /**
@@ -56,6 +56,6 @@ export async function readRecords(
 function takeHosts(hosts: readonly ResolvedHost[], take: ((piece: Buffer) => void) | undefined): ReadRecords {
   const drafts = hosts.map(({ draft }) => draft)
   if (take !== undefined) for (const text of flatSshConfiguration(drafts)) take(Buffer.from(text))
-  const places = new Map(hosts.map(({ draft, place }) => [draft.name, placeOf(place)]))
-  return { drafts, placeOf: (name) => places.get(name) }
+  const locations = new Map(hosts.map(({ draft, location }) => [draft.name, locationOf(location)]))
+  return { drafts, locationOf: (name) => locations.get(name) }
 }

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { CommandContext } from '../command-line/command.ts'
 import type { Progress } from '../command-line/progress.ts'
 import { InvalidInputError } from '../errors.ts'
-import { type Place, type PlacedFault, SshConfiguration } from '../exchange/ssh-configuration.ts'
+import { type LocatedFault, type SourceLocation, SshConfiguration } from '../exchange/ssh-configuration.ts'
 import { type ResolvedHost, resolveHosts } from '../exchange/ssh-resolved.ts'
 import { isStandardInput, readInputBytes } from '../files/input.ts'
 import { FAULTS_MAX, IMPORT_ROWS_MAX } from '../limits.ts'
@@ -25,8 +25,8 @@ export async function readSshHosts(
   progress: Progress,
 ): Promise<ResolvedHost[]> {
   const { source, username, isSkipping = false } = order
-  const faults: PlacedFault[] = []
-  const onFault = (fault: PlacedFault) => {
+  const faults: LocatedFault[] = []
+  const onFault = (fault: LocatedFault) => {
     faults.push(fault)
     if (faults.length > IMPORT_ROWS_MAX)
       throw new InvalidInputError(`It has more than ${IMPORT_ROWS_MAX} faults; make it several files`)
@@ -39,12 +39,12 @@ export async function readSshHosts(
   const hosts = resolveHosts(configuration, username, onFault)
   if (configuration.hosts.size === 0)
     onFault({
-      place: { file: undefined, line: 1, order: 0 },
+      location: { file: undefined, line: 1, order: 0 },
       field: 'document',
       detail: 'has no Host with a plain name',
     })
   if (faults.length === 0) return hosts
-  faults.sort((a, b) => a.place.order - b.place.order)
+  faults.sort((a, b) => a.location.order - b.location.order)
   const found = faults.map(fileFault)
   // With --mode replace, an import of no records would remove every record.
   if (!isSkipping || hosts.length === 0)
@@ -56,12 +56,12 @@ export async function readSshHosts(
 }
 
 /** The file and line of a host, for a fault that was found later. */
-export function placeOf({ file, line }: Place): Pick<FileFault, 'file' | 'line'> {
+export function locationOf({ file, line }: SourceLocation): Pick<FileFault, 'file' | 'line'> {
   return { file, line }
 }
 
-function fileFault({ place, name, field, detail }: PlacedFault): FileFault {
-  return { ...placeOf(place), field, detail, ...(name === undefined ? {} : { name }) }
+function fileFault({ location, name, field, detail }: LocatedFault): FileFault {
+  return { ...locationOf(location), field, detail, ...(name === undefined ? {} : { name }) }
 }
 
 function ownerOf(source: string, { environment }: CommandContext): SshConfigOwner {

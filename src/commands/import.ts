@@ -85,7 +85,7 @@ export const importCommand = defineCommand({
       if (!(error instanceof InvalidInputError) || error.faults.length === 0) throw error
       throw new ImportRefusedError([error.message, ...linesOf(error.faults)].join('\n'), { cause: error })
     })
-    const text = order.isTrial ? describeTried(report) : describeDone(report, client?.place.name ?? path)
+    const text = order.isTrial ? describeTried(report) : describeDone(report, client?.endpoint.name ?? path)
     const state = order.isTrial ? 'nothing has changed' : 'the import is complete'
     await shown(context.print(text), 'show what was done', `; ${state}`)
   },
@@ -116,8 +116,8 @@ async function importByNode(
       `Cannot import to "${path}": it is the folder of a node, whose records are in etcd, and the node cannot be sent the file: ${reason}; start it, or name one that runs with --server`,
       { cause },
     )
-  if (found.place === undefined) throw refused(found.reason)
-  const client = createClient(found.place, ownerCredential(commandActor('import')), true)
+  if (found.endpoint === undefined) throw refused(found.reason)
+  const client = createClient(found.endpoint, ownerCredential(commandActor('import')), true)
   return sendRecords(client, order, context).catch((cause: unknown) => {
     throw cause instanceof UnreachableError ? refused(undefined, cause) : cause
   })
@@ -182,8 +182,8 @@ async function importBesideServer(
   order: ImportOrder,
   context: CommandContext,
 ): Promise<ImportReport> {
-  if (found.place === undefined) throw await inUse(error, folder, order, found.reason)
-  const client = createClient(found.place, ownerCredential(commandActor('import')), true)
+  if (found.endpoint === undefined) throw await inUse(error, folder, order, found.reason)
+  const client = createClient(found.endpoint, ownerCredential(commandActor('import')), true)
   return sendRecords(client, order, context).catch(async (cause: unknown) => {
     throw cause instanceof UnreachableError ? await inUse(error, folder, order, cause.message) : cause
   })
@@ -207,7 +207,7 @@ async function sendRecords(
   } catch (cause) {
     if (!(cause instanceof RefusedError) || cause.faults.length === 0) throw cause
     // Lines of a resolved SSH configuration are not those of the file.
-    const faults = cause.faults.map((fault) => ({ ...fault, ...read.placeOf?.(fault.name ?? '') }))
+    const faults = cause.faults.map((fault) => ({ ...fault, ...read.locationOf?.(fault.name ?? '') }))
     throw new ImportRefusedError([cause.message, ...linesOf(faults)].join('\n'), { cause })
   }
 }

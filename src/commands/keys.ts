@@ -19,9 +19,9 @@ import {
   DAMAGED,
   defineCommand,
 } from '../command-line/command.ts'
-import type { Look } from '../command-line/look.ts'
 import { type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
+import type { TerminalStyle } from '../command-line/terminal-style.ts'
 import { recordCommand } from '../folder/command-audit.ts'
 import { getReadCredentials, getUsedCredentials, type UsedCredentials } from '../folder/used-credentials.ts'
 
@@ -55,9 +55,9 @@ export const keysCommands: readonly Command[] = [
     examples: [['connbook keys list', 'never shows their secrets']],
     flags: placeFlags,
     exitCodes: { ...clusterExitCodes, 65: DAMAGED },
-    async run({ options }, { print, look }) {
+    async run({ options }, { print, style }) {
       using credentials = await getReadCredentials(options)
-      const lines = await list(credentials, look)
+      const lines = await list(credentials, style)
       await shown(print(asText(lines)), 'show the keys')
     },
   }),
@@ -109,15 +109,15 @@ async function revokeAll(credentials: UsedCredentials, context: CommandContext):
   ]
 }
 
-async function list(credentials: CredentialStorage, look: Look): Promise<string[]> {
+async function list(credentials: CredentialStorage, style: TerminalStyle): Promise<string[]> {
   const keys = await credentials.keys.read()
   const now = secondsOf(Date.now())
   if (keys.length === 0) return [NO_KEY]
   const state = (key: StoredKey, i: number) => (i === 0 ? 'signs' : describeEnd(key, now))
-  if (look.isTerminal) {
+  if (style.isTerminal) {
     const since = ({ created }: StoredKey) => (created === undefined ? 'unknown' : describeMoment(created))
     const rows = keys.map((key, i) => [key.id, since(key), state(key, i)])
-    return alignColumns(['KEY', 'SINCE', 'STATE'], rows, look)
+    return alignColumns(['KEY', 'SINCE', 'STATE'], rows, style)
   }
   return keys.map((key, i) => {
     const since =

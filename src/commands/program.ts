@@ -39,9 +39,9 @@ export async function runProgram(words: readonly string[], context: CommandConte
 
 async function dispatch(words: readonly string[], context: CommandContext): Promise<void> {
   checkUtf8(words)
-  const { print, look } = context
+  const { print, style } = context
   const [first, ...rest] = words
-  if (asksForHelp(words)) await inform(print, helpFor(commands, words, look))
+  if (asksForHelp(words)) await inform(print, helpFor(commands, words, style))
   else if (first === '--version') {
     if (rest.length > 0) throw new UsageError('Write it as: connbook --version')
     await inform(print, `connbook ${version}\n`)

@@ -1,7 +1,12 @@
 import { constants } from 'node:fs'
 import { ConnbookError, InvalidInputError, systemCode } from '../errors.ts'
 import type { Condition } from '../exchange/ssh-condition.ts'
-import type { Include, OpenConfiguration, Place, SshConfiguration } from '../exchange/ssh-configuration.ts'
+import type {
+  Include,
+  OpenConfiguration,
+  SourceLocation,
+  SshConfiguration,
+} from '../exchange/ssh-configuration.ts'
 import { createLineReader } from '../exchange/text-lines.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { globPaths } from '../files/glob-paths.ts'
@@ -96,14 +101,14 @@ class FileTaker {
     }
   }
 
-  async #follow({ condition, place, words }: Include, chain: Chain) {
-    if (words.length === 0) this.#fault(place, 'names nothing')
+  async #follow({ condition, location, words }: Include, chain: Chain) {
+    if (words.length === 0) this.#fault(location, 'names nothing')
     for (const word of words) {
       this.#countInclude()
-      const path = this.#pathOf(word, place)
+      const path = this.#pathOf(word, location)
       if (path === undefined) continue
-      const paths = await this.#expand(path, place)
-      for (const found of paths) await this.#include(found, condition, place, chain)
+      const paths = await this.#expand(path, location)
+      for (const found of paths) await this.#include(found, condition, location, chain)
     }
   }
 
@@ -114,11 +119,11 @@ class FileTaker {
   }
 
   /** As in ssh; undefined for a path that ssh would refuse. */
-  #pathOf(word: string, place: Place): string | undefined {
+  #pathOf(word: string, location: SourceLocation): string | undefined {
     const { home, folder } = this.#owner
     if (/%|\$\{/.test(word)) {
       const reason = 'has "%" or "${", which some versions of ssh replace; write the path in full'
-      this.#fault(place, `${JSON.stringify(word)} ${reason}`)
+      this.#fault(location, `${JSON.stringify(word)} ${reason}`)
       return undefined
     }
     if (word.startsWith('/')) return word
@@ -130,11 +135,11 @@ class FileTaker {
         : home === undefined
           ? 'begins with "~", which ssh does not take in a file of the system'
           : 'names the home of another account; write the path in full'
-    this.#fault(place, `${JSON.stringify(word)} ${reason}`)
+    this.#fault(location, `${JSON.stringify(word)} ${reason}`)
     return undefined
   }
 
-  async #expand(pattern: string, place: Place): Promise<string[]> {
+  async #expand(pattern: string, location: SourceLocation): Promise<string[]> {
     let entries = 0
     const look = (names: number) => {
       entries += names
@@ -144,26 +149,28 @@ class FileTaker {
     try {
       return await globPaths(pattern, look, this.#files)
     } catch (error) {
-      this.#fault(place, `${JSON.stringify(pattern)} cannot be followed: ${reasonOf(error)}`)
+      this.#fault(location, `${JSON.stringify(pattern)} cannot be followed: ${reasonOf(error)}`)
       return []
     }
   }
 
-  async #include(path: string, condition: Condition, place: Place, by: Chain) {
+  async #include(path: string, condition: Condition, location: SourceLocation, by: Chain) {
     this.#countInclude()
-    const file = await this.#try(place, path, 'cannot be read', () => openPlainFile(path, this.#files))
+    const file = await this.#try(location, path, 'cannot be read', () => openPlainFile(path, this.#files))
     if (file === undefined) return
     try {
       const reason = reasonAgainst(by, file.id)
-      if (reason !== undefined) return this.#fault(place, `${JSON.stringify(path)} ${reason}`)
+      if (reason !== undefined) return this.#fault(location, `${JSON.stringify(path)} ${reason}`)
       const open = this.#configuration.openFile(path, condition)
       const reader = createLineReader()
       for (;;) {
-        const bytes = await this.#try(place, path, IN_PART, file.read)
+        const bytes = await this.#try(location, path, IN_PART, file.read)
         if (bytes === undefined) return
         this.count(bytes.length)
         const isEnd = bytes.length === 0
-        const lines = await this.#try(place, path, IN_PART, () => (isEnd ? reader.end() : reader.read(bytes)))
+        const lines = await this.#try(location, path, IN_PART, () =>
+          isEnd ? reader.end() : reader.read(bytes),
+        )
         if (lines === undefined) return
         await this.takeLines(open, lines, { path, id: file.id, by })
         if (isEnd) return
@@ -175,7 +182,7 @@ class FileTaker {
 
   /** Undefined if it fails, which is a fault; a file that is not there is none. */
   async #try<Result>(
-    place: Place,
+    location: SourceLocation,
     path: string,
     failure: string,
     act: () => Result | Promise<Result>,
@@ -185,13 +192,13 @@ class FileTaker {
     } catch (error) {
       // ssh passes these over, too.
       if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return undefined
-      this.#fault(place, `${JSON.stringify(path)} ${failure}: ${reasonOf(error)}`)
+      this.#fault(location, `${JSON.stringify(path)} ${failure}: ${reasonOf(error)}`)
       return undefined
     }
   }
 
-  #fault(place: Place, detail: string) {
-    this.#configuration.fault(place, detail, 'Include')
+  #fault(location: SourceLocation, detail: string) {
+    this.#configuration.fault(location, detail, 'Include')
   }
 }
 
@@ -227,7 +234,7 @@ async function openPlainFile(path: string, files: FileSystem): Promise<PlainFile
   }
 }
 
-/** Why a file cannot be included at this place; undefined if it can. */
+/** Why a file cannot be included at this location; undefined if it can. */
 function reasonAgainst(chain: Chain, id: string): string | undefined {
   let depth = 1
   const between: string[] = []

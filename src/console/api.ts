@@ -1,5 +1,5 @@
 /** An answer, read whole. */
-export interface Answer {
+export interface ApiResponse {
   readonly status: number
   readonly headers: Pick<Headers, 'get'>
   readonly text: string
@@ -48,7 +48,7 @@ export class Refusal extends Error {
   readonly retryAfterSeconds: number | undefined
   readonly body: string
 
-  constructor({ status, headers, text }: Answer) {
+  constructor({ status, headers, text }: ApiResponse) {
     const problem = problemIn(headers, text)
     // The page of a proxy is no explanation.
     super(problem?.detail ?? `The server, or a proxy before it, refused with ${status}`)
@@ -75,9 +75,9 @@ export class Api {
   /** Ends in a slash. */
   readonly base: URL
   readonly #events: ApiEvents
-  readonly #upload: (url: string, upload: Upload) => Promise<Answer>
+  readonly #upload: (url: string, upload: Upload) => Promise<ApiResponse>
 
-  constructor(base: URL, events: ApiEvents, upload: (url: string, upload: Upload) => Promise<Answer>) {
+  constructor(base: URL, events: ApiEvents, upload: (url: string, upload: Upload) => Promise<ApiResponse>) {
     this.base = base
     this.#events = events
     this.#upload = upload
@@ -95,7 +95,7 @@ export class Api {
    * @throws {Unreachable} if no answer comes.
    * @throws {DOMException} `AbortError` if `signal` is aborted.
    */
-  async call(path: string, call: Call = {}): Promise<Answer> {
+  async call(path: string, call: Call = {}): Promise<ApiResponse> {
     const answer = await this.once(path, call)
     if (isGood(answer, call)) return answer
     const refusal = new Refusal(answer)
@@ -108,7 +108,7 @@ export class Api {
   async once(
     path: string,
     { method = 'GET', json, body, headers = {}, signal, sent }: Call = {},
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     const type: Record<string, string> = json === undefined ? {} : { 'Content-Type': 'application/json' }
     const request = {
       method,
@@ -118,7 +118,7 @@ export class Api {
     try {
       const answer =
         sent === undefined
-          ? await fetchAnswer(this.url(path), { ...request, signal: signal ?? null })
+          ? await fetchResponse(this.url(path), { ...request, signal: signal ?? null })
           : await this.#upload(this.url(path), { ...request, signal, sent })
       this.#events.reached(true)
       return answer
@@ -130,14 +130,14 @@ export class Api {
   }
 }
 
-async function fetchAnswer(url: string, init: RequestInit): Promise<Answer> {
+async function fetchResponse(url: string, init: RequestInit): Promise<ApiResponse> {
   // Conditional requests are made by the page, which keeps what it has shown.
   const response = await fetch(url, { ...init, cache: 'no-store' })
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
 /** The tag as the server made it: a proxy that compresses makes it weak, or longer. Empty if there is none. */
-export function tagIn({ headers }: Answer): string {
+export function tagIn({ headers }: ApiResponse): string {
   return (headers.get('ETag') ?? '').replace(/^W\/|-(gzip|zstd)(?="$)/g, '')
 }
 
@@ -154,7 +154,7 @@ export function explain(error: unknown): string {
   return retryAfterSeconds === undefined ? `${message}.` : `${message}. Try again in ${retryAfterSeconds} s.`
 }
 
-function isGood({ status }: Answer, { expects = [] }: Call): boolean {
+function isGood({ status }: ApiResponse, { expects = [] }: Call): boolean {
   return (status >= 200 && status < 300) || expects.includes(status)
 }
 
@@ -168,7 +168,7 @@ interface ProblemBody {
   readonly errors?: readonly Fault[]
 }
 
-function problemIn(headers: Answer['headers'], text: string): ProblemBody | undefined {
+function problemIn(headers: ApiResponse['headers'], text: string): ProblemBody | undefined {
   if (headers.get('Content-Type') !== 'application/problem+json') return undefined
   try {
     return JSON.parse(text) as ProblemBody

@@ -1,4 +1,4 @@
-import { type Answer, type Api, tagIn } from './api.ts'
+import { type Api, type ApiResponse, tagIn } from './api.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -36,7 +36,7 @@ export async function readConfiguration(api: Api, name: string): Promise<Tagged>
   return taggedIn(await api.call(configurationPath(name)))
 }
 
-export function taggedIn(answer: Answer): Tagged {
+export function taggedIn(answer: ApiResponse): Tagged {
   const [configuration] = configurationsIn(answer.text)
   if (configuration === undefined) throw new TypeError('The answer has no configuration')
   return { configuration, tag: tagIn(answer) }

@@ -1,4 +1,4 @@
-import { type Answer, explain, Refusal } from './api.ts'
+import { type ApiResponse, explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
 import { button, element, headRow } from './element.ts'
 import { faultTable } from './import-report.ts'
@@ -83,7 +83,7 @@ export class ExportPanel {
   }
 
   /** Finds out how an export would be answered, before the browser would save a refusal as the file. */
-  async #probe(path: string): Promise<Answer> {
+  async #probe(path: string): Promise<ApiResponse> {
     const { api } = this.#app
     const probe = () => api.call(path, { method: 'HEAD', expects: [403, 422] })
     let answer = await probe()

@@ -1,12 +1,12 @@
-import type { Answer, Upload } from './api.ts'
+import type { ApiResponse, Upload } from './api.ts'
 
 /**
  * Makes a call that tells how much of its body is sent, which `fetch` cannot.
  *
  * @throws {TypeError} if no answer comes, as `fetch` does.
  */
-export function upload(url: string, { method, headers, body, signal, sent }: Upload): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+export function upload(url: string, { method, headers, body, signal, sent }: Upload): Promise<ApiResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<ApiResponse>()
   const request = new XMLHttpRequest()
   const abort = () => request.abort()
   request.upload.onprogress = ({ loaded, total }) => sent(loaded, total)

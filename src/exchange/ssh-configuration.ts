@@ -5,7 +5,7 @@ import { parseSshLine } from './ssh-config-line.ts'
 import { isKept, NOT_KEPT } from './ssh-host.ts'
 
 /** Where a line stands. */
-export interface Place {
+export interface SourceLocation {
   /** Path of an included file; undefined for the file that was named. */
   readonly file: string | undefined
   readonly line: number
@@ -13,8 +13,8 @@ export interface Place {
   readonly order: number
 }
 
-export interface PlacedFault {
-  readonly place: Place
+export interface LocatedFault {
+  readonly location: SourceLocation
   readonly field: string
   readonly detail: string
   readonly name?: string
@@ -26,7 +26,7 @@ export interface Value {
   readonly keyword: string
   /** Undefined for a value that is not kept. */
   readonly text: string | undefined
-  readonly place: Place
+  readonly location: SourceLocation
 }
 
 /** Values under one condition that stand together. */
@@ -39,7 +39,7 @@ interface Run {
 /** A literal name of a `Host` line. */
 export interface NamedHost {
   readonly condition: Condition
-  readonly place: Place
+  readonly location: SourceLocation
 }
 
 /** An open file of the configuration; see `openFile`. */
@@ -55,7 +55,7 @@ export interface OpenConfiguration {
 /** An `Include` line that is to be followed. */
 export interface Include {
   readonly condition: Condition
-  readonly place: Place
+  readonly location: SourceLocation
   readonly words: readonly string[]
 }
 
@@ -66,13 +66,13 @@ export class SshConfiguration {
   readonly hosts = new Map<string, NamedHost[]>()
   /** Conditions that names do not lead to: those with patterns, and that of the lines before any `Host`. */
   readonly general: Condition[] = []
-  readonly #onFault: (fault: PlacedFault) => void
+  readonly #onFault: (fault: LocatedFault) => void
   readonly #wordsMax: number
   #order = 0
   #words = 0
 
   /** @param wordsMax Of lines and words together. */
-  constructor(onFault: (fault: PlacedFault) => void, wordsMax = SSH_CONFIG_WORDS_MAX) {
+  constructor(onFault: (fault: LocatedFault) => void, wordsMax = SSH_CONFIG_WORDS_MAX) {
     this.#onFault = onFault
     this.#wordsMax = wordsMax
   }
@@ -100,27 +100,31 @@ export class SshConfiguration {
     const line = parseSshLine(open.line === 1 ? text.replace(/^\ufeff/, '') : text)
     if (text.length > IMPORT_ROW_CHARACTERS_MAX) return this.#passLongLine(open, text, line?.keyword)
     if (line === undefined) return undefined
-    const place = this.#placeOf(open, line.words?.length ?? 0)
+    const location = this.#locationOf(open, line.words?.length ?? 0)
     const lower = line.keyword.toLowerCase()
-    if (lower === 'host') this.#beginHost(open, place, line.words)
+    if (lower === 'host') this.#beginHost(open, location, line.words)
     else if (lower === 'match') {
       open.condition = undefined
-      this.fault(place, 'cannot be taken, nor the lines up to the next Host: only Host sections can', 'Match')
+      this.fault(
+        location,
+        'cannot be taken, nor the lines up to the next Host: only Host sections can',
+        'Match',
+      )
     } else if (open.condition !== undefined) {
-      if (line.words === undefined) this.fault(place, 'has a quote without an end')
-      else if (lower === 'include') return { condition: open.condition, place, words: line.words }
-      else this.#takeValue(open.condition, place, line.keyword, line.words)
+      if (line.words === undefined) this.fault(location, 'has a quote without an end')
+      else if (lower === 'include') return { condition: open.condition, location, words: line.words }
+      else this.#takeValue(open.condition, location, line.keyword, line.words)
     }
     return undefined
   }
 
   /** @param field The faulty part; `row` for the whole line. */
-  fault(place: Place, detail: string, field = 'row'): void {
-    this.#onFault({ place, detail, field })
+  fault(location: SourceLocation, detail: string, field = 'row'): void {
+    this.#onFault({ location, detail, field })
   }
 
   /** @throws {InvalidInputError} if the configuration is too long. */
-  #placeOf({ file, line }: OpenConfiguration, words: number): Place {
+  #locationOf({ file, line }: OpenConfiguration, words: number): SourceLocation {
     this.#order += 1
     this.#words += 1 + words
     if (this.#words <= this.#wordsMax) return { file, line, order: this.#order }
@@ -135,31 +139,31 @@ export class SshConfiguration {
     // Lines below a section that is not known must not go to the one above it.
     if (keyword === undefined || /^(?:host|match)$/i.test(keyword)) open.condition = undefined
     else if (open.condition === undefined) return
-    this.fault(this.#placeOf(open, 0), `is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters`)
+    this.fault(this.#locationOf(open, 0), `is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters`)
   }
 
-  #beginHost(open: OpenConfiguration, place: Place, words: readonly string[] | undefined) {
+  #beginHost(open: OpenConfiguration, location: SourceLocation, words: readonly string[] | undefined) {
     open.condition = undefined
-    if (words === undefined) return this.fault(place, 'has a quote without an end')
-    if (words.length === 0) return this.fault(place, 'names nothing', 'Host')
+    if (words === undefined) return this.fault(location, 'has a quote without an end')
+    if (words.length === 0) return this.fault(location, 'names nothing', 'Host')
     const condition = new Condition(open.around, words)
     open.condition = condition
     if (!condition.isPlain) this.general.push(condition)
     for (const word of words) {
       if (isPattern(word)) continue
       const named = this.hosts.get(word)
-      if (named === undefined) this.hosts.set(word, [{ condition, place }])
-      else named.push({ condition, place })
+      if (named === undefined) this.hosts.set(word, [{ condition, location }])
+      else named.push({ condition, location })
     }
   }
 
-  #takeValue(condition: Condition, place: Place, written: string, words: readonly string[]) {
+  #takeValue(condition: Condition, location: SourceLocation, written: string, words: readonly string[]) {
     const lower = written.toLowerCase()
-    if (lower === 'proxycommand') this.#add(condition, { keyword: 'proxyjump', text: undefined, place })
-    if (!isKept(lower)) return this.fault(place, NOT_KEPT, written)
+    if (lower === 'proxycommand') this.#add(condition, { keyword: 'proxyjump', text: undefined, location })
+    if (!isKept(lower)) return this.fault(location, NOT_KEPT, written)
     const [text, ...others] = words
-    if (text === undefined || others.length > 0) return this.fault(place, 'must have one value', written)
-    this.#add(condition, { keyword: lower, text, place })
+    if (text === undefined || others.length > 0) return this.fault(location, 'must have one value', written)
+    this.#add(condition, { keyword: lower, text, location })
   }
 
   #add(condition: Condition, value: Value) {

@@ -3,13 +3,13 @@ import { IMPORT_ROWS_MAX, SSH_MATCH_STEPS_MAX } from '../limits.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { parseRow } from './import-reader.ts'
 import type { Alias } from './ssh-condition.ts'
-import type { NamedHost, Place, PlacedFault, SshConfiguration, Value } from './ssh-configuration.ts'
+import type { LocatedFault, NamedHost, SourceLocation, SshConfiguration, Value } from './ssh-configuration.ts'
 import { readSshHost, type SshHostFault } from './ssh-host.ts'
 import { bytesOf } from './ssh-pattern.ts'
 
 export interface ResolvedHost {
   readonly draft: ImportedConfiguration
-  readonly place: Place
+  readonly location: SourceLocation
 }
 
 /**
@@ -23,7 +23,7 @@ export interface ResolvedHost {
 export function resolveHosts(
   configuration: SshConfiguration,
   username: string | undefined,
-  onFault: (fault: PlacedFault) => void,
+  onFault: (fault: LocatedFault) => void,
   stepsMax = SSH_MATCH_STEPS_MAX,
 ): ResolvedHost[] {
   if (configuration.hosts.size > IMPORT_ROWS_MAX)
@@ -38,14 +38,15 @@ export function resolveHosts(
     if (found === undefined) {
       const detail =
         'never applies to this name: a pattern with "!", or the Host around its Include, is against it'
-      onFault({ place: first.place, name, field: 'Host', detail })
+      onFault({ location: first.location, name, field: 'Host', detail })
       continue
     }
     const host = readSshHost(name, (keyword) => {
       const text = found.values.get(keyword)?.text
       return keyword === 'user' ? (text ?? username) : text
     })
-    const faulty = ({ field, detail }: SshHostFault) => onFault({ place: found.place, name, field, detail })
+    const faulty = ({ field, detail }: SshHostFault) =>
+      onFault({ location: found.location, name, field, detail })
     if (host.fault !== undefined) {
       const isMissing = host.fault.field === 'User' && !found.values.has('user')
       faulty(isMissing ? { ...host.fault, detail: `${host.fault.detail}; give --user NAME` } : host.fault)
@@ -55,11 +56,11 @@ export function resolveHosts(
     if (draft === undefined) continue
     for (const { field, detail } of host.labelFaults) {
       const value = found.values.get(field.toLowerCase())
-      notes.add(value?.place ?? found.place, name, { field, detail })
+      notes.add(value?.location ?? found.location, name, { field, detail })
     }
-    for (const { place } of found.moreIdentities)
-      notes.add(place, name, { field: 'IdentityFile', detail: 'is not the first; a record can keep one' })
-    resolved.push({ draft, place: found.place })
+    for (const { location } of found.moreIdentities)
+      notes.add(location, name, { field: 'IdentityFile', detail: 'is not the first; a record can keep one' })
+    resolved.push({ draft, location: found.location })
   }
   notes.tell(onFault)
   return resolved
@@ -70,7 +71,7 @@ interface Found {
   readonly values: ReadonlyMap<string, Value>
   readonly moreIdentities: readonly Value[]
   /** The first `Host` that names it and applies. */
-  readonly place: Place
+  readonly location: SourceLocation
 }
 
 /** Makes a function that finds what applies to a name; it gives undefined if no `Host` that names it does. */
@@ -86,8 +87,8 @@ function createFinder({ runs, general }: SshConfiguration, stepsMax: number) {
   }
   return (name: string, named: readonly NamedHost[]): Found | undefined => {
     const alias: Alias = { name, bytes: bytesOf(name), spend }
-    const place = named.find(({ condition }) => condition.holdsFor(alias))?.place
-    if (place === undefined) return undefined
+    const location = named.find(({ condition }) => condition.holdsFor(alias))?.location
+    if (location === undefined) return undefined
     const plain = new Set(named.map(({ condition }) => condition).filter(({ isPlain }) => isPlain))
     const applying = [...plain, ...general]
       .filter((condition) => condition.holdsFor(alias))
@@ -102,13 +103,13 @@ function createFinder({ runs, general }: SshConfiguration, stepsMax: number) {
         if (value.keyword === 'identityfile' && !identities.has(value.text)) identities.set(value.text, value)
       }
     }
-    return { values, moreIdentities: [...identities.values()].slice(1), place }
+    return { values, moreIdentities: [...identities.values()].slice(1), location }
   }
 }
 
 interface Note extends SshHostFault {
   readonly name: string
-  readonly place: Place
+  readonly location: SourceLocation
   hosts: number
 }
 
@@ -116,19 +117,19 @@ interface Note extends SshHostFault {
 class Notes {
   readonly #notes = new Map<string, Note>()
 
-  add(place: Place, name: string, { field, detail }: SshHostFault) {
-    const key = `${place.order} ${detail}`
+  add(location: SourceLocation, name: string, { field, detail }: SshHostFault) {
+    const key = `${location.order} ${detail}`
     const note = this.#notes.get(key)
-    if (note === undefined) this.#notes.set(key, { place, name, field, detail, hosts: 1 })
+    if (note === undefined) this.#notes.set(key, { location, name, field, detail, hosts: 1 })
     else note.hosts += 1
   }
 
-  tell(onFault: (fault: PlacedFault) => void) {
-    for (const { place, name, field, detail, hosts } of this.#notes.values())
+  tell(onFault: (fault: LocatedFault) => void) {
+    for (const { location, name, field, detail, hosts } of this.#notes.values())
       onFault(
         hosts === 1
-          ? { place, name, field, detail }
-          : { place, field, detail: `${detail}; so for ${hosts} hosts` },
+          ? { location, name, field, detail }
+          : { location, field, detail: `${detail}; so for ${hosts} hosts` },
       )
   }
 }

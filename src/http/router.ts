@@ -42,11 +42,11 @@ interface Resource {
 }
 
 /** A node of the tree of paths. */
-interface Place {
+interface RouteNode {
   /** By segment as it is sent. */
-  readonly byName: Map<string, Place>
+  readonly byName: Map<string, RouteNode>
   /** For any other segment. */
-  parameter?: Place
+  parameter?: RouteNode
   /** For a path that ends here. */
   resource?: Resource
 }
@@ -68,7 +68,7 @@ export interface Router {
  * @throws {Error} if a literal segment stands beside a parameter: a record of that name could not be reached.
  */
 export function createRouter(routes: readonly Route[], basePath: string): Router {
-  const root: Place = { byName: new Map() }
+  const root: RouteNode = { byName: new Map() }
   for (const route of routes) {
     addRoute(route, basePath + route.path)
     if (route.isWellKnown && basePath !== '') addRoute(route, route.path + basePath)
@@ -76,21 +76,21 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
   }
   return {
     match(method, path) {
-      let place = path.startsWith('/') ? root : undefined
+      let node = path.startsWith('/') ? root : undefined
       let sent = ''
       let end = 0
-      while (place !== undefined && end < path.length) {
+      while (node !== undefined && end < path.length) {
         const start = end + 1
         const slash = path.indexOf('/', start)
         end = slash === -1 ? path.length : slash
         const segment = path.slice(start, end)
-        const named = place.byName.get(segment)
+        const named = node.byName.get(segment)
         if (named === undefined && segment !== '') {
           sent = segment
-          place = place.parameter
-        } else place = named
+          node = node.parameter
+        } else node = named
       }
-      const resource = place?.resource
+      const resource = node?.resource
       const parameter = decodePercent(resource === undefined ? path : sent)
       if (parameter === undefined) return 'malformed'
       if (resource === undefined) return undefined
@@ -104,20 +104,20 @@ export function createRouter(routes: readonly Route[], basePath: string): Router
   }
 
   function addRoute(route: Route, path: string) {
-    let place = root
-    for (const segment of path.split('/').slice(1)) place = placeBelow(place, segment, route.path)
-    place.resource ??= { pattern: route.path, routes: new Map(), allow: '' }
-    const { resource } = place
+    let node = root
+    for (const segment of path.split('/').slice(1)) node = nodeBelow(node, segment, route.path)
+    node.resource ??= { pattern: route.path, routes: new Map(), allow: '' }
+    const { resource } = node
     resource.routes.set(route.method, route)
     resource.allow = [...resource.routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')
   }
 
-  function placeBelow(place: Place, segment: string, pattern: string): Place {
+  function nodeBelow(node: RouteNode, segment: string, pattern: string): RouteNode {
     const isParameter = segment.startsWith(':')
-    const below = (isParameter ? place.parameter : place.byName.get(segment)) ?? { byName: new Map() }
-    if (isParameter) place.parameter = below
-    else place.byName.set(segment, below)
-    if (place.parameter !== undefined && [...place.byName.keys()].some((name) => name !== ''))
+    const below = (isParameter ? node.parameter : node.byName.get(segment)) ?? { byName: new Map() }
+    if (isParameter) node.parameter = below
+    else node.byName.set(segment, below)
+    if (node.parameter !== undefined && [...node.byName.keys()].some((name) => name !== ''))
       throw new Error(`Cannot add the route "${pattern}": a literal segment stands beside a parameter`)
     return below
   }

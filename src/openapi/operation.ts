@@ -16,7 +16,7 @@ export interface Operation {
   readonly isConditional?: boolean
   readonly body?: Body
   /** Answers that are no problems, by status. */
-  readonly answers: Readonly<Record<number, Answer>>
+  readonly answers: Readonly<Record<number, ResponseDescription>>
   /** Besides those that follow from method, path, access and body. */
   readonly problems?: readonly ProblemCode[]
 }
@@ -41,7 +41,7 @@ export interface Body {
   readonly isJsonObject?: boolean
 }
 
-export interface Answer {
+export interface ResponseDescription {
   readonly description: string
   /** Besides those of every answer; with `?`, it may be absent. */
   readonly headers?: readonly (HeaderName | `${HeaderName}?`)[]

@@ -3,7 +3,7 @@ import { type ProblemCode, problemTypes } from '../http/problem-types.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import { type Components, mediaTypes, type Reference, type Response } from './components.ts'
 import { type HeaderName, headersOfAll } from './headers.ts'
-import type { Answer } from './operation.ts'
+import type { ResponseDescription } from './operation.ts'
 import { byStatus, type DescribedRoute, problemsBefore, problemsOf } from './problems.ts'
 import { problemUrn, refTo } from './schemas.ts'
 
@@ -17,7 +17,10 @@ export function responsesOf(
   return { ...Object.fromEntries(own), ...unchanged(route, components), ...problems(route, components) }
 }
 
-function answerOf({ description, headers = [], content }: Answer, components: Components): Response {
+function answerOf(
+  { description, headers = [], content }: ResponseDescription,
+  components: Components,
+): Response {
   return {
     description,
     headers: components.headers([...headersOfAll, ...headers]),

@@ -8,7 +8,7 @@ import {
   POLL_WAIT_SECONDS_MAX,
   UNSTREAMED_BYTES_MAX,
 } from '../limits.ts'
-import type { Answer, Parameter } from '../openapi/operation.ts'
+import type { Parameter, ResponseDescription } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { senderOf } from '../store/actor.ts'
 import {
@@ -67,15 +67,15 @@ const preferWait: Parameter = {
   schema: { type: 'string', examples: ['wait=30'] },
 }
 
-const nameTaken: Answer = {
+const nameTaken: ResponseDescription = {
   description: 'Another record has the name, and is in the body.',
   content: json('OneConfiguration'),
 }
 
 /** The records. */
 export const configurations = defineResource({
-  handlers: ({ store, basePath, scheduler, waiting }) =>
-    configurationHandlers(store, basePath, scheduler, waiting.polls),
+  handlers: ({ store, basePath, scheduler, subscriptions }) =>
+    configurationHandlers(store, basePath, scheduler, subscriptions.polls),
   /** Its answers have URLs. */
   dependsOnBasePath: true,
   routes: [

@@ -30,7 +30,7 @@ const eventParameters: readonly Parameter[] = [
 
 /** Changes as they happen. */
 export const events = defineResource({
-  handlers: ({ store, waiting }) => eventHandlers(store, waiting.streams),
+  handlers: ({ store, subscriptions }) => eventHandlers(store, subscriptions.streams),
   routes: [
     {
       method: 'GET',

@@ -15,8 +15,8 @@ import type { PageMemory } from './page-memory.ts'
 
 type FilteredQuery = ListQuery & { readonly filter: Filter }
 
-/** What a filter keeps, at one revision. */
-interface Kept {
+/** What a filter finds, at one revision. */
+interface FoundRecords {
   readonly revision: number
   /** Of all records at the revision. */
   readonly tag: string
@@ -67,7 +67,7 @@ export function createFilteredList(
     return search(request, query).then((kept) => answer(request, query, kept))
   }
 
-  function answer(request: Request, query: ListQuery, kept: Kept): Reply {
+  function answer(request: Request, query: ListQuery, kept: FoundRecords): Reply {
     const { page } = query
     const { tag, revision, count } = kept
     const etag = `"${tag}"`
@@ -95,7 +95,7 @@ export function createFilteredList(
     return reply
   }
 
-  function named({ filter, page }: FilteredQuery, name: string): Kept {
+  function named({ filter, page }: FilteredQuery, name: string): FoundRecords {
     const record = store.find(name)
     const all = record !== undefined && matcherOf(filter)(record) ? [record] : []
     const { offset, limit } = partOf(page, 1)
@@ -104,7 +104,7 @@ export function createFilteredList(
     return { tag, revision, count: all.length, records, length: records.length }
   }
 
-  function within({ page }: ListQuery, stretch: Stretch): Kept {
+  function within({ page }: ListQuery, stretch: Stretch): FoundRecords {
     const { tag, revision } = store
     const { offset: begin, count } = store.measure(stretch)
     const { offset, limit } = partOf(page, count)
@@ -117,7 +117,7 @@ export function createFilteredList(
   }
 
   /** Stops when the client goes. */
-  async function search(request: Request, query: FilteredQuery): Promise<Kept> {
+  async function search(request: Request, query: FilteredQuery): Promise<FoundRecords> {
     let order: FilteredQuery['sort']
     for (;;) {
       if (order !== undefined && !store.isOrdered(order)) await store.order(order)
@@ -136,7 +136,7 @@ export function createFilteredList(
   function* look(
     { filter, sort, page }: FilteredQuery,
     order: ListQuery['sort'],
-  ): LongWork<Kept | undefined> {
+  ): LongWork<FoundRecords | undefined> {
     // Dropped since it was made.
     if (order !== undefined && !store.isOrdered(order)) return undefined
     const { tag, revision } = store
@@ -167,7 +167,7 @@ function partOf(page: ListQuery['page'], limit: number) {
 }
 
 /** The records, if they may be short enough for one piece. */
-function findFew({ records, length }: Kept): Configuration[] | undefined {
+function findFew({ records, length }: FoundRecords): Configuration[] | undefined {
   if (length * RECORD_BYTES_MIN > UNSTREAMED_BYTES_MAX) return undefined
   const few: Configuration[] = []
   let characters = 0

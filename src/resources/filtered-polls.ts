@@ -8,7 +8,7 @@ import type { WaitingCalls } from './waiting-calls.ts'
 /** The caller of the scheduler for what all of them share. */
 const FILTERED_POLLS = 'polls with filters'
 /** Changes, or polls, that are looked at in one slice. */
-const LOOKS_AT_ONCE = 64
+const CHECKS_AT_ONCE = 64
 
 /** A poll that waits for a change that its filter can see. */
 export interface FilteredPoll {
@@ -20,7 +20,7 @@ export interface FilteredPoll {
 }
 
 /** What has been found out for one filter. */
-interface Look {
+interface PollResult {
   readonly isSeen: boolean
   readonly upTo: number
 }
@@ -32,7 +32,7 @@ export class FilteredPolls {
   /** With their filters as text. */
   readonly #polls = new Map<FilteredPoll, string>()
   #timer: NodeJS.Timeout | undefined
-  #isLooking = false
+  #isChecking = false
   /** Whether a change or a poll has come since the look under way began. */
   #isBehind = false
 
@@ -44,37 +44,37 @@ export class FilteredPolls {
   /** Looks at what has changed since `after`, and at each later change. @returns Ends that. */
   add(poll: FilteredPoll): () => void {
     this.#polls.set(poll, JSON.stringify(poll.filter))
-    if (poll.after < this.#recent.last) this.lookSoon()
+    if (poll.after < this.#recent.last) this.checkSoon()
     return () => void this.#polls.delete(poll)
   }
 
   /** Call it after each change; those within EVENTS_PAUSE_MS are looked at together. */
-  lookSoon(): void {
+  checkSoon(): void {
     if (this.#polls.size === 0) return
-    if (this.#isLooking) this.#isBehind = true
-    else this.#timer ??= setTimeout(() => this.#lookNow(), EVENTS_PAUSE_MS)
+    if (this.#isChecking) this.#isBehind = true
+    else this.#timer ??= setTimeout(() => this.#checkNow(), EVENTS_PAUSE_MS)
   }
 
-  async #lookNow() {
+  async #checkNow() {
     this.#timer = undefined
-    this.#isLooking = true
+    this.#isChecking = true
     this.#isBehind = false
-    await this.#calls.run(FILTERED_POLLS, this.#look())
-    this.#isLooking = false
-    if (this.#isBehind) this.lookSoon()
+    await this.#calls.run(FILTERED_POLLS, this.#checkAll())
+    this.#isChecking = false
+    if (this.#isBehind) this.checkSoon()
   }
 
-  *#look(): LongWork<void> {
-    const looks = new Map<string, Look>()
+  *#checkAll(): LongWork<void> {
+    const results = new Map<string, PollResult>()
     let polls = 0
     for (const [poll, filterKey] of this.#polls) {
-      if (++polls % LOOKS_AT_ONCE === 0) yield
+      if (++polls % CHECKS_AT_ONCE === 0) yield
       try {
         const key = `${poll.after} ${filterKey}`
-        const look = looks.get(key) ?? (yield* this.#lookFor(poll))
-        looks.set(key, look)
-        if (look.isSeen) poll.see()
-        else poll.after = look.upTo
+        const result = results.get(key) ?? (yield* this.#check(poll))
+        results.set(key, result)
+        if (result.isSeen) poll.see()
+        else poll.after = result.upTo
       } catch (error) {
         this.#calls.report(error)
         poll.see()
@@ -82,14 +82,14 @@ export class FilteredPolls {
     }
   }
 
-  *#lookFor({ filter, after }: FilteredPoll): LongWork<Look> {
+  *#check({ filter, after }: FilteredPoll): LongWork<PollResult> {
     const recent = this.#recent
     const matches = changeMatcherOf(filter)
     const last = recent.last
     for (let upTo = after + 1; upTo <= last; upTo += 1) {
       const change = recent.at(upTo)
       if (change === undefined || matches(change)) return { isSeen: true, upTo }
-      if (upTo % LOOKS_AT_ONCE === 0) yield
+      if (upTo % CHECKS_AT_ONCE === 0) yield
     }
     // While a large import is told, a poll may know more than has been told.
     return { isSeen: false, upTo: Math.max(after, last) }

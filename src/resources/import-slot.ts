@@ -29,7 +29,7 @@ export interface ImportTurn {
   release(): void
 }
 
-interface Place {
+interface QueuedImport {
   readonly account: string
   readonly begin: () => void
   /** Set while the body is read. */
@@ -44,25 +44,25 @@ interface Body {
 }
 
 export function createImportSlot(): ImportSlot {
-  let holder: Place | undefined
-  const waiting: Place[] = []
+  let holder: QueuedImport | undefined
+  const waiting: QueuedImport[] = []
   /** Runs while somebody waits. */
   let looking: NodeJS.Timeout | undefined
 
   return {
     async take(account, signal) {
       signal.throwIfAborted()
-      if ([holder, ...waiting].some((place) => place?.account === account)) throw busy()
+      if ([holder, ...waiting].some((queued) => queued?.account === account)) throw busy()
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const place: Place = { account, begin: resolve }
+      const queued: QueuedImport = { account, begin: resolve }
       if (holder === undefined) {
-        holder = place
-        return turnOf(place)
+        holder = queued
+        return turnOf(queued)
       }
-      waiting.push(place)
+      waiting.push(queued)
       if (looking === undefined) beginToLook()
       const giveUp = (error: unknown) => {
-        remove(place)
+        remove(queued)
         reject(error)
       }
       const limit = setTimeout(() => giveUp(busy()), IMPORT_WAIT_MS)
@@ -74,11 +74,11 @@ export function createImportSlot(): ImportSlot {
         clearTimeout(limit)
         signal.removeEventListener('abort', leave)
       }
-      return turnOf(place)
+      return turnOf(queued)
     },
   }
 
-  function turnOf(place: Place): ImportTurn {
+  function turnOf(queued: QueuedImport): ImportTurn {
     return {
       async receive(progress, read) {
         const { promise: lost, reject } = Promise.withResolvers<never>()
@@ -90,15 +90,15 @@ export function createImportSlot(): ImportSlot {
         const check = () => {
           if (error !== undefined) throw error
         }
-        place.body = { progress, lose, seen: stateOf(progress) }
+        queued.body = { progress, lose, seen: stateOf(progress) }
         try {
           return await Promise.race([read(check), lost])
         } finally {
-          place.body = undefined
+          queued.body = undefined
         }
       },
       release() {
-        if (holder === place) passOn()
+        if (holder === queued) passOn()
       },
     }
   }
@@ -112,9 +112,9 @@ export function createImportSlot(): ImportSlot {
     next?.begin()
   }
 
-  function remove(place: Place) {
-    if (!waiting.includes(place)) return
-    waiting.splice(waiting.indexOf(place), 1)
+  function remove(queued: QueuedImport) {
+    if (!waiting.includes(queued)) return
+    waiting.splice(waiting.indexOf(queued), 1)
     if (waiting.length > 0) return
     clearInterval(looking)
     looking = undefined

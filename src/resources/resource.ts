@@ -7,7 +7,7 @@ import type { Family } from '../metrics/family.ts'
 import type { Operation } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import type { Waiting } from './waiting.ts'
+import type { Subscriptions } from './subscriptions.ts'
 
 /** What handlers get while the records are being read. */
 export interface StartingParts {
@@ -31,7 +31,7 @@ export interface Parts extends StartingParts {
   /** As in `metadataHandlers`. */
   readonly publicUrl: string | undefined
   readonly metrics: readonly Family[]
-  readonly waiting: Waiting
+  readonly subscriptions: Subscriptions
   /** The OpenAPI document: a line of JSON. */
   readonly describeCalls: () => string
 }

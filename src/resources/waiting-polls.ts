@@ -10,7 +10,7 @@ import { FilteredPolls } from './filtered-polls.ts'
 import type { WaitingCall, WaitingCalls } from './waiting-calls.ts'
 
 /** The answer as it is now. */
-type Answer = () => Reply | Promise<Reply>
+type MakeReply = () => Reply | Promise<Reply>
 
 /** What a poll reads: a list, perhaps with a filter, or the record of a name. */
 export type Polled = { readonly list: true; readonly filter?: Filter | undefined } | { readonly name: string }
@@ -34,13 +34,13 @@ export class WaitingPolls {
     this.#calls = calls
     this.#filtered = new FilteredPolls(store.recent, calls)
     store.onReplaced(() => {
-      this.#filtered.lookSoon()
+      this.#filtered.checkSoon()
       this.#wake(this.#ofList)
       for (const polls of this.#ofRecord.values()) this.#wake(polls)
     })
     store.onDurable((change, _, before) => {
       if (this.#count === 0) return
-      this.#filtered.lookSoon()
+      this.#filtered.checkSoon()
       this.#wake(this.#ofList)
       const after = 'remove' in change ? undefined : 'add' in change ? change.add : change.modify
       if (before !== undefined) this.#wake(this.#ofRecord.get(before.name))
@@ -60,7 +60,7 @@ export class WaitingPolls {
    * @throws {Problem} 503 if too many wait; 403 if the credential ends meanwhile. What `answer` throws.
    * @throws {StorageUnavailableError} if the state becomes too old to be read meanwhile.
    */
-  answer(request: Request, polled: Polled, answer: Answer): Reply | Promise<Reply> {
+  answer(request: Request, polled: Polled, answer: MakeReply): Reply | Promise<Reply> {
     const { prefer, 'if-none-match': seen, 'if-match': expected } = request.headers
     if (prefer === undefined || seen === undefined) return answer()
     const seconds = Math.min(parseWait(prefer) ?? 0, POLL_WAIT_SECONDS_MAX)
@@ -74,7 +74,7 @@ export class WaitingPolls {
   }
 
   /** Waits while the answer is a 304. */
-  async #waited(request: Request, watch: Watch, answer: Answer, seconds: number) {
+  async #waited(request: Request, watch: Watch, answer: MakeReply, seconds: number) {
     const poll = new WaitingPoll(request, seconds)
     try {
       for (;;) {
@@ -97,7 +97,7 @@ export class WaitingPolls {
   }
 
   /** Waits while the filter sees no change after a place. */
-  async #waitedFor(request: Request, filter: Filter, after: number, answer: Answer, seconds: number) {
+  async #waitedFor(request: Request, filter: Filter, after: number, answer: MakeReply, seconds: number) {
     const poll = new WaitingPoll(request, seconds)
     let isSeen = false
     const see = () => {

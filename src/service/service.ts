@@ -17,7 +17,7 @@ import type { Log } from '../log.ts'
 import { watchEventLoop } from '../metrics/event-loop.ts'
 import { processMetrics } from '../metrics/process-metrics.ts'
 import { createRoutes, createStartingRoutes } from '../resources/routes.ts'
-import { createWaiting } from '../resources/waiting.ts'
+import { createSubscriptions } from '../resources/subscriptions.ts'
 import { Scheduler } from '../scheduler.ts'
 import { type App, createApp, createStartingApp, STILL_READING } from '../server/app.ts'
 import type { TlsTexts } from '../server/http-server.ts'
@@ -163,10 +163,10 @@ async function start(
   const whyNotReady = () => (listener.isDraining ? 'The server is stopping' : state.whyNotWritable())
   const eventLoop = watchEventLoop()
   opened.defer(() => eventLoop.close())
-  const waiting = createWaiting(store, scheduler, log, guard)
+  const subscriptions = createSubscriptions(store, scheduler, log, guard)
   const metrics = [
     ...listener.metrics,
-    ...waiting.metrics,
+    ...subscriptions.metrics,
     ...storeMetrics(store, () => state.whyNotWritable() === undefined),
     ...loginMetrics(authenticator.logins),
     ...eventLoop.metrics,
@@ -175,7 +175,7 @@ async function start(
   const histories = createRecordHistories(folder, audit, log)
   const shared = {
     ...{ authenticator, store, audit, histories, scheduler, whyNotReady, whyNotReadable },
-    ...{ basePath, publicUrl, waiting, metrics },
+    ...{ basePath, publicUrl, subscriptions, metrics },
     clock: revocations.clock,
   }
   isStarted = true
@@ -192,7 +192,7 @@ async function start(
   opening.resolve(apps)
   opened.defer(() => {
     // The requests that wait are answered at once, so that the drain does not wait for them.
-    waiting.close()
+    subscriptions.close()
     return listener.drain(options.shutdownTimeoutSeconds * 1000)
   })
   const { useCertificate } = listener

@@ -9,20 +9,20 @@ import { makeWorkshop } from './workshop.ts'
 
 const RECORDS = 10_000
 /** Memory and latency are looked at over so long. */
-const STRETCH_MS = 10_000
-const STRETCHES_PER_MINUTE = 6
+const INTERVAL_MS = 10_000
+const INTERVALS_PER_MINUTE = 6
 const MEMORY_GROWTH_MAX = 1.1
 /** On a machine that does other things, too, it is never quite the same. */
 const P99_GROWTH_MAX = 1.25
 
-/** What was seen in STRETCH_MS. */
-interface Stretch extends Traffic {
+/** What was seen in INTERVAL_MS. */
+interface Interval extends Traffic {
   readonly mebibytes: number
 }
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } })
-const stretchCount = Math.round(Number(values.minutes) * STRETCHES_PER_MINUTE)
-if (!(stretchCount >= 3)) {
+const intervalCount = Math.round(Number(values.minutes) * INTERVALS_PER_MINUTE)
+if (!(intervalCount >= 3)) {
   console.error(
     `Cannot soak for "${values.minutes}" minutes: give 0.5 or more, as in npm run soak -- --minutes 1`,
   )
@@ -32,21 +32,21 @@ if (!(stretchCount >= 3)) {
 const workshop = await makeWorkshop()
 await using server = await startConnbook(await prepareFolder(workshop, RECORDS))
 const traffic = startTraffic(server, RECORDS)
-const stretches: Stretch[] = []
-for (let i = 1; i <= stretchCount; i++) {
-  await pause(STRETCH_MS)
-  stretches.push({ ...traffic.take(), mebibytes: server.residentMebibytes() })
-  if (i % STRETCHES_PER_MINUTE === 0 || i === stretchCount) tellMinute(i)
+const intervals: Interval[] = []
+for (let i = 1; i <= intervalCount; i++) {
+  await pause(INTERVAL_MS)
+  intervals.push({ ...traffic.take(), mebibytes: server.residentMebibytes() })
+  if (i % INTERVALS_PER_MINUTE === 0 || i === intervalCount) tellMinute(i)
 }
 await traffic.stop()
-process.exitCode = tellEnd(stretches, traffic) ? 0 : 1
+process.exitCode = tellEnd(intervals, traffic) ? 0 : 1
 
 function tellMinute(count: number) {
-  const since = Math.floor((count - 1) / STRETCHES_PER_MINUTE) * STRETCHES_PER_MINUTE
-  const minute = stretches.slice(since)
-  const latencies = minute.flatMap((stretch) => stretch.latencies)
+  const since = Math.floor((count - 1) / INTERVALS_PER_MINUTE) * INTERVALS_PER_MINUTE
+  const minute = intervals.slice(since)
+  const latencies = minute.flatMap((interval) => interval.latencies)
   const counts = new Map<string, number>()
-  for (const [kind, added] of minute.flatMap((stretch) => [...stretch.counts]))
+  for (const [kind, added] of minute.flatMap((interval) => [...interval.counts]))
     counts.set(kind, (counts.get(kind) ?? 0) + added)
   const memory = summarize(minute.map(({ mebibytes }) => mebibytes)).median
   const kinds = [...counts]
@@ -54,14 +54,14 @@ function tellMinute(count: number) {
     .map(([kind, number]) => `${number} ${kind}`)
     .join(', ')
   const times = `p50 ${quantile(latencies, 0.5).toFixed(2)} ms, p99 ${quantile(latencies, 0.99).toFixed(2)} ms`
-  const minutes = (count / STRETCHES_PER_MINUTE).toFixed(1)
+  const minutes = (count / INTERVALS_PER_MINUTE).toFixed(1)
   console.log(
     `${minutes} min: ${memory.toFixed(1)} MiB, ${times}, ${latencies.length} requests, ${traffic.failures} failed (${kinds})`,
   )
 }
 
 /** Whether nothing failed and nothing grew. */
-function tellEnd(all: readonly Stretch[], { failures, reasons }: RunningTraffic): boolean {
+function tellEnd(all: readonly Interval[], { failures, reasons }: RunningTraffic): boolean {
   const memory = trendOf(
     all.map(({ mebibytes }) => mebibytes),
     MEMORY_GROWTH_MAX,

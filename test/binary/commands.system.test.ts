@@ -8,7 +8,7 @@ import { commands } from '../../src/commands/commands.ts'
 import { chapters, findChapter, readChapter } from '../../src/manual/chapters.ts'
 import { runCommand } from '../support/command.ts'
 import { runExecutable, startExecutable, toFullDevice, toNobody } from '../support/executable.ts'
-import { plainLook } from '../support/plain-look.ts'
+import { plainStyle } from '../support/plain-style.ts'
 import { admin, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -101,7 +101,7 @@ describe('the executable', () => {
     const start = findChapter('start') ?? assert.fail('no chapter')
     const { code, stdout, stderr } = await runExecutable(['help', 'start'])
     assert.deepEqual([code, stderr], [0, ''])
-    assert.ok(stdout.endsWith(renderMarkdown(readChapter(start), plainLook)))
+    assert.ok(stdout.endsWith(renderMarkdown(readChapter(start), plainStyle)))
   })
 
   it('runs serve, and the commands that call it', async (t) => {

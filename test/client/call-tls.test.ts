@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { callPlace, UntrustedError } from '../../src/client/call.ts'
-import { parsePlace } from '../../src/client/place.ts'
+import { callEndpoint, UntrustedError } from '../../src/client/call.ts'
+import { parseEndpoint } from '../../src/client/endpoint.ts'
 import { makeCertificate, type TestCertificate } from '../support/certificate.ts'
 
 /** A server with a certificate, which counts what it is sent. @returns What calls it by a host, trusting some authorities. */
@@ -22,9 +22,9 @@ async function serve(t: TestContext, { cert, key }: Pick<TestCertificate, 'cert'
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const call = (host: string, ...authorities: string[]) => {
-    const place = parsePlace(`https://${host}:${port}`) ?? assert.fail('it is no place')
+    const endpoint = parseEndpoint(`https://${host}:${port}`) ?? assert.fail('it is no endpoint')
     const headers = { Authorization: 'Bearer mine' }
-    return callPlace({ ...place, authorities }, { method: 'GET', path: '/', headers })
+    return callEndpoint({ ...endpoint, authorities }, { method: 'GET', path: '/', headers })
   }
   return { call, seen }
 }

@@ -5,8 +5,8 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import { createServer as createPlainServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { callOnSocket, callPlace, NoAnswerError, openCall, UnreachableError } from '../../src/client/call.ts'
-import { socketPlace } from '../../src/client/place.ts'
+import { type Call, callEndpoint, NoAnswerError, openCall, UnreachableError } from '../../src/client/call.ts'
+import { socketEndpoint } from '../../src/client/endpoint.ts'
 import { CALL_ANSWER_BYTES_MAX, CALL_CONTINUE_MS } from '../../src/limits.ts'
 import { holdTimers } from '../support/held-timers.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -38,7 +38,7 @@ describe('the body of an answer', () => {
       resolve(answer)
     })
     const tick = holdTimers(t)
-    const answer = await openCall(socketPlace(path), { method: 'GET', path: '/' }, { silenceMs: 1_000 })
+    const answer = await openCall(socketEndpoint(path), { method: 'GET', path: '/' }, { silenceMs: 1_000 })
     const reading = answer.body[Symbol.asyncIterator]()
     assert.equal(String((await reading.next()).value), 'first')
     return { response: await response, reading, tick }
@@ -77,7 +77,12 @@ describe('the body of an answer', () => {
   })
 })
 
-describe('callOnSocket', () => {
+/** @param silenceMs As in `CallOptions`. */
+function callOnSocket(path: string, call: Call, silenceMs?: number) {
+  return callEndpoint(socketEndpoint(path), call, silenceMs === undefined ? {} : { silenceMs })
+}
+
+describe('callEndpoint', () => {
   it('sends a body once the server wants it, and returns the answer', async (t) => {
     const path = await serve(t, async (request, response) => {
       if (request.headers.expect !== undefined) response.writeContinue()
@@ -187,7 +192,11 @@ describe('callOnSocket', () => {
       isAsked = true
       response.end()
     })
-    const call = callPlace(socketPlace(path), { method: 'GET', path: '/' }, { signal: AbortSignal.abort() })
+    const call = callEndpoint(
+      socketEndpoint(path),
+      { method: 'GET', path: '/' },
+      { signal: AbortSignal.abort() },
+    )
     await assert.rejects(call, NoAnswerError)
     assert.equal(isAsked, false)
   })

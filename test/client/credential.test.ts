@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { clientCredential } from '../../src/client/credential.ts'
-import { parsePlace } from '../../src/client/place.ts'
+import { parseEndpoint } from '../../src/client/endpoint.ts'
 import { serveOther } from '../commands/remote/other-server.ts'
 
 describe('clientCredential', () => {
@@ -15,10 +15,10 @@ describe('clientCredential', () => {
       if (token === '') response.socket?.destroy()
       else response.end(JSON.stringify({ access_token: token }))
     })
-    const place = parsePlace(url) ?? assert.fail('no place')
+    const endpoint = parseEndpoint(url) ?? assert.fail('no endpoint')
     let now = 0
     const credential = clientCredential('script', 'secret', false, () => now)
-    const header = async () => (await credential.headers(place)).Authorization
+    const header = async () => (await credential.headers(endpoint)).Authorization
     await assert.rejects(header(), { code: 'no_answer' })
     assert.equal(await header(), 'Bearer first')
     now = 9_999
@@ -33,9 +33,9 @@ describe('clientCredential', () => {
   it('ends asking for a token when its caller does', { timeout: 60_000 }, async (t) => {
     const waits = Promise.withResolvers<void>()
     const url = await serveOther(t, () => waits.resolve())
-    const place = parsePlace(url) ?? assert.fail('no place')
+    const endpoint = parseEndpoint(url) ?? assert.fail('no endpoint')
     const caller = new AbortController()
-    const headers = clientCredential('script', 'secret', false).headers(place, caller.signal)
+    const headers = clientCredential('script', 'secret', false).headers(endpoint, caller.signal)
     await waits.promise
     caller.abort()
     await assert.rejects(headers, { code: 'no_answer' })

@@ -7,8 +7,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createClient } from '../../src/client/client.ts'
 import { noCredential } from '../../src/client/credential.ts'
+import { socketEndpoint } from '../../src/client/endpoint.ts'
 import { type FollowedChange, followChanges } from '../../src/client/followed-records.ts'
-import { socketPlace } from '../../src/client/place.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { matcherOf } from '../../src/store/record-filter.ts'
 import { casesOfSlow } from '../support/properties/hold-property.ts'
@@ -128,7 +128,7 @@ async function serve(t: TestContext, book: Book) {
     server.close()
   })
   await once(server, 'listening')
-  return createClient(socketPlace(path), noCredential, false)
+  return createClient(socketEndpoint(path), noCredential, false)
 }
 
 describe('followed records', () => {

@@ -5,8 +5,8 @@ import { chmod, lchown, mkdir, rename, symlink, writeFile } from 'node:fs/promis
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { socketEndpoint } from '../../src/client/endpoint.ts'
 import { findOwnerSocket } from '../../src/client/owner-socket.ts'
-import { socketPlace } from '../../src/client/place.ts'
 import { ownerSocketPath } from '../../src/files/owner-socket.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -27,13 +27,13 @@ async function setUp(t: TestContext) {
 
 async function reasonOf(folder: string, { isNamed = true, uid = own } = {}) {
   const found = await findOwnerSocket(folder, isNamed, uid)
-  return found.place === undefined ? found.reason : assert.fail(`${found.place.name} is used`)
+  return found.endpoint === undefined ? found.reason : assert.fail(`${found.endpoint.name} is used`)
 }
 
 describe('findOwnerSocket', () => {
   it('finds the socket in a private folder of this account', async (t) => {
     const { folder, path } = await setUp(t)
-    assert.deepEqual(await findOwnerSocket(folder, true), { place: socketPlace(path) })
+    assert.deepEqual(await findOwnerSocket(folder, true), { endpoint: socketEndpoint(path) })
   })
 
   it('finds nothing where there is no socket, no folder, or no account', async (t) => {
@@ -82,8 +82,8 @@ describe('findOwnerSocket', () => {
     const { folder, path } = await setUp(t)
     await lchown(path, OTHER, OTHER)
     await lchown(folder, OTHER, OTHER)
-    const { place } = await findOwnerSocket(folder, true, 0)
-    assert.equal(place?.name, `unix:${path}`)
+    const { endpoint } = await findOwnerSocket(folder, true, 0)
+    assert.equal(endpoint?.name, `unix:${path}`)
     assert.match((await reasonOf(folder, { isNamed: false, uid: 0 })) ?? '', /root must name the folder/)
   })
 

@@ -1,12 +1,12 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { socketPlace } from '../../src/client/place.ts'
+import { socketEndpoint } from '../../src/client/endpoint.ts'
 import { OtherAnswerError, RefusedError, refusalOf } from '../../src/client/refused.ts'
 
-const place = socketPlace('/s')
+const endpoint = socketEndpoint('/s')
 const refusal = (status: number, body: unknown, headers = {}) =>
-  refusalOf({ status, headers, text: typeof body === 'string' ? body : JSON.stringify(body) }, place)
+  refusalOf({ status, headers, text: typeof body === 'string' ? body : JSON.stringify(body) }, endpoint)
 
 describe('a refusal', () => {
   it("has the server's own words, its problem and its faults", () => {

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { align, alignColumns, wrap } from '../../src/command-line/columns.ts'
-import { plainLook } from '../support/plain-look.ts'
+import { plainStyle } from '../support/plain-style.ts'
 
 describe('columns', () => {
   it('are as wide as their widest cell, with no trailing space', () => {
@@ -10,7 +10,7 @@ describe('columns', () => {
       ['admin', 'read and write'],
       ['a-much-longer-name', ''],
     ]
-    assert.deepEqual(alignColumns(['USER', 'MAY'], rows, plainLook), [
+    assert.deepEqual(alignColumns(['USER', 'MAY'], rows, plainStyle), [
       'USER                MAY',
       'admin               read and write',
       'a-much-longer-name',
@@ -35,9 +35,9 @@ describe('columns', () => {
     assert.deepEqual(wrap('', 5), [''])
   })
 
-  it('have a bold heading when the look says so, and nothing else bold', () => {
-    const look = { isTerminal: true, isBold: true, columns: 80 }
-    assert.deepEqual(alignColumns(['A', 'B'], [['a', 'b']], look), ['\u001b[1mA  B\u001b[22m', 'a  b'])
+  it('have a bold heading when the style says so, and nothing else bold', () => {
+    const style = { isTerminal: true, isBold: true, columns: 80 }
+    assert.deepEqual(alignColumns(['A', 'B'], [['a', 'b']], style), ['\u001b[1mA  B\u001b[22m', 'a  b'])
   })
 
   it('may be fewer in a row than in others', () => {

@@ -14,7 +14,7 @@ import {
 } from '../../src/command-line/command.ts'
 import type { Options } from '../../src/command-line/options.ts'
 import { UsageError } from '../../src/errors.ts'
-import { plainLook } from '../support/plain-look.ts'
+import { plainStyle } from '../support/plain-style.ts'
 
 /** The last command run. */
 interface Run {
@@ -55,7 +55,7 @@ async function run(word: string, ...args: string[]): Promise<Run> {
     environment,
     input: Readable.from([]),
     print: async () => {},
-    look: plainLook,
+    style: plainStyle,
     screen: { write: () => {} },
   })
   return lastRun ?? assert.fail('nothing was run')

@@ -2,14 +2,14 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fitTable } from '../../src/command-line/fitted-table.ts'
-import { plainLook } from '../support/plain-look.ts'
+import { plainStyle } from '../support/plain-style.ts'
 
 const headings = ['call', 'does', 'answers']
 const rows = [
   ['GET /a', 'reads one of the many things that are kept here', '200, or 404 when there is none'],
   ['PUT /b', 'writes', ''],
 ]
-const at = (columns: number) => fitTable(headings, rows, { ...plainLook, columns })
+const at = (columns: number) => fitTable(headings, rows, { ...plainStyle, columns })
 
 describe('a fitted table', () => {
   it('has a line a row where there is room', () => {
@@ -43,9 +43,9 @@ describe('a fitted table', () => {
   })
 
   it('leaves out an empty heading when it lists', () => {
-    const look = { ...plainLook, columns: 40 }
+    const style = { ...plainStyle, columns: 40 }
     const wide = 'a sentence that is far too long for a column beside the other'
-    assert.deepEqual(fitTable(['name', ''], [['a_name_that_takes_thirty_columns', wide]], look), [
+    assert.deepEqual(fitTable(['name', ''], [['a_name_that_takes_thirty_columns', wide]], style), [
       'a_name_that_takes_thirty_columns',
       '  a sentence that is far too long for a',
       '  column beside the other',

@@ -7,9 +7,9 @@ import { describeFlags, optionNames } from '../../src/command-line/options.ts'
 import { commands } from '../../src/commands/commands.ts'
 import { UsageError } from '../../src/errors.ts'
 import { chapters, findChapter, readChapter } from '../../src/manual/chapters.ts'
-import { plainLook } from '../support/plain-look.ts'
+import { plainStyle } from '../support/plain-style.ts'
 
-const help = (...words: string[]) => helpFor(commands, words, plainLook)
+const help = (...words: string[]) => helpFor(commands, words, plainStyle)
 const families = [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))]
 const pages: Record<string, string> = {
   'connbook help': help(),
@@ -22,7 +22,7 @@ function usageOf(name: string): string {
   const text = help(...name.split(' '))
   const chapter = findChapter(name)
   if (chapter === undefined) return text
-  const end = `\n${renderMarkdown(readChapter(chapter), plainLook)}`
+  const end = `\n${renderMarkdown(readChapter(chapter), plainStyle)}`
   assert.ok(text.endsWith(end), name)
   return text.slice(0, -end.length)
 }
@@ -147,7 +147,7 @@ describe('help', () => {
 
   for (const chapter of chapters) {
     it(`${chapter.name}: shows its chapter, last if there is a command of that name`, () => {
-      const text = renderMarkdown(readChapter(chapter), plainLook)
+      const text = renderMarkdown(readChapter(chapter), plainStyle)
       if (families.includes(chapter.name)) assert.match(usageOf(chapter.name), /\nCommands\n|^connbook /)
       else assert.equal(help(chapter.name), text)
     })

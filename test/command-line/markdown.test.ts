@@ -2,9 +2,9 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { renderMarkdown } from '../../src/command-line/markdown.ts'
-import { plainLook } from '../support/plain-look.ts'
+import { plainStyle } from '../support/plain-style.ts'
 
-const rendered = (text: string, columns = 40) => renderMarkdown(text, { ...plainLook, columns })
+const rendered = (text: string, columns = 40) => renderMarkdown(text, { ...plainStyle, columns })
 
 describe('a chapter', () => {
   it('has headings at the margin, and text indented and fitted', () => {
@@ -15,8 +15,8 @@ describe('a chapter', () => {
   })
 
   it('has bold headings on a terminal', () => {
-    const look = { isTerminal: true, isBold: true, columns: 80 }
-    assert.equal(renderMarkdown('# name\n\ntext\n', look), '\u001b[1mname\u001b[22m\n\n  text\n')
+    const style = { isTerminal: true, isBold: true, columns: 80 }
+    assert.equal(renderMarkdown('# name\n\ntext\n', style), '\u001b[1mname\u001b[22m\n\n  text\n')
   })
 
   it('shows code unchanged, blank lines and long ones included', () => {

@@ -14,7 +14,7 @@ import {
 } from '../../src/errors.ts'
 import { version } from '../../src/version.ts'
 import { systemError } from '../support/failing-files.ts'
-import { plainLook } from '../support/plain-look.ts'
+import { plainStyle } from '../support/plain-style.ts'
 
 /** Runs a command line with these variables. */
 async function run(words: readonly string[], environment: () => NodeJS.ProcessEnv = () => ({})) {
@@ -27,7 +27,7 @@ async function run(words: readonly string[], environment: () => NodeJS.ProcessEn
     print: async (text) => {
       told.stdout += text
     },
-    look: plainLook,
+    style: plainStyle,
     screen: { write: (text) => (told.stderr += text) },
   }
   told.code = await runProgram(words, context)

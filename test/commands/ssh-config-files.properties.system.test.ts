@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { takeSshFiles } from '../../src/commands/ssh-config-files.ts'
-import { type PlacedFault, SshConfiguration } from '../../src/exchange/ssh-configuration.ts'
+import { type LocatedFault, SshConfiguration } from '../../src/exchange/ssh-configuration.ts'
 import { flatSshConfiguration } from '../../src/exchange/ssh-flat.ts'
 import { resolveHosts } from '../../src/exchange/ssh-resolved.ts'
 import { draftsOf } from '../exchange/read-text.ts'
@@ -115,7 +115,7 @@ describe('an SSH configuration with patterns and included files', { skip: missin
       configurations,
       async (texts) => {
         for (const [path, text] of texts) await writeFile(join(folder, path), text)
-        const faults: PlacedFault[] = []
+        const faults: LocatedFault[] = []
         const configuration = new SshConfiguration((fault) => faults.push(fault))
         await takeSshFiles(configuration, inPieces(texts[0]?.[1] ?? ''), { home, folder })
         const resolved = resolveHosts(configuration, 'somebody', (fault) => faults.push(fault))

@@ -2,29 +2,31 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { InvalidInputError } from '../../src/errors.ts'
-import { type PlacedFault, SshConfiguration } from '../../src/exchange/ssh-configuration.ts'
+import { type LocatedFault, SshConfiguration } from '../../src/exchange/ssh-configuration.ts'
 import { resolveHosts } from '../../src/exchange/ssh-resolved.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
 
 /** Reads a configuration without files that it includes. */
 function resolve(text: string, username?: string, stepsMax?: number) {
-  const faults: PlacedFault[] = []
-  const onFault = (fault: PlacedFault) => void faults.push(fault)
+  const faults: LocatedFault[] = []
+  const onFault = (fault: LocatedFault) => void faults.push(fault)
   const configuration = new SshConfiguration(onFault)
   const open = configuration.openFile()
   for (const line of text.split('\n')) configuration.takeLine(open, line)
   const hosts = resolveHosts(configuration, username, onFault, stepsMax)
-  faults.sort((a, b) => a.place.order - b.place.order)
+  faults.sort((a, b) => a.location.order - b.location.order)
   return {
-    hosts: hosts.map(({ draft, place }) => [
-      place.line,
+    hosts: hosts.map(({ draft, location }) => [
+      location.line,
       draft.name,
       draft.hostname,
       draft.port,
       draft.username,
     ]),
     labels: hosts.map(({ draft }) => draft.labelsPatch),
-    faults: faults.map(({ place, name, field, detail }) => `${place.line} ${name ?? '-'} ${field} ${detail}`),
+    faults: faults.map(
+      ({ location, name, field, detail }) => `${location.line} ${name ?? '-'} ${field} ${detail}`,
+    ),
   }
 }
 

@@ -8,7 +8,7 @@ import { renderMarkdown } from '../../src/command-line/markdown.ts'
 import { describeFlags } from '../../src/command-line/options.ts'
 import { commands } from '../../src/commands/commands.ts'
 import { chapters, readChapter } from '../../src/manual/chapters.ts'
-import { plainLook } from '../support/plain-look.ts'
+import { plainStyle } from '../support/plain-style.ts'
 import { blocksOf } from './published.ts'
 
 const folder = join(import.meta.dirname, '../../src/manual')
@@ -89,7 +89,7 @@ describe('the chapters of the manual', () => {
 
     for (const columns of [40, 80, 100]) {
       it(`${name}: fits ${columns} columns, but for code and long words`, () => {
-        const lines = renderMarkdown(text, { ...plainLook, columns }).split('\n')
+        const lines = renderMarkdown(text, { ...plainStyle, columns }).split('\n')
         for (const line of lines) {
           assert.equal(line, line.trimEnd())
           // A call is never broken between its method and its path.

@@ -20,7 +20,7 @@ describe('polls with filters', () => {
     const polls = new FilteredPolls(recent, new WaitingCalls(scheduler, createMemoryLog()))
     const tell = async (revision: number) => {
       recent.add({ add: new Configuration(revision, draft(`a${revision}`)) }, revision, undefined)
-      polls.lookSoon()
+      polls.checkSoon()
       t.mock.timers.tick(1_000)
       await turnOfEventLoop()
     }
@@ -48,7 +48,7 @@ describe('polls with filters', () => {
     polls.add({ filter: { prefix: 'a' }, after: 0, see: () => (seen += 1) })
     for (const revision of [1, 2]) {
       recent.add({ add: new Configuration(revision, draft(`a${revision}`)) }, revision, undefined)
-      polls.lookSoon()
+      polls.checkSoon()
       t.mock.timers.tick(EVENTS_PAUSE_MS)
       await turnOfEventLoop()
       assert.deepEqual([seen, log.events], [revision - 1, ['waiting_request_failed']])
@@ -64,7 +64,7 @@ describe('polls with filters', () => {
     polls.add({ filter: { prefix: 'b', toJSON } as Filter, after: 0, see: () => assert.fail('it is seen') })
     for (const revision of [1, 2, 3]) {
       recent.add({ add: new Configuration(revision, draft(`a${revision}`)) }, revision, undefined)
-      polls.lookSoon()
+      polls.checkSoon()
       t.mock.timers.tick(EVENTS_PAUSE_MS)
       await turnOfEventLoop()
     }

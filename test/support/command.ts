@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { lookOf } from '../../src/command-line/look.ts'
+import { terminalStyleOf } from '../../src/command-line/terminal-style.ts'
 import { runProgram } from '../../src/commands/program.ts'
 import type { Finished } from './executable.ts'
 
@@ -47,7 +47,7 @@ export async function runCommand(
       stdout += text
       onOutput?.(stdout)
     },
-    look: lookOf({ isTTY: isTerminal }, environment),
+    style: terminalStyleOf({ isTTY: isTerminal }, environment),
     screen: { write: (text) => (stderr += text) },
   })
   return { code, stdout, stderr }

@@ -33,7 +33,7 @@ export async function makeChange<Result>(
       },
     )
   })
-  screen.write(`${told(result)} at ${client.place.name}\n`)
+  screen.write(`${told(result)} at ${client.endpoint.name}\n`)
 }
 
 /** A name in a message. */

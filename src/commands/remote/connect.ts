@@ -10,9 +10,15 @@ import {
   sessionCredential,
   tokenCredential,
 } from '../../client/credential.ts'
+import {
+  DEFAULT_URL,
+  ENDPOINT_FORMS,
+  type Endpoint,
+  isPrivate,
+  parseEndpoint,
+} from '../../client/endpoint.ts'
 import { type Login, type Logins, loginsOf } from '../../client/logins.ts'
 import { findOwnerSocket } from '../../client/owner-socket.ts'
-import { DEFAULT_URL, isPrivate, PLACE_FORMS, type Place, parsePlace } from '../../client/place.ts'
 import { clientVariables } from '../../client/variables.ts'
 import type { CommandContext, CommandInput } from '../../command-line/command.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
@@ -35,7 +41,7 @@ export class NoLoginError extends ConnbookError {
 }
 
 interface Chosen {
-  readonly place: Place
+  readonly endpoint: Endpoint
   readonly isOwners?: boolean
   /** Not read yet if undefined. */
   readonly logins?: readonly Login[]
@@ -54,14 +60,14 @@ export async function connect(
   command: string,
 ): Promise<Client> {
   const logins = loginsOf(environment)
-  const chosen = await choosePlace(input, environment, logins)
+  const chosen = await chooseEndpoint(input, environment, logins)
   const { options } = input
   if (chosen.isOwners === true)
-    return createClient(chosen.place, ownerCredential(commandActor(command)), !options.noRetry)
+    return createClient(chosen.endpoint, ownerCredential(commandActor(command)), !options.noRetry)
   const { credential, login } = await chooseCredential(chosen, environment, logins, !options.noRetry)
-  const place = withAuthority(chosen.place, options.authority ?? login?.authorities)
-  checkPrivate(place, credential, options.plain || login?.isPlain === true)
-  return createClient(place, credential, !options.noRetry)
+  const endpoint = withAuthority(chosen.endpoint, options.authority ?? login?.authorities)
+  checkPrivate(endpoint, credential, options.plain || login?.isPlain === true)
+  return createClient(endpoint, credential, !options.noRetry)
 }
 
 /**
@@ -76,23 +82,27 @@ export async function findLogin(
   const kept = await logins.list()
   const [only, ...others] = kept
   if (server === undefined && others.length > 0) throw severalLogins(kept)
-  const name = server === undefined ? only?.server : (await namedPlace(server, logins)).place.name
+  const name = server === undefined ? only?.server : (await namedEndpoint(server, logins)).endpoint.name
   const login = kept.find((each) => each.server === name)
   if (login !== undefined) return login
   throw new NoLoginError(name === undefined ? 'No login is kept' : `No login at ${name} is kept`)
 }
 
 /** @throws {NotPrivateError} if others could read the credential, and that is not allowed. */
-export function checkPrivate(place: Place, { isSecret }: Pick<Credential, 'isSecret'>, isAllowed: boolean) {
-  if (!isSecret || isAllowed || isPrivate(place)) return
+export function checkPrivate(
+  endpoint: Endpoint,
+  { isSecret }: Pick<Credential, 'isSecret'>,
+  isAllowed: boolean,
+) {
+  if (!isSecret || isAllowed || isPrivate(endpoint)) return
   throw new NotPrivateError(
-    `Nothing was sent to ${place.name}: others on the network could read the credential; use https, or add --plain`,
+    `Nothing was sent to ${endpoint.name}: others on the network could read the credential; use https, or add --plain`,
   )
 }
 
 /** @param path Of a file of certificates; undefined for none. @throws {UsageError} if it cannot be used. */
-export function withAuthority(place: Place, path: string | undefined): Place {
-  return path === undefined ? place : { ...place, authorities: [readAuthorities('--ca', path)] }
+export function withAuthority(endpoint: Endpoint, path: string | undefined): Endpoint {
+  return path === undefined ? endpoint : { ...endpoint, authorities: [readAuthorities('--ca', path)] }
 }
 
 /** Whether a command that otherwise works on a folder is to call a server instead. */
@@ -101,14 +111,14 @@ export function isElsewhere({ options, given }: Pick<CommandInput<'server'>, 'op
   return options.server !== undefined && (given.has('--server') || !isHere)
 }
 
-/** @throws {UsageError} for a text that is no place. */
-export function getPlace(text: string): Place {
-  const place = parsePlace(text)
-  if (place === undefined) throw new UsageError(`Cannot call "${text}": it must be ${PLACE_FORMS}`)
-  return place
+/** @throws {UsageError} for a text that is no endpoint. */
+export function getEndpoint(text: string): Endpoint {
+  const endpoint = parseEndpoint(text)
+  if (endpoint === undefined) throw new UsageError(`Cannot call "${text}": it must be ${ENDPOINT_FORMS}`)
+  return endpoint
 }
 
-async function choosePlace(
+async function chooseEndpoint(
   input: ClientInput,
   environment: NodeJS.ProcessEnv,
   logins: Logins,
@@ -117,16 +127,16 @@ async function choosePlace(
     options: { server, data },
     given,
   } = input
-  if (server !== undefined && isElsewhere(input)) return namedPlace(server, logins)
+  if (server !== undefined && isElsewhere(input)) return namedEndpoint(server, logins)
   if (given.has('--data') || environment.CONNBOOK_DATA)
-    return { place: await getSocket(data), isOwners: true }
+    return { endpoint: await getSocket(data), isOwners: true }
   const kept = await logins.list()
   const [only, ...others] = kept
   if (others.length > 0) throw severalLogins(kept)
-  if (only !== undefined) return { place: getPlace(only.server), logins: kept }
+  if (only !== undefined) return { endpoint: getEndpoint(only.server), logins: kept }
   const own = await findOwnerSocket(resolve(data), false)
-  if (own.place !== undefined) return { place: own.place, isOwners: true }
-  return { place: getPlace(DEFAULT_URL), logins: kept }
+  if (own.endpoint !== undefined) return { endpoint: own.endpoint, isOwners: true }
+  return { endpoint: getEndpoint(DEFAULT_URL), logins: kept }
 }
 
 function severalLogins(kept: readonly Login[]): UsageError {
@@ -135,31 +145,31 @@ function severalLogins(kept: readonly Login[]): UsageError {
 }
 
 /** A URL, `unix:PATH`, or the host of a kept login. */
-async function namedPlace(text: string, logins: Logins): Promise<Chosen> {
-  const place = parsePlace(text)
-  if (place !== undefined) return { place }
+async function namedEndpoint(text: string, logins: Logins): Promise<Chosen> {
+  const endpoint = parseEndpoint(text)
+  if (endpoint !== undefined) return { endpoint }
   const kept = await logins.list()
   const found = kept
-    .map(({ server }) => getPlace(server))
+    .map(({ server }) => getEndpoint(server))
     .filter(({ host, at }) => host === text || ('hostname' in at && at.hostname === text))
   const [only, ...others] = found
-  if (only !== undefined && others.length === 0) return { place: only, logins: kept }
+  if (only !== undefined && others.length === 0) return { endpoint: only, logins: kept }
   const reason =
     only === undefined ? 'there is no login at a host of that name' : 'several logins are at that host'
-  throw new UsageError(`Cannot tell which server "${text}" is: ${reason}; give ${PLACE_FORMS}`)
+  throw new UsageError(`Cannot tell which server "${text}" is: ${reason}; give ${ENDPOINT_FORMS}`)
 }
 
 /** @throws {UnreachableError} */
-async function getSocket(folder: string): Promise<Place> {
+async function getSocket(folder: string): Promise<Endpoint> {
   const found = await findOwnerSocket(resolve(folder), true)
-  if (found.place !== undefined) return found.place
+  if (found.endpoint !== undefined) return found.endpoint
   const reason =
     found.reason ?? 'no server has made its socket there; start one, or name another with --server'
   throw new UnreachableError(`Cannot call the server of "${folder}": ${reason}`)
 }
 
 async function chooseCredential(
-  { place, logins: known }: Chosen,
+  { endpoint, logins: known }: Chosen,
   environment: NodeJS.ProcessEnv,
   logins: Logins,
   isPatient: boolean,
@@ -172,7 +182,7 @@ async function chooseCredential(
     if (secret !== undefined) return { credential: clientCredential(id, secret, isPatient) }
     throw new UsageError(`Cannot use ${clientVariables.clientId}: set ${clientVariables.clientSecret}, too`)
   }
-  const login = (known ?? (await logins.list())).find(({ server }) => server === place.name)
+  const login = (known ?? (await logins.list())).find(({ server }) => server === endpoint.name)
   return { credential: login === undefined ? noCredential : sessionCredential(login.cookie), login }
 }
 

@@ -1,9 +1,9 @@
 import { type AnsweredRecord, readRecord } from '../../client/one-record.ts'
 import { OtherAnswerError } from '../../client/refused.ts'
 import { defineCommand } from '../../command-line/command.ts'
-import type { Look } from '../../command-line/look.ts'
 import type { Options } from '../../command-line/options.ts'
 import { shown } from '../../command-line/output.ts'
+import type { TerminalStyle } from '../../command-line/terminal-style.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
 import { labelOf } from '../../store/labels.ts'
 import { escapeHidden } from '../../text.ts'
@@ -37,7 +37,7 @@ export const getCommand = defineCommand({
     if ([options.json, options.field !== undefined, options.tag].filter(Boolean).length > 1)
       throw new UsageError('Give only one of --json, --field and --tag')
     const client = await connect(input, context, 'get')
-    const text = textOf(await readRecord(client, name), options, context.look)
+    const text = textOf(await readRecord(client, name), options, context.style)
     await shown(context.print(text), 'show the record')
   },
 })
@@ -45,16 +45,16 @@ export const getCommand = defineCommand({
 function textOf(
   found: AnsweredRecord,
   { json, field, tag }: Pick<Options, 'json' | 'field' | 'tag'>,
-  look: Look,
+  style: TerminalStyle,
 ): string {
-  const seen = look.isTerminal ? escapeHidden : (text: string) => text
+  const seen = style.isTerminal ? escapeHidden : (text: string) => text
   if (json) return `${seen(found.json)}\n`
   if (tag) {
     if (found.tag !== undefined) return `${found.tag}\n`
     throw new OtherAnswerError('The answer has no ETag; does a proxy remove it?')
   }
   const { record } = found
-  if (field === undefined) return look.isTerminal ? describeRecord(record, look) : `${tabLine(record)}\n`
+  if (field === undefined) return style.isTerminal ? describeRecord(record, style) : `${tabLine(record)}\n`
   if ('label' in field) {
     const value = labelOf(record.labels, field.label)
     if (value !== undefined) return `${seen(value)}\n`

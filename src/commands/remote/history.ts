@@ -32,17 +32,19 @@ export const historyCommand = defineCommand({
     const answered = await explainFaults(client.askJson({ method: 'GET', path }))
     const { history: entries, since } = isObject(answered) ? answered : {}
     if (!Array.isArray(entries) || !entries.every(isEntry))
-      throw new OtherAnswerError(`What ${client.place.name} answers is no history; is it an older connbook?`)
-    const { look, print, screen } = context
-    const seen = look.isTerminal ? escapeHidden : (text: string) => text
+      throw new OtherAnswerError(
+        `What ${client.endpoint.name} answers is no history; is it an older connbook?`,
+      )
+    const { style, print, screen } = context
+    const seen = style.isTerminal ? escapeHidden : (text: string) => text
     const rows = entries.map((entry) => cellsOf(entry).map(seen))
     const text = json
       ? entries.map((entry) => seen(JSON.stringify(entry)))
-      : look.isTerminal
-        ? alignColumns(['TIME', 'EVENT', 'BY', 'CHANGED'], rows, look)
+      : style.isTerminal
+        ? alignColumns(['TIME', 'EVENT', 'BY', 'CHANGED'], rows, style)
         : rows.map((row) => row.join('\t'))
     await shown(print(linesOf(text)), 'show the history')
-    if (look.isTerminal) screen.write(`Complete since ${escapeHidden(String(since))}\n`)
+    if (style.isTerminal) screen.write(`Complete since ${escapeHidden(String(since))}\n`)
   },
 })
 

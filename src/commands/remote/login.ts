@@ -5,7 +5,7 @@ import { defineCommand } from '../../command-line/command.ts'
 import { readLine, readLoginPassword } from '../../command-line/terminal.ts'
 import { escapeHidden } from '../../text.ts'
 import { clientExitCodes } from './client-exit-codes.ts'
-import { checkPrivate, getPlace, withAuthority } from './connect.ts'
+import { checkPrivate, getEndpoint, withAuthority } from './connect.ts'
 
 export const loginCommand = defineCommand({
   name: 'login',
@@ -25,19 +25,19 @@ export const loginCommand = defineCommand({
     const { loginUser, plain } = options
     // The file is read again by commands that run elsewhere.
     const authorities = options.authority === undefined ? undefined : resolve(options.authority)
-    const place = withAuthority(getPlace(url), authorities)
-    checkPrivate(place, { isSecret: true }, plain)
+    const endpoint = withAuthority(getEndpoint(url), authorities)
+    checkPrivate(endpoint, { isSecret: true }, plain)
     const logins = loginsOf(context.environment)
     // Before the password is asked for.
     await logins.list()
     const user = loginUser ?? (await readLine('user', 'User', context))
-    const password = await readLoginPassword(`Password of ${escapeHidden(user)} at ${place.name}`, context)
-    const cookie = await logIn(place, user, password)
+    const password = await readLoginPassword(`Password of ${escapeHidden(user)} at ${endpoint.name}`, context)
+    const cookie = await logIn(endpoint, user, password)
     await logins.keep({
-      ...{ server: place.name, user, cookie },
+      ...{ server: endpoint.name, user, cookie },
       ...(authorities === undefined ? {} : { authorities }),
       ...(plain ? { isPlain: true } : {}),
     })
-    context.screen.write(`Logged in as ${escapeHidden(user)} at ${place.name}\n`)
+    context.screen.write(`Logged in as ${escapeHidden(user)} at ${endpoint.name}\n`)
   },
 })

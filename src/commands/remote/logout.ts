@@ -3,7 +3,7 @@ import { loginsOf } from '../../client/logins.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { ConnbookError } from '../../errors.ts'
 import { clientExitCodes } from './client-exit-codes.ts'
-import { findLogin, getPlace, withAuthority } from './connect.ts'
+import { findLogin, getEndpoint, withAuthority } from './connect.ts'
 
 export const logoutCommand = defineCommand({
   name: 'logout',
@@ -19,8 +19,8 @@ export const logoutCommand = defineCommand({
     const { server, cookie, authorities } = await findLogin({ options }, logins)
     // First: a session that cannot be ended at the server is not to be used again either.
     await logins.forget(server)
-    const place = withAuthority(getPlace(server), options.authority ?? authorities)
-    await logOut(place, cookie).catch((error: unknown) => {
+    const endpoint = withAuthority(getEndpoint(server), options.authority ?? authorities)
+    await logOut(endpoint, cookie).catch((error: unknown) => {
       if (error instanceof ConnbookError)
         error.message += '; the session is forgotten here, but stays good at the server until it expires'
       throw error

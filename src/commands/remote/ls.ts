@@ -38,11 +38,11 @@ export const lsCommand = defineCommand({
     const client = await connect(input, context, 'ls')
     const query = { q: text, sort: options.sort, ...filterValues(options) }
     const path = listPath(query)
-    const { look, print } = context
-    const form = json ? jsonForm : names ? nameForm : look.isTerminal ? undefined : tabForm
+    const { style, print } = context
+    const form = json ? jsonForm : names ? nameForm : style.isTerminal ? undefined : tabForm
     if (form !== undefined) {
       const pieces = await explainFaults(
-        openLines(client, path, look.isTerminal ? escapedForm(form) : form),
+        openLines(client, path, style.isTerminal ? escapedForm(form) : form),
         operandNames,
       )
       // Until nobody reads any more: a pager that was closed is no fault.
@@ -50,7 +50,7 @@ export const lsCommand = defineCommand({
       return
     }
     const { pieces } = await explainFaults(openList(client, path), operandNames)
-    const table = createStreamedTable(HEADINGS, look)
+    const table = createStreamedTable(HEADINGS, style)
     let isEmpty = true
     for await (const records of pieces) {
       isEmpty = false

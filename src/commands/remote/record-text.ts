@@ -1,6 +1,6 @@
 import { align } from '../../command-line/columns.ts'
-import { heading, type Look } from '../../command-line/look.ts'
 import { linesOf } from '../../command-line/streamed-table.ts'
+import { heading, type TerminalStyle } from '../../command-line/terminal-style.ts'
 import { encodeLabelCell } from '../../exchange/label-cell.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import { fieldNames } from '../../store/fields.ts'
@@ -24,15 +24,15 @@ export function cellsOf(record: Configuration): string[] {
 }
 
 /** A line for each field and label, for a terminal. */
-export function describeRecord(record: Configuration, look: Look): string {
+export function describeRecord(record: Configuration, style: TerminalStyle): string {
   const rows = [
     ...fieldNames.map((name) => [name, String(record[name])]),
     ...Object.entries(record.labels ?? {}).map(([key, value]) => [`labels.${key}`, value]),
   ]
-  return linesOf(align(rows.map((row) => row.map(escapeHidden))).map((line) => withBoldStart(line, look)))
+  return linesOf(align(rows.map((row) => row.map(escapeHidden))).map((line) => withBoldStart(line, style)))
 }
 
-function withBoldStart(line: string, look: Look): string {
+function withBoldStart(line: string, style: TerminalStyle): string {
   const end = line.indexOf(' ')
-  return end === -1 ? line : heading(line.slice(0, end), look) + line.slice(end)
+  return end === -1 ? line : heading(line.slice(0, end), style) + line.slice(end)
 }

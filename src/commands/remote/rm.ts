@@ -56,6 +56,6 @@ async function deleteRecord(client: Client, name: string, headers: Readonly<Reco
   const { status } = await client.ask({ method: 'DELETE', path: recordPath(name), headers })
   if (status === DELETED) return
   throw new OtherAnswerError(
-    `${client.place.name} does not say that it has deleted ${quoted(name)}; is it a connbook?`,
+    `${client.endpoint.name} does not say that it has deleted ${quoted(name)}; is it a connbook?`,
   )
 }

@@ -51,7 +51,7 @@ export const sshCommand = defineCommand({
     const args = ['ssh', ...found, ...more]
     if (options.print) {
       const line = args.map(wordForShell).join(' ')
-      const seen = context.look.isTerminal ? escapeHidden(line) : line
+      const seen = context.style.isTerminal ? escapeHidden(line) : line
       await shown(context.print(`${seen}\n`), 'show the command line')
     } else await become(args, context.environment)
   },

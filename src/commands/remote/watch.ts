@@ -22,13 +22,13 @@ export const watchCommand = defineCommand({
   ],
   flags: [...clientFlags, ...filterFlags, 'json'],
   exitCodes: clientExitCodes,
-  async run(input, { look, print, screen, environment }) {
+  async run(input, { style, print, screen, environment }) {
     const { options } = input
     const client = await connect(input, { environment }, 'watch')
     const lineOf = (change: FollowedChange) => {
       const text = options.json ? jsonOf(change) : cellsOfChange(change)
-      if (typeof text === 'string') return look.isTerminal ? escapeHidden(text) : text
-      return look.isTerminal ? text.map(escapeHidden).join('  ') : text.join('\t')
+      if (typeof text === 'string') return style.isTerminal ? escapeHidden(text) : text
+      return style.isTerminal ? text.map(escapeHidden).join('  ') : text.join('\t')
     }
     const following = {
       filter: filterOf(options),

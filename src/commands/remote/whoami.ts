@@ -18,15 +18,15 @@ export const whoamiCommand = defineCommand({
     const client = await connect(input, context, 'whoami')
     const answered = await client.askJson({ method: 'GET', path: '/v1/whoami' })
     if (!isObject(answered) || typeof answered.account !== 'string')
-      throw new OtherAnswerError(`${client.place.name} does not say who calls; is it an older connbook?`)
-    const { look, print } = context
+      throw new OtherAnswerError(`${client.endpoint.name} does not say who calls; is it an older connbook?`)
+    const { style, print } = context
     // Whatever the answer says: this is the server that was called.
     const { server, ...others } = answered
-    const told = { server: client.place.name, ...others }
+    const told = { server: client.endpoint.name, ...others }
     const rows = Object.entries(told).map(([key, value]) => [key, String(value)])
-    const seen = look.isTerminal ? escapeHidden : (text: string) => text
+    const seen = style.isTerminal ? escapeHidden : (text: string) => text
     const cells = rows.map((row) => row.map(seen))
-    const lines = look.isTerminal ? align(cells) : cells.map((row) => row.join('\t'))
+    const lines = style.isTerminal ? align(cells) : cells.map((row) => row.join('\t'))
     const text = input.options.json ? [seen(JSON.stringify(told))] : lines
     await shown(print(linesOf(text)), 'show who calls')
   },

@@ -30,7 +30,7 @@ async function connectWith(args: readonly string[], environment: NodeJS.ProcessE
 
 /** The name of the place that it finds. */
 async function placeOf(...words: Parameters<typeof connectWith>) {
-  return (await connectWith(...words)).place.name
+  return (await connectWith(...words)).endpoint.name
 }
 
 /** A private folder with a socket on which something answers as whoami does. */

@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { isLoopback } from '../network.ts'
 
-/** Where a connbook answers. */
-export interface Place {
+/** The address of a server. */
+export interface Endpoint {
   /** For messages and as the key of a login: a URL without a slash at its end, or `unix:PATH`. */
   readonly name: string
   readonly isSecure: boolean
@@ -22,14 +22,14 @@ export interface Place {
 export const DEFAULT_URL = 'http://localhost:8080'
 
 /** Completes "it must be". */
-export const PLACE_FORMS = 'a URL such as https://book.example.net, or unix:PATH'
+export const ENDPOINT_FORMS = 'a URL such as https://book.example.net, or unix:PATH'
 
 const LOCALHOST = /^(?:.+\.)?localhost$/
 
 /** Reads `http://…`, `https://…` or `unix:PATH`; undefined for anything else, also with a user, a query or a fragment. */
-export function parsePlace(text: string): Place | undefined {
+export function parseEndpoint(text: string): Endpoint | undefined {
   const socketPath = /^unix:([^\0]+)$/.exec(text)?.[1]
-  if (socketPath !== undefined) return socketPlace(socketPath)
+  if (socketPath !== undefined) return socketEndpoint(socketPath)
   const url = /^https?:\/\/[^/?#@\\\s]+(?:\/[^?#\\\s]*)?$/i.test(text) ? URL.parse(text) : null
   if (url === null) return undefined
   const isSecure = url.protocol === 'https:'
@@ -51,7 +51,7 @@ export function parsePlace(text: string): Place | undefined {
  *
  * @param files Those of its folder.
  */
-export function socketPlace(socketPath: string, files: FileSystem = realFileSystem): Place {
+export function socketEndpoint(socketPath: string, files: FileSystem = realFileSystem): Endpoint {
   return {
     name: `unix:${socketPath}`,
     isSecure: false,
@@ -64,7 +64,7 @@ export function socketPlace(socketPath: string, files: FileSystem = realFileSyst
 }
 
 /** Whether nobody on a network can read what is sent there. */
-export function isPrivate({ isSecure, at }: Place): boolean {
+export function isPrivate({ isSecure, at }: Endpoint): boolean {
   if (isSecure || 'socketPath' in at) return true
   const { hostname } = at
   return isIP(hostname) === 0 ? LOCALHOST.test(hostname) : isLoopback(hostname)

@@ -1,9 +1,9 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isPrivate, parsePlace } from '../../src/client/place.ts'
+import { isPrivate, parseEndpoint } from '../../src/client/endpoint.ts'
 
-describe('parsePlace', () => {
+describe('parseEndpoint', () => {
   const places: Record<string, [name: string, host: string, at: object, basePath: string]> = {
     'http://localhost:8080': [
       'http://localhost:8080',
@@ -28,11 +28,14 @@ describe('parsePlace', () => {
   }
   for (const [text, [name, host, at, basePath]] of Object.entries(places)) {
     it(`reads ${text}`, () => {
-      const place = parsePlace(text) ?? assert.fail('it is a place')
-      assert.deepEqual([place.name, place.host, place.at, place.basePath], [name, host, at, basePath])
-      assert.equal(place.isSecure, name.startsWith('https:'))
+      const endpoint = parseEndpoint(text) ?? assert.fail('it is an endpoint')
+      assert.deepEqual(
+        [endpoint.name, endpoint.host, endpoint.at, endpoint.basePath],
+        [name, host, at, basePath],
+      )
+      assert.equal(endpoint.isSecure, name.startsWith('https:'))
       // A login is kept by the name, and found by it.
-      assert.equal(parsePlace(name)?.name, name)
+      assert.equal(parseEndpoint(name)?.name, name)
     })
   }
 
@@ -57,13 +60,13 @@ describe('parsePlace', () => {
     'http://a:99999',
   ]
   for (const text of [...others, ...unsafe]) {
-    it(`takes ${JSON.stringify(text)} for none`, () => assert.equal(parsePlace(text), undefined))
+    it(`takes ${JSON.stringify(text)} for none`, () => assert.equal(parseEndpoint(text), undefined))
   }
 })
 
 describe('isPrivate', () => {
   it('is true of TLS, of sockets and of this machine, and of nothing else', () => {
-    const isSo = (text: string) => isPrivate(parsePlace(text) ?? assert.fail(text))
+    const isSo = (text: string) => isPrivate(parseEndpoint(text) ?? assert.fail(text))
     for (const text of [
       'https://a',
       'unix:/s',

@@ -1,10 +1,10 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ListedStretches } from '../../src/audit/listed-stretches.ts'
-import { LISTED_STRETCHES_MAX } from '../../src/limits.ts'
+import { ListedRanges } from '../../src/audit/listed-ranges.ts'
+import { LISTED_RANGES_MAX } from '../../src/limits.ts'
 
-describe('stretches of listed changes', () => {
+describe('ranges of listed changes', () => {
   it('grow together, in whatever order the changes come', () => {
     const orders = [
       [1, 2, 3, 4],
@@ -14,14 +14,14 @@ describe('stretches of listed changes', () => {
       [2, 2, 4, 4, 1, 3, 1],
     ]
     for (const order of orders) {
-      const listed = new ListedStretches()
+      const listed = new ListedRanges()
       for (const each of order) if (!listed.extend(each)) listed.add(each - 1, each, `time ${each}`)
       assert.deepEqual(listed.find(4), { after: 0, upTo: 4, time: 'time 1' }, String(order))
     }
   })
 
   it('are found by any of their revisions, and by the one before them', () => {
-    const listed = new ListedStretches()
+    const listed = new ListedRanges()
     listed.add(4, 6, 'a')
     listed.add(8, 9, 'b')
     const found = [3, 4, 5, 6, 7, 8, 9, 10].map((each) => listed.find(each)?.time)
@@ -29,7 +29,7 @@ describe('stretches of listed changes', () => {
   })
 
   it('take the earlier of two times for the same revision', () => {
-    const listed = new ListedStretches()
+    const listed = new ListedRanges()
     listed.add(4, 5, 'later')
     listed.add(4, 4, 'earlier')
     listed.add(4, 4, 'later')
@@ -37,8 +37,8 @@ describe('stretches of listed changes', () => {
   })
 
   it('are so many at most, the highest ones', () => {
-    const listed = new ListedStretches()
-    for (let i = 0; i < LISTED_STRETCHES_MAX + 2; i++) listed.add(10 * i, 10 * i + 1, `${i}`)
+    const listed = new ListedRanges()
+    for (let i = 0; i < LISTED_RANGES_MAX + 2; i++) listed.add(10 * i, 10 * i + 1, `${i}`)
     assert.equal(listed.find(11), undefined)
     assert.equal(listed.find(21)?.time, '2')
   })

@@ -1,32 +1,32 @@
 import { styleText } from 'node:util'
 
-/** How output may look. */
-export interface Look {
+/** What output may use: width, bold, and whether a person reads it at a terminal. */
+export interface TerminalStyle {
   readonly isTerminal: boolean
   readonly isBold: boolean
   /** Width of a line in terminal cells. */
   readonly columns: number
 }
 
-/** For a pipe or a file, and a terminal that does not tell its width. */
+/** For a pipe or a file, and a terminal that does not report its width. */
 const COLUMNS_DEFAULT = 80
 /** Longer lines are hard to read. */
 const COLUMNS_MAX = 100
 const COLUMNS_MIN = 40
 
 /** @see https://no-color.org — a non-empty `NO_COLOR` means plain output. */
-export function lookOf(
+export function terminalStyleOf(
   output: { readonly isTTY?: boolean; readonly columns?: number },
   environment: NodeJS.ProcessEnv,
-): Look {
+): TerminalStyle {
   const isTerminal = output.isTTY === true
   const isPlainWanted = (environment.NO_COLOR ?? '') !== '' || environment.TERM === 'dumb'
-  // A terminal can tell a width of 0.
-  const told = (isTerminal && output.columns) || COLUMNS_DEFAULT
-  const columns = Math.min(COLUMNS_MAX, Math.max(COLUMNS_MIN, told))
+  // A terminal can report a width of 0.
+  const reported = (isTerminal && output.columns) || COLUMNS_DEFAULT
+  const columns = Math.min(COLUMNS_MAX, Math.max(COLUMNS_MIN, reported))
   return { isTerminal, isBold: isTerminal && !isPlainWanted, columns }
 }
 
-export function heading(text: string, look: Look): string {
-  return look.isBold ? styleText('bold', text, { validateStream: false }) : text
+export function heading(text: string, style: TerminalStyle): string {
+  return style.isBold ? styleText('bold', text, { validateStream: false }) : text
 }

@@ -1,9 +1,9 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { lookOf } from '../../src/command-line/look.ts'
+import { terminalStyleOf } from '../../src/command-line/terminal-style.ts'
 
-describe('lookOf', () => {
+describe('terminalStyleOf', () => {
   const looks: readonly (readonly [isTTY: boolean, environment: NodeJS.ProcessEnv, isBold: boolean])[] = [
     [true, {}, true],
     [true, { TERM: 'xterm', NO_COLOR: '' }, true],
@@ -14,7 +14,7 @@ describe('lookOf', () => {
   ]
   for (const [isTTY, environment, isBold] of looks) {
     it(`${isBold ? 'has' : 'has no'} bold headings ${isTTY ? 'on a terminal' : 'in a pipe'} with ${JSON.stringify(environment)}`, () => {
-      assert.deepEqual(lookOf({ isTTY }, environment), { isTerminal: isTTY, isBold, columns: 80 })
+      assert.deepEqual(terminalStyleOf({ isTTY }, environment), { isTerminal: isTTY, isBold, columns: 80 })
     })
   }
 
@@ -30,7 +30,7 @@ describe('lookOf', () => {
   for (const [isTTY, told, columns] of widths) {
     it(`has ${columns} columns ${isTTY ? 'on a terminal' : 'in a pipe'} that tells ${told}`, () => {
       const output = told === undefined ? { isTTY } : { isTTY, columns: told }
-      assert.equal(lookOf(output, {}).columns, columns)
+      assert.equal(terminalStyleOf(output, {}).columns, columns)
     })
   }
 })

@@ -8,8 +8,8 @@ import type { StateGuard } from './state-guard.ts'
 import { WaitingCalls } from './waiting-calls.ts'
 import { WaitingPolls } from './waiting-polls.ts'
 
-/** What waits for changes of a store. */
-export interface Waiting {
+/** The event streams and long polls that wait for changes of a store. */
+export interface Subscriptions {
   readonly streams: EventStreams
   readonly polls: WaitingPolls
   readonly metrics: readonly Family[]
@@ -18,12 +18,12 @@ export interface Waiting {
 }
 
 /** @param guard Undefined if only this process changes the state. */
-export function createWaiting(
+export function createSubscriptions(
   store: ConfigurationStore,
   scheduler: Scheduler,
   log: Log,
   guard?: StateGuard,
-): Waiting {
+): Subscriptions {
   const calls = new WaitingCalls(scheduler, log, WAITING_CALLS_MAX, guard)
   const streams = new EventStreams(store, calls)
   const polls = new WaitingPolls(store, scheduler, calls)
