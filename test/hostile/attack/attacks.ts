@@ -222,7 +222,7 @@ const mixed: readonly (keyof typeof kinds)[] = [
   'unreadStreams',
   'filteredPolls',
 ]
-/** More than may wait for the check of a password. */
+/** Many more than are checked at once. */
 const MIXED_LOGINS = 64
 
 export const attacks = {

@@ -63,7 +63,7 @@ describe('cheap operations of one caller do not take from others', () => {
     const tally = await running.stop()
     t.diagnostic(`${countOf(statuses, 200)} of ${TRIES} logins; the attack: ${JSON.stringify(tally)}`)
     assert.equal(countOf(statuses, 200), TRIES, statuses.join(' '))
-    assert.ok((tally[401] ?? 0) > 0 && (tally[503] ?? 0) > 0, JSON.stringify(tally))
+    assert.ok((tally[401] ?? 0) > 0, JSON.stringify(tally))
     await expectUnnoticed(t, server, 'afterwards')
   })
 
