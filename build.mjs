@@ -292,6 +292,8 @@ async function inject(workshop, executable, nodePath, { platform, arch }, assets
       // In MiB. More is no faster, and stays in use: 12 MiB with 1,000 event streams, 80 after a start with 1,000,000
       // records.
       '--max-semi-space-size=8',
+      // HEAP_SHARE of limits.ts. Otherwise it would be 238 MiB and more on any host, and garbage could end a small one.
+      '--max-old-space-size-percentage=50',
       // Node would open a debugger on this signal.
       '--disable-sigusr1',
       // Otherwise the file that OPENSSL_CONF names could make the executable load other code.

@@ -7,8 +7,6 @@ import { readChapterNamed } from './published.ts'
 
 const text = readChapterNamed('start')
 const MIB = 1024 * 1024
-/** For JavaScript on a small host. */
-const SMALL_BYTES = 238 * MIB
 /** Node adds it to the share of the memory that the build names. */
 const YOUNG_BYTES = 3 * 8 * MIB
 
@@ -19,7 +17,7 @@ describe('the chapter "start"', () => {
     for (const [row, size, unit, count] of rows) {
       const memory = Number(size) * (unit === 'GiB' ? 1024 : 1) * MIB
       const one = recordMemory({ count: 1, jsonBytes: 110, labels: 0 })
-      const fitting = recordMemoryMax(memory, Math.max(memory * HEAP_SHARE, SMALL_BYTES) + YOUNG_BYTES) / one
+      const fitting = recordMemoryMax(memory, memory * HEAP_SHARE + YOUNG_BYTES) / one
       const told = Number(count?.replaceAll(',', ''))
       assert.ok(told <= fitting && told > 0.9 * fitting, `${row} ${Math.floor(fitting)}`)
     }
