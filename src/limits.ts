@@ -12,7 +12,7 @@ export const IMPORT_PIECE_BYTES = 8 * 1024
 export const MEMORY_RESERVED_BYTES = 96 * 1024 * 1024
 /** The same of the memory for JavaScript alone, 24 MiB of which are for young objects. */
 export const HEAP_RESERVED_BYTES = 48 * 1024 * 1024
-/** Share of the memory that Node gives to JavaScript; on a small host it is more. */
+/** Share of the memory that the build gives to JavaScript, as --max-old-space-size-percentage. */
 export const HEAP_SHARE = 0.5
 /** For records, even where there seems to be less. */
 export const RECORDS_MEMORY_LEAST_BYTES = 3 * 1024 * 1024
@@ -22,10 +22,20 @@ export const RECORD_MEMORY_BYTES = 320
 export const RECORD_JSON_COPIES = 4
 /** Estimated memory of a label beside its text. V8 keeps a description of each set of keys that no other record has. */
 export const LABEL_MEMORY_BYTES = 160
+/** Measured memory of a record that only one thing still holds: beside its text and labels, and of each label. */
+export const HELD_RECORD_BYTES = 320
+export const HELD_LABEL_BYTES = 60
+/** Of a held record, too: its fields and its JSON. */
+export const HELD_JSON_COPIES = 2
 /** Share of the other memory for the body of an import: what is made of it takes some times as much. */
 export const IMPORT_MEMORY_SHARE = 1 / 12
-/** Of the other memory, for each row: for itself, its record, and what was made in between. */
-export const IMPORT_ROW_MEMORY_BYTES = 2 * 1024
+/** Share of the other memory for the rows of an import, or for the records that they make: the rest is for garbage. */
+export const IMPORT_ROWS_MEMORY_SHARE = 3 / 8
+/** Measured memory of a row of an import, with all that is made of it until the import is done: beside its text and labels. */
+export const IMPORT_ROW_MEMORY_BYTES = 448
+export const IMPORT_LABEL_MEMORY_BYTES = 130
+/** Its text is there as fields, as JSON, and in the journal's frame. */
+export const IMPORT_JSON_COPIES = 3
 /** How long an import waits for those of other accounts; shorter than REQUEST_TIMEOUT_MS. */
 export const IMPORT_WAIT_MS = 15_000
 /** While another import waits, the body of the one under way must bring so many bytes for each such time of waiting for it. */
@@ -179,14 +189,16 @@ export const ANSIBLE_GROUPS_MAX = 16
 export const LABELS_BYTES_MAX = 4 * 1024
 export const LABEL_KEY_CHARACTERS_MAX = 63
 export const LABEL_VALUE_CHARACTERS_MAX = 255
-/** Text of the labels that new records share. */
-export const LABELS_SHARED_CHARACTERS_MAX = 1024 * 1024
+/** Memory of the labels that new records share. */
+export const LABELS_SHARED_BYTES_MAX = 4 * 1024 * 1024
 
 /** The last changes, kept for event streams that go on where they broke. */
 export const RECENT_CHANGES_MAX = 10_000
 export const RECENT_CHANGES_BYTES_MAX = 8 * 1024 * 1024
-/** Estimated bytes of a recent change without its texts. */
+/** Estimated bytes of a recent change without its texts, in an event stream. */
 export const RECENT_CHANGE_BYTES = 256
+/** Measured memory of a recent change beside the record that it replaced or removed. */
+export const RECENT_CHANGE_MEMORY_BYTES = 144
 /** Event streams and waiting polls together; each may be open for hours. */
 export const WAITING_CALLS_MAX = 1_000
 /** Share of them for one account. */

@@ -1,6 +1,12 @@
-import { RECENT_CHANGE_BYTES, RECENT_CHANGES_BYTES_MAX, RECENT_CHANGES_MAX } from '../limits.ts'
+import {
+  RECENT_CHANGE_BYTES,
+  RECENT_CHANGE_MEMORY_BYTES,
+  RECENT_CHANGES_BYTES_MAX,
+  RECENT_CHANGES_MAX,
+} from '../limits.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
+import { amountOf, heldMemory } from './record-room.ts'
 
 /** Where a change is among all changes. */
 export interface Point {
@@ -27,21 +33,23 @@ export interface Together {
   readonly last: number
 }
 
-/** Dropped changes are removed when there is one for so many that may be kept. */
+/** Places of dropped changes are removed when there is one for so many that may be kept. */
 const DROPPED_SHARE = 8
 
 interface Kept extends RecordChange {
-  /** Of all changes up to this one, ever. */
+  /** In an event stream, of all changes up to this one, ever. */
   readonly bytesUpTo: number
+  readonly memory: number
 }
 
-/** The last durable changes, RECENT_CHANGES_MAX or RECENT_CHANGES_BYTES_MAX. */
+/** The last durable changes: RECENT_CHANGES_MAX, or as many as take RECENT_CHANGES_BYTES_MAX of memory. */
 export class RecentChanges {
-  /** Of rising places without a gap; those before `#start` are dropped now and then. */
-  #kept: Kept[] = []
+  /** Of rising places without a gap. Those before `#start` are forgotten, and their places are removed now and then. */
+  #kept: (Kept | undefined)[] = []
   #start = 0
   #bytesUpTo = 0
   #bytesDropped = 0
+  #memory = 0
   #last: number
   #revision: number
   /** Of the last change that is not kept, or of the state before the first one. */
@@ -70,6 +78,11 @@ export class RecentChanges {
 
   get count(): number {
     return this.#kept.length - this.#start
+  }
+
+  /** Estimated bytes of all that goes with these changes. */
+  get memory(): number {
+    return this.#memory
   }
 
   /** Of the state that the changes up to `last` have made. */
@@ -105,10 +118,14 @@ export class RecentChanges {
     const after = 'remove' in change ? undefined : 'add' in change ? change.add : change.modify
     const place = this.#last + 1
     this.#bytesUpTo += RECENT_CHANGE_BYTES + charactersOf(before) + charactersOf(after)
-    this.#kept.push({ place, before, after, together, bytesUpTo: this.#bytesUpTo })
+    // What it was after a change is still stored, or is what it was before a later one.
+    const replaced = before === undefined ? 0 : heldMemory(amountOf(before))
+    const memory = RECENT_CHANGE_MEMORY_BYTES + replaced
+    this.#memory += memory
+    this.#kept.push({ place, before, after, together, bytesUpTo: this.#bytesUpTo, memory })
     this.#last = place
     this.#revision = revision
-    while (this.count > this.#max || this.#bytesUpTo - this.#bytesDropped > this.#bytesMax) this.#dropFirst()
+    while (this.count > this.#max || this.#memory > this.#bytesMax) this.#dropFirst()
   }
 
   /** Forgets all changes, because another state is in place of the one that they made: no place of before is known. */
@@ -116,6 +133,7 @@ export class RecentChanges {
     this.#kept = []
     this.#start = 0
     this.#bytesDropped = this.#bytesUpTo
+    this.#memory = 0
     this.#last += 1
     this.#revision = revision
     this.#floorPoint = pointOf(this.#last, revision)
@@ -183,8 +201,10 @@ export class RecentChanges {
 
   #dropFirst() {
     const dropped = this.#kept[this.#start]
+    this.#memory -= dropped?.memory ?? 0
     this.#bytesDropped = dropped?.bytesUpTo ?? this.#bytesUpTo
     this.#floorPoint = dropped === undefined ? this.#floorPoint : pointAlone(dropped)
+    this.#kept[this.#start] = undefined
     this.#start += 1
     if (this.#start < this.#max / DROPPED_SHARE) return
     this.#kept = this.#kept.slice(this.#start)

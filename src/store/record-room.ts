@@ -3,6 +3,10 @@ import {
   BODY_BYTES_MAX,
   HEAP_RESERVED_BYTES,
   HEAP_SHARE,
+  HELD_JSON_COPIES,
+  HELD_LABEL_BYTES,
+  HELD_RECORD_BYTES,
+  IMPORT_ROWS_MEMORY_SHARE,
   LABEL_MEMORY_BYTES,
   MEMORY_RESERVED_BYTES,
   RECORD_JSON_COPIES,
@@ -43,6 +47,16 @@ export function recordMemory({ count, jsonBytes, labels }: RecordAmount): number
   return count * RECORD_MEMORY_BYTES + jsonBytes * RECORD_JSON_COPIES + labels * LABEL_MEMORY_BYTES
 }
 
+/** Measured bytes of records that are held as they are: all that goes once nothing holds them any more. */
+export function heldMemory({ count, jsonBytes, labels }: RecordAmount): number {
+  return count * HELD_RECORD_BYTES + jsonBytes * HELD_JSON_COPIES + labels * HELD_LABEL_BYTES
+}
+
+/** Bytes that the rows of an import, or the records that they make, may take. @param taken Bytes that records take. */
+export function importMemoryMax(taken: number, max = recordMemoryMax()): number {
+  return Math.max(max - taken, RECORDS_MEMORY_LEAST_BYTES) * IMPORT_ROWS_MEMORY_SHARE
+}
+
 /** The amount of one record. */
 export function amountOf({ jsonBytes, labels }: Configuration): RecordAmount {
   return { count: 1, jsonBytes, labels: countLabels(labels) }
@@ -57,6 +71,11 @@ export class RecordRoom {
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
+  }
+
+  /** Bytes that the records of an import may take while it is planned, beside those that are stored. */
+  planMemoryMax(stored: RecordAmount): number {
+    return importMemoryMax(recordMemory(stored), this.#bytesMax)
   }
 
   /** @throws {MemoryFullError} if the change needs more memory than there is. */

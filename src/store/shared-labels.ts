@@ -1,11 +1,12 @@
-import { LABELS_SHARED_CHARACTERS_MAX } from '../limits.ts'
+import { HELD_LABEL_BYTES, HELD_RECORD_BYTES, LABELS_SHARED_BYTES_MAX } from '../limits.ts'
 import type { Labels } from './labels.ts'
 
 /** Sets of labels that were used last, by their text. */
 let sets = new Map<string, Labels>()
 /** Their values. */
 let values = new Map<string, string>()
-let characters = 0
+/** Estimated memory of both, and of what they hold. */
+let bytes = 0
 
 /**
  * The same labels with sorted keys. Records with equal labels get the same object, and others the same values: most
@@ -20,10 +21,11 @@ export function sharedLabels(labels: Labels): Labels {
   for (const key of keys) text += `${key}=${labels[key]?.length}:${labels[key]}`
   const known = sets.get(text)
   if (known !== undefined) return known
-  if (characters > LABELS_SHARED_CHARACTERS_MAX) forgetAll()
+  if (bytes > LABELS_SHARED_BYTES_MAX) forgetAll()
   const sorted: Record<string, string> = {}
   for (const key of keys) sorted[key] = sharedValue(labels[key] ?? '')
-  characters += text.length
+  // Its text is there as a key, and in the labels.
+  bytes += HELD_RECORD_BYTES + keys.length * HELD_LABEL_BYTES + 2 * Buffer.byteLength(text)
   sets.set(text, sorted)
   return sorted
 }
@@ -31,7 +33,7 @@ export function sharedLabels(labels: Labels): Labels {
 function sharedValue(value: string): string {
   const known = values.get(value)
   if (known !== undefined) return known
-  characters += value.length
+  bytes += HELD_LABEL_BYTES + Buffer.byteLength(value)
   // V8 gives a key of a Map a text of its own, so a value that was cut from a file does not keep that in memory.
   values.set(value, value)
   return value
@@ -41,5 +43,5 @@ function sharedValue(value: string): string {
 function forgetAll() {
   sets = new Map()
   values = new Map()
-  characters = 0
+  bytes = 0
 }

@@ -1,8 +1,10 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { HELD_LABEL_BYTES, RECENT_CHANGE_MEMORY_BYTES } from '../../src/limits.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { RecentChanges } from '../../src/store/recent-changes.ts'
+import { amountOf, heldMemory } from '../../src/store/record-room.ts'
 import { draft, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -31,9 +33,29 @@ describe('the recent changes', () => {
 
   it('take up so many bytes at most', () => {
     const recent = new RecentChanges(0, 1_000, 10_000)
-    for (let revision = 1; revision <= 500; revision++) recent.add({ add: record(1) }, revision, undefined)
-    assert.ok(recent.bytesAfter(0) <= 10_000)
-    assert.ok(recent.count > 20 && recent.count < 40, String(recent.count))
+    for (let revision = 1; revision <= 500; revision++) {
+      recent.add({ modify: record(1), name: 'r1' }, revision, record(1))
+      assert.ok(recent.memory <= 10_000)
+    }
+    assert.ok(recent.count > 10 && recent.count < 20, String(recent.count))
+    recent.restart(1)
+    assert.equal(recent.memory, 0)
+  })
+
+  it('take up what they replaced: what they made is stored, or was replaced by a later one', () => {
+    const one = record(1)
+    const taken = (change: Parameters<RecentChanges['add']>[0], before: Configuration | undefined) => {
+      const recent = new RecentChanges()
+      recent.add(change, 1, before)
+      return recent.memory - RECENT_CHANGE_MEMORY_BYTES
+    }
+    const held = heldMemory(amountOf(one))
+    assert.equal(taken({ add: one }, undefined), 0)
+    assert.equal(taken({ modify: record(2), name: 'r1' }, one), held)
+    assert.equal(taken({ remove: 'r1' }, one), held)
+    const labels = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`key-${i}`, '']))
+    const labelled = new Configuration(1, { ...one, labels })
+    assert.ok(taken({ remove: 'r1' }, labelled) > held + 32 * HELD_LABEL_BYTES)
   })
 
   it('count labels, too', () => {
