@@ -1,6 +1,7 @@
 import { type Fault, InvalidInputError } from '../errors.ts'
-import { IMPORT_ROWS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
+import { IMPORT_ROW_MEMORY_BYTES, IMPORT_ROWS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
 import { type ImportedConfiguration, readNewConfiguration } from '../store/configuration.ts'
+import { importRowMemory } from '../store/import-plan.ts'
 import { faultsOfLabelsPatch, type LabelsPatch } from '../store/labels.ts'
 import { checkText } from '../text.ts'
 import { type ImportFormatName, rowReaders } from './import-formats.ts'
@@ -23,11 +24,16 @@ export interface ImportReader {
   end(): ImportedRecords
 }
 
-/** @param faultsMax How many faults are kept; the rest is only counted. */
+const MEBIBYTE = 1024 * 1024
+
+/**
+ * @param faultsMax How many faults are kept; the rest is only counted.
+ * @param memoryMax Bytes that all that is made of the rows may take.
+ */
 export function createImportReader(
   format: ImportFormatName,
   faultsMax: number,
-  rowsMax = IMPORT_ROWS_MAX,
+  { rowsMax = IMPORT_ROWS_MAX, memoryMax = Number.POSITIVE_INFINITY } = {},
 ): ImportReader {
   const reader = rowReaders[format]()
   // Each row reader handles the byte order mark itself.
@@ -38,20 +44,24 @@ export function createImportReader(
   let faultCount = 0
   let bytesRead = 0
   let rows = 0
+  let memory = 0
+  let isOver = false
 
   const addFault = (fault: Fault) => {
     faultCount += 1
     if (faults.length < faultsMax) faults.push(fault)
   }
   const takeRow = (row: Row) => {
+    if (isOver) return
     rows += 1
-    if (rows > rowsMax + 1) return
     if (rows > rowsMax) {
-      const more = rowsMax < IMPORT_ROWS_MAX ? ', or give connbook more memory' : ''
-      const detail = `has more than ${rowsMax} rows; nothing behind them was read; make it several files${more}`
-      return addFault({ line: row.line, field: 'document', detail })
+      const detail = `has more than ${rowsMax} rows; nothing behind them was read; make it several files`
+      return endAt(row, detail)
     }
-    if ('fault' in row) return addFault({ line: row.line, ...row.fault })
+    if ('fault' in row) {
+      addFault({ line: row.line, ...row.fault })
+      return count(row, IMPORT_ROW_MEMORY_BYTES)
+    }
     const { line, fields, labelsPatch } = row
     const name = typeof fields.name === 'string' ? fields.name : ''
     const before = lines.get(name)
@@ -62,6 +72,21 @@ export function createImportReader(
     else if (name !== '') lines.set(name, line)
     const draft = parseRow(place, fields, labelsPatch, addFault)
     if (draft !== undefined && before === undefined) drafts.push(draft)
+    // Of another one, the name is kept.
+    count(row, draft === undefined ? IMPORT_ROW_MEMORY_BYTES + 2 * name.length : importRowMemory(draft))
+  }
+  const count = (row: Row, bytes: number) => {
+    memory += bytes
+    if (memory <= memoryMax) return
+    const has = (memoryMax / MEBIBYTE).toFixed(1)
+    endAt(
+      row,
+      `needs more than ${has} MiB of memory up to this row; nothing behind it was read; make it several files, or give connbook more memory`,
+    )
+  }
+  const endAt = ({ line }: Row, detail: string) => {
+    isOver = true
+    addFault({ line, field: 'document', detail })
   }
   const decode = (bytes?: Uint8Array) => {
     try {
@@ -72,12 +97,12 @@ export function createImportReader(
   }
   return {
     read(bytes) {
-      if (rows > rowsMax) return
+      if (isOver) return
       for (const row of reader.read(decode(bytes))) takeRow(row)
       bytesRead += bytes.length
     },
     end() {
-      if (rows <= rowsMax) for (const row of [...reader.read(decode()), ...reader.end()]) takeRow(row)
+      if (!isOver) for (const row of [...reader.read(decode()), ...reader.end()]) takeRow(row)
       return { drafts, faults: faults.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)), faultCount }
     },
   }

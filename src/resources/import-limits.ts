@@ -1,15 +1,11 @@
-import {
-  IMPORT_BYTES_MAX,
-  IMPORT_MEMORY_SHARE,
-  IMPORT_ROW_MEMORY_BYTES,
-  IMPORT_ROWS_MAX,
-  RECORDS_MEMORY_LEAST_BYTES,
-} from '../limits.ts'
-import { recordMemoryMax } from '../store/record-room.ts'
+import { IMPORT_BYTES_MAX, IMPORT_MEMORY_SHARE, RECORDS_MEMORY_LEAST_BYTES } from '../limits.ts'
+import { importMemoryMax, recordMemoryMax } from '../store/record-room.ts'
 
 export interface ImportLimits {
+  /** Of the body. */
   readonly bytesMax: number
-  readonly rowsMax: number
+  /** Of all that is made of its rows, in bytes. */
+  readonly memoryMax: number
 }
 
 /**
@@ -22,6 +18,6 @@ export function importLimitsFor(taken: number, max = recordMemoryMax()): ImportL
   const room = Math.max(max - taken, RECORDS_MEMORY_LEAST_BYTES)
   return {
     bytesMax: Math.min(IMPORT_BYTES_MAX, Math.floor(room * IMPORT_MEMORY_SHARE)),
-    rowsMax: Math.min(IMPORT_ROWS_MAX, Math.floor(room / IMPORT_ROW_MEMORY_BYTES)),
+    memoryMax: importMemoryMax(taken, max),
   }
 }

@@ -146,13 +146,13 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
 async function readDrafts(
   request: Request,
   given: ImportFormatName | undefined,
-  { bytesMax, rowsMax }: ImportLimits,
+  { bytesMax, memoryMax }: ImportLimits,
   check: () => void,
 ) {
   let reader: ImportReader | undefined
   let isOneLine = true
   const begin = () => {
-    reader ??= createImportReader(formatOf(request, given), FAULTS_MAX, rowsMax)
+    reader ??= createImportReader(formatOf(request, given), FAULTS_MAX, { memoryMax })
     return reader
   }
   await request.readPieces(bytesMax, (piece) => {

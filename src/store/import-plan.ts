@@ -1,11 +1,12 @@
-import { InvalidInputError } from '../errors.ts'
+import { InvalidInputError, MemoryFullError } from '../errors.ts'
+import { IMPORT_JSON_COPIES, IMPORT_LABEL_MEMORY_BYTES, IMPORT_ROW_MEMORY_BYTES } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Actor } from './actor.ts'
 import type { Alteration, Change } from './change.ts'
 import { Configuration, type ImportedConfiguration, labelsAfter } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'
-import { stepsOfLabels } from './labels.ts'
+import { countLabels, stepsOfLabels } from './labels.ts'
 import { amountOf, recordMemory } from './record-room.ts'
 import { SLICE_STEPS, Slice } from './slices.ts'
 
@@ -32,13 +33,18 @@ export interface StoredNow {
   find(name: string): Configuration | undefined
   /** The highest id ever given. */
   readonly lastId: number
+  /** Bytes that the records which the import makes may take beside all others; no limit if absent. */
+  readonly memoryMax?: number
 }
+
+const MEBIBYTE = 1024 * 1024
 
 /**
  * Compares records with those that are stored.
  *
  * @param drafts No two with the same name.
  * @throws {InvalidInputError} if a record would have too many labels.
+ * @throws {MemoryFullError} if the records that it makes take more than `memoryMax`.
  */
 export function planImport(
   drafts: readonly ImportedConfiguration[],
@@ -52,7 +58,7 @@ export function planImport(
 export function* planImportInSlices(
   drafts: readonly ImportedConfiguration[],
   mode: ImportMode,
-  { records, find, lastId }: StoredNow,
+  { records, find, lastId, memoryMax = Number.POSITIVE_INFINITY }: StoredNow,
 ): LongWork<ImportPlan> {
   const added: Configuration[] = []
   const modified: { before: Configuration; after: Configuration }[] = []
@@ -60,6 +66,7 @@ export function* planImportInSlices(
   const kept = new Set<string>()
   let unchanged = 0
   let growth = 0
+  let made = 0
   const slice = new Slice()
   for (const draft of drafts) {
     if (slice.isOverAfter(stepsOfDraft(draft))) yield
@@ -69,7 +76,12 @@ export function* planImportInSlices(
     if (before === undefined) added.push(after)
     else if (after === before) unchanged += 1
     else modified.push({ before, after })
-    if (after !== before) growth += memoryOf(after) - (before === undefined ? 0 : memoryOf(before))
+    if (after !== before) {
+      const memory = memoryOf(after)
+      made += memory
+      if (made > memoryMax) throw tooMuchAtOnce(memoryMax)
+      growth += memory - (before === undefined ? 0 : memoryOf(before))
+    }
     if (mode === 'replace') kept.add(draft.name)
   }
   if (mode === 'merge') return { added, modified, removed, unchanged, growth }
@@ -84,6 +96,19 @@ export function* planImportInSlices(
 
 function memoryOf(record: Configuration): number {
   return recordMemory(amountOf(record))
+}
+
+function tooMuchAtOnce(memoryMax: number): MemoryFullError {
+  return new MemoryFullError(
+    `Cannot import the records: those that it adds or changes need more than ${Math.floor(memoryMax / MEBIBYTE)} MiB of memory at once; nothing has changed; make it several imports, or give connbook more memory and start it again`,
+  )
+}
+
+/** Measured bytes of a row of an import: all that is made of it until it is done. */
+export function importRowMemory(row: ImportedConfiguration): number {
+  const jsonBytes = Buffer.byteLength(JSON.stringify(row))
+  const labels = countLabels(row.labels) + countLabels(row.labelsPatch)
+  return IMPORT_ROW_MEMORY_BYTES + jsonBytes * IMPORT_JSON_COPIES + labels * IMPORT_LABEL_MEMORY_BYTES
 }
 
 /** Estimated steps of long work (see SLICE_STEPS) that a draft takes. */

@@ -100,7 +100,7 @@ export function stepsOfLabels(labels: Labels | LabelsPatch | undefined): number 
   return steps
 }
 
-export function countLabels(labels: Labels | undefined): number {
+export function countLabels(labels: Labels | LabelsPatch | undefined): number {
   let count = 0
   for (const _ in labels) count += 1
   return count

@@ -135,7 +135,7 @@ export class OwnChanges implements RecordChanges {
       try {
         const tag = this.#checkedTag(expected)
         const records = mode === 'replace' ? this.#allLatest() : []
-        const stored = { records, find: (name: string) => this.#latest(name), lastId: this.#lastId }
+        const stored = { ...this.#storedNow(records), find: (name: string) => this.#latest(name) }
         const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored), signal)
         this.#room.checkGrowth(this.#index, plan.growth)
         if (await areDurable()) return { ...plan, tag }
@@ -162,7 +162,7 @@ export class OwnChanges implements RecordChanges {
       let plan: ImportPlan
       try {
         this.#checkedTag(expected)
-        plan = planImport(drafts, mode, { records, find, lastId: this.#lastId })
+        plan = planImport(drafts, mode, { ...this.#storedNow(records), find })
         this.#room.checkGrowth(this.#index, plan.growth)
       } catch (refusal) {
         if (await this.#staged.areDurable(this.#staged.names())) throw refusal
@@ -271,7 +271,7 @@ export class OwnChanges implements RecordChanges {
         throw new StorageUnavailableError('Cannot import: the disk failed, and it is not yet sure again')
       this.#checkedTag(expected)
       const records = this.#index.freeze()
-      const stored = { records, find: (name: string) => this.#index.find(name), lastId: this.#lastId }
+      const stored = { ...this.#storedNow(records), find: (name: string) => this.#index.find(name) }
       const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, stored))
       this.#room.checkGrowth(this.#index, plan.growth)
       const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
@@ -289,6 +289,10 @@ export class OwnChanges implements RecordChanges {
     } finally {
       open()
     }
+  }
+
+  #storedNow(records: Iterable<Configuration>) {
+    return { records, lastId: this.#lastId, memoryMax: this.#room.planMemoryMax(this.#index) }
   }
 
   #latest(name: string): Configuration | undefined {

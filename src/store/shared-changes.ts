@@ -206,7 +206,12 @@ export class SharedChanges implements RecordChanges {
 
   #stored() {
     const index = this.#index()
-    return { records: index.freeze(), find: (name: string) => index.find(name), lastId: index.lastId }
+    return {
+      records: index.freeze(),
+      find: (name: string) => index.find(name),
+      lastId: index.lastId,
+      memoryMax: this.#room.planMemoryMax(index),
+    }
   }
 
   #checkedTag(expected: ExpectedTag | undefined): string {

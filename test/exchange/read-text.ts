@@ -11,7 +11,7 @@ export function read(
   rowsMax?: number,
 ) {
   const bytes = Buffer.from(input)
-  const reader = createImportReader(format, faultsMax, rowsMax)
+  const reader = createImportReader(format, faultsMax, rowsMax === undefined ? {} : { rowsMax })
   for (let at = 0; at < bytes.length; at += pieceBytes) reader.read(bytes.subarray(at, at + pieceBytes))
   return reader.end()
 }
@@ -30,13 +30,13 @@ export function draftsOf(format: ImportFormatName, input: string, pieceBytes = 7
 export const HEADER = 'name,hostname,port,username'
 export const web = '{"name":"web","hostname":"web.example","port":22,"username":"ops"}'
 
-/** Asserts that so many rows are read, and none after them. @param advice What the fault of the next row says. */
-export function assertRowsRead(rowsMax: number, advice: string): void {
+/** Asserts that so many rows are read, and none after them. */
+export function assertRowsRead(rowsMax: number): void {
   const rows = Array.from({ length: rowsMax + 9 }, (_, i) => `${i},h,22,u`)
   const readRows = (count: number) =>
     read('csv', [HEADER, ...rows.slice(0, count)].join('\n'), 65_536, 100, rowsMax)
   const { faults } = readRows(rows.length)
-  const detail = `has more than ${rowsMax} rows; nothing behind them was read; ${advice}`
+  const detail = `has more than ${rowsMax} rows; nothing behind them was read; make it several files`
   assert.deepEqual(faults, [{ line: rowsMax + 2, field: 'document', detail }])
   const whole = readRows(rowsMax)
   assert.deepEqual([whole.drafts.length, whole.faults], [rowsMax, []])

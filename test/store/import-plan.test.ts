@@ -31,6 +31,27 @@ describe('the plan of an import', () => {
     assert.equal(unchanged, 1)
   })
 
+  it('must not make records that need more memory at once than there is', () => {
+    const one = recordMemory(amountOf(new Configuration(8, draft('new'))))
+    const within = (memoryMax: number) =>
+      planImport([draft('new'), draft('old')], 'merge', {
+        records: [],
+        find: () => undefined,
+        lastId: 7,
+        memoryMax,
+      })
+    assert.equal(within(2 * one).added.length, 2)
+    assert.throws(() => within(2 * one - 1), { code: 'memory_full', message: /several imports/ })
+  })
+
+  it('counts what it changes, however little that frees, and not what stays', () => {
+    const find = (name: string) => stored.find((record) => record.name === name)
+    const within = (port: number) =>
+      planImport([draft('same', { port })], 'merge', { records: stored, find, lastId: 7, memoryMax: 1 })
+    assert.equal(within(same?.port ?? 0).unchanged, 1)
+    assert.throws(() => within(2), { code: 'memory_full' })
+  })
+
   it('leaves records that are not in the file when it merges, without reading the stored ones', () => {
     const unread = new Proxy(stored, { get: () => assert.fail('the records are read') })
     assert.deepEqual(

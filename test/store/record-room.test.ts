@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { MemoryFullError } from '../../src/errors.ts'
 import {
   HEAP_RESERVED_BYTES,
+  IMPORT_ROWS_MEMORY_SHARE,
   LABEL_MEMORY_BYTES,
   MEMORY_RESERVED_BYTES,
   RECORD_JSON_COPIES,
@@ -11,7 +12,13 @@ import {
 } from '../../src/limits.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
-import { amountOf, recordMemory, recordMemoryMax } from '../../src/store/record-room.ts'
+import {
+  amountOf,
+  heldMemory,
+  importMemoryMax,
+  recordMemory,
+  recordMemoryMax,
+} from '../../src/store/record-room.ts'
 import { draft, names, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -24,6 +31,26 @@ describe('the memory for records', () => {
     assert.equal(recordMemoryMax(memory, memory), memory - MEMORY_RESERVED_BYTES)
     assert.equal(recordMemoryMax(memory, heap), heap - HEAP_RESERVED_BYTES)
     assert.equal(recordMemoryMax(1, 1), RECORDS_MEMORY_LEAST_BYTES)
+  })
+})
+
+describe('the memory of a record that is held as it is', () => {
+  it('depends on its text and its labels, and is less than what a stored record may take', () => {
+    const [plain, longer, labelled] = [
+      { count: 1, jsonBytes: 100, labels: 0 },
+      { count: 1, jsonBytes: 200, labels: 0 },
+      { count: 1, jsonBytes: 200, labels: 32 },
+    ] as const
+    assert.ok(heldMemory(plain) < heldMemory(longer) && heldMemory(longer) < heldMemory(labelled))
+    for (const one of [plain, longer, labelled]) assert.ok(heldMemory(one) < recordMemory(one))
+  })
+})
+
+describe('the memory for an import', () => {
+  it('is a part of what the records leave, and never nothing', () => {
+    assert.equal(importMemoryMax(0, 2 ** 30), 2 ** 30 * IMPORT_ROWS_MEMORY_SHARE)
+    assert.equal(importMemoryMax(2 ** 29, 2 ** 30), 2 ** 29 * IMPORT_ROWS_MEMORY_SHARE)
+    assert.equal(importMemoryMax(2 ** 30, 2 ** 30), RECORDS_MEMORY_LEAST_BYTES * IMPORT_ROWS_MEMORY_SHARE)
   })
 })
 

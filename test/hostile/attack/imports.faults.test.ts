@@ -3,13 +3,16 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { IMPORT_BYTES_MAX, MEMORY_MIB_MIN, NAME_CHARACTERS_MAX } from '../../../src/limits.ts'
 import { importLimitsFor } from '../../../src/resources/import-limits.ts'
+import { importRowMemory } from '../../../src/store/import-plan.ts'
 import { recordMemoryMax } from '../../../src/store/record-room.ts'
 import { makeMemoryGroup, noMemoryGroups } from '../../support/memory-group.ts'
 import { startAttacked } from './attacked-server.ts'
 
 const HEADER = 'name,hostname,port,username\n'
 const memory = MEMORY_MIB_MIN * 1024 * 1024
-const { bytesMax, rowsMax } = importLimitsFor(1_000, recordMemoryMax(memory, memory))
+const { bytesMax, memoryMax } = importLimitsFor(1_000, recordMemoryMax(memory, memory))
+const shortest = { name: 'i00000', hostname: 'h'.repeat(50), port: 22, username: 'u' }
+const rowsMax = Math.floor((0.9 * memoryMax) / importRowMemory(shortest))
 
 /** As many rows as may be, each with so many characters. */
 function file(rowCharacters: number, bytes = bytesMax): string {
