@@ -199,8 +199,10 @@ export const RECENT_CHANGES_BYTES_MAX = 8 * 1024 * 1024
 export const RECENT_CHANGE_BYTES = 256
 /** Measured memory of a recent change beside the record that it replaced or removed. */
 export const RECENT_CHANGE_MEMORY_BYTES = 144
-/** Event streams and waiting polls together; each may be open for hours. */
+/** Places of event streams and waiting polls together; each may be open for hours. */
 export const WAITING_CALLS_MAX = 1_000
+/** Characters of a query that take one place more: with its filter, and the looks at it, they take several times as many bytes. */
+export const WAITING_PLACE_CHARACTERS = 1024
 /** Share of them for one account. */
 export const ACCOUNT_WAITING_CALLS_SHARE = 1 / 4
 /** Between looks at event streams and waiting polls: whether they go on. */
@@ -399,8 +401,8 @@ export const LISTED_RANGES_MAX = 1_000
 /** Changes in the answer to a history. */
 export const HISTORY_ENTRIES_MAX = 100
 export const HISTORY_ENTRIES_DEFAULT = 20
-/** Histories read at once. */
-export const HISTORIES_AT_ONCE_MAX = 4
+/** Histories read at once: each holds the changes of its answer, with up to 64 labels each. */
+export const HISTORIES_AT_ONCE_MAX = 2
 /** Histories that wait; one more is refused with 503. */
 export const HISTORIES_WAITING_MAX = 1_000
 /** Lost changes that a recovery lists by name. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { EVENTS_PAUSE_MS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import { changeMatcherOf } from '../store/change-filter.ts'
@@ -29,7 +30,7 @@ interface PollResult {
 export class FilteredPolls {
   readonly #recent: RecentChanges
   readonly #calls: Pick<WaitingCalls, 'run' | 'report'>
-  /** With their filters as text. */
+  /** With the hashes of their filters, which may be long. */
   readonly #polls = new Map<FilteredPoll, string>()
   #timer: NodeJS.Timeout | undefined
   #isChecking = false
@@ -43,7 +44,7 @@ export class FilteredPolls {
 
   /** Looks at what has changed since `after`, and at each later change. @returns Ends that. */
   add(poll: FilteredPoll): () => void {
-    this.#polls.set(poll, JSON.stringify(poll.filter))
+    this.#polls.set(poll, hash('sha256', JSON.stringify(poll.filter), 'base64url'))
     if (poll.after < this.#recent.last) this.checkSoon()
     return () => void this.#polls.delete(poll)
   }

@@ -1,6 +1,11 @@
 import { callerKey, isStillAllowed, type Principal, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { ACCOUNT_WAITING_CALLS_SHARE, WAITING_CALLS_LOOK_MS, WAITING_CALLS_MAX } from '../limits.ts'
+import {
+  ACCOUNT_WAITING_CALLS_SHARE,
+  WAITING_CALLS_LOOK_MS,
+  WAITING_CALLS_MAX,
+  WAITING_PLACE_CHARACTERS,
+} from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import { checkReadable, type StateGuard } from './state-guard.ts'
@@ -18,9 +23,18 @@ export interface WaitingCall {
   giveWay(): void
 }
 
+/** What tells whose a call is, and how many places it takes. */
+type Caller = Pick<Request, 'principal' | 'address'> & { readonly query?: string }
+
+/** Calls of one caller, oldest first, with the places that they take. */
+class OwnCalls {
+  readonly calls = new Map<WaitingCall, number>()
+  places = 0
+}
+
 /**
- * The event streams and waiting polls. Each account has a share; when all places are taken, the oldest call of the account with
- * most gives way to an account with fewer. One timer looks at all of them, and ends them when the state is too old to be read:
+ * The event streams and waiting polls. One with a long query takes several places, because it holds so much memory. Each account
+ * has a share; when too few places are left, the oldest calls of the account with most give way to an account with fewer. One timer looks at all of them, and ends them when the state is too old to be read:
  * silence would say that nothing changes.
  */
 export class WaitingCalls {
@@ -29,9 +43,9 @@ export class WaitingCalls {
   readonly #guard: Pick<StateGuard, 'whyNotReadable'> | undefined
   readonly #max: number
   readonly #accountMax: number
-  /** By caller, oldest first. */
-  readonly #byCaller = new Map<string, Set<WaitingCall>>()
+  readonly #byCaller = new Map<string, OwnCalls>()
   #count = 0
+  #places = 0
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
@@ -57,17 +71,22 @@ export class WaitingCalls {
    *
    * @throws {Problem} 503 if there is none for this caller, or the server stops.
    */
-  enter(request: Pick<Request, 'principal' | 'address'>, call: WaitingCall): () => void {
+  enter(request: Caller, call: WaitingCall): () => void {
     const caller = callerKey(request)
     if (this.#isClosed) throw refused('the server is stopping')
-    const own = this.#byCaller.get(caller)?.size ?? 0
-    if (own >= this.#accountMax)
-      throw refused(`this account has ${own} event streams and waiting requests already`)
-    if (this.#count >= this.#max) this.#makeRoom(own)
-    const calls = this.#byCaller.get(caller) ?? new Set()
-    calls.add(call)
-    this.#byCaller.set(caller, calls)
+    const places = placesOf(request)
+    const before = this.#byCaller.get(caller)
+    const ownPlaces = (before?.places ?? 0) + places
+    // A single one may have more places than the share.
+    if (before !== undefined && ownPlaces > this.#accountMax)
+      throw refused(`this account has ${before.calls.size} event streams and waiting requests already`)
+    while (this.#places > 0 && this.#places + places > this.#max) this.#makeRoom(ownPlaces)
+    const own = this.#byCaller.get(caller) ?? new OwnCalls()
+    own.calls.set(call, places)
+    own.places += places
+    this.#byCaller.set(caller, own)
     this.#count += 1
+    this.#places += places
     this.#lookLater()
     return () => this.#leave(caller, call)
   }
@@ -101,14 +120,14 @@ export class WaitingCalls {
     clearTimeout(this.#timer)
   }
 
-  /** @throws {Problem} 503 if no account has at least two more. */
-  #makeRoom(own: number) {
+  /** @param ownPlaces Of the caller, with those that it wants. @throws {Problem} 503 if no account has more. */
+  #makeRoom(ownPlaces: number) {
     let caller = ''
-    let most: Set<WaitingCall> = new Set()
-    for (const [key, calls] of this.#byCaller) if (calls.size > most.size) [caller, most] = [key, calls]
-    const [oldest] = most
-    // With a difference of one, two accounts would push each other out for ever.
-    if (oldest === undefined || most.size < own + 2)
+    let most = new OwnCalls()
+    for (const [key, own] of this.#byCaller) if (own.places > most.places) [caller, most] = [key, own]
+    const [oldest] = most.calls.keys()
+    // With as many, two accounts would push each other out for ever.
+    if (oldest === undefined || most.places <= ownPlaces)
       throw refused(`there are ${this.#count} event streams and waiting requests`)
     oldest.giveWay()
     // A poll answers some turns later; its place is free now.
@@ -116,14 +135,18 @@ export class WaitingCalls {
   }
 
   #leave(caller: string, call: WaitingCall) {
-    const calls = this.#byCaller.get(caller)
-    if (calls?.delete(call) !== true) return
+    const own = this.#byCaller.get(caller)
+    const places = own?.calls.get(call)
+    if (own === undefined || places === undefined) return
+    own.calls.delete(call)
+    own.places -= places
     this.#count -= 1
-    if (calls.size === 0) this.#byCaller.delete(caller)
+    this.#places -= places
+    if (own.calls.size === 0) this.#byCaller.delete(caller)
   }
 
   #all(): WaitingCall[] {
-    return [...this.#byCaller.values()].flatMap((calls) => [...calls])
+    return [...this.#byCaller.values()].flatMap(({ calls }) => [...calls.keys()])
   }
 
   #lookLater() {
@@ -150,6 +173,10 @@ export class WaitingCalls {
       if (++looks % LOOKS_AT_ONCE === 0) yield
     }
   }
+}
+
+function placesOf({ query = '' }: Caller): number {
+  return 1 + Math.floor(query.length / WAITING_PLACE_CHARACTERS)
 }
 
 function refused(reason: string): Problem {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import type { AccountPrincipal, Request } from '../../src/http/message.ts'
 import { Problem } from '../../src/http/problem.ts'
-import { WAITING_CALLS_LOOK_MS } from '../../src/limits.ts'
+import { WAITING_CALLS_LOOK_MS, WAITING_PLACE_CHARACTERS } from '../../src/limits.ts'
 import { CredentialChecks, WaitingCalls } from '../../src/resources/waiting-calls.ts'
 import { type LongWork, runAtOnce, Scheduler } from '../../src/scheduler.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -14,8 +14,9 @@ const MAX = 8
 function setUp() {
   const calls = new WaitingCalls(new Scheduler(), createMemoryLog(), MAX)
   const open: string[] = []
-  const enter = (account: string, id: string) => {
+  const enter = (account: string, id: string, query = '') => {
     const request = {
+      query,
       address: '127.0.0.1',
       principal: { kind: 'user', name: account, scope: 'read write' },
     } as const
@@ -54,6 +55,24 @@ describe('calls that wait', () => {
     for (const account of ['f', 'g', 'h']) enter(account, `${account}1`)
     assert.throws(() => enter('i', 'i1'), isRefused)
     assert.equal(calls.count, MAX)
+    calls.close()
+  })
+
+  it('take more places with a long query, and as many give way to another account', () => {
+    const { calls, open, enter } = setUp()
+    const two = 'q'.repeat(WAITING_PLACE_CHARACTERS)
+    enter('a', 'a1', two)
+    assert.throws(() => enter('a', 'a2'), isRefused)
+    enter('b', 'b1', two)
+    for (const account of ['c', 'd']) for (const i of [1, 2]) enter(account, `${account}${i}`)
+    assert.throws(() => enter('e', 'e1', two), isRefused)
+    enter('e', 'e1')
+    assert.deepEqual(open, ['b1', 'c1', 'c2', 'd1', 'd2', 'e1'])
+    enter('f', 'f1')
+    assert.throws(() => enter('e', 'e2'), isRefused)
+    enter('g', 'g1')
+    assert.deepEqual(open, ['c1', 'c2', 'd1', 'd2', 'e1', 'f1', 'g1'])
+    assert.equal(calls.count, 7)
     calls.close()
   })
 
