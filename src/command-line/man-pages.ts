@@ -4,6 +4,7 @@ import { align } from './columns.ts'
 import { type Command, firstWordOf, verbOf } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { usageOf } from './help.ts'
+import { linkedChapters } from './markdown-blocks.ts'
 import { describeFlags } from './options.ts'
 import {
   type ManSection,
@@ -75,7 +76,7 @@ function familyPage(name: string, members: readonly Command[], chapter: Chapter 
     roffSection('synopsis'),
     ...members.map((command, i) => `${i === 0 ? '' : '.br\n'}${roffBold(usageOf(command))}\n`),
     ...members.flatMap((command) => commandParts(command, isAlone)),
-    seeAlso(chapter && reference(name, 7)),
+    seeAlso(chapter === undefined ? [] : [reference(name, 7)]),
   ])
 }
 
@@ -123,14 +124,16 @@ function chapterPage(name: string, chapter: Chapter, isCommand: boolean): string
     title(name, 7, chapter.summary),
     isPlain ? roffSection('description') : '',
     roffOfMarkdown(text),
-    seeAlso(isCommand ? reference(name, 1) : undefined),
+    seeAlso([
+      ...(isCommand ? [reference(name, 1)] : []),
+      ...linkedChapters(text).map((linked) => reference(`connbook-${linked}`, 7)),
+    ]),
   ])
 }
 
-/** @param namesake The page of the same name in the other section. */
-function seeAlso(namesake: string | undefined): string {
-  const pages = [reference('connbook', 1), namesake].filter((page) => page !== undefined)
-  return `${roffSection('see also')}${pages.join(',\n')}\n`
+/** @param pages Beside the first one: the page of the same name in the other section, then linked chapters. */
+function seeAlso(pages: readonly string[]): string {
+  return `${roffSection('see also')}${[reference('connbook', 1), ...pages].join(',\n')}\n`
 }
 
 function reference(name: string, section: ManSection): string {

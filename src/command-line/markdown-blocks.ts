@@ -26,6 +26,13 @@ export function parseMarkdown(text: string): Block[] {
   return chunksOf(text.replaceAll(/^<!--.*-->\n/gm, '')).flatMap(blocksOf)
 }
 
+/** The names of the chapters that a text links to, each once, in order; a link within code is none. */
+export function linkedChapters(text: string): string[] {
+  const prose = text.replaceAll(/^```[\s\S]*?^```$|`[^`]*`/gm, '')
+  const links = prose.matchAll(/\[[^\]]*\]\((\w+)\.md(?:#[^)]*)?\)/g)
+  return [...new Set(Array.from(links, ([, name = '']) => name))]
+}
+
 /** Blank lines separate chunks, except inside code. */
 function chunksOf(text: string): string[][] {
   const chunks: string[][] = [[]]

@@ -83,7 +83,7 @@ function row(headings: readonly string[], [first = '', ...others]: readonly stri
   return roffTagged(inline(first), texts)
 }
 
-/** One line of text: `code` and `**strong**` in bold, links as the page or address that they lead to. */
+/** One line of text: `code` and `**strong**` in bold, the text of a link in italics; an address follows its text. */
 function inline(text: string): string {
   const parts = text.split(/(`[^`]*`|\*\*[^*]+\*\*|\[[^\]]*\]\([^)]*\))/)
   const roff = parts.map((part) => {
@@ -91,9 +91,8 @@ function inline(text: string): string {
     if (/^\*\*.*\*\*$/s.test(part)) return BOLD[0] + escapeRoff(part.slice(2, -2), false) + BOLD[1]
     const [, title, target] = /^\[([^\]]*)\]\(([^)]*)\)$/.exec(part) ?? []
     if (title === undefined || target === undefined) return escapeRoff(part, false)
-    const chapter = /^(\w+)\.md(?:#.*)?$/.exec(target)?.[1]
-    if (chapter !== undefined) return `${BOLD[0]}connbook\\-${chapter}${BOLD[1]}(7)`
-    return escapeRoff(target.startsWith('#') ? title : `${title} <${target}>`, false)
+    if (/^https?:/.test(target)) return escapeRoff(`${title} <${target}>`, false)
+    return ITALIC[0] + escapeRoff(title, false) + ITALIC[1]
   })
   return protect(roff.join(''))
 }

@@ -11,17 +11,10 @@ import { roffOfMarkdown } from '../../src/command-line/roff.ts'
 import { commands } from '../../src/commands/commands.ts'
 import { chapters } from '../../src/manual/chapters.ts'
 import { runCommand } from '../support/command.ts'
+import { unescapeRoff } from '../support/roff.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const pages = manPages(commands)
-const unescaped = (roff: string) =>
-  roff
-    .replaceAll(/\\f[BIR]|\\:|\\&/g, '')
-    .replaceAll('\\-', '-')
-    .replaceAll('\\(aq', "'")
-    .replaceAll('\\(ti', '~')
-    .replaceAll('\\(dq', '"')
-
 const textOf = (name: string, section: number) =>
   pages.find((page) => page.name === name && page.section === section)?.text() ?? assert.fail(`no ${name}`)
 
@@ -39,7 +32,7 @@ describe('the man pages', () => {
   })
 
   it('name every command, chapter and exit code in the first one', () => {
-    const text = unescaped(textOf('connbook', 1))
+    const text = unescapeRoff(textOf('connbook', 1))
     for (const { name, summary } of commands) assert.ok(text.includes(`${name}: ${summary}\n`), name)
     for (const { name, summary } of chapters)
       assert.ok(text.includes(`connbook-${name}(7)\n${summary}\n`), name)
@@ -56,16 +49,23 @@ describe('the man pages', () => {
         [1, 7],
         [7, 1],
       ] as const) {
-        const text = unescaped(textOf(`connbook-${name}`, section))
-        assert.ok(text.endsWith(`.SH "SEE ALSO"\nconnbook(1),\nconnbook-${name}(${other})\n`), text)
+        const text = unescapeRoff(textOf(`connbook-${name}`, section))
+        const also = text.split('.SH "SEE ALSO"\n')[1]?.trimEnd().split(',\n')
+        assert.deepEqual(also?.slice(0, 2), ['connbook(1)', `connbook-${name}(${other})`])
       }
     }
-    assert.ok(unescaped(textOf('connbook-ls', 1)).endsWith('.SH "SEE ALSO"\nconnbook(1)\n'))
+    assert.ok(unescapeRoff(textOf('connbook-ls', 1)).endsWith('.SH "SEE ALSO"\nconnbook(1)\n'))
+  })
+
+  it('list the chapters that a chapter links to', () => {
+    const text = unescapeRoff(textOf('connbook-labels', 7))
+    const linked = ['start', 'search', 'follow', 'exchange'].map((name) => `connbook-${name}(7)`)
+    assert.ok(text.endsWith(`.SH "SEE ALSO"\n${['connbook(1)', ...linked].join(',\n')}\n`), text)
   })
 
   for (const { name, summary, flags, notes = [], examples, exitCodes: codes = {} } of commands) {
     it(`tell of ${name} what its help tells`, () => {
-      const text = unescaped(textOf(`connbook-${firstWordOf(name)}`, 1))
+      const text = unescapeRoff(textOf(`connbook-${firstWordOf(name)}`, 1))
       const told = [
         ...describeFlags(flags).flatMap(({ usage, help, variables }) => [
           usage,
@@ -113,13 +113,13 @@ describe('the man pages', () => {
 })
 
 describe('roff', () => {
-  it('makes pages and addresses of links, and rows of tables', () => {
+  it('keeps the text of links, shows addresses, and makes paragraphs of the rows of tables', () => {
     const roff = roffOfMarkdown(
       'See [start](start.md#log-in), [here](#x), [web](https://a.example).\n\n| a | b |\n|---|---|\n| `c` | d |\n',
     )
     assert.equal(
       roff,
-      '.PP\nSee \\fBconnbook\\-start\\fR(7), here, web <https://a.example>.\n.TP\n\\fBc\\fR\nb: d\n',
+      '.PP\nSee \\fIstart\\fR, \\fIhere\\fR, web <https://a.example>.\n.TP\n\\fBc\\fR\nb: d\n',
     )
   })
 })

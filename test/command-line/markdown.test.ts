@@ -41,13 +41,25 @@ describe('a chapter', () => {
     )
   })
 
-  it('turns links into commands and addresses, and drops comments', () => {
+  it('keeps the text of links, shows addresses, and drops comments', () => {
     assert.equal(
-      rendered(
-        '<!-- table: calls -->\nSee [the backup](backup.md#restore) and [this](https://example.net/).\n',
-        80,
-      ),
-      '  See `connbook help backup` and this <https://example.net/>.\n',
+      rendered('<!-- table: calls -->\nSee [this](https://example.net/), or [that](#that).\n', 80),
+      '  See this <https://example.net/>, or that.\n',
+    )
+  })
+
+  it('names the chapters that a paragraph, an item or a table links to on a line below it, each once', () => {
+    assert.equal(
+      rendered('Keys become [labels](labels.md), as [all](start.md#x) [labels](labels.md#y) do:\n'),
+      '  Keys become labels, as all labels do:\n  (`connbook help labels`,\n  `connbook help start`)\n',
+    )
+    assert.equal(
+      rendered('- save [all](backup.md)\n- go\n'),
+      '  - save all\n    (`connbook help backup`)\n  - go\n',
+    )
+    assert.equal(
+      rendered('| a | b |\n|---|---|\n| c | [d](log.md) |\n'),
+      '  a  b\n  c  d\n  (`connbook help log`)\n',
     )
   })
 

@@ -6,9 +6,11 @@ import { describe, it } from 'node:test'
 import { widthOf } from '../../src/command-line/columns.ts'
 import { renderMarkdown } from '../../src/command-line/markdown.ts'
 import { describeFlags } from '../../src/command-line/options.ts'
+import { roffOfMarkdown } from '../../src/command-line/roff.ts'
 import { commands } from '../../src/commands/commands.ts'
 import { chapters, readChapter } from '../../src/manual/chapters.ts'
 import { plainStyle } from '../support/plain-style.ts'
+import { unescapeRoff } from '../support/roff.ts'
 import { blocksOf } from './published.ts'
 
 const folder = join(import.meta.dirname, '../../src/manual')
@@ -75,6 +77,21 @@ describe('the chapters of the manual', () => {
         const linked = target === '' ? chapter : chapters.find((each) => `${each.name}.md` === target)
         assert.ok(linked !== undefined, `${target} is no chapter`)
         if (anchor !== undefined) assert.ok(anchorsOf(readChapter(linked)).includes(anchor), `#${anchor}`)
+      }
+    })
+
+    it(`${name}: keeps the text of each link in its sentence, in the help and in the man page`, () => {
+      const flat = (shown: string) => shown.replaceAll(/\s+/g, ' ')
+      const help = flat(renderMarkdown(text, { ...plainStyle, columns: 100_000 }))
+      const page = flat(unescapeRoff(roffOfMarkdown(text)))
+      for (const paragraph of prose.split(/\n\n|\n(?=- |\d\. )/)) {
+        for (const [, before, title, after] of flat(paragraph).matchAll(
+          /([\w ]{0,12})\[([^\]]*)\]\([^)]*\)([\w ,.]{0,12})/g,
+        )) {
+          const sentence = `${before}${title}${after}`
+          assert.ok(help.includes(sentence), sentence)
+          assert.ok(page.includes(sentence), sentence)
+        }
       }
     })
 
