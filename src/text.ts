@@ -33,8 +33,17 @@ export function describeOwner({ uid, mode }: { readonly uid: number; readonly mo
 
 /** "a", "a or b", "a, b or c". */
 export function eitherOf(choices: readonly string[]): string {
-  const last = choices.at(-1) ?? ''
-  return choices.length < 2 ? last : `${choices.slice(0, -1).join(', ')} or ${last}`
+  return enumerated(choices, 'or')
+}
+
+/** "a", "a and b", "a, b and c". */
+export function allOf(items: readonly string[]): string {
+  return enumerated(items, 'and')
+}
+
+function enumerated(items: readonly string[], word: string): string {
+  const last = items.at(-1) ?? ''
+  return items.length < 2 ? last : `${items.slice(0, -1).join(', ')} ${word} ${last}`
 }
 
 /** "1 record", "2 records". */

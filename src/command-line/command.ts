@@ -34,6 +34,8 @@ export interface CommandInput<Flag extends keyof Options = never, Required exten
   readonly operands: readonly string[]
 }
 
+export type ServerState = 'running' | 'stopped'
+
 /** One command; the parser and the help read this. */
 export interface Command<Flag extends keyof Options = keyof Options, Required extends Flag = never> {
   /** "check" or "user add". */
@@ -49,6 +51,8 @@ export interface Command<Flag extends keyof Options = keyof Options, Required ex
   /** What a shell offers for the operands; nothing by default. */
   readonly completes?: 'records' | 'files' | 'topics' | readonly string[]
   readonly examples: readonly (readonly [line: string, effect: string])[]
+  /** How the server must be; undefined if the command works whether or not it runs. The help says it. */
+  readonly server?: ServerState
   /** More paragraphs for the help. */
   readonly notes?: readonly string[]
   readonly flags: readonly Flag[]
@@ -81,6 +85,11 @@ export const clusterExitCodes = {
 /** Note of commands that change accounts or keys. */
 export const CHANGES_CLUSTER =
   'With --etcd it changes a cluster, beside its nodes. --data names the folder of one of them, whose audit trail tells of the change.'
+
+/** The paragraphs of the help below the summary. */
+export function notesOf({ server, notes = [] }: Pick<Command, 'server' | 'notes'>): readonly string[] {
+  return server === undefined ? notes : [`The server must be ${server}.`, ...notes]
+}
 
 /** Checks the types of a command: its `run` sees only the flags that it declares. */
 export function defineCommand<const Flag extends keyof Options, const Required extends Flag = never>(

@@ -1,7 +1,17 @@
 import { UsageError } from '../errors.ts'
 import { chapters, findChapter, readChapter } from '../manual/chapters.ts'
+import { allOf } from '../text.ts'
 import { align, wrap } from './columns.ts'
-import { type Command, firstWordOf, parseVerb, unknownCommand, verbOf, verbsOf } from './command.ts'
+import {
+  type Command,
+  firstWordOf,
+  notesOf,
+  parseVerb,
+  type ServerState,
+  unknownCommand,
+  verbOf,
+  verbsOf,
+} from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { renderMarkdown } from './markdown.ts'
 import { adviceFor } from './nearest.ts'
@@ -88,12 +98,18 @@ function overview(commands: readonly Command[], style: TerminalStyle): string {
       'To read about a command or a chapter: connbook help TOPIC. A flag overrides its environment variable.',
       COLUMNS,
     ),
-    wrap(
-      'import, restore and recover need the server stopped. All other commands work while the server runs and while it is stopped.',
-      COLUMNS,
-    ),
+    wrap(serverSentences(commands), COLUMNS),
     [heading('Exit codes', style), ...indent(align(codes))],
   ])
+}
+
+/** Which commands need a running or a stopped server. */
+export function serverSentences(commands: readonly Command[]): string {
+  const sentences = (['running', 'stopped'] satisfies ServerState[]).map((state) => {
+    const names = commands.filter(({ server }) => server === state).map(({ name }) => name)
+    return `The server must be ${state} for ${allOf(names)}.`
+  })
+  return [...sentences, 'All other commands work while it runs and while it is stopped.'].join(' ')
 }
 
 function familyHelp(family: string, commands: readonly Command[], style: TerminalStyle): string {
@@ -112,7 +128,7 @@ function commandHelp(command: Command, style: TerminalStyle): string {
     [heading(usageOf(command), style)],
     exampleLines(command.examples),
     wrap(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`, COLUMNS),
-    ...(command.notes ?? []).map((note) => wrap(note, COLUMNS)),
+    ...notesOf(command).map((note) => wrap(note, COLUMNS)),
     ...(flags.length === 0 ? [] : [[heading('Flags and environment variables', style), ...flagLines(flags)]]),
     ...(codes.length === 0 ? [] : [[heading('Exit codes', style), ...indent(align(codes))]]),
   ])

@@ -1,9 +1,9 @@
 import { type Chapter, chapters, findChapter, readChapter } from '../manual/chapters.ts'
 import { RELEASED, version } from '../version.ts'
 import { align } from './columns.ts'
-import { type Command, firstWordOf, verbOf } from './command.ts'
+import { type Command, firstWordOf, notesOf, verbOf } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
-import { usageOf } from './help.ts'
+import { serverSentences, usageOf } from './help.ts'
 import { linkedChapters } from './markdown-blocks.ts'
 import { describeFlags } from './options.ts'
 import {
@@ -59,6 +59,7 @@ function overview(commands: readonly Command[]): string {
     ...commands.map(({ name, summary }) =>
       roffTagged(reference(`connbook-${firstWordOf(name)}`, 1), [`\`${name}\`: ${summary}`]),
     ),
+    roffParagraph(serverSentences(commands)),
     roffSection('chapters'),
     ...chapters.map(({ name, summary }) => roffTagged(reference(`connbook-${name}`, 7), [summary])),
     roffSection('exit status'),
@@ -81,12 +82,12 @@ function familyPage(name: string, members: readonly Command[], chapter: Chapter 
 }
 
 function commandParts(command: Command, isAlone: boolean): string[] {
-  const { name, summary, notes = [], examples, flags } = command
+  const { name, summary, examples, flags } = command
   const codes = Object.entries(command.exitCodes ?? {})
   const about = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`
   return [
     roffSection(isAlone ? 'description' : name),
-    ...[about, ...notes].map(roffParagraph),
+    ...[about, ...notesOf(command)].map(roffParagraph),
     ...(examples.length === 0
       ? []
       : [

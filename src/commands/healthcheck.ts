@@ -37,6 +37,7 @@ export const healthcheckCommand = defineCommand({
     ['connbook healthcheck --port 80 --live', 'is it alive?'],
     ['HEALTHCHECK CMD ["/connbook", "healthcheck", "--live"]', 'in a Dockerfile'],
   ],
+  server: 'running',
   notes: [
     'Do not restart a server because it is not ready: when the disk fails, changes are refused but reads go on. See "connbook help metrics".',
     'Without a URL it asks the server that the same flags and variables would start. It waits 3 s at most. It verifies a certificate only for a URL of another machine.',

@@ -29,8 +29,9 @@ export const recoverCommand = defineCommand({
     ['connbook recover', 'shows what would be kept and lost, and asks'],
     ['connbook recover --yes', 'does not ask'],
   ],
+  server: 'stopped',
   notes: [
-    'The server must be stopped. Every session and token ends.',
+    'Every session and token ends.',
     'If you have a good backup, use connbook restore instead: recover keeps only what it can read.',
     'It keeps the old files, and changes nothing in a sound folder.',
   ],

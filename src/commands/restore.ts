@@ -36,8 +36,9 @@ export const restoreCommand = defineCommand({
     ['ssh host connbook backup - | connbook restore -', ''],
     ['connbook restore backup.json --etcd URL', 'a cluster'],
   ],
+  server: 'stopped',
   notes: [
-    'The server must be stopped. Every session and token ends.',
+    'Every session and token ends.',
     'With --etcd it fills a prefix of a cluster that is empty, or in which a restore was broken off.',
   ],
   flags: placeFlags,

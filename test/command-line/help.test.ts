@@ -140,6 +140,17 @@ describe('help', () => {
     )
   })
 
+  it('tells which commands need a running or a stopped server, in their order', () => {
+    const flat = help().replaceAll(/\s+/g, ' ')
+    const named = (state: string) => commands.filter(({ server }) => server === state).map(({ name }) => name)
+    assert.deepEqual(named('stopped'), ['restore', 'recover'])
+    assert.ok(flat.includes('The server must be running for ls, get, add, set, rm, ssh, watch, '), flat)
+    assert.ok(flat.includes(`, ${named('running').at(-2)} and ${named('running').at(-1)}.`), flat)
+    assert.ok(flat.includes('The server must be stopped for restore and recover. All other commands'), flat)
+    assert.ok(help('ls').includes('\nThe server must be running.\n'))
+    assert.ok(help('recover').includes('\nThe server must be stopped.\n'))
+  })
+
   it('lists every chapter with its summary', () => {
     for (const { name, summary } of chapters)
       assert.match(help(), new RegExp(`^ {2}${name} +${RegExp.escape(summary)}$`, 'm'))

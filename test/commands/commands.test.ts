@@ -1,9 +1,23 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { describeFlags, optionNames } from '../../src/command-line/options.ts'
 import { commands } from '../../src/commands/commands.ts'
+import { openDataFolder } from '../../src/files/data-folder.ts'
 import { runCommand } from '../support/command.ts'
+import { usedFolder } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** What a command needs beside its flags, to get as far as the server. */
+const operands: Record<string, readonly string[]> = {
+  get: ['a'],
+  add: ['a', '--hostname', 'h', '--port', '1', '--username', 'u'],
+  set: ['a', '--port', '1'],
+  rm: ['a'],
+  ssh: ['a'],
+  history: ['a'],
+}
 
 describe('the table of commands', () => {
   for (const { name, flags } of commands) {
@@ -19,5 +33,36 @@ describe('the table of commands', () => {
         assert.match(stderr, isKnown ? /^connbook: Cannot use --/ : /^connbook: Unknown flag "--/)
       }
     })
+  }
+
+  for (const command of commands) {
+    const { name, flags, server } = command
+
+    it(`${name}: says that it needs a running server exactly if it only calls one`, () => {
+      const hasFolder = ['import', 'export'].includes(name)
+      const calls = ['login', 'healthcheck'].includes(name) || (flags.includes('server') && !hasFolder)
+      assert.equal(server === 'running', calls)
+    })
+
+    if (server === 'running' && flags.includes('data')) {
+      it(`${name}: cannot do without a running server`, async (t) => {
+        const { code, stderr } = await runCommand([
+          ...[name, ...(operands[name] ?? [])],
+          ...['--data', await usedFolder(t)],
+        ])
+        assert.equal(code, 6, stderr)
+      })
+    } else if (server === 'stopped') {
+      it(`${name}: cannot do with a running server`, async (t) => {
+        const path = await usedFolder(t)
+        const backup = join(await temporaryFolder(t), 'backup.json')
+        assert.equal((await runCommand(['backup', backup, '--data', path])).code, 0)
+        const folder = await openDataFolder(path)
+        t.after(() => folder.release())
+        const operand = command.operands === undefined ? [] : [backup]
+        const { code, stderr } = await runCommand([name, ...operand, '--data', path])
+        assert.equal(code, 75, stderr)
+      })
+    }
   }
 })

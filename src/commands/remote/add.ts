@@ -14,6 +14,7 @@ export const addCommand = defineCommand({
     ['connbook add web1 --hostname 192.0.2.10 --port 22 --username deploy', ''],
     ['connbook add db1 --hostname db1 --port 5432 --username app --label env=prod', ''],
   ],
+  server: 'running',
   flags: [...clientFlags, ...fieldFlags],
   exitCodes: { ...clientExitCodes, 4: 'the name is taken; nothing has changed' },
   async run(input, context) {

@@ -27,6 +27,7 @@ export const getCommand = defineCommand({
     ['connbook get web1 --field hostname', 'one value alone'],
     ['connbook get web1 --tag', 'for set --if-match'],
   ],
+  server: 'running',
   flags: [...clientFlags, 'json', 'field', 'tag'],
   exitCodes: { ...recordExitCodes, 1: 'something else, such as a label that the record does not have' },
   async run(input, context) {

@@ -20,6 +20,7 @@ export const historyCommand = defineCommand({
     ['connbook history web1', 'newest first'],
     ['connbook history web1 --limit 1 --json', ''],
   ],
+  server: 'running',
   flags: [...clientFlags, 'limit', 'json'],
   exitCodes: recordExitCodes,
   async run(input, context) {

@@ -15,6 +15,7 @@ export const loginCommand = defineCommand({
     ['connbook login https://book.example.net', ''],
     ['connbook login http://localhost:8080 --user eve < password.txt', ''],
   ],
+  server: 'running',
   notes: [
     'It asks for user and password; without a terminal, the password is the first line of standard input.',
     'The session is kept in $XDG_STATE_HOME/connbook/sessions.json, or ~/.local/state/connbook/sessions.json. The password is not.',

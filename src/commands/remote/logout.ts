@@ -12,6 +12,7 @@ export const logoutCommand = defineCommand({
     ['connbook logout', 'if there is one login'],
     ['connbook logout --server book.example.net', 'if there are several'],
   ],
+  server: 'running',
   flags: ['server', 'authority'],
   exitCodes: clientExitCodes,
   async run({ options }, { environment, screen }) {

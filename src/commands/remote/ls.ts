@@ -26,6 +26,7 @@ export const lsCommand = defineCommand({
     ['connbook ls web --sort hostname', 'those with "web" in them'],
     ['connbook ls --label env=prod --names', 'names alone'],
   ],
+  server: 'running',
   flags: [...clientFlags, 'sort', ...filterFlags, 'json', 'names'],
   exitCodes: clientExitCodes,
   async run(input, context) {

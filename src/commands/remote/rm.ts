@@ -20,6 +20,7 @@ export const rmCommand = defineCommand({
     ['connbook rm web1', ''],
     ['connbook rm web1 web2 web3', 'one after the other'],
   ],
+  server: 'running',
   notes: ['A name that is not there is told, and the others are deleted nevertheless.'],
   flags: [...clientFlags, 'ifMatch'],
   exitCodes: changeExitCodes,

@@ -19,6 +19,7 @@ export const setCommand = defineCommand({
     ['connbook set web1 --name web2', ''],
     ['connbook set web1 --create --hostname 192.0.2.10 --port 22 --username deploy', ''],
   ],
+  server: 'running',
   notes: [
     'With --create the record is added if it is missing, and replaced as a whole if it is there: labels that are not given go. So it may run twice.',
   ],

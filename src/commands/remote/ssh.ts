@@ -30,6 +30,7 @@ export const sshCommand = defineCommand({
     ['connbook ssh web1 uptime', 'what follows the name is for ssh'],
     ['connbook ssh --print web1', 'the command line, which is not run'],
   ],
+  server: 'running',
   notes: [
     'ssh gets hostname, port and username, and as jump host and key the labels ssh.proxyjump and ssh.identityfile. Flags of connbook come before NAME.',
   ],

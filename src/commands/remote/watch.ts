@@ -17,6 +17,7 @@ export const watchCommand = defineCommand({
     ['connbook watch', 'added, modified, removed'],
     ['connbook watch --label env=prod --json', 'of some records, one object a line'],
   ],
+  server: 'running',
   notes: [
     'After a broken connection it goes on by itself, and prints no change twice and leaves none out. A record that gets another name is modified; its old name comes last in the line.',
   ],
