@@ -80,10 +80,10 @@ export const logEvents = {
   },
   stopped: { level: 'info', fields: [], meaning: 'the server has stopped' },
   first_start: {
-    level: 'info',
-    fields: ['credentials'],
+    level: 'warn',
+    fields: ['data', 'reason', 'remedy', 'credentials'],
     meaning:
-      'the first accounts exist; `credentials` is the file with their generated secrets, or `as given` if variables or commands set them all',
+      'a new book begins, and the first accounts exist; `credentials` is the file with their generated secrets, or `as given` if variables or commands set them all',
   },
   first_start_variables_ignored: {
     level: 'warn',

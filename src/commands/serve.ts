@@ -61,7 +61,7 @@ async function serve(options: Options, { environment, screen }: CommandContext):
     if (tls !== undefined) warnOfDates(tls.certificate, log)
     else if (service.address !== undefined) warnOfPlainHttp(service.address, log)
     warnOfShortMemory(memoryBytes(), service.recordBytes, log)
-    await announceFirstStart(service, !options.noConsole, log, screen)
+    await announceFirstStart(service, options, log, screen)
     signals.onReload(() => {
       if (tlsPaths === undefined) log.info('reload_ignored', { signal: 'SIGHUP', reason: 'no --tls-cert' })
       else reloadTls(tlsPaths, service, log)
@@ -84,7 +84,7 @@ async function serve(options: Options, { environment, screen }: CommandContext):
 /** Shows secrets only at a terminal, never in a log. */
 async function announceFirstStart(
   { madeUp, folder, url, socket }: Service,
-  hasConsole: boolean,
+  { noConsole, etcd }: Options,
   log: ServerLog,
   screen: Screen,
 ) {
@@ -92,9 +92,13 @@ async function announceFirstStart(
   const isAllGiven = Object.keys(madeUp).length === 0
   if (!isAllGiven && screen.isTTY) {
     await log.flush()
-    screen.write(welcome(madeUp, folder, { url, socket, hasConsole }))
+    screen.write(welcome(madeUp, folder, { url, socket, hasConsole: !noConsole }))
   } else {
     const credentials = isAllGiven ? 'as given' : folder.file(dataFiles.initialCredentials)
-    log.info('first_start', { credentials })
+    const reason =
+      etcd === undefined ? 'no server has started in this folder before' : 'etcd has nothing below the prefix'
+    const remedy =
+      'if there should be a book already, stop the server, and mount the folder or name the right one'
+    log.warn('first_start', { data: folder.path, reason, remedy, credentials })
   }
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { FolderInUseError, FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
 import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
+import { checkNoDanglingLink } from './dangling-link.ts'
 import type { FileLock } from './file-lock.ts'
 import type { FileSystem } from './file-system.ts'
 import {
@@ -99,7 +100,7 @@ export function dataPaths(path: string, files = filesOf(path)): DataPaths {
 }
 
 /**
- * Makes the folder if it is missing, makes it private (0700) if it is empty, checks it, locks it, and completes an
+ * Makes the folder if it is missing, but no parents, makes it private (0700) if it is empty, checks it, locks it, and completes an
  * interrupted restore. Leaves unknown files alone.
  *
  * @throws {FolderInUseError} if another process owns it.
@@ -223,30 +224,32 @@ export async function takeLock(
   }
 }
 
+/** Makes no parents: they are missing when a disk is not mounted or a path is wrong, and a new book there helps nobody. */
 async function makeFolder(path: string, files: FileSystem): Promise<void> {
   try {
-    for (const made of await makeMissing(path, files)) await syncFolder(dirname(made), files)
+    await files.mkdir(path, 0o700)
+    await syncFolder(dirname(path), files)
   } catch (error) {
-    if (error instanceof FolderRefusedError || systemCode(error) === undefined) throw error
-    const code = systemCode(error) ?? ''
-    const remedy = findTrouble(code)?.remedy ?? 'name a folder that can be written with --data'
-    throw new FolderRefusedError(`Cannot make data folder "${path}" (${code}); ${remedy}`, { cause: error })
+    const code = systemCode(error)
+    if (error instanceof FolderRefusedError || code === undefined) throw error
+    if (['EEXIST', 'ENOENT', 'ELOOP'].includes(code)) await checkNoDanglingLink(path, files)
+    if (code === 'EEXIST') return
+    const { reason, remedy } = whyNotMade(path, code)
+    throw new FolderRefusedError(`Cannot make data folder "${path}": ${reason}; ${remedy}`, { cause: error })
   }
 }
 
-/** Makes a folder and its missing parents, and returns their paths. Node's recursive mkdir never ends below /proc. */
-async function makeMissing(path: string, files: FileSystem): Promise<string[]> {
-  try {
-    await files.mkdir(path, 0o700)
-    return [path]
-  } catch (error) {
-    if (systemCode(error) === 'EEXIST') return []
-    if (systemCode(error) !== 'ENOENT' || dirname(path) === path) throw error
-    const parents = await makeMissing(dirname(path), files)
-    if (parents.length === 0) throw error
-    await files.mkdir(path, 0o700)
-    return [...parents, path]
+function whyNotMade(path: string, code: string): { readonly reason: string; readonly remedy: string } {
+  if (code === 'ENOENT')
+    return {
+      reason: `there is no folder "${dirname(path)}" (${code})`,
+      remedy: 'mount or make that one, or name another folder with --data',
+    }
+  const { reason, remedy } = findTrouble(code) ?? {
+    reason: 'the system refused it',
+    remedy: 'name a folder that can be written with --data',
   }
+  return { reason: `${reason} (${code})`, remedy }
 }
 
 /** Such a folder is shared by all accounts, as /dev/shm is. */

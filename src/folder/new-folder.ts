@@ -4,6 +4,7 @@ import { accountsDocument } from '../auth/accounts-file.ts'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { keysDocument } from '../auth/keys.ts'
 import { ifPresent, ifReachable } from '../errors.ts'
+import { checkNoDanglingLink } from '../files/dangling-link.ts'
 import {
   type DataFolder,
   dataFiles,
@@ -22,7 +23,7 @@ import { checkNeverStarted } from './used-folder.ts'
  * Whether a command can make a data folder at a path: an empty folder is there, or one that a first start or a command
  * left half made, or none and the folder above exists, so that a mistyped path makes no chain of folders.
  *
- * @throws {FolderRefusedError} if it is the folder of a node of a cluster.
+ * @throws {FolderRefusedError} if it is the folder of a node of a cluster, or a link to nothing.
  * @throws {DamagedFileError} if the folder has no accounts, but has had records, or they cannot be read.
  */
 export async function isNewFolder(path: string): Promise<boolean> {
@@ -30,6 +31,7 @@ export async function isNewFolder(path: string): Promise<boolean> {
   const folder = dataPaths(full)
   const { files } = folder
   const found = await ifReachable(files.stat(full))
+  if (found === undefined) await checkNoDanglingLink(full, files)
   if (found === undefined) return (await ifReachable(files.stat(dirname(full))))?.isDirectory() ?? false
   if (!found.isDirectory()) return false
   const entries = await files.readdir(full)

@@ -31,6 +31,11 @@ export async function keepStoreOf(folder: DataPaths, { id }: FolderNode, store: 
   await nodeDocument(folder).write({ id, store })
 }
 
+/** The id of the store that a folder's node was part of last; undefined if it was part of none. Makes nothing. */
+export async function findStoreOf(folder: DataPaths): Promise<string | undefined> {
+  return (await nodeDocument(folder).read())?.store
+}
+
 function nodeDocument({ file, files }: DataPaths): JsonDocument<FolderNode> {
   return createJsonDocument(file(dataFiles.node), 'connbook node', parseNode, ADVICE, files)
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { accountsMissing } from '../auth/accounts-file.ts'
 import { FolderRefusedError, ifPresent, ifReachable } from '../errors.ts'
+import { checkNoDanglingLink } from '../files/dangling-link.ts'
 import {
   checkDataFolder,
   checkNotRestoring,
@@ -51,11 +52,13 @@ export async function getUsedFolder(path: string): Promise<DataPaths> {
   return folder
 }
 
-/** @throws {FolderRefusedError} if a folder holds no file of connbook, nor an unfinished restore; also if it is a node's. */
+/** @throws {FolderRefusedError} if a folder holds no file of connbook, nor an unfinished restore; also if it is a node's,
+ * or a link to nothing. */
 export async function checkHasData(folder: DataPaths): Promise<void> {
   const { path, files } = folder
   await checkNoNode(folder)
   const entries = await ifReachable(files.readdir(path))
+  if (entries === undefined) await checkNoDanglingLink(path, files)
   const isUsed = entries?.some((entry) => stateFiles.includes(entry))
   if (!isUsed && findUnfinishedReplacement(entries ?? []) === undefined) throw noData(path)
 }

@@ -158,7 +158,7 @@ export function welcome(
   const way = socket === undefined ? insecure : ` --unix-socket ${quoteForShell(socket)}`
   const lines = [
     '',
-    'This is the first start. These credentials were made for you and are shown only now;',
+    'This is the first start: a new book begins. These credentials are shown only now;',
     `they are also in ${folder.file(dataFiles.initialCredentials)}, which only you can read.`,
     '',
   ]

@@ -43,9 +43,15 @@ export const serverOptionSpecs = {
   data: {
     flag: '--data',
     placeholder: 'FOLDER',
-    help: 'folder of all data; the server, restore, import, user add and client add make it if it is missing',
+    help: 'folder of all data; the server, restore, import, user add and client add make it if it is missing, but no folder above it',
     default: './data',
     parse: (text) => text,
+  },
+  existing: {
+    flag: '--existing',
+    help: 'start only in a folder in which a server has started before',
+    otherwise: 'off',
+    parse: parseSwitch,
   },
   /** Empty, or `/like/this`. */
   basePath: {

@@ -9,9 +9,10 @@ import { followAccounts } from '../auth/live-accounts.ts'
 import { followKeys } from '../auth/live-keys.ts'
 import { loginMetrics } from '../auth/login-metrics.ts'
 import { warnOfMissingAccess } from '../auth/missing-accounts.ts'
-import { auditFiles, type DataFolder, openDataFolder } from '../files/data-folder.ts'
+import { auditFiles, type DataFolder, dataPaths, openDataFolder } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { accessCluster } from '../folder/cluster-access.ts'
+import { checkHasStarted } from '../folder/started-folder.ts'
 import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { watchEventLoop } from '../metrics/event-loop.ts'
@@ -90,7 +91,9 @@ async function start(
   opened: AsyncDisposableStack,
 ): Promise<Service> {
   const cluster = accessCluster(options)
-  const folder = await openDataFolder(resolve(options.data), files)
+  const path = resolve(options.data)
+  if (options.existing) await checkHasStarted(dataPaths(path, files), cluster !== undefined)
+  const folder = await openDataFolder(path, files)
   opened.defer(() => folder.release())
   if (folder.completedRestore !== undefined)
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })

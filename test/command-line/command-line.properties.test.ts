@@ -289,6 +289,7 @@ const rows: { readonly [One in Name]: Row } = {
       return isIn ? mebibytes * 1024 ** 2 : undefined
     },
   },
+  existing: { flag: '--existing', variable: 'CONNBOOK_EXISTING', ...onOrOff },
   accessLog: { flag: '--access-log', variable: 'CONNBOOK_ACCESS_LOG', ...onOrOff },
   metricsPublic: { flag: '--metrics-public', variable: 'CONNBOOK_METRICS_PUBLIC', ...onOrOff },
   noConsole: { flag: '--no-console', variable: 'CONNBOOK_NO_CONSOLE', ...onOrOff },

@@ -208,6 +208,13 @@ const rows: {
     values: { '10M': 10 * 1024 ** 2, '1G': 1024 ** 3, '1000G': 1000 * 1024 ** 3 },
     badValues: ['9M', '1001G', '80', '80m', '80MB', '1T', '1.5G', '-1G', ' 1G', ''],
   },
+  existing: {
+    flag: '--existing',
+    variable: 'CONNBOOK_EXISTING',
+    fallback: false,
+    values: switches,
+    badValues: ['TRUE', 'y', '2', ''],
+  },
   accessLog: {
     flag: '--access-log',
     variable: 'CONNBOOK_ACCESS_LOG',

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { crc32, gzipSync } from 'node:zlib'
@@ -137,7 +137,7 @@ describe('connbook restore', { timeout: 120_000 }, () => {
   it('creates a missing folder, and fills an empty one', async (t) => {
     const root = await temporaryFolder(t)
     await mkdir(join(root, 'empty'), { mode: 0o755 })
-    for (const name of ['empty', 'missing/below']) {
+    for (const name of ['empty', 'missing']) {
       const folder = join(root, name)
       const { code, stdout } = await restore(folder)
       assert.equal(code, 0)
@@ -145,6 +145,24 @@ describe('connbook restore', { timeout: 120_000 }, () => {
       assert.deepEqual(await stateIn(folder), used.kept)
       assert.ok(!(await readdir(folder)).some((entry) => entry.startsWith('before-restore')))
     }
+  })
+
+  it('makes no folder above the data folder', async (t) => {
+    const root = await temporaryFolder(t)
+    const { code, stderr } = await restore(join(root, 'missing', 'below'))
+    assert.equal(code, 1)
+    assert.match(stderr, /there is no folder ".+\/missing"/)
+    assert.deepEqual(await readdir(root), [])
+  })
+
+  it('names a link to nothing, as the other commands do', async (t) => {
+    const link = join(await temporaryFolder(t), 'link')
+    await symlink('/nowhere/at/all', link)
+    for (const words of [['check'], ['user', 'list'], ['user', 'add', 'eve']]) {
+      const { code, stderr } = await runCommand([...words, '--data', link], { input: 'a secret' })
+      assert.deepEqual([code, stderr.includes('a link to "/nowhere/at/all"')], [1, true], stderr)
+    }
+    assert.match((await restore(link)).stderr, /a link to "\/nowhere\/at\/all"/)
   })
 
   it('leaves foreign files, and files set aside earlier, where they are', async (t) => {

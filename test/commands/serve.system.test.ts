@@ -109,6 +109,9 @@ describe('the log', () => {
     )
     assert.equal(events[0].url, url)
     assert.equal(events[0].data, folder)
+    const { level, data, reason } = events[1]
+    assert.deepEqual([level, data], ['warn', folder])
+    assert.equal(reason, 'no server has started in this folder before')
   })
 
   it('is text when the flag says so', async (t) => {

@@ -1,6 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { chmod, chown, mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { FolderInUseError } from '../../src/errors.ts'
@@ -16,17 +16,44 @@ async function openUntilEnd(t: TestContext, path: string) {
 }
 
 describe('opening a data folder', () => {
-  it('creates it and its parents, private, and makes every new name durable', async (t) => {
+  it('creates it, private, and makes its name durable', async (t) => {
     const root = await temporaryFolder(t)
-    const path = join(root, 'var', 'lib', 'data')
+    const path = join(root, 'data')
     const files = createFailingFiles()
     const folder = await openDataFolder(path, files)
     t.after(() => folder.release())
     assert.equal(await mode(path), '700')
     const synced = files.calls.filter((call) => call.startsWith('sync ')).map((call) => call.slice(5))
-    assert.deepEqual(synced, [root, join(root, 'var'), join(root, 'var', 'lib'), path])
+    assert.deepEqual(synced, [root, path])
     assert.equal(folder.path, path)
     assert.equal(folder.file(dataFiles.journal), join(path, 'journal.jsonl'))
+  })
+
+  it('makes no parents, which are missing where a disk is not mounted', async (t) => {
+    const root = await temporaryFolder(t)
+    const path = join(root, 'mnt', 'disk', 'data')
+    const words = [`there is no folder "${join(root, 'mnt', 'disk')}"`, 'mount or make that one', '--data']
+    await assert.rejects(openDataFolder(path), refusal(path, ...words))
+    assert.deepEqual(await readdir(root), [])
+  })
+
+  it('names a link to nothing, also on the way, and what it leads to', async (t) => {
+    const root = await temporaryFolder(t)
+    const link = join(root, 'link')
+    for (const target of ['/nowhere/at/all', 'link']) {
+      await symlink(target, link)
+      for (const path of [link, join(link, 'data')]) {
+        const words = [`it is a link to "${target}", and nothing is there`, 'mount or make that folder']
+        await assert.rejects(openDataFolder(path), refusal(link, ...words))
+      }
+      await rm(link)
+    }
+  })
+
+  it('follows a link to a folder', async (t) => {
+    const link = join(await temporaryFolder(t), 'link')
+    await symlink(await temporaryFolder(t), link)
+    await openUntilEnd(t, link)
   })
 
   it('succeeds for one process at a time, and again after the release', async (t) => {

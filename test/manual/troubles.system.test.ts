@@ -27,6 +27,7 @@ const stopped = `${started}\nkill $!; wait $!`
 const causes: Record<string, { readonly command: string; readonly code: number }> = {
   'The port is taken': { command: `${started}\nconnbook --data other`, code: 1 },
   'The data folder is in use': { command: `${started}\nconnbook --port 0`, code: 75 },
+  'The folder above it is missing': { command: 'connbook --data disk/data', code: 1 },
   'The data folder is open to others': { command: `${stopped}\nchmod 755 data\nconnbook`, code: 1 },
   'The data folder is damaged': {
     command: `${stopped}\nsed -i s/admin/admon/ data/accounts.json\nconnbook`,
