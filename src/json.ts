@@ -23,7 +23,7 @@ export function isNewerVersion(version: unknown, known: number): boolean {
   return Number.isSafeInteger(version) && (version as number) > known
 }
 
-/** Returns undefined, which is no JSON value, if the text is not JSON. */
+/** Returns undefined, which JSON cannot express, if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -261,7 +261,10 @@ export const REVOCATION_LEASE_SECONDS = 3600
 export const REVOCATION_MARGIN_SECONDS = 3600
 /** Of silence on the connection of a watch, until TCP asks whether the member is still there. */
 export const ETCD_KEEP_ALIVE_MS = 10_000
-/** Kept after their callers were told that the outcome is unknown: the watch may still tell of one, and its callers' addresses are known here. */
+/**
+ * Batches kept after giving up on them: if the watch still reports one, its lines in the audit trail can have the addresses
+ * of its callers.
+ */
 export const GIVEN_UP_BATCHES_MAX = 16
 /** Before a change is sent again that had no answer. */
 export const ETCD_RETRY_PAUSE_MS = 50
@@ -320,7 +323,7 @@ export const ACCOUNT_REVOCATIONS_MAX = 10_000
 export const REVOCATIONS_MAX = 1_000_000
 /** Ended credentials that a logout looks at, if there are too many, to drop expired ones. */
 export const REVOCATIONS_DROPPED_AT_ONCE = 1_000
-/** Between general ends of an account's credentials, each of which writes the file of accounts. */
+/** Minimum time between two times that all credentials of an account are ended; each writes the file of accounts. */
 export const CREDENTIALS_ENDED_PAUSE_MS = 60_000
 /** A smaller revocations file is not worth rewriting. */
 export const REVOCATIONS_BYTES_MIN = 1024 * 1024

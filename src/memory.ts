@@ -13,7 +13,7 @@ export function heapBytesMax(): number {
   return Math.min(getHeapStatistics().heap_size_limit, memoryBytes())
 }
 
-/** Of what requests may have shares: the memory for JavaScript, up to SHARED_HEAP_BYTES_MAX. */
+/** The heap that the budgets of requests are shares of, capped at SHARED_HEAP_BYTES_MAX. */
 export function sharedHeapBytes(heap = heapBytesMax()): number {
   return Math.min(heap, SHARED_HEAP_BYTES_MAX)
 }

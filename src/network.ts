@@ -18,7 +18,7 @@ export function isLoopback(address: string): boolean {
  * customer has. Every spelling of an address gives the same text. An IPv4-mapped address (RFC 4291 section 2.5.5.2)
  * counts as the IPv4 address. Zone ids do not count.
  *
- * @returns The text itself if it is no IPv6 address.
+ * @returns The text itself if it is not an IPv6 address.
  */
 export function networkOf(address: string): string {
   const bytes = parseIPv6(address)
@@ -32,7 +32,7 @@ export function networkOf(address: string): string {
  * The networks that an address is in, from the widest to `networkOf` it: the /48, /56 and /64 of an IPv6 address, the /24
  * of an IPv4 address and itself. A customer has one of these; which of them differs between providers.
  *
- * @returns The text alone if it is no address.
+ * @returns The text alone if it is not an address.
  */
 export function networksOf(address: string): readonly string[] {
   const network = networkOf(address)

@@ -6,7 +6,7 @@ const QUANTUM_MS = 1
 /** A slice may be long because the system was busy with something else. */
 const DEBT_MAX_MS = 20
 
-/** Of one caller; those beyond wait, so that what is half done takes little memory. */
+/** Tasks of one caller that run at a time; the others wait, so that what is half done takes little memory. */
 const WORKS_IN_PROGRESS_MAX = 8
 
 /** Long work in slices: a generator that yields at least once a millisecond or so, and returns its result. */
@@ -280,7 +280,7 @@ function afterContinuations(callback: () => void) {
   queueMicrotask(() => process.nextTick(callback))
 }
 
-/** Does a whole work at once, where nobody else waits for the event loop. */
+/** Runs a task to its end without yielding, for commands that have the event loop to themselves. */
 export function runAtOnce<Result>(work: LongWork<Result>): Result {
   for (;;) {
     const { done, value } = work.next()

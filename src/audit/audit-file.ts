@@ -70,7 +70,7 @@ export class AuditFile {
     return file
   }
 
-  /** Refuses links: what another file holds is no audit trail. */
+  /** Refuses links, which could lead to another program's file. */
   async #openFound(path: string): Promise<OpenFile | undefined> {
     const expected = await ifPresent(this.#folder.files.lstat(path))
     if (expected === undefined) return undefined
@@ -154,7 +154,7 @@ export class AuditFile {
     }
   }
 
-  /** A second sync of the same file would report a success that is none. */
+  /** After a failure, a second sync of the same file would report success although the data is lost. */
   async #replaceByCopy() {
     const path = this.#folder.file(auditFiles[0])
     const old = await this.#openFound(path)

@@ -26,7 +26,7 @@ export function auditLine(
 export type ChangePlace = {
   /** Revision of the change before, if it is not the one before in number. */
   readonly after?: number
-  /** Of the records with the change. */
+  /** Tag of the list with this change in it. */
   readonly tag: string
 }
 

@@ -74,7 +74,7 @@ export async function openAuditTrail(
   let current: Promise<void> = Promise.resolve()
   /** The write that follows `current` and takes the waiting lines. */
   let next: Promise<void> | undefined
-  /** Of the last write, by the monotonic clock. */
+  /** Time of the last write, by the monotonic clock. */
   let wroteMs = Number.NEGATIVE_INFINITY
   /** Writes lines of changes once the pause is over. */
   let timer: NodeJS.Timeout | undefined

@@ -33,7 +33,7 @@ export class ListedRanges {
   }
 
   /**
-   * Adds a range; an empty one, with `upTo` like `after`, only tells a time.
+   * Adds a range; an empty one, with `upTo` like `after`, only adds a time.
    *
    * @param time When the change `after` had been made.
    */
@@ -60,7 +60,7 @@ export class ListedRanges {
     return range !== undefined && range.after <= revision ? range : undefined
   }
 
-  /** Place of the first range that goes up to the revision or further. */
+  /** Index of the first range that goes up to the revision or further. */
   #firstUpTo(revision: number): number {
     let [low, high] = [0, this.#ranges.length]
     while (low < high) {

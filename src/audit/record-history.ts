@@ -154,7 +154,7 @@ function idOf({ record, id }: TrailLine): number | undefined {
   return typeof named === 'number' ? named : undefined
 }
 
-/** Undefined for a line that is none of a change. */
+/** Undefined for a line that is not about a change. */
 function entryOf({ time, event, by, kind, command, changed, record }: TrailLine): HistoryEntry | undefined {
   const known = changeEvents.find((one) => one === event)
   if (known === undefined || typeof time !== 'string') return undefined

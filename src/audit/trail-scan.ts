@@ -28,7 +28,7 @@ export interface TrailSearch {
   readonly text: string
   /** Gets each of them; a line may come twice. */
   take(line: TrailLine, revision: number): void
-  /** Asked after each file, newest first, whether the older ones can tell nothing more. */
+  /** Asked after each file, newest first, whether the older ones can have nothing more. */
   isDone(listed: ListedRanges): boolean
 }
 
@@ -40,7 +40,7 @@ export type Turn = <Result>(piece: () => Result) => Promise<Result>
  * are torn or damaged: their changes are not among those that it finds listed.
  *
  * @returns Which changes the files that were read list.
- * @throws the system's error; EINVAL for a file that is no plain one.
+ * @throws the system's error; EINVAL for a file that is not a plain one.
  */
 export async function scanTrail(folder: DataPaths, search: TrailSearch, turn: Turn): Promise<ListedRanges> {
   const listed = new ListedRanges()
@@ -68,7 +68,7 @@ export async function scanTrail(folder: DataPaths, search: TrailSearch, turn: Tu
   return listed
 }
 
-/** Gives whole lines, as many as fit. A line longer than the buffer is none of a change; its end comes alone. */
+/** Gives whole lines, as many as fit. A line longer than the buffer is not about a change; its end comes alone. */
 async function forEachPiece(
   file: OpenFile,
   size: number,

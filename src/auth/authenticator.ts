@@ -64,9 +64,8 @@ export interface Authenticator {
    */
   authenticate(request: Request): Credential | undefined
   /**
-   * What the credential of a request may do now; undefined without a valid one. It makes no object: what is checked again and
-   * again for an answer that lasts would fill the memory of what lasts, because V8 puts there what was made at the same place
-   * for such an answer.
+   * What the credential of a request may do now; undefined without a valid one. Allocates nothing: V8 would put objects
+   * made here for long-lived streams into the old generation at once, and repeated checks would fill it.
    *
    * @throws {InvalidInputError} as `readOwner` does.
    */

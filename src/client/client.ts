@@ -10,7 +10,7 @@ export interface Client {
   readonly endpoint: Endpoint
   /** Resolves to a 2xx answer, read whole. Throws as `open` does. */
   ask(call: Call, signal?: AbortSignal): Promise<ClientResponse>
-  /** The same as JSON. @throws also {OtherAnswerError} if it is none. */
+  /** The same as JSON. @throws also {OtherAnswerError} if the answer is not JSON. */
   askJson(call: Call, signal?: AbortSignal): Promise<unknown>
   /**
    * Resolves at the head of a 2xx answer.
@@ -49,7 +49,7 @@ export function createClient(endpoint: Endpoint, credential: Credential, isPatie
     throw new RefusedError(credential.remedy(endpoint), refused)
   }
 
-  /** The text of an answer that is no 2xx. */
+  /** The text of an answer whose status is not 2xx. */
   async function attemptCall(
     call: Call,
     signal: AbortSignal | undefined,

@@ -3,7 +3,7 @@ import { OtherAnswerError } from './refused.ts'
 
 /** One event of a stream (WHATWG HTML section 9.2.6), or a change of its id alone. */
 export interface StreamedEvent {
-  /** Undefined if the stream only said up to where it has told. */
+  /** Undefined if the stream only said up to which change it is complete. */
   readonly event: string | undefined
   readonly data: string
   /** The last id that the stream has named; undefined if it has named none. */

@@ -30,7 +30,7 @@ export async function logIn(endpoint: Endpoint, username: string, password: stri
   throw new OtherAnswerError(`${endpoint.name} begins no session; is it a connbook?`)
 }
 
-/** Ends a session. Throws as `logIn` does; a session that has ended already is no error. */
+/** Ends a session. Throws as `logIn` does; a session that has ended already is not an error. */
 export async function logOut(endpoint: Endpoint, cookie: string): Promise<void> {
   const answer = await callEndpoint(endpoint, {
     method: 'POST',

@@ -24,7 +24,7 @@ export function readRecord(client: Client, name: string): Promise<AnsweredRecord
 /**
  * Makes a call that is answered with one record.
  *
- * @throws as `Client.open` does; {OtherAnswerError} if the answer is no record.
+ * @throws as `Client.open` does; {OtherAnswerError} if the answer is not a record.
  */
 export async function askForRecord(client: Client, call: Call): Promise<AnsweredRecord> {
   const { status, headers, text } = await client.ask(call)

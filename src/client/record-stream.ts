@@ -31,7 +31,7 @@ const RECORD_DEPTH = 3
  *
  * @param path With its query. @param signal Ends it.
  * @returns The list's tag, and pieces of the list in its order.
- * @throws as `Client.open` does, also while the records are read; {OtherAnswerError} if they are none.
+ * @throws as `Client.open` does, also while the records are read; {OtherAnswerError} if the answer is not a list of records.
  */
 export async function openList(client: Client, path: string, signal?: AbortSignal) {
   const { headers, body } = await client.open({ method: 'GET', path }, signal)

@@ -8,7 +8,7 @@ import type { Endpoint } from './endpoint.ts'
 export class RefusedError extends ConnbookError {
   readonly code = 'refused'
   readonly status: number
-  /** Code of the problem, such as `unknown_name`; undefined if the answer is none of connbook's. */
+  /** Code of the problem, such as `unknown_name`; undefined if the answer does not come from a connbook. */
   readonly problem: string | undefined
   readonly faults: readonly Fault[]
 
@@ -26,14 +26,14 @@ interface RefusalParts {
   readonly faults?: readonly Fault[]
 }
 
-/** What answers is no connbook, or did not send what it should. */
+/** The server is not a connbook, or did not send what it should. */
 export class OtherAnswerError extends ConnbookError {
   readonly code = 'other_answer'
 }
 
 const PROBLEM_TYPE = /^urn:connbook:problem:([a-z_]+)$/
 
-/** What an answer that is no success says. */
+/** The error that an answer without success means. */
 export function refusalOf({ status, headers, text }: ClientResponse, endpoint: Endpoint): ConnbookError {
   if (status >= 300 && status < 400) {
     const to = headers.location === undefined ? '' : ` to ${escapeHidden(headers.location)}`

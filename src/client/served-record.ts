@@ -11,7 +11,7 @@ export interface ServedRecord {
   readonly record: Configuration
 }
 
-/** @param texts Of records, as JSON. @throws {SyntaxError} if one is none. */
+/** @param texts Records as JSON. @throws {SyntaxError} if one is not a record. */
 export function parseServedRecords(texts: readonly string[]): ServedRecord[] {
   // All at once, which takes half the time.
   const values = JSON.parse(`[${texts.join(',')}]`) as unknown[]
@@ -23,7 +23,7 @@ export function parseServedRecords(texts: readonly string[]): ServedRecord[] {
   })
 }
 
-/** Also takes what a newer connbook says of a record beyond its members. @throws {SyntaxError} if it is none. */
+/** Ignores members that a newer connbook adds. @throws {SyntaxError} if it is not a record. */
 export function parseServedRecord(input: unknown): Configuration {
   try {
     const record = parseStoredRecord(input)

@@ -4,7 +4,7 @@ import type { Labels } from '../store/labels.ts'
 import { sharedLabels } from '../store/shared-labels.ts'
 import type { ServedRecord } from './served-record.ts'
 
-/** Each time the expression goes back, it may need memory for each character of a run. */
+/** Bounds the memory for backtracking, which may take some for each character of a run. */
 const RUN_RECORDS_MAX = 1_000
 
 const TEXT = '[^"\\\\\\p{Cc}]*'
@@ -24,7 +24,7 @@ const RUN = new RegExp(`${UNNAMED}(?:,${UNNAMED}){0,${RUN_RECORDS_MAX - 1}}`, 'u
  * Nearly all records are usual: to take many in one look needs a fraction of the time of finding the end of each and
  * parsing it.
  *
- * @returns The text of the usual records that begin at a place, with commas between them; empty if there is none.
+ * @returns The text of the usual records that begin at `at`, with commas between them; empty without any.
  */
 export function usualRunAt(text: string, at: number): string {
   RUN.lastIndex = at

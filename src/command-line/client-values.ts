@@ -4,7 +4,7 @@ import { eitherOf } from '../text.ts'
 
 // Each reads the value of a flag, and throws a RangeError that ends the sentence "…, because it must be".
 
-/** Of a record, beside its labels. */
+/** The fields of a record that `get --field` can show, beside its labels. */
 export const shownFields = ['id', ...fieldNames] as const
 
 const LABEL_PREFIX = 'labels.'

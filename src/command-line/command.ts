@@ -14,7 +14,7 @@ export interface CommandContext {
   readonly environment: NodeJS.ProcessEnv
   readonly input: Readable & { readonly isTTY?: boolean }
   readonly print: Print
-  /** Of standard output. */
+  /** What standard output may use. */
   readonly style: TerminalStyle
   /** Standard error. */
   readonly screen: Screen
@@ -183,7 +183,7 @@ export function checkOrder(commands: readonly Command[], args: readonly string[]
   throw new UsageError(`Flags come after the command: connbook ${line.map(wordForShell).join(' ')}`)
 }
 
-/** Checks the second word of a name; `family` is the first. @throws {UsageError} when it is none of `verbs`. */
+/** Checks the second word of a name; `family` is the first. @throws {UsageError} when it is not one of `verbs`. */
 export function parseVerb(family: string, verbs: readonly string[], word: string | undefined): string {
   const verb = verbs.find((known) => known === word)
   if (verb !== undefined) return verb

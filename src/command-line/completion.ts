@@ -11,7 +11,7 @@ export type Completion =
       readonly kind: 'records'
       readonly command: Command
       readonly words: readonly string[]
-      /** Whether a name may begin with `-`, and is no flag then. */
+      /** Whether a name may begin with `-`; then it is not taken for a flag. */
       readonly areFlagsOver: boolean
     }
 

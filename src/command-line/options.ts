@@ -91,7 +91,7 @@ const commandOptionSpecs = {
     isOfCommand: true,
     parse: parseSwitch,
   },
-  /** Instead of the unit of the service. */
+  /** `connbook systemd` prints this unit instead of that of the service. */
   socket: {
     flag: '--socket',
     help: 'print the unit of a socket: systemd listens, and starts the server at the first connection',

@@ -9,7 +9,7 @@ export class OutputError extends ConnbookError {
 }
 
 /**
- * Prints a text that may be lost: a closed pipe is no error.
+ * Prints a text that may be lost: a closed pipe is not an error.
  *
  * @returns Whether somebody may still read.
  * @throws {OutputError} for any other failure.

@@ -59,7 +59,7 @@ export function splitTyped(line: string, breaks = ''): TypedLine {
       isRedirection = true
       if (/[&|]/.test(line.charAt(at + 1))) at++
     } else {
-      // Of all breaks, readline counts only "@" to the word that it begins: for names of hosts.
+      // For names of hosts, readline counts "@" to the word that it begins; no other break.
       if (breaks.includes(character)) brokenAt = (text ?? '').length + (character === '@' ? 0 : 1)
       text = (text ?? '') + character
     }

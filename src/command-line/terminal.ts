@@ -18,7 +18,7 @@ export async function readPassword(
 ): Promise<string> {
   if (context.input.isTTY !== true) return checkPassword(what, await readSecret(`the ${what}`, context.input))
   const password = checkPassword(what, await ask(what, `${question}: `, context))
-  if ((await ask(what, 'The same again: ', context)) !== password)
+  if ((await ask(what, 'Repeat it: ', context)) !== password)
     throw new UsageError(`The two ${what}s differ; nothing has changed`)
   return password
 }

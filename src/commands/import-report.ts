@@ -8,7 +8,7 @@ export interface ImportReport {
   readonly modified: number
   readonly removed: number
   readonly unchanged: number
-  /** Of a trial: the first IMPORT_NAMES_LISTED_MAX names of each kind. */
+  /** Only of a dry run: the first IMPORT_NAMES_LISTED_MAX names of each kind. */
   readonly names?: Readonly<Record<'added' | 'modified' | 'removed', readonly string[]>>
 }
 

@@ -18,7 +18,7 @@ const STOP_MARGIN_SECONDS = 5
 /** Room for CONNECTIONS_MAX connections, and for files. */
 const OPEN_FILES = 16_384
 
-/** Of Node, which would heed them when a socket unit starts the service. */
+/** Variables that Node itself would obey when a socket unit starts the service. */
 const NODE_VARIABLES = [
   'NODE_COMPILE_CACHE',
   'NODE_DEBUG',
@@ -36,7 +36,7 @@ const NODE_VARIABLES = [
 export interface Installation {
   /** An absolute path. */
   readonly executable: string
-  /** Of the server; --data defaults to /var/lib/connbook here. */
+  /** The command line of the server; --data defaults to /var/lib/connbook here. */
   readonly commandLine: Pick<CommandLine, 'options' | 'given'>
   /** Path of a file with variables, which may be missing. */
   readonly environmentFile?: string
@@ -203,7 +203,7 @@ function addressOf(host: string | undefined, port: number): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 
-/** Only an address of its own must be there before the server can listen. */
+/** Only a specific --host must be configured before the server can bind to it. */
 function networkOf({ host, listen }: CommandLine['options']): string[] {
   if (listen !== undefined) return []
   const isAny = host === undefined || host === '0.0.0.0' || host === '::'

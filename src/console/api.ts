@@ -9,7 +9,7 @@ export interface ApiResponse {
 export interface Fault {
   readonly field?: string
   readonly line?: number
-  /** Of the record. */
+  /** Name of the record. */
   readonly name?: string
   readonly detail: string
 }
@@ -28,7 +28,7 @@ export interface Call {
   sent?(bytes: number, allBytes: number): void
 }
 
-/** A call that tells how much of its body is sent. */
+/** A call that reports how much of its body is sent. */
 export interface Upload {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
@@ -41,7 +41,7 @@ export interface Upload {
 /** An answer that refuses the call. */
 export class Refusal extends Error {
   readonly status: number
-  /** The last part of the problem's type, such as `stale_record`; empty if the body is no problem. */
+  /** The last part of the problem's type, such as `stale_record`; empty if the body is not a problem. */
   readonly code: string
   readonly faults: readonly Fault[]
   /** Undefined without `Retry-After`. */
@@ -50,7 +50,7 @@ export class Refusal extends Error {
 
   constructor({ status, headers, text }: ApiResponse) {
     const problem = problemIn(headers, text)
-    // The page of a proxy is no explanation.
+    // The page of a proxy explains nothing.
     super(problem?.detail ?? `The server, or a proxy before it, refused with ${status}`)
     this.status = status
     this.code = problem?.type.split(':').at(-1) ?? ''
@@ -145,7 +145,7 @@ export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError'
 }
 
-/** What to tell of a call that failed: what, why, and what to do next. */
+/** What to say about a call that failed: what, why, and what to do next. */
 export function explain(error: unknown): string {
   if (error instanceof Unreachable)
     return 'Cannot reach the server. Nothing that you typed is lost; try again when it is back.'

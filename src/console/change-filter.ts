@@ -1,12 +1,12 @@
 import type { Address } from './address.ts'
 import type { Configuration } from './configuration.ts'
 
-/** A change that the server has told. */
+/** A change that the server has sent. */
 export interface Change {
   readonly kind: 'added' | 'modified' | 'removed'
   /** As it is now; of a removal, as it was. */
   readonly configuration: Configuration
-  /** Of a modification. */
+  /** Only of a modification: the record before it. */
   readonly before?: Configuration
 }
 

@@ -86,7 +86,7 @@ export function openFormDialog(
       if (error instanceof Refusal) form.showFaults(error.faults)
     } finally {
       submit.disabled = false
-      // A disabled button loses it.
+      // Disabling the button dropped the focus.
       if (document.activeElement === document.body) submit.focus()
     }
   }

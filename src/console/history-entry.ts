@@ -1,13 +1,13 @@
 import { textsOf, type Version } from './changes.ts'
 
-/** One change of a record, as the API tells it. */
+/** One change of a record, as the API sends it. */
 export interface HistoryEntry {
   readonly time: string
   readonly event: string
   readonly by?: string
   /** `user`, `client` or `command`. */
   readonly kind?: string
-  /** Of a command: its words. */
+  /** Only of a command: its words. */
   readonly command?: string
   readonly changed?: Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>
   /** The record that was added or deleted. */

@@ -19,7 +19,7 @@ export async function whyUnreadable(file: Blob): Promise<string | undefined> {
 }
 
 /**
- * What to tell of an import that failed.
+ * What to say about an import that failed.
  *
  * @param isSent Whether all of the file had been sent for an import that changes records.
  */

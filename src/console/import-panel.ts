@@ -39,7 +39,7 @@ export class ImportPanel {
   readonly #report = element('div', { class: 'report' })
   #given: Source | undefined
   #trial: Trial | undefined
-  /** Of the records that the trial was compared with. */
+  /** Tag of the list that the trial was compared with. */
   #tag = ''
   #running: AbortController | undefined
 
@@ -132,7 +132,7 @@ export class ImportPanel {
     await this.#try()
     if (this.#trial === undefined) return undefined
     const { removed, names } = this.#trial
-    // Of long lists only the beginning was shown.
+    // Only the beginning of a long list was shown.
     const isAllListed = removed === names.removed.length
     if (sends < SENDS_MAX && isAllListed && JSON.stringify(this.#trial) === before) {
       this.#controls.disabled = true

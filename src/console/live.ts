@@ -8,11 +8,11 @@ const [PAUSE_MS_MIN, PAUSE_MS_MAX] = [2_000, 60_000]
 export interface LiveEvents {
   /** Changes are missing: everything must be read again. */
   reset(): void
-  /** Whether changes are told as they happen. */
+  /** Whether changes arrive as they happen. */
   connected(isConnected: boolean): void
 }
 
-/** What the window that has the stream tells the others. */
+/** What the window that has the stream sends to the others. */
 type Message =
   | { readonly kind: 'change'; readonly change: Change; readonly tag: string }
   | { readonly kind: 'reset'; readonly tag: string }
@@ -21,7 +21,7 @@ type Message =
 
 /**
  * Others' changes, from `/v1/events`. All windows of a browser share one stream, because HTTP/1.1 allows six connections
- * to a host: the one that holds the lock has it, and tells the others.
+ * to a host: the one that holds the lock has it, and passes the events on to the others.
  */
 export class Live {
   readonly #api: Api
@@ -29,7 +29,7 @@ export class Live {
   readonly #channel: BroadcastChannel
   readonly #name: string
   readonly #listeners = new Set<(change: Change) => void>()
-  /** Of the last change that this window knows. */
+  /** Tag of the last change that this window knows. */
   #tag = ''
   #source: EventSource | undefined
   #isLeader = false
@@ -52,11 +52,11 @@ export class Live {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** @param tag Of the first list that was read, with its quotes: later changes are told. */
+  /** @param tag Of the first list that was read, with its quotes; later changes are reported. */
   begin(tag: string): void {
     if (this.#hasBegun) return
     this.#hasBegun = true
-    // Another window may have told a change before.
+    // Another window may have passed on this change already.
     this.#tag ||= tag.replaceAll('"', '')
     // A page that the browser keeps for the way back must not hold the stream.
     addEventListener('pagehide', () => this.#close())

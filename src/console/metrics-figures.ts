@@ -26,7 +26,7 @@ export function sumBy(
   return sums
 }
 
-/** How much counters have grown; one that has fallen began anew, with a restart of the server. */
+/** How much counters have grown; one that has fallen was reset by a restart of the server. */
 export function growth<Key>(
   before: ReadonlyMap<Key, number>,
   now: ReadonlyMap<Key, number>,

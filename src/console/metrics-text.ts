@@ -9,7 +9,7 @@ const LINE = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})? ([+-]?Inf|NaN|[\d.eE+-]+)$/
 const LABEL = /([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"/g
 
 /**
- * Reads the text format of Prometheus, version 0.0.4; what is no sample is left out.
+ * Reads the text format of Prometheus, version 0.0.4; skips lines that are not samples.
  *
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/
  */

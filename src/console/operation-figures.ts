@@ -17,7 +17,7 @@ export interface Figures {
   readonly title: string
   readonly unit: Unit
   readonly lines: readonly string[]
-  /** @param before Undefined for the first look, and after a gap: then there are no rates. */
+  /** @param before Undefined for the first reading, and after a gap: then there are no rates. */
   read(now: Metrics, before: Metrics | undefined, seconds: number): Values
 }
 

@@ -34,7 +34,7 @@ export class Picture {
   readonly #reading = element('p', { class: 'reading', 'aria-live': 'polite' })
   readonly #table = element('tbody')
   #state: PictureState | undefined
-  /** Of the moment that is pointed at; undefined for the latest. */
+  /** Index of the moment that is pointed at; undefined for the latest. */
   #place: number | undefined
 
   constructor(title: string, extra?: HTMLElement) {

@@ -59,7 +59,7 @@ export function openRecord(app: App, configuration: Configuration): void {
     if (told.kind === 'removed') return isRemoved || tell('Somebody has deleted this record.')
     name = told.configuration.name
     showLines(told.configuration)
-    // One's own change is told, too, perhaps before its answer is here.
+    // The stream reports one's own change, too, perhaps before its answer is here.
     if (isSame(form.read(), told.configuration)) seen = told.configuration
     if (isSame(seen, told.configuration)) return
     if (isSame(form.read(), seen)) showPresent({ configuration: told.configuration })

@@ -6,7 +6,7 @@ import { headings } from './record-row.ts'
 /** What a form says of a record. */
 export type Draft = Omit<Configuration, 'id'>
 
-/** The fields as they were typed: a port that is no number is text. */
+/** The fields as they were typed: a port that is not a number is text. */
 export type FormValues = Readonly<Record<string, unknown>> & { readonly labels: Labels }
 
 interface Field {
@@ -69,7 +69,7 @@ export class RecordForm {
     return JSON.stringify(this.read()) !== this.#filled
   }
 
-  /** As it was typed: a port that is no number stays text, of which the server says what is wrong. */
+  /** As it was typed: a port that is not a number stays text, and the server says what is wrong with it. */
   read(): FormValues {
     const values = fieldNames.map((field) => [field, this.#fields[field].input.value] as const)
     const labels = this.#labelRows.map(({ key, value }) => [key.value.trim(), value.value] as const)

@@ -57,7 +57,7 @@ export class Session {
   }
 
   /**
-   * Ends the session, and begins anew.
+   * Ends the session, and starts again at the login.
    *
    * @throws {Refusal} {Unreachable} if it has not ended.
    */

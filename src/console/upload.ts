@@ -1,7 +1,7 @@
 import type { ApiResponse, Upload } from './api.ts'
 
 /**
- * Makes a call that tells how much of its body is sent, which `fetch` cannot.
+ * Makes a call that reports how much of its body is sent, which `fetch` cannot do.
  *
  * @throws {TypeError} if no answer comes, as `fetch` does.
  */

@@ -19,7 +19,7 @@ export function createCsvReader(): RowReader {
 class CsvReader implements RowReader {
   #columns: readonly string[] | undefined
   #line = 1
-  /** Of the current record: first line, length so far, fields, and fault. */
+  /** The current record: its first line, length so far, fields, and fault. */
   #first = 1
   #characters = 0
   #fields: string[] = []

@@ -21,7 +21,7 @@ export interface ExportFormat {
   keyOf?(record: Configuration): string
 }
 
-/** Text behind the records that tells something of several of them. */
+/** Text after the records that is about several of them. */
 export interface ExportTail {
   /** Notes a record that is in the export. */
   take(record: Configuration): void

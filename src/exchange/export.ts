@@ -21,13 +21,13 @@ export interface ExportSummary {
   readonly obstacles: readonly Obstacle[]
   /** Keys of more than one record, or names of groups. */
   readonly clashes: ReadonlySet<string>
-  /** Of a format that has one. */
+  /** Undefined for a format without one. */
   readonly tail: ExportTail | undefined
   /** Estimated memory of the clashes and the tail. */
   readonly notedBytes: number
 }
 
-/** A record that is left out takes as long as so much text. */
+/** Cost of skipping a record, in characters of output; decides when to yield. */
 const LEFT_OUT_CHARACTERS = 64
 
 const IS_GROUP = 'has a name that another record gives to a group'

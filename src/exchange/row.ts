@@ -7,7 +7,7 @@ export type Row = RecordRow | FaultyRow
 interface RecordRow {
   readonly line: number
   readonly fields: Record<string, unknown>
-  /** Of a file that can say something of these labels alone. */
+  /** For formats that can express only some labels; the record's other labels stay. */
   readonly labelsPatch?: LabelsPatch
 }
 

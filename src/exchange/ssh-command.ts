@@ -13,12 +13,12 @@ const EXPANDED = /%|\$\{/
  * The arguments for ssh that lead to a record. Every value is checked again, because a server can send anything: nothing in a
  * record becomes an option or a command.
  *
- * @returns Why ssh would not take the record as it is, to complete "The record …", if that is so.
+ * @returns The arguments; or, if ssh would refuse the record as it is, the reason, which completes "The record …".
  */
 export function sshArguments(record: NewConfiguration): readonly string[] | string {
   for (const { name, check } of recordFields) {
     const detail = check(record[name])
-    // The name is no argument.
+    // The name is not among the arguments.
     if (detail !== undefined && name !== 'name') return `has a ${name} that ${detail}`
   }
   const { hostname, port, username, labels = {} } = record

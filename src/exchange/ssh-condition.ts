@@ -1,6 +1,6 @@
 import { bytesOf, matchesPattern } from './ssh-pattern.ts'
 
-/** A look at a condition takes as long as to compare so many characters. */
+/** Cost of checking a condition, in compared characters. */
 const LOOK_STEPS = 4
 
 interface Pattern {
@@ -57,7 +57,7 @@ export class Condition {
   }
 }
 
-/** Whether a word of a `Host` line is no literal name. */
+/** Whether a word of a `Host` line is a pattern, not a literal name. */
 export function isPattern(word: string): boolean {
   return /[*?]|^!/.test(word)
 }

@@ -48,7 +48,7 @@ export interface OpenConfiguration {
   line: number
   /** Undefined below a line that is not understood, up to the next `Host`. */
   condition: Condition | undefined
-  /** Of the file as a whole. */
+  /** The condition under which the whole file was included. */
   readonly around: Condition
 }
 

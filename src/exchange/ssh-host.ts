@@ -23,7 +23,7 @@ interface ReadHost {
   readonly fault?: undefined
   readonly fields: Record<string, unknown>
   readonly labelsPatch: LabelsPatch
-  /** Of the labels whose values do not fit; they are null in `labelsPatch`. */
+  /** One for each label whose value does not fit; it is null in `labelsPatch`. */
   readonly labelFaults: readonly SshHostFault[]
 }
 

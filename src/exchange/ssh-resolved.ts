@@ -113,7 +113,7 @@ interface Note extends SshHostFault {
   hosts: number
 }
 
-/** Values that are left out of records; one of `Host *` is told once, not for each host. */
+/** Values that are left out of records; one of `Host *` is reported once, not for each host. */
 class Notes {
   readonly #notes = new Map<string, Note>()
 

@@ -22,7 +22,7 @@ export interface SharedDocument<Content> {
   follow(following: Following<Content>): Follower
 }
 
-/** Others change the document. */
+/** Others kept changing the document until the time was over. */
 export class DocumentBusyError extends ConnbookError {
   readonly code = 'document_busy'
 }
@@ -42,6 +42,6 @@ export interface Follower {
   look(): Promise<void>
   /** As `look`; undefined if nothing can have changed since the last look. */
   catchUp(): Promise<void> | undefined
-  /** Ends the following. */
+  /** Stops following. */
   close(): void
 }

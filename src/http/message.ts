@@ -92,7 +92,7 @@ export interface Request extends Caller {
    * @throws {Problem} 413 if the body exceeds `bytesMax`; before the first piece if Content-Length says so.
    */
   readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void>
-  /** Of a body that is read piece by piece; it goes on while that lasts. */
+  /** How far the body has come, while it is read piece by piece. */
   readonly progress: Progress
 }
 
@@ -143,9 +143,9 @@ export interface Reply {
 export interface KeptRecords {
   readonly revision: number
   readonly records: number
-  /** Of all of them. */
+  /** Bytes of their JSON, together. */
   readonly jsonBytes: number
-  /** What was noted of these records for answers, and is no part of them; answers may share it. */
+  /** Derived from these records for answers, and not part of them; answers may share it. */
   readonly noted?: Noted
 }
 

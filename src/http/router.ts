@@ -7,7 +7,7 @@ const SEGMENTS_MAX = 8
 
 export type Handler = (request: Request, parameter: string) => Reply | Promise<Reply>
 
-/** Answers a request for which there is no route; undefined where it has nothing to say. */
+/** Answers a request that no route matches; undefined where it does not apply. */
 export type Redirect = (request: Request) => Reply | undefined
 
 /** One method of one resource. */

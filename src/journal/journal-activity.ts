@@ -9,7 +9,7 @@ const SYNC_BOUNDS = [
 export interface JournalActivity {
   readonly frames: Counter
   readonly changes: Counter
-  /** Of the `fdatasync` of each frame. */
+  /** Time of the `fdatasync` of each frame. */
   readonly syncSeconds: Histogram
 }
 

@@ -39,7 +39,7 @@ const HEADER_BYTES_MAX = 1024
 
 /**
  * @param versionMax Newest form that the caller knows.
- * @throws {DamagedFileError} when the first line is no header, or one of an unknown version.
+ * @throws {DamagedFileError} when the first line is not a header, or has an unknown version.
  */
 export async function readJournalHeader(
   path: string,

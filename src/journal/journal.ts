@@ -35,16 +35,16 @@ export interface LargeChange {
   apply(firstRevision: number): Promise<void>
 }
 
-/** How many changes of a frame are applied between two looks at the clock. */
+/** How many changes of a frame are applied before the clock is read again. */
 const CLOCK_CHANGES = 32
 
 interface Waiting<Change> {
   readonly changes: readonly Change[]
-  /** Of changes that must be in one frame. */
+  /** Set for changes that must be in one frame. */
   readonly json: string | undefined
   /** Newest form of the changes. */
   readonly version: number
-  /** Then `changes` is empty. */
+  /** Set for a change that is written in pieces; then `changes` is empty. */
   readonly large: LargeChange | undefined
   /** Called just before the frame is made; what it throws refuses the changes. */
   readonly check: (() => void) | undefined

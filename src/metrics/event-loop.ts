@@ -17,7 +17,7 @@ export function watchEventLoop(): EventLoopWatch {
   // Sampling each turn instead would not wake an idle process, but would miss the time of I/O callbacks.
   const intervals = monitorEventLoopDelay({ resolution: EVENT_LOOP_LOOK_MS })
   intervals.enable()
-  /** Of earlier windows. */
+  /** Sum of the earlier windows. */
   let pastSum = 0
   let pastCount = 0
   let windowBegan = performance.now()

@@ -21,7 +21,7 @@ interface FamilyOf<Type extends string, Value> {
   readonly name: string
   readonly help: string
   readonly type: Type
-  /** Of every sample, in their order; none if absent. A test compares them with a scrape. */
+  /** Names of the labels of every sample, in their order; none if absent. A test compares them with a scrape. */
   readonly labels?: readonly string[]
   /** Called for each scrape; what has no value then has no sample. */
   samples(): Iterable<Sample<Value>>

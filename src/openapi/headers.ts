@@ -65,5 +65,5 @@ export const headers = {
 
 export type HeaderName = keyof typeof headers
 
-/** Of every answer that a route makes. */
+/** Headers of every answer that a route makes. */
 export const headersOfAll: readonly HeaderName[] = ['X-Request-Id', 'Cache-Control']

@@ -10,12 +10,12 @@ export interface Operation {
   readonly tag: TagName
   /** Sentences of Markdown about what the schemas cannot state. */
   readonly notes?: string
-  /** Of the query and the path. With one of the query, an invalid query is answered 400. */
+  /** Parameters of the query and the path. An operation with one in the query answers an invalid query with 400. */
   readonly parameters?: readonly Parameter[]
   /** Takes `If-Match` and `If-None-Match`: adds both, 412, and for GET 304. */
   readonly isConditional?: boolean
   readonly body?: Body
-  /** Answers that are no problems, by status. */
+  /** Answers that are not problems, by status. */
   readonly answers: Readonly<Record<number, ResponseDescription>>
   /** Besides those that follow from method, path, access and body. */
   readonly problems?: readonly ProblemCode[]

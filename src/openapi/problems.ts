@@ -9,7 +9,7 @@ export type DescribedRoute = Omit<Route, 'handle'> & {
   readonly needsNoState?: true
 }
 
-/** Of messages that never reach a route; their answers have one form for all routes. */
+/** Problems of messages that never reach a route; their answers have one form for all routes. */
 const ofMessages: readonly ProblemCode[] = [
   'malformed_target',
   'malformed_request',
@@ -53,7 +53,7 @@ export function problemsOf(route: DescribedRoute): ProblemCode[] {
   const codes: ProblemCode[] = ['internal']
   const add = (isSo: boolean | undefined, ...more: ProblemCode[]) => isSo && codes.push(...more)
   add(path.includes(':'), 'malformed_path')
-  // Of a node that is cut off from its cluster for too long.
+  // A node answers this when it is cut off from its cluster for too long.
   add(!isThereAtStart && !needsNoState, 'storage_unavailable')
   add(access !== 'public', 'not_authenticated', 'invalid_token')
   add(method !== 'GET', 'cross_site')

@@ -77,7 +77,7 @@ function headersOf(status: number, codes: readonly ProblemCode[]): (HeaderName |
   // A client that sent its secret in the body gets no challenge.
   if (status === 401) return ['WWW-Authenticate?']
   if (status === 403) return ['WWW-Authenticate']
-  // Nobody may repeat such a change without a look.
+  // Such a change must not be repeated before the record was read.
   if (codes.includes('outcome_unknown')) return ['Retry-After?']
   return status === 429 || status === 503 ? ['Retry-After'] : []
 }

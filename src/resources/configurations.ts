@@ -339,7 +339,7 @@ function only(record: Configuration, headers?: Record<string, string>): Reply {
     status: 200,
     headers: { 'Content-Type': JSON_TYPE, 'Cache-Control': CACHE_CONTROL, ETag: record.etag, ...headers },
     body: OPEN + json + CLOSE,
-    // Of the record alone: of the whole, the parts would have to be copied together first.
+    // Measures only the record: to measure the whole body would join its parts first.
     bodyBytes: OPEN.length + Buffer.byteLength(json) + CLOSE.length,
   }
 }

@@ -11,11 +11,11 @@ export interface EventPiece {
   readonly position: EventPosition
   /** Undefined if the filter leaves all changes out. */
   readonly live: LivePiece | undefined
-  /** Place of the last change that it has, or that the filter leaves out. */
+  /** Position of the last change that it has, or that the filter leaves out. */
   readonly upTo: number
 }
 
-/** Where a stream goes on, and what it tells. */
+/** Where a stream goes on, and what it sends. */
 export interface EventPosition {
   readonly after: number
   readonly filter: Filter
@@ -23,7 +23,10 @@ export interface EventPosition {
   readonly filterKey: string
 }
 
-/** What streams are sent next, made once for all that are at the same position. Kept, it would hold events that nobody needs. */
+/**
+ * What streams are sent next, made once for all that are at the same position. Not cached across rounds: it would retain
+ * events that no stream needs.
+ */
 export class EventPieces {
   readonly #store: Pick<ConfigurationStore, 'id' | 'recent'>
   readonly #pieces = new Map<string, EventPiece>()

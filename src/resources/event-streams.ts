@@ -23,7 +23,7 @@ const SLICE_MS = 1
 
 const COMMENT = pieceOf(COMMENT_TEXT)
 
-/** What a stream is to tell. */
+/** What a stream is to send. */
 export interface Wanted {
   /** Place after which it begins; undefined if what follows the caller's is not known any more. */
   readonly after: number | undefined
@@ -38,7 +38,7 @@ export class EventStreams {
   readonly #surroundings: Surroundings
   #timer: NodeJS.Timeout | undefined
   #isTelling = false
-  /** Whether something is to be told that the work under way may have passed. */
+  /** Whether there is something to send that the work under way may have passed. */
   #isBehind = false
 
   constructor(store: ConfigurationStore, calls: WaitingCalls) {
@@ -133,7 +133,7 @@ interface Surroundings {
   readonly closed: (stream: EventStream) => void
 }
 
-/** One reader, and how far it has been told. */
+/** One reader, and the position up to which it has the events. */
 class EventStream implements LiveBody, WaitingCall, EventPosition {
   readonly filter: Filter
   readonly filterKey: string
@@ -145,7 +145,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
   #isReset = false
   #isOver = false
   #sink: LiveSink | undefined
-  /** Of the last id that was sent. */
+  /** Position of the last id that was sent. */
   #idAfter = 0
   #sentMs = 0
   /** When the reader was last seen to take something, and how much it had taken by then. */
@@ -154,10 +154,10 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
   /** What may wait for its reader: a part of what was missed when it began, and EVENTS_WAITING_BYTES_MAX. */
   #waitingMax = 0
   /**
-   * How many looks in a row have found that more waits. An import brings more at once than a good reader can take, and time
-   * alone would also count against it what this process has not run.
+   * Consecutive checks that found a backlog. Not measured in time: after an import, or while this process was not scheduled,
+   * even a fast reader lags.
    */
-  #lateLooks = 0
+  #lateChecks = 0
 
   constructor(request: Request, filter: Filter, all: Surroundings) {
     this.#request = request
@@ -166,7 +166,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
     this.#all = all
   }
 
-  /** Place up to which it has been told. */
+  /** Position up to which the events were sent. */
   get after(): number {
     return this.#after
   }
@@ -208,7 +208,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
     this.closed()
   }
 
-  /** Whether it may be told something now. Ends it if its credential has ended. */
+  /** Whether events may be sent to it now. Ends it if its credential has ended. */
   canBeTold(credentials: CredentialChecks): boolean {
     if (this.#sink === undefined) return false
     if (credentials.hasEnded(this.#request)) {
@@ -216,7 +216,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
       return false
     }
     if (!this.#sink.hasRoom) return false
-    this.#lateLooks = 0
+    this.#lateChecks = 0
     return true
   }
 
@@ -262,10 +262,10 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
       this.#passedBytes = passed
       this.#passedMs = nowMs
     }
-    this.#lateLooks = waiting > this.#waitingMax ? this.#lateLooks + 1 : 0
+    this.#lateChecks = waiting > this.#waitingMax ? this.#lateChecks + 1 : 0
     this.#waitingMax = Math.min(this.#waitingMax, waiting + EVENTS_WAITING_BYTES_MAX)
     const isStalled = nowMs - Math.max(this.#passedMs, this.#sentMs) > TAKING_TIMEOUT_MS
-    return isStalled || this.#lateLooks > EVENTS_LATE_LOOKS_MAX
+    return isStalled || this.#lateChecks > EVENTS_LATE_LOOKS_MAX
   }
 }
 

@@ -15,7 +15,7 @@ export interface EventId {
   readonly part: number | undefined
 }
 
-/** Undefined if it is none. */
+/** Undefined if the text is not the id of an event. */
 export function parseEventId(text: string): EventId | undefined {
   const [, tag, part] = /^([0-9a-z]+-\d+)(?:\.([1-9]\d{0,8}))?$/.exec(text) ?? []
   const parsed = parseListTag(tag)
@@ -49,7 +49,7 @@ function idOf(store: string, { place, together: { revision, first, last } }: Poi
   return place === last ? tag : `${tag}.${place - first + 1}`
 }
 
-/** What a stream begins with. It is no event, so that a stream that breaks before the first one can go on. */
+/** What a stream begins with. It is not an event, so that a stream that breaks before the first one can go on. */
 export function beginningText(id: string): string {
   return `retry: ${EVENTS_RETRY_MS}\nid: ${id}\n\n`
 }
@@ -59,12 +59,12 @@ export function resetText(tag: string): string {
   return `event: reset\nid: ${tag}\ndata: {}\n\n`
 }
 
-/** A comment that also says up to where a stream has told. */
+/** A comment that also says up to which change the stream is complete. */
 export function commentText(id: string): string {
   return `:\nid: ${id}\n\n`
 }
 
-/** An event that tells a change. */
+/** The event of a change. */
 export function eventText(store: string, change: RecordChange): string {
   const { before, after } = change
   const kind = before === undefined ? 'added' : after === undefined ? 'removed' : 'modified'

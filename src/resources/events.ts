@@ -76,7 +76,7 @@ export function eventHandlers(store: ConfigurationStore, streams: EventStreams) 
     const { id, filter } = parseWanted(request)
     const isAhead = id?.store === storeOfTag(store.id) && id.revision > store.revision
     const later = isAhead ? store.catchUp() : undefined
-    // Another node has told it; this one may hear of it in a moment.
+    // Another node has sent it; this node may get it in a moment.
     return later === undefined
       ? begin(request, id, filter)
       : soon(later).then(() => begin(request, id, filter))

@@ -17,7 +17,7 @@ type SingleName = (typeof singleNames)[number]
 
 const equalities = recordFields.filter(({ isSortable }) => isSortable)
 const NOT_DECIMAL = 'must be a plain decimal integer'
-/** Of a key in a message. */
+/** Longest part of a key that a message shows. */
 const SHOWN_CHARACTERS_MAX = 64
 
 /** Undefined if no filter is given. Adds a fault for each one that is not valid. */

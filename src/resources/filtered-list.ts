@@ -18,11 +18,11 @@ type FilteredQuery = ListQuery & { readonly filter: Filter }
 /** What a filter finds, at one revision. */
 interface FoundRecords {
   readonly revision: number
-  /** Of all records at the revision. */
+  /** Tag of the list of all records at the revision. */
   readonly tag: string
   /** On all pages. */
   readonly count: number
-  /** Of the page, or all. */
+  /** Those of the page, or all. */
   readonly records: Iterable<Configuration>
   /** How many of `records` are kept. */
   readonly length: number

@@ -14,7 +14,7 @@ const CHECKS_AT_ONCE = 64
 /** A poll that waits for a change that its filter can see. */
 export interface FilteredPoll {
   readonly filter: Filter
-  /** Place up to which its filter sees no change since the tag of its caller. */
+  /** Position up to which its filter sees no change since the tag of its caller. */
   after: number
   /** Called once a later change is one that its filter can see, or may be: when not all of them are known any more. */
   see(): void
@@ -92,7 +92,7 @@ export class FilteredPolls {
       if (change === undefined || matches(change)) return { isSeen: true, upTo }
       if (upTo % CHECKS_AT_ONCE === 0) yield
     }
-    // While a large import is told, a poll may know more than has been told.
+    // While the changes of a large import are reported, a poll may know of more than were reported.
     return { isSeen: false, upTo: Math.max(after, last) }
   }
 }

@@ -5,7 +5,7 @@ import { json } from './bodies.ts'
 import { choice } from './parameters.ts'
 import { defineResource, type StartingParts } from './resource.ts'
 
-/** Of the question whether a server is ready. */
+/** Parameter of `/readyz`. */
 const readsParameter: Parameter = choice(
   'reads',
   '`1` asks whether it answers reads; changes may be refused. Without it, both.',

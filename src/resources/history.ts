@@ -97,7 +97,7 @@ export function historyHandlers(
   }
 }
 
-/** Resolves when the store tells a change. */
+/** Resolves when the store reports a change. */
 function nextTold(store: Pick<ConfigurationStore, 'onDurable'>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const leave = store.onDurable(() => {

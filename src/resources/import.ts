@@ -170,7 +170,7 @@ async function readDrafts(
   )
 }
 
-/** @throws {Problem} 415 when neither the query nor the content type tells the format. */
+/** @throws {Problem} 415 when neither the query nor the content type names the format. */
 function formatOf(request: Request, given: ImportFormatName | undefined): ImportFormatName {
   const type = parseMediaType(request.headers['content-type'])
   const essence = type?.essence ?? ''

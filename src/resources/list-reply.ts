@@ -7,7 +7,7 @@ import { UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { PageReply } from './page-memory.ts'
 
-/** Of every answer with records. */
+/** `Cache-Control` of every answer with records. */
 export const CACHE_CONTROL = 'no-cache, private'
 
 const { start: OPEN, end: CLOSE } = listEnvelope

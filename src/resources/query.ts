@@ -4,7 +4,7 @@ import { eitherOf } from '../text.ts'
 
 /** Decoded parameters of a query. */
 export interface Query<Name extends string, Repeatable extends string = never> {
-  /** Of a parameter that is given twice, the last one. */
+  /** The last one, if a parameter is given twice. */
   readonly values: Partial<Record<Name, string>>
   /** Each value of the parameters that may be repeated, in their order. */
   readonly lists: Partial<Record<Repeatable, string[]>>

@@ -32,7 +32,7 @@ export const routes: readonly RouteDescription[] = resources.flatMap(({ routes }
 export interface RouteSets {
   /** Under the base path. */
   readonly all: readonly Route[]
-  /** Of the owner's socket, where URLs have no base path, and nobody needs a console; all else is shared. */
+  /** Routes of the owner's socket: without base path and console; all else is shared. */
   readonly owner: readonly Route[]
   /** Answers some requests for which `all` has no route. */
   readonly redirect: Redirect | undefined

@@ -96,7 +96,7 @@ export class WaitingCalls {
     if (this.#guard !== undefined) checkReadable(this.#guard)
   }
 
-  /** Does a work for calls. Never rejects: a bug that ends it is reported, and there is no result. */
+  /** Runs a task for the calls. Never rejects: a bug that ends it is reported, and there is no result. */
   async run<Result>(caller: string, work: LongWork<Result>): Promise<Result | undefined> {
     try {
       return await this.#scheduler.run(caller, work)

@@ -133,7 +133,7 @@ export class WaitingPolls {
     request.checkAgain?.()
   }
 
-  /** Place of the newest tag in `If-None-Match`; undefined if there is none, or if not all changes since then are known. */
+  /** Position of the newest tag in `If-None-Match`; undefined if there is none, or if not all changes since then are known. */
   #placeOf(seen: string): number | undefined {
     const { id, revision, recent } = this.#store
     let newest = -1

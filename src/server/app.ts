@@ -154,7 +154,7 @@ export function createStartingApp(
     return match === 'malformed' ? undefined : match.route?.handle(request, match.parameter)
   }
 
-  /** What is no problem fails again later, when it can be logged. */
+  /** Any other error is left to the started server, which can log it. */
   function replyTo(error: unknown, request: Request): Reply | Promise<Reply> {
     return error instanceof Problem ? problemReply(error) : answerLater(request)
   }

@@ -137,7 +137,7 @@ export async function openClusterState(
     return { meta: createMeta(), accounts: made.accounts, keys: [createKey(now(), ttlSeconds)], made }
   }
 
-  /** Lists what has changed since this node ran last; if etcd was restored since then, all tags begin anew. */
+  /** Lists what has changed since this node ran last; if etcd was restored since then, all tags are new. */
   async function completeTrail(read: ClusterState): Promise<{ state: ClusterState; listedAfter?: number }> {
     const listed = (await audit.listed())(storeIdOf(read.meta.value))
     if (listed === undefined) return { state: read }

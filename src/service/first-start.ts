@@ -27,7 +27,7 @@ const variables = {
   clientSecret: 'CONNBOOK_CLIENT_SECRET',
 } as const
 
-/** Of the first accounts, unless variables name others. */
+/** Names of the first accounts, unless variables give others. */
 const USUAL_NAMES = { user: 'admin', client: 'default' } as const
 
 /** Every variable for a first start. */

@@ -9,7 +9,7 @@ const anyAddresses = new Set(['0.0.0.0', '::'])
 
 /**
  * Names the process that listens on a port, for a message: "another process (pid 12, nginx)", or "another process" when
- * it cannot be told. Only root can tell it of a process of another account.
+ * it cannot be found out. Only root can find out about a process of another account.
  *
  * @param host The address that is wanted; undefined for every address.
  */
@@ -39,7 +39,7 @@ function describeOwners(inodes: readonly string[]): string {
   return found === '' ? 'another process' : `another process (${found})`
 }
 
-/** Whether an address of /proc/net/tcp stands in the way of a host; true if that is a name. */
+/** Whether a listening address from /proc/net/tcp conflicts with `host`; assumed to if `host` is a name. */
 function overlaps(hex: string, host: string | undefined): boolean {
   if (host === undefined || anyAddresses.has(host) || isIP(host) === 0 || /^0+$/.test(hex)) return true
   const [address = ''] = host.split('%')

@@ -1,7 +1,10 @@
 import type { Change } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
 
-/** Lists who changed what. The storage completes it after a crash, and learns from it what must be there. */
+/**
+ * The audit trail as the storage sees it: who changed what. After a crash the storage adds the lines that are missing, and
+ * learns from the others which changes it must still have.
+ */
 export interface ChangeTrail {
   /** Reads what it lists already. */
   listed(): Promise<Listed>
@@ -9,8 +12,8 @@ export interface ChangeTrail {
    * Lists a durable change, soon after.
    *
    * @param before The record as it was.
-   * @param after Revision of the change before, if revisions between stand for none and several changes share one;
-   *   without it, each has the next one.
+   * @param after Revision of the change before this one, where changes may share a revision or leave some out; without it,
+   *   each change has the next revision.
    */
   list(
     store: string,

@@ -37,7 +37,7 @@ export interface Together {
 const DROPPED_SHARE = 8
 
 interface Kept extends RecordChange {
-  /** In an event stream, of all changes up to this one, ever. */
+  /** Bytes in an event stream of all changes ever made, up to this one. */
   readonly bytesUpTo: number
   readonly memory: number
 }

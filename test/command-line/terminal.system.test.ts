@@ -13,7 +13,7 @@ describe('a password at a terminal', { skip: !hasTerminals && 'there is no scrip
     const terminal = startAtTerminal(t, ['user', 'add', 'eve', '--data', folder])
     await terminal.sees('Password for "eve": ')
     terminal.type(password + enter)
-    await terminal.sees('The same again: ')
+    await terminal.sees('Repeat it: ')
     terminal.type(password + enter)
     await terminal.sees(`Added user "eve" in ${folder}`)
     assert.equal(await terminal.exitCode, 0)
@@ -24,7 +24,7 @@ describe('a password at a terminal', { skip: !hasTerminals && 'there is no scrip
   it('can be corrected while it is typed', async (t) => {
     const { folder, opens } = await makePasswordFolder(t)
     const terminal = startAtTerminal(t, ['user', 'add', 'eve', '--data', folder])
-    for (const question of ['Password', 'The same again']) {
+    for (const question of ['Password', 'Repeat it']) {
       await terminal.sees(question)
       terminal.type(`passworf\u007fd${enter}`)
     }
@@ -44,7 +44,7 @@ describe('a password at a terminal', { skip: !hasTerminals && 'there is no scrip
       const { folder, accountsText } = await makePasswordFolder(t)
       const before = await accountsText()
       const terminal = startAtTerminal(t, ['user', 'add', 'eve', '--data', folder])
-      const questions = ['Password for "eve": ', 'The same again: ']
+      const questions = ['Password for "eve": ', 'Repeat it: ']
       for (const [i, text] of typed.entries()) {
         await terminal.sees(questions[i] ?? assert.fail('no more questions'))
         terminal.type(text)

@@ -111,7 +111,7 @@ export function isElsewhere({ options, given }: Pick<CommandInput<'server'>, 'op
   return options.server !== undefined && (given.has('--server') || !isHere)
 }
 
-/** @throws {UsageError} for a text that is no endpoint. */
+/** @throws {UsageError} for a text that is not an endpoint. */
 export function getEndpoint(text: string): Endpoint {
   const endpoint = parseEndpoint(text)
   if (endpoint === undefined) throw new UsageError(`Cannot call "${text}": it must be ${ENDPOINT_FORMS}`)

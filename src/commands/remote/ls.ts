@@ -12,7 +12,7 @@ import { escapedForm, jsonForm, nameForm, tabForm } from './line-forms.ts'
 import { cellsOf } from './record-text.ts'
 import { explainFaults } from './refused-flags.ts'
 
-/** What is no flag, by its parameter of the query. */
+/** How error messages name the query parameters that are operands on the command line. */
 const operandNames = { q: 'TEXT' }
 const HEADINGS = ['NAME', 'HOSTNAME', 'PORT', 'USERNAME', 'LABELS']
 
@@ -46,7 +46,7 @@ export const lsCommand = defineCommand({
         openLines(client, path, style.isTerminal ? escapedForm(form) : form),
         operandNames,
       )
-      // Until nobody reads any more: a pager that was closed is no fault.
+      // Until nobody reads any more: closing the pager is not an error.
       for await (const lines of pieces) if (!(await inform(print, lines.join('')))) return
       return
     }

@@ -10,7 +10,7 @@ type FieldOptions = CommandInput<(typeof fieldFlags)[number]>['options']
 /** The members of a body; those that were not given are undefined, so that JSON leaves them out. */
 export interface GivenFields {
   readonly hostname: string | undefined
-  /** Text that is no number stays text, which the server refuses in its words. */
+  /** Text that is not a number stays text; the server refuses it in its own words. */
   readonly port: unknown
   readonly username: string | undefined
   readonly labels: Readonly<Record<string, string | null>> | undefined

@@ -4,7 +4,7 @@ import { escapeHidden } from '../../text.ts'
 /**
  * Adds each fault that a server found to the message of its refusal, on a line of its own, by the word that was typed.
  *
- * @param typed What was typed for a field, where that is no flag of its name.
+ * @param typed What was typed for a field, where that is not a flag with the name of the field.
  */
 export async function explainFaults<Result>(
   call: Promise<Result>,

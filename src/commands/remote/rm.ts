@@ -52,7 +52,7 @@ export const rmCommand = defineCommand({
   },
 })
 
-/** Whatever else a server answers, it is none that has deleted something. */
+/** With any other answer, the server has deleted nothing. */
 async function deleteRecord(client: Client, name: string, headers: Readonly<Record<string, string>>) {
   const { status } = await client.ask({ method: 'DELETE', path: recordPath(name), headers })
   if (status === DELETED) return

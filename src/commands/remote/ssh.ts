@@ -38,7 +38,7 @@ export const sshCommand = defineCommand({
   exitCodes: {
     ...recordExitCodes,
     0: 'the exit code is that of ssh',
-    1: 'ssh is missing, or would not take the record',
+    1: 'ssh is missing, or would refuse the record',
   },
   async run(input, context) {
     const {

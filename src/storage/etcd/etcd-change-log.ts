@@ -332,8 +332,8 @@ export class EtcdChangeLog implements SharedChangeLog {
 
   /**
    * Whether the index is known to have all changes of records up to the last one of this node, and seems to have all others.
-   * Then none of etcd's records can be another one as long as the key of the node is as it is, and that of no other node is
-   * newer: each change that a connbook makes of a record comes with one of these keys.
+   * While this node's key is unchanged and no other node's key is newer, the index therefore equals what etcd holds: each
+   * change that a connbook makes of a record comes with one of these keys.
    */
   #isNewestFor(batch: Batch): boolean {
     const { index } = this.#parts.owner

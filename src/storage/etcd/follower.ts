@@ -310,7 +310,7 @@ export class Follower {
     else this.#nodes.delete(node)
   }
 
-  /** Another node has found that etcd was restored: so it was for this node. */
+  /** Another node saw that etcd was restored from a snapshot, and raised the epoch: reread everything here, too. */
   #takeMeta(meta: Versioned<ClusterMeta>) {
     if (meta.value.epoch !== this.#meta.value.epoch) {
       this.#state = 'restored'

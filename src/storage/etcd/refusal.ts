@@ -17,7 +17,7 @@ export function readRefusal(text: string, status: number): Refusal {
   if (refusal !== undefined) return refusal
   const words = text.trim().slice(0, TEXT_CHARACTERS_MAX)
   const message = `status ${status}${words === '' ? '' : `: ${words}`}`
-  // So answers what stands before a member that is away.
+  // A proxy in front of a member that is down answers so.
   return { message, code: status >= 502 && status <= 504 ? UNAVAILABLE : 0 }
 }
 

@@ -68,7 +68,7 @@ function framesIn(line: Buffer): (Frame | undefined)[] {
   if (whole !== undefined) return [whole]
   const frames: Frame[] = []
   let end = 0
-  // Nobody can put a frame with changes into a text: the quotes in it would have backslashes.
+  // A value cannot imitate a frame: inside JSON its quotes are escaped.
   for (const { 0: start, 1: length, index } of line
     .toString('latin1')
     .matchAll(/[0-9a-f]{8} (\d{1,10}) \d{1,16} (?=\[)/g)) {
