@@ -50,7 +50,7 @@ function missing(found: { has(revision: number): boolean } | undefined, last: nu
 }
 
 describe('the changes that a trail lists', () => {
-  it('are none when there is no trail, or it names no revision', async (t) => {
+  it('are empty without a trail, or when the trail names no revision', async (t) => {
     const { found, listed } = await listedIn(t)
     assert.equal(found, undefined)
     assert.equal(listed(OTHER), undefined)
@@ -58,7 +58,7 @@ describe('the changes that a trail lists', () => {
     assert.equal(untagged, undefined)
   })
 
-  it('lack what comes after the last one', async (t) => {
+  it('end with the last line of the trail', async (t) => {
     const { found } = await listedIn(t, [started(2), added(3), added(4)])
     assert.deepEqual(missing(found, 6), [5, 6])
     assert.equal(found?.highest, 4)
@@ -69,7 +69,7 @@ describe('the changes that a trail lists', () => {
     assert.deepEqual(missing(found, 5), [5])
   })
 
-  it('lack what a power loss took from their midst, but nothing before the last start', async (t) => {
+  it('have a gap where a power loss took lines, but none before the last start', async (t) => {
     const lines = [started(0), added(1), added(3), started(3), added(4), added(6), added(7), added(9)]
     const { found } = await listedIn(t, lines)
     assert.deepEqual(missing(found, 10), [5, 8, 10])
@@ -102,7 +102,7 @@ describe('the changes that a trail lists', () => {
     assert.equal((await readListedChanges(dataPaths(folder, files)))(STORE), undefined)
   })
 
-  it('are those of each store by itself', async (t) => {
+  it('are kept apart by store', async (t) => {
     const { found, listed } = await listedIn(t, [started(7, OTHER), added(8, OTHER), started(0), added(1)])
     assert.deepEqual(missing(found, 2), [2])
     assert.equal(listed(OTHER)?.highest, 8)
@@ -143,7 +143,7 @@ describe('the changes that a trail lists', () => {
     assert.deepEqual(missing(small, 2), [2])
   })
 
-  it('above a revision are named, the first of many', async (t) => {
+  it('above a revision are named, at most the first few', async (t) => {
     const last = LISTED_NAMES_MAX + 5
     const lines = Array.from({ length: last }, (_, i) => added(i + 1))
     const { found } = await listedIn(t, [started(0), ...lines])

@@ -36,7 +36,7 @@ describe('ranges of listed changes', () => {
     assert.deepEqual(listed.find(5), { after: 4, upTo: 5, time: 'earlier' })
   })
 
-  it('are so many at most, the highest ones', () => {
+  it('are at most LISTED_RANGES_MAX, the highest ones', () => {
     const listed = new ListedRanges()
     for (let i = 0; i < LISTED_RANGES_MAX + 2; i++) listed.add(10 * i, 10 * i + 1, `${i}`)
     assert.equal(listed.find(11), undefined)

@@ -9,7 +9,7 @@ import { createMemoryLog } from '../support/memory-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('the history in a trail', () => {
-  it('is not told when a file of the trail is a pipe, which is not waited for', async (t) => {
+  it('fails without waiting when a file of the trail is a pipe', async (t) => {
     const paths = dataPaths(await temporaryFolder(t))
     execFileSync('mkfifo', [paths.file('audit.jsonl')])
     const histories = createRecordHistories(paths, { written: async () => {} }, createMemoryLog())

@@ -81,14 +81,14 @@ describe('the history in a trail', () => {
     assert.deepEqual(await read(1, 34), { times: [at(34), at(7)], since: at(30) })
   })
 
-  it('takes a tag in a label for nothing', async (t) => {
+  it('is not confused by a label that looks like a tag', async (t) => {
     const record = { id: 1, name: 'a', labels: { tag: `${STORE}-2`, id: '5' } }
     const { read } = await trailOf(t, [started(0), line(1, 'configuration_added', { record }), added(3, 5)])
     assert.deepEqual(await read(1, 1), { times: [at(1)], since: at(1) })
     assert.deepEqual(await read(9, 3), { times: [], since: at(3) })
   })
 
-  it('looks once at a line, however many labels look like tags', async (t) => {
+  it('checks a line once, however many labels look like tags', async (t) => {
     const labels = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}g`, `${STORE}-1`]))
     const lines = [started(0), line(1, 'configuration_added', { record: { id: 1, name: 'a', labels } })]
     const { read } = await trailOf(t, lines)
@@ -112,7 +112,7 @@ describe('the history in a trail', () => {
     assert.deepEqual(await read(9, 3), { times: [], since: at(0) })
   })
 
-  it('tells who made a change, and neither address nor request', async (t) => {
+  it('says who made a change, but not the address or the request', async (t) => {
     const who = { address: '192.0.2.1', request_id: 'r1', record: { id: 1, name: 'a' } }
     const { histories } = await trailOf(t, [
       line(1, 'configuration_added', { ...who, kind: 'user', by: 'admin' }),
@@ -126,7 +126,7 @@ describe('the history in a trail', () => {
     ])
   })
 
-  it('is not told when a file of the trail is no plain file', async (t) => {
+  it('fails when a file of the trail is not a plain file', async (t) => {
     const { paths, read } = await trailOf(t, [added(1, 1)])
     const path = paths.file('audit.jsonl')
     await rm(path)
@@ -162,7 +162,7 @@ describe('the history in a trail', () => {
     }
   })
 
-  it('reads each piece in its turn, and stops when there is none', async (t) => {
+  it('reads each piece in its turn, and stops when it gets no turn', async (t) => {
     const long = Array.from({ length: 5_000 }, (_, i) => modified(i + 2, 1 + (i % 2)))
     const { files, read } = await trailOf(t, [], [added(1, 1), ...long])
     let turns = 0

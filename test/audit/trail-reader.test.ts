@@ -39,7 +39,7 @@ async function trail(t: TestContext, ...files: (readonly (string | Buffer)[])[])
 }
 
 describe('the changes that the audit trail names after a revision', () => {
-  it('are none without a trail', async (t) => {
+  it('are empty without a trail', async (t) => {
     const folder = dataPaths(await temporaryFolder(t))
     assert.deepEqual(await listChangesAfter(folder, store, 7), { changes: [], count: 0, revision: 7 })
     assert.equal(await findHighestId(folder), 0)
@@ -69,7 +69,7 @@ describe('the changes that the audit trail names after a revision', () => {
     assert.deepEqual([changes, count, revision], [[], 0, 2000])
   })
 
-  it('are listed up to a number, the last ones, and counted', async (t) => {
+  it('are counted, and only the last ones are listed', async (t) => {
     const all = Array.from({ length: 50 }, (_, i) => i + 1)
     const folder = await trail(t, all.map((id) => added(id, id)).reverse())
     const { changes, count } = await listChangesAfter(folder, store, 0)

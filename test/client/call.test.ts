@@ -44,7 +44,7 @@ describe('the body of an answer', () => {
     return { response: await response, reading, tick }
   }
 
-  it('may be read slowly', async (t) => {
+  it('of a long answer may be read slowly', async (t) => {
     const { response, reading, tick } = await openPieces(t)
     for (const piece of ['second', 'third']) {
       tick(5_000)
@@ -142,7 +142,7 @@ describe('callEndpoint', () => {
     assert.equal(bytes, 0)
   })
 
-  it('tells that nobody listens', async (t) => {
+  it('reports that nobody listens', async (t) => {
     const path = join(await temporaryFolder(t), 'none')
     const call = callOnSocket(path, { method: 'GET', path: '/' })
     await assert.rejects(
@@ -151,7 +151,7 @@ describe('callEndpoint', () => {
     )
   })
 
-  it('tells that the connection ended before the answer, or within it', async (t) => {
+  it('reports that the connection ended before the answer, or within it', async (t) => {
     const unanswered = await serve(t, (request) => void request.socket.destroy())
     const cut = await serve(t, (request, response) => {
       response.writeHead(200, { 'Content-Length': 100 })
@@ -167,7 +167,7 @@ describe('callEndpoint', () => {
     }
   })
 
-  it('tells that what answers is no server', async (t) => {
+  it('reports that what answers does not speak HTTP', async (t) => {
     const path = join(await temporaryFolder(t), 's')
     const server = createPlainServer((socket) => socket.end('220 mail.example ESMTP\r\n')).listen(path)
     t.after(() => void server.close())
@@ -186,7 +186,7 @@ describe('callEndpoint', () => {
     await assert.rejects(callOnSocket(path, { method: 'GET', path: '/' }), /The answer is longer than/)
   })
 
-  it('sends nothing when its caller has given up before', async (t) => {
+  it('sends nothing when its caller gave up before it began', async (t) => {
     let isAsked = false
     const path = await serve(t, (_, response) => {
       isAsked = true

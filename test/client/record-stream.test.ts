@@ -72,7 +72,7 @@ describe('readRecords', () => {
     it(`takes ${text.slice(-40)} for no list`, () => assert.rejects(read(text), OtherAnswerError))
   }
 
-  it('tells of a list that ends too early, wherever that is once it has begun', async () => {
+  it('reports a list that ends too early, wherever it breaks off', async () => {
     for (let length = '{"configurations":['.length; length < list.length; length += 1) {
       const begun = list.slice(0, length)
       await assert.rejects(

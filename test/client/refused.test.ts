@@ -44,7 +44,7 @@ describe('a refusal', () => {
     }
   })
 
-  it('tells what no connbook has answered', () => {
+  it('says that an answer does not come from a connbook', () => {
     for (const body of ['', '<html>', 'null', '"x"', { detail: 1 }, { error: 'x' }]) {
       const error = refusal(502, body)
       assert.ok(error instanceof RefusedError)

@@ -164,7 +164,7 @@ describe('help', () => {
     })
   }
 
-  it('tells only the usage of a command with two words, although the first is a chapter', () => {
+  it('shows only the usage of a command with two words, although the first word is a chapter', () => {
     assert.ok(help('keys').includes('\nkeys: '))
     assert.ok(help('keys', 'rotate').startsWith('connbook keys rotate'))
     assert.ok(!help('keys', 'rotate').includes('\nkeys: '))

@@ -64,7 +64,7 @@ describe('the man pages', () => {
   })
 
   for (const { name, summary, flags, notes = [], examples, exitCodes: codes = {} } of commands) {
-    it(`tell of ${name} what its help tells`, () => {
+    it(`say of ${name} what its help says`, () => {
       const text = unescapeRoff(textOf(`connbook-${firstWordOf(name)}`, 1))
       const told = [
         ...describeFlags(flags).flatMap(({ usage, help, variables }) => [

@@ -16,7 +16,7 @@ function outputError(message: string) {
 }
 
 describe('an optional message', () => {
-  it('is printed', async () => {
+  it('is printed to standard output', async () => {
     const printed: string[] = []
     await inform(async (text) => void printed.push(text), 'some text\n')
     assert.deepEqual(printed, ['some text\n'])
@@ -33,7 +33,7 @@ describe('an optional message', () => {
 })
 
 describe('required output', () => {
-  it('is waited for', async () => {
+  it('resolves only when it was written', async () => {
     let isPrinted = false
     const printing = new Promise<void>((resolve) =>
       setImmediate(() => {

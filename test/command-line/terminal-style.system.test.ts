@@ -26,7 +26,7 @@ async function linesAtTerminal(
 }
 
 describe('a list at a terminal', { skip: !hasTerminals && 'there is no script command' }, () => {
-  it('of users and of clients is a table, without bold text when NO_COLOR is set', async (t) => {
+  it('shows users and clients as tables, without bold text when NO_COLOR is set', async (t) => {
     const folder = await temporaryFolder(t)
     const password = await hashPassword('secret')
     let accounts = addAccount(noAccounts, 'user', 'admin', password)
@@ -45,7 +45,7 @@ describe('a list at a terminal', { skip: !hasTerminals && 'there is no script co
     assert.equal((await runCommand(users)).stdout, 'admin\nnight watch\tread-only\n')
   })
 
-  it('of keys is a table', async (t) => {
+  it('shows keys as a table', async (t) => {
     const folder = await temporaryFolder(t)
     await (await start(t, { folder })).stop()
     assert.equal((await runCommand(['keys', 'rotate', '--data', folder])).code, 0)
@@ -58,7 +58,7 @@ describe('a list at a terminal', { skip: !hasTerminals && 'there is no script co
     )
   })
 
-  it('has the headings of the help in bold, and none in a pipe', async (t) => {
+  it('shows the headings of the help in bold, but not in a pipe', async (t) => {
     const atTerminal = (await linesAtTerminal(t, ['help', 'check'])).join('\n')
     const { stdout } = await runCommand(['help', 'check'])
     assert.ok(atTerminal.includes(`${BOLD}connbook check [FILE] [FLAGS]${NOT_BOLD}`))

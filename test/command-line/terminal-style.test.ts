@@ -28,7 +28,7 @@ describe('terminalStyleOf', () => {
     [false, 60, 80],
   ]
   for (const [isTTY, told, columns] of widths) {
-    it(`has ${columns} columns ${isTTY ? 'on a terminal' : 'in a pipe'} that tells ${told}`, () => {
+    it(`has ${columns} columns ${isTTY ? 'on a terminal' : 'in a pipe'} that reports ${told}`, () => {
       const output = told === undefined ? { isTTY } : { isTTY, columns: told }
       assert.equal(terminalStyleOf(output, {}).columns, columns)
     })

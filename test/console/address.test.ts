@@ -33,7 +33,7 @@ describe('the address of the console', () => {
     assert.deepEqual(parseAddress(''), home)
   })
 
-  it('leaves out what makes no sense', () => {
+  it('drops invalid parts', () => {
     const typed = '?view=x&sort=id&page=-1&port=&color=red&q=%'
     assert.deepEqual(parseAddress(typed), { ...home, q: '%' })
     for (const page of ['0', '1.5', 'x', '1e99']) assert.equal(parseAddress(`?page=${page}`).page, 0)

@@ -19,7 +19,7 @@ describe('what the console sends of a changed record', () => {
     assert.deepEqual(changesIn({ ...same, labels: { b: '2', a: '1' } }, before), {})
   })
 
-  it('is each field that differs, also one that is no number', () => {
+  it('is each field that differs, also a port that is not a number', () => {
     assert.deepEqual(changesIn({ ...same, port: 'x', username: 'root' }, before), {
       port: 'x',
       username: 'root',
@@ -32,7 +32,7 @@ describe('what the console sends of a changed record', () => {
     })
   })
 
-  it('knows a record without labels', () => {
+  it('works for a record without labels', () => {
     const { labels: _, ...bare } = before
     assert.deepEqual(changesIn({ ...same, labels: {} }, bare), {})
     assert.deepEqual(changesIn({ ...same, labels: { toString: '1' } }, bare), { labels: { toString: '1' } })

@@ -74,7 +74,7 @@ const faults = [
 ] as const
 
 describe('the watch on pages of the console', { skip: noChromium }, () => {
-  it('finds every fault', async (t) => {
+  it('finds every kind of fault of a page', async (t) => {
     const statements = faults.map(([statement]) => statement)
     const found = await findingsOf(t, statements)
     const missed = faults.filter(

@@ -8,7 +8,7 @@ import { codePoint } from '../support/properties/texts.ts'
 const shownAs = (text: string) => splitHidden(text).map((segment) => segment.mark ?? segment.text)
 
 describe('hidden characters', () => {
-  it('have marks', () => {
+  it('are shown as marks', () => {
     assert.deepEqual(shownAs('a\u202eb'), ['a', 'U+202E', 'b'])
     for (const hidden of [
       '\u200b',
@@ -26,12 +26,12 @@ describe('hidden characters', () => {
       assert.equal(shownAs(`x${hidden}y`).length, 3, JSON.stringify(hidden))
   })
 
-  it('are spaces at the ends, and several in a row', () => {
+  it('include spaces at the ends of a text, and several spaces in a row', () => {
     assert.deepEqual(shownAs(' a b '), ['␣', 'a b', '␣'])
     assert.deepEqual(shownAs('a  b'), ['a', '␣', '␣', 'b'])
   })
 
-  it('are not the usual letters, signs and emoji of any language', () => {
+  it('do not include the usual letters, signs and emoji of any language', () => {
     for (const text of [
       'web1',
       'a b',
@@ -51,7 +51,7 @@ describe('hidden characters', () => {
       assert.deepEqual(shownAs(text), text === '' ? [] : [text])
   })
 
-  it('lose no character', () => {
+  it('are marked without losing a character of the text', () => {
     fc.assert(
       fc.property(fc.string({ unit: codePoint }), (text) => {
         assert.equal(

@@ -13,7 +13,7 @@ const fields = [
 ]
 
 describe('an entry of the history', () => {
-  it('tells the fields of a record that was added or deleted', () => {
+  it('shows the fields of a record that was added or deleted', () => {
     const added = { time: '', event: 'configuration_added', record }
     assert.deepEqual(
       changesBetween(added),
@@ -26,7 +26,7 @@ describe('an entry of the history', () => {
     )
   })
 
-  it('tells what was changed, and which label came or went', () => {
+  it('shows what was changed, and which label was added or removed', () => {
     const changed = {
       port: { before: 22, after: 23 },
       'labels.a': { before: null, after: '' },

@@ -29,7 +29,7 @@ describe('the guess of a format', () => {
     })
   }
 
-  it('says of a file that is no text what it is', () => {
+  it('says what a file is that is not text', () => {
     assert.match(whyNoText(Uint8Array.of(0x50, 0x4b, 3, 4)) ?? '', /workbook/)
     assert.match(whyNoText(Uint8Array.of(0x1f, 0x8b, 8)) ?? '', /gzip/)
     assert.match(whyNoText(Uint8Array.of(0xff, 0xfe, 0x61, 0)) ?? '', /UTF-16/)

@@ -90,7 +90,7 @@ describe("others' changes in the console", { skip: noChromium }, () => {
     await showsNames(second, ['a', 'b', 'c'])
   })
 
-  it('show in spite of a slow server and of ever new ones', async (t) => {
+  it('show although the server is slow and changes keep coming', async (t) => {
     const server = await startConsoleServer(t, { records: [draft('a')] })
     const page = await openConsole(t, { server, isHurried: true })
     await logIn(page, admin.username, admin.password)
@@ -226,7 +226,7 @@ describe('two people who change one record', { skip: noChromium }, () => {
     await page.getByText('Nothing has changed').waitFor()
   })
 
-  it('are not asked about what they did not type, nor told of what they did themselves', async (t) => {
+  it('are not asked about fields they did not type, nor about their own changes', async (t) => {
     const server = await startConsoleServer(t, { records: [draft('a'), draft('b')] })
     const page = await openConsole(t, { server })
     await logIn(page, admin.username, admin.password)

@@ -33,7 +33,7 @@ describe('the look of the console', { skip: noChromium }, () => {
     }
   })
 
-  it('lets one sort in a narrow window, too', async (t) => {
+  it('can sort in a narrow window, too', async (t) => {
     const server = await startConsoleServer(t, { records: [draft('web-2'), draft('web-1', { port: 99 })] })
     const page = await openConsole(t, { server, viewport: { width: NARROW, height: 800 } })
     await logIn(page, admin.username, admin.password)

@@ -114,7 +114,7 @@ describe('figures', () => {
     )
   })
 
-  it('of several routes are added up', () => {
+  it('add up several routes', () => {
     const metrics = parseMetrics(
       't_bucket{route="a",le="1"} 1\nt_bucket{route="b",le="1"} 2\nt_bucket{route="b",le="+Inf"} 3',
     )
@@ -182,7 +182,7 @@ describe('the record of the operation', () => {
     }
   }
 
-  it('has no rate at the first look, after a gap, and where the server was away', () => {
+  it('has no rate at the first reading, after a gap, and where the server was away', () => {
     const { record, values } = kept()
     record.take(0, requests({ 200: 10 }))
     record.take(LOOK_MS, requests({ 200: 20 }))

@@ -167,7 +167,7 @@ describe('the list of the console', { skip: noChromium }, () => {
     assert.deepEqual(await names(page), ['beta'])
   })
 
-  it('takes no search with it into another view, whose title says what it shows', async (t) => {
+  it('drops its search in another view, whose title says what it shows', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server })
     await logIn(page, admin.username, admin.password)
@@ -267,7 +267,7 @@ describe('a record in the console', { skip: noChromium }, () => {
     await page.getByRole('dialog').first().waitFor({ state: 'detached' })
   })
 
-  it('is only looked at by an account that may only read', async (t) => {
+  it('can only be looked at by an account that may only read', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server })
     await logIn(page, reader.username, reader.password)
@@ -283,7 +283,7 @@ describe('a record in the console', { skip: noChromium }, () => {
     await assertAccessible(page)
   })
 
-  it('shows what is hostile in it as text', async (t) => {
+  it('shows hostile values as text', async (t) => {
     const hostile = [
       '<img src=x onerror=alert(1)>',
       '"><script>x</script>',
@@ -329,7 +329,7 @@ describe('a record in the console', { skip: noChromium }, () => {
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= 320'), true)
   })
 
-  it('gives lines to copy', async (t) => {
+  it('offers lines to copy', async (t) => {
     const server = await startConsoleServer(t, { records: [record('web1', 2222)] })
     const page = await openConsole(t, { server, permissions: ['clipboard-read', 'clipboard-write'] })
     await logIn(page, admin.username, admin.password)

@@ -30,7 +30,7 @@ describe('a login in the console', { skip: noChromium }, () => {
     await page.getByText(/^Too many attempts: try again in \d+ s\.$/).waitFor()
   })
 
-  it('that the browser does not keep is no riddle', async (t) => {
+  it('explains itself when the browser does not keep the cookie', async (t) => {
     const server = await startConsoleServer(t)
     const page = await openConsole(t, { server, expected: { statuses: [403] } })
     await page.route('**/login', (route) => route.fulfill({ status: 200, body: 'Authorized' }))
@@ -52,7 +52,7 @@ describe('a login in the console', { skip: noChromium }, () => {
     assert.equal(await page.getByRole('table').count(), 0)
   })
 
-  it('that a command ends is asked for again, over what was typed', async (t) => {
+  it('is asked for again, over what was typed, when a command ended the session', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server, expected: { statuses: [403] } })
     await logIn(page, admin.username, admin.password)
@@ -69,7 +69,7 @@ describe('a login in the console', { skip: noChromium }, () => {
     assert.equal(recordsIn(answer)[0]?.username, 'typed')
   })
 
-  it('of another user in a second window begins the first one anew', async (t) => {
+  it('of another user in a second window restarts the first window', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const first = await openConsole(t, { server })
     await logIn(first, admin.username, admin.password)
@@ -86,7 +86,7 @@ describe('a login in the console', { skip: noChromium }, () => {
     assert.equal(await first.getByRole('button', { name: 'Add', exact: true }).count(), 0)
   })
 
-  it('in one window is one in all of them, and so is its end', async (t) => {
+  it('in one window logs all windows in, and a logout logs all out', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const first = await openConsole(t, { server, expected: { statuses: [403] } })
     const second = await first.context().newPage()
@@ -104,7 +104,7 @@ describe('a login in the console', { skip: noChromium }, () => {
     await first.getByText('No record has what you search for.').waitFor()
   })
 
-  it('that ended unnoticed is asked for again, and the change goes on', async (t) => {
+  it('is asked for again when the session ended unnoticed, and then the change is made', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server, expected: { statuses: [403] } })
     await logIn(page, admin.username, admin.password)
@@ -119,7 +119,7 @@ describe('a login in the console', { skip: noChromium }, () => {
     assert.equal(recordsIn(answer)[0]?.username, 'typed')
   })
 
-  it('changes the own password', async (t) => {
+  it('can change its own password', async (t) => {
     const server = await startConsoleServer(t)
     const page = await openConsole(t, { server, expected: { statuses: [400] } })
     await logIn(page, reader.username, reader.password)

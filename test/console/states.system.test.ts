@@ -59,7 +59,7 @@ describe('the console by keyboard alone', { skip: noChromium }, () => {
 })
 
 describe('the focus in the console', { skip: noChromium }, () => {
-  it('stays with a control that is made anew, and goes to the view with one that is gone', async (t) => {
+  it('stays on a control that is rebuilt, and goes to the view when the control is gone', async (t) => {
     const records = Array.from({ length: 120 }, (_, place) => ({
       ...draft(`r${100 + place}`),
       labels: { env: 'prod' },
@@ -133,7 +133,7 @@ describe('the focus in the console', { skip: noChromium }, () => {
 })
 
 describe('a search that the server refuses', { skip: noChromium }, () => {
-  it('is told with what is wrong in it, and can be taken back', async (t) => {
+  it('shows what is wrong in it, and can be undone', async (t) => {
     const server = await startConsoleServer(t, { records: 3 })
     const page = await openConsole(t, { server, path: '/console/?port=99999', expected: { statuses: [400] } })
     await logIn(page, admin.username, admin.password)
@@ -162,7 +162,7 @@ describe('a browser that keeps no data of sites for pages', { skip: noChromium }
 })
 
 describe('a server in trouble', { skip: noChromium }, () => {
-  it('is told of in words where one looks, and nothing typed is lost', async (t) => {
+  it('is reported in words where one looks, and nothing typed is lost', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, {
       server,
@@ -206,7 +206,7 @@ describe('a server in trouble', { skip: noChromium }, () => {
     assert.equal(recordsIn(answer)[0]?.username, 'typed')
   })
 
-  it('is asked again by itself while it cannot answer', async (t) => {
+  it('is called again automatically while it cannot answer', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server, expected: { statuses: [503], hasLostConnections: true } })
     await logIn(page, admin.username, admin.password)
@@ -222,7 +222,7 @@ describe('a server in trouble', { skip: noChromium }, () => {
     assert.equal(await page.getByText('The records are still being read').count(), 0)
   })
 
-  it('is not said to be away once the stream is back, in a view that asks nothing itself', async (t) => {
+  it('is no longer called away once the stream is back, in a view that makes no calls itself', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server, expected: { statuses: [503], hasLostConnections: true } })
     const again = page.waitForResponse((response) => response.status() === 304)

@@ -128,7 +128,7 @@ describe('an export', () => {
     })
   }
 
-  it('writes nothing of labels as env', async () => {
+  it('leaves labels out of env', async () => {
     const plain = recordsOf(['a', 'b'].map((name) => draft(name)))
     assert.equal((await exported('env', labelled)).text, (await exported('env', plain)).text)
   })
@@ -189,7 +189,7 @@ describe('an export', () => {
     assert.deepEqual(names, ['b'])
   })
 
-  it('takes no group of a record that it leaves out for the name of another', async () => {
+  it('ignores the groups of skipped records when it looks for clashing names', async () => {
     const records = recordsOf([{ ...draft('a'), labels: { group: 'web1,bad name' } }, draft('web1')])
     assert.deepEqual(Object.keys((await exported('ansible', records)).obstacles), ['a'])
   })

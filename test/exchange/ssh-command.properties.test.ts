@@ -6,7 +6,7 @@ import { holdFor } from '../support/properties/hold-property.ts'
 import { sshRecords } from './ssh-records.ts'
 
 describe('sshArguments', () => {
-  it('has values only behind options, and a host that is none', (t) => {
+  it('passes values only as arguments of options, and a host that is not an option', (t) => {
     holdFor(t, sshRecords, (record) => {
       const args = sshArguments(record)
       if (typeof args === 'string') return assert.match(args, /^has a /)

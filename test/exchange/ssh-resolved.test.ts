@@ -65,7 +65,7 @@ Host c
     ])
   })
 
-  it('lose no value without notice, and are not lost for one of a label', () => {
+  it('report each value that is left out, and are kept although a label does not fit', () => {
     const text = `Host a b
   User x
   IdentityFile ~/one
@@ -161,7 +161,7 @@ ${' '.repeat(long.length)} Port 1
     )
   })
 
-  it('are as many as they like without patterns', () => {
+  it('have no limit on their number without patterns', () => {
     const text = Array.from({ length: 2_000 }, (_, i) => `Host h${i}\n  Port ${1 + i}`).join('\n')
     assert.equal(resolve(`${text}\nHost *\n  User x`, undefined, 100_000).hosts.length, 2_000)
   })

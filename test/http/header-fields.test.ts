@@ -152,7 +152,7 @@ describe('findCookie', () => {
     })
   }
 
-  it('returns what is found first, and tries no more', () => {
+  it('returns the first match, and tries no further', () => {
     const tried: string[] = []
     const find = (value: string) => {
       tried.push(value)
@@ -164,12 +164,12 @@ describe('findCookie', () => {
 })
 
 describe('formatCookie', () => {
-  it('keeps scripts and other sites away', () => {
+  it('sets HttpOnly and SameSite, against scripts and other sites', () => {
     const cookie = formatCookie('n', 'v', { path: '/', isSecure: false, maxAgeSeconds: 5 })
     assert.equal(cookie, 'n=v; HttpOnly; SameSite=Strict; Path=/; Max-Age=5')
   })
 
-  it('binds to TLS', () => {
+  it('sets Secure over TLS', () => {
     const cookie = formatCookie('n', '', { path: '/b', isSecure: true, maxAgeSeconds: 0 })
     assert.equal(cookie, 'n=; HttpOnly; SameSite=Strict; Path=/b; Max-Age=0; Secure')
   })

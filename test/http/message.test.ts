@@ -80,7 +80,7 @@ describe('a request body', async () => {
     })
   }
 
-  it('of a wrong type is answered with advice', async () => {
+  it('of a wrong type is refused with advice', async () => {
     for (const headers of [typed('text/xml'), typed(form)]) {
       assert.match((await send('<port>2</port>', headers)).json<{ detail: string }>().detail, /curl --json/)
     }

@@ -29,12 +29,12 @@ describe('adviseOnPath', () => {
       assert.match(advise(path), /two slashes/, path)
   })
 
-  it('names what is encoded although it is no name', () => {
+  it('names a part that is encoded but not a name', () => {
     for (const path of ['/%74hings/', '/things%2Fa', '/v1/%6cogin', '/%74hings/%61'])
       assert.match(advise(path), /percent-encode only names/, path)
   })
 
-  it('says nothing of other paths', () => {
+  it('gives no advice on other paths', () => {
     for (const path of [
       '/',
       '/v1',

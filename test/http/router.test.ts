@@ -87,7 +87,7 @@ describe('createRouter', () => {
     })
   })
 
-  it('finds nothing elsewhere', () => {
+  it('finds nothing at other paths', () => {
     for (const path of [
       '',
       '/',

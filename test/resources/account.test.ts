@@ -66,7 +66,7 @@ describe('GET /v1/whoami', async () => {
     ],
   } as const
   for (const [what, [obtain, account, kind, scope, ttlSeconds]] of Object.entries(rows)) {
-    it(`tells whose credential it is: ${what}`, async () => {
+    it(`says whose credential it is: ${what}`, async () => {
       const headers = await obtain()
       const answer = await ask('GET', '/v1/whoami', { headers })
       assert.equal(answer.headers['cache-control'], 'no-store')
@@ -265,7 +265,7 @@ describe('POST /v1/password', () => {
     assert.equal(await loginStatus(next), 200)
   })
 
-  it('of one session twice at once changes it once', async (t) => {
+  it('changes the password once when one session calls twice at once', async (t) => {
     const { change, loginStatus } = await setUp(t)
     const bodies = ['first password', 'other password'].map((text) => ({ ...wanted, new_password: text }))
     const answers = await Promise.all(bodies.map((body) => change(body)))

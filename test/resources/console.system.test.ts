@@ -30,7 +30,7 @@ describe('the console of the executable', async () => {
     }
   })
 
-  it('gets the browsers from the root', async () => {
+  it('is where browsers are led from the root', async () => {
     const { status, headers } = await ask('GET', '/', { headers: { Accept: 'text/html' } })
     assert.deepEqual([status, headers.location], [303, '/console/'])
   })

@@ -121,7 +121,7 @@ describe('the console', async () => {
     }
   })
 
-  it('is not sent again to those who have it, and its headers stay as they are', async () => {
+  it('is not sent again to those who have it: 304 with the same headers', async () => {
     const whole = (await ask('GET', '/console/')).headers
     const conditions = [
       page.etag,
@@ -154,7 +154,7 @@ describe('the console', async () => {
     assert.equal((await ask('GET', '/console/', { headers: other })).status, 200)
   })
 
-  it('is refused to those who expect another one', async () => {
+  it('is refused with 412 to those who expect another version', async () => {
     const answer = await ask('GET', '/console/', { headers: { 'If-Match': '"x"' } })
     assert.equal(answer.status, 412)
     assert.equal((await ask('GET', '/console/', { headers: { 'If-Match': page.etag } })).status, 200)
@@ -165,7 +165,7 @@ describe('the console', async () => {
     assert.deepEqual([answer.status, answer.headers['content-length']], [200, String(page.bytes.length)])
   })
 
-  it('has nothing else, for nobody', async () => {
+  it('has no other files, for anybody', async () => {
     const others = [
       'main.ts',
       'index.html',
@@ -207,7 +207,7 @@ describe('the console', async () => {
   })
 
   describe('from the root', () => {
-    it('gets the browsers, whether they are logged in or not', async () => {
+    it('browsers are led to the console, logged in or not', async () => {
       const rows = [BROWSER.Accept, 'text/html', 'TEXT/HTML', 'text/html;level=1;q=0.1', 'a/b, text/html']
       for (const Accept of rows) {
         for (const method of ['GET', 'HEAD']) {
@@ -221,7 +221,7 @@ describe('the console', async () => {
       }
     })
 
-    it('gets nobody else', async () => {
+    it('other clients are not led to the console', async () => {
       const rows = ['*/*', '', 'text/*', 'application/json', 'text/html;q=0', 'text/html;q=x', 'text/htmlx']
       for (const Accept of rows) {
         assert.equal((await ask('GET', '/', { headers: { Accept } })).status, 403, Accept)
@@ -230,7 +230,7 @@ describe('the console', async () => {
       assert.equal((await ask('GET', '/')).status, 403)
     })
 
-    it('gets no other method, and no other path', async () => {
+    it('other methods and paths are not led to the console', async () => {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         assert.equal((await ask(method, '/', { headers: BROWSER })).status, 403, method)
         assert.equal((await ask(method, '/', { headers: { ...BROWSER, Authorization } })).status, 404, method)
@@ -245,7 +245,7 @@ describe('the console of a server with a base path', async () => {
   const service = await start({ after }, { flags: ['--base-path', '/like/this'] })
   const ask = createClient(service.url)
 
-  it('is below it', async () => {
+  it('is served below the base path', async () => {
     assert.equal((await ask('GET', '/console/')).status, 200)
     assert.equal((await ask('GET', `/console/${script.name}`)).status, 200)
     const slash = await ask('GET', '/console?x')
@@ -254,7 +254,7 @@ describe('the console of a server with a base path', async () => {
     assert.equal((await outside('GET', '/console/')).status, 403)
   })
 
-  it('gets the browsers from there, with and without the slash, and not from the root', async () => {
+  it('leads browsers to it from the base path, with and without the slash, and not from the root', async () => {
     for (const path of ['', '/']) {
       const { status, headers } = await ask('GET', path, { headers: BROWSER })
       assert.deepEqual([status, headers.location], [303, '/like/this/console/'])
@@ -270,7 +270,7 @@ describe('a server with --no-console', async () => {
   const service = await start({ after }, { flags: ['--no-console'] })
   const Authorization = await service.bearer()
 
-  it('has none, and sends nobody there', async () => {
+  it('has no console, and leads nobody there', async () => {
     for (const path of ['/console/', '/console', `/console/${script.name}`, '/'])
       for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
         // Not by a client that compares with the OpenAPI document of other servers.
@@ -281,7 +281,7 @@ describe('a server with --no-console', async () => {
       }
   })
 
-  it('does not describe it', async () => {
+  it('does not describe the console in /openapi.json', async () => {
     const { text } = await createClient(service.url, { Authorization })('GET', '/openapi.json')
     assert.ok(!text.includes('/console'))
   })

@@ -35,7 +35,7 @@ describe('the pieces of event streams', () => {
       assert.equal(pieces.at({ ...position }), first[i])
   })
 
-  it('look at so many changes at most', () => {
+  it('read a bounded number of changes each', () => {
     const pieces = piecesOf(EVENTS_LOOKED_AT_MAX + 5)
     assert.equal(pieces.at(only('none', 0)).upTo, EVENTS_LOOKED_AT_MAX)
     assert.equal(pieces.at(only('none', 10)).upTo, EVENTS_LOOKED_AT_MAX + 5)

@@ -93,7 +93,7 @@ describe('event streams', () => {
     assert.deepEqual(ended, ['sent', 'ended'])
   })
 
-  it('share the bytes of what they tell', async (t) => {
+  it('share the bytes of the events that they send', async (t) => {
     const { store, open } = await setUp(t)
     const [a, b] = [open(), open()]
     await store.importAll(someone, [draft('a'), draft('b')], 'merge')
@@ -133,7 +133,7 @@ describe('event streams', () => {
     assert.equal(sink.state, 'cut')
   })
 
-  it('are cut at the third look that finds more than 1 MiB waiting, however long a look takes to come', async (t) => {
+  it('are cut at the third check that finds more than 1 MiB waiting, however long a check takes to come', async (t) => {
     const { store, open } = await setUp(t)
     const { sink, body, look } = open()
     const names = Array.from({ length: 2_100 }, (_, i) => draft(String(i).padEnd(255, 'x')))
@@ -159,7 +159,7 @@ describe('event streams', () => {
     }
   })
 
-  it('are reset when they could not be told a change that is not known any more, and told what follows', async (t) => {
+  it('are reset when they missed a change that is no longer kept, and then get what follows', async (t) => {
     const { store, open } = await setUp(t)
     const { sink, body } = open()
     sink.hasRoom = false
@@ -175,7 +175,7 @@ describe('event streams', () => {
     assert.match(String(sink.pieces[2]), /^event: added\n.*"name":"a"/s)
   })
 
-  it('are told in slices, also when most of them have no room', async (t) => {
+  it('are served in slices, also when most of them have no room', async (t) => {
     const { store, scheduler, open } = await setUp(t)
     const readers = Array.from({ length: 100 }, () => open())
     await until(() => readers.every(({ sink }) => sink.pieces.length === 1))
@@ -186,7 +186,7 @@ describe('event streams', () => {
     assert.ok(slices() >= 4)
   })
 
-  it('are told in as many slices as there are writes that take long', async (t) => {
+  it('are served in as many slices as there are writes that take long', async (t) => {
     const { store, scheduler, open } = await setUp(t)
     const readers = Array.from({ length: 5 }, () => open())
     await until(() => readers.every(({ sink }) => sink.pieces.length === 1))
@@ -200,7 +200,7 @@ describe('event streams', () => {
     assert.ok(slices() > readers.length)
   })
 
-  it('end alone when telling them fails, which the log tells', async (t) => {
+  it('end alone when sending to them fails, which is logged', async (t) => {
     const { store, streams, log, open } = await setUp(t)
     const [failing, other] = [open(), open()]
     failing.sink.send = () => {
@@ -215,7 +215,7 @@ describe('event streams', () => {
     assert.deepEqual(log.events, ['waiting_request_failed'])
   })
 
-  it('go on after telling all of them has failed, which the log tells', async (t) => {
+  it('go on after sending to all of them has failed, which is logged', async (t) => {
     const { store, scheduler, log, open } = await setUp(t)
     const { sink } = open()
     await new Promise((resolve) => setImmediate(resolve))

@@ -32,7 +32,7 @@ async function connect(service: TestService) {
 }
 
 describe('GET /v1/events', () => {
-  it('tells each change once, in order, with the tag of the list as its id', async (t) => {
+  it('sends each change once, in order, with the tag of the list as its id', async (t) => {
     const service = await start(t)
     const { headers, ask, add, tag } = await connect(service)
     const before = await tag()
@@ -107,7 +107,7 @@ describe('GET /v1/events', () => {
     }
   })
 
-  it('says reset, with the tag of now, for a tag that it does not know', async (t) => {
+  it('sends a reset, with the current tag, for a tag that it does not know', async (t) => {
     const service = await start(t)
     const { headers, add, tag } = await connect(service)
     await add('a')
@@ -119,7 +119,7 @@ describe('GET /v1/events', () => {
     }
   })
 
-  it('says reset to a reader that is 10,001 changes behind, and tells the rest to one that is less', async (t) => {
+  it('sends a reset to a reader that is 10,001 changes behind, and the changes to one that is less behind', async (t) => {
     const service = await start(t)
     const { headers, add, tag, importAll } = await connect(service)
     await add('first')
@@ -140,7 +140,7 @@ describe('GET /v1/events', () => {
     assert.equal(late.events()[1]?.id, await tag())
   })
 
-  it('tells each change of an import of 10,000 to a reader that listens', async (t) => {
+  it('sends each change of an import of 10,000 to a reader that listens', async (t) => {
     const service = await start(t)
     const { headers, tag, importAll } = await connect(service)
     const names = Array.from({ length: 10_000 }, (_, i) => `r${i}`)
@@ -158,7 +158,7 @@ describe('GET /v1/events', () => {
     }
   })
 
-  it('tells what a filter keeps before or after the change', async (t) => {
+  it('sends only changes whose record the filter keeps before or after', async (t) => {
     const service = await start(t)
     const { headers, ask, add, tag } = await connect(service)
     const since = await tag()
@@ -194,7 +194,7 @@ describe('GET /v1/events', () => {
     }
   })
 
-  it('tells changes of labels, and what a filter by labels keeps before or after the change', async (t) => {
+  it('sends changes of labels, with a filter by labels those that it keeps before or after', async (t) => {
     const service = await start(t)
     const { headers, ask, tag } = await connect(service)
     const since = await tag()
@@ -236,7 +236,7 @@ describe('GET /v1/events', () => {
     }
   })
 
-  it('refuses what is no tag and no filter, and names it', async (t) => {
+  it('refuses an invalid tag or filter, and names it', async (t) => {
     const service = await start(t)
     const { ask } = await connect(service)
     const fieldsOf = async (query: string, seen?: string) => {
@@ -313,7 +313,7 @@ describe('GET /v1/events', () => {
     await Promise.all([service.stop(), reader.ended])
   })
 
-  it('tells nothing that the disk has refused', async (t) => {
+  it('sends no change that the disk has refused', async (t) => {
     skipPauses(t, REFUSAL_PAUSE_MS, RECOVERY_PAUSE_MS_MIN)
     const files = createFailingFiles()
     const service = await start(t, { folder: await temporaryFolder(t), files })

@@ -13,7 +13,7 @@ import { createMemoryLog } from '../support/memory-log.ts'
 import { draft } from '../support/store.ts'
 
 describe('polls with filters', () => {
-  it('are not woken by changes of a large import that their callers know before they are told', async (t) => {
+  it('are not woken by changes of a large import that their callers know already', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const scheduler = { run: async <Result>(_: string, work: LongWork<Result>) => runAtOnce(work) }
     const recent = new RecentChanges()
@@ -33,7 +33,7 @@ describe('polls with filters', () => {
     assert.equal(seen, 1)
   })
 
-  it('are looked at again after a look that failed, which the log tells', async (t) => {
+  it('are checked again after a check that failed, which is logged', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     let runs = 0
     const scheduler = {
@@ -55,7 +55,7 @@ describe('polls with filters', () => {
     }
   })
 
-  it('have their filters made into text once, not at each look', async (t) => {
+  it('have their filters made into text once, not at each check', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const scheduler = { run: async <Result>(_: string, work: LongWork<Result>) => runAtOnce(work) }
     const recent = new RecentChanges()

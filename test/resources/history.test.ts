@@ -67,7 +67,7 @@ async function callerOf(service: TestService) {
 const eventsOf = ({ history }: History) => history.map(({ event }) => event.replace('configuration_', ''))
 
 describe('GET /v1/history/NAME', () => {
-  it('tells the changes of a record at once, newest first, across renames, without addresses', async (t) => {
+  it('lists the changes of a record at once, newest first, across renames, without addresses', async (t) => {
     const service = await start(t)
     const { add, modify, read } = await callerOf(service)
     await add('a')
@@ -99,7 +99,7 @@ describe('GET /v1/history/NAME', () => {
     assert.equal(since, history.at(-1)?.time)
   })
 
-  it('tells of a record that is gone: of the present holder of the name, else of the last', async (t) => {
+  it('lists a deleted record, too: by name the present holder, else the last one', async (t) => {
     const { add, modify, remove, read, ask } = await callerOf(await start(t))
     await add('a')
     await remove('a')
@@ -126,7 +126,7 @@ describe('GET /v1/history/NAME', () => {
     }
   })
 
-  it('tells at most `limit` changes, and is complete from the last of them on', async (t) => {
+  it('lists at most `limit` changes, and is complete from the last of them on', async (t) => {
     const { add, modify, read, ask } = await callerOf(await start(t))
     await add('a')
     for (let port = 1; port <= 25; port++) await modify('a', { port })
@@ -187,7 +187,7 @@ describe('GET /v1/history/NAME', () => {
     assert.deepEqual([await read('a'), await read('gone')], [a, gone])
   })
 
-  it('begins anew with a restore, which gives up what came after the backup', async (t) => {
+  it('starts again with a restore, which drops what came after the backup', async (t) => {
     const folder = await usedFolder(t)
     const backup = join(await temporaryFolder(t), 'backup.json')
     const first = await start(t, { folder })
@@ -342,7 +342,7 @@ describe('GET /v1/history/NAME', () => {
     assert.deepEqual([begun, ended], [HISTORIES_AT_ONCE_MAX + 1, 1])
   })
 
-  it('takes no turn and reads nothing until a large import has been told', async (t) => {
+  it('takes no turn and reads nothing until a large import was reported', async (t) => {
     const listeners = new Set<() => void>()
     const store = {
       id: 'told0000-0000',

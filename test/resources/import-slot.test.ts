@@ -52,7 +52,7 @@ function beginBody(turn: ImportTurn) {
 }
 
 describe('the import slot', () => {
-  it('is not kept for a caller that has gone, who may ask again', async (t) => {
+  it('is not reserved for a caller that has gone, who may ask again', async (t) => {
     const { take, told, wait } = setUp(t)
     const first = await take('a')
     const connection = new AbortController()

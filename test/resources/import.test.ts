@@ -276,7 +276,7 @@ describe('POST /v1/import', { timeout: 120_000 }, () => {
     assert.deepEqual(await shown(), before)
   })
 
-  it('runs one import at a time, and tells others to retry', async (t) => {
+  it('runs one import at a time, and answers others 503 with Retry-After', async (t) => {
     skipPauses(t, REFUSAL_PAUSE_MS)
     const { send, service, auth, shown } = await setUp(t)
     const { hostname, port } = new URL(service.url)
@@ -295,7 +295,7 @@ describe('POST /v1/import', { timeout: 120_000 }, () => {
     assert.deepEqual(await shown(), { ...before, other: 2, new: 3 })
   })
 
-  it('lets another account wait, and gives it the place of a body that does not come', async (t) => {
+  it('lets another account wait, and gives it the slot when the body under way does not come', async (t) => {
     const { service, auth, shown } = await setUp(t)
     const { hostname, port } = new URL(service.url)
     const socket = connect(Number(port), hostname)

@@ -11,7 +11,7 @@ import { draft, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('a long answer', () => {
-  it('tells which records it keeps in memory', async (t) => {
+  it('reports which records it keeps in memory', async (t) => {
     const { store } = await openStore(t, await temporaryFolder(t))
     const name = (i: number) => `${i}`.padEnd(250, '-')
     const count = Math.ceil(UNSTREAMED_BYTES_MAX / 250)
@@ -29,7 +29,7 @@ describe('a long answer', () => {
     assert.deepEqual([whole.keeps, found.keeps, exported.keeps], [kept, kept, kept])
   })
 
-  it('of an export with groups tells the memory of its notes, which all exports of a revision share', async (t) => {
+  it('of an export with groups reports the memory of its notes, which all exports of a revision share', async (t) => {
     const { store } = await openStore(t, await temporaryFolder(t))
     const count = Math.ceil(SUMMARY_KEPT_BYTES_MAX / 12)
     const drafts = Array.from({ length: count }, (_, i) => draft(`a${i}`, { labels: { group: 'web' } }))

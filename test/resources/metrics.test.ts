@@ -60,7 +60,7 @@ describe('the metrics', () => {
     assert.equal(thing.reads, 1)
   })
 
-  it('are made anew after a failure', async () => {
+  it('are made again after a failure', async () => {
     const { thing, shown } = setUp()
     thing.value = Number.NaN
     await assert.rejects(shown(), /made by the test/)

@@ -51,7 +51,7 @@ describe('the memory of pages', () => {
     }
   })
 
-  it('begins anew rather than take more bytes than the limit', () => {
+  it('drops all pages rather than exceed its limit of bytes', () => {
     const pages = new PageMemory()
     const half = 'x'.repeat(REMEMBERED_PAGES_BYTES_MAX / CHARACTER_BYTES_MAX / 2 - 1)
     for (const query of ['a', 'b']) addTwice(pages, query, half)

@@ -114,7 +114,7 @@ describe('POST /v1/auth/revoke', async () => {
     assert.equal(await isGood(headers), true)
   })
 
-  it('is in the audit trail', async (t) => {
+  it('is recorded in the audit trail', async (t) => {
     const other = await folderWithReaders(t)
     const { url } = await start(t, { folder: other, environment: {} })
     const headers = await getToken(url, client)

@@ -91,7 +91,7 @@ describe('calls that wait', () => {
     calls.close()
   })
 
-  it('end alone when a look at them fails, which the log tells', (t) => {
+  it('end alone when a check of them fails, which is logged', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const scheduler = { run: async (_: string, work: LongWork<never>) => runAtOnce(work) }
     const log = createMemoryLog()
@@ -116,7 +116,7 @@ describe('calls that wait', () => {
     calls.close()
   })
 
-  it('are looked at again after looks that failed as a whole, which the log tells', async (t) => {
+  it('are checked again after checks that failed as a whole, which is logged', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     let runs = 0
     const scheduler = {

@@ -270,7 +270,7 @@ describe('Prefer: wait', () => {
     assert.deepEqual([polls.count, calls.count], [0, 0])
   })
 
-  it('answers a list with a filter when looking at the changes fails, which the log tells', async (t) => {
+  it('answers a list with a filter when checking the changes fails, which is logged', async (t) => {
     const { store } = await openStore(t, await temporaryFolder(t))
     const scheduler = new Scheduler()
     const log = createMemoryLog()
@@ -292,7 +292,7 @@ describe('Prefer: wait', () => {
     assert.deepEqual(log.events, ['waiting_request_failed'])
   })
 
-  it('forgets who has gone', async (t) => {
+  it('forgets callers that have gone', async (t) => {
     const { service, etagOf, untilWaiting } = await setUp(t)
     const gone = new AbortController()
     const headers = {

@@ -11,7 +11,7 @@ describe('the Node of the tests', () => {
       assert.equal(wrongNode(running, '26.10.0', FILE), undefined)
   })
 
-  it('is told what is wrong with another, and what to type instead', () => {
+  it('names the running and the needed Node, and what to type instead', () => {
     for (const running of ['20.20.2', '2.6.10', '260.10.0', '27.0.0'])
       assert.equal(
         wrongNode(running, '26.10.0', FILE),
