@@ -4,8 +4,8 @@ import { mergeRuns, publishedTable, readRuns, runsTable } from './published.ts'
 import type { Run } from './run.ts'
 import { speedTable } from './speed-table.ts'
 
-/** The files that show figures of the benchmark. */
-const paths = ['../../README.md', 'README.md'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+/** The file that shows the figures of the benchmark. */
+const path = fileURLToPath(new URL('README.md', import.meta.url))
 
 const tables: Readonly<Record<string, (runs: readonly Run[]) => string[]>> = {
   runs: runsTable,
@@ -22,12 +22,8 @@ export function fillTables(text: string, runs: readonly Run[]): string {
   })
 }
 
-/** Each file with its text, and the text that it has with the tables of the kept runs. */
-export async function readFilled(): Promise<{ path: string; text: string; filled: string }[]> {
-  const runs = await readRuns()
-  const read = async (path: string) => {
-    const text = await readFile(path, 'utf8')
-    return { path, text, filled: fillTables(text, runs) }
-  }
-  return Promise.all(paths.map(read))
+/** The file with its text, and the text that it has with the tables of the kept runs. */
+export async function readFilled(): Promise<{ path: string; text: string; filled: string }> {
+  const text = await readFile(path, 'utf8')
+  return { path, text, filled: fillTables(text, await readRuns()) }
 }

@@ -19,4 +19,5 @@ await writeFile(
   fileURLToPath(new URL('bench.svg', import.meta.url)),
   await renderPlot(mergeRuns(await readRuns())),
 )
-for (const { path, filled } of await readFilled()) await writeFile(path, filled)
+const { path, filled } = await readFilled()
+await writeFile(path, filled)

@@ -1,7 +1,7 @@
 import type { Figure } from './figure.ts'
 import { mediansText, type PublishedRow } from './published.ts'
 
-/** The lines of the short table of the README; a row that was not measured is left out. */
+/** The lines of the short table; a row that was not measured is left out. */
 export function speedTable(rows: readonly PublishedRow[]): string[] {
   const find = (work: string, figure: Figure, comparedWith = '') =>
     rows.find((row) => row.work === work && row.figure === figure && row.comparedWith === comparedWith)

@@ -10,8 +10,8 @@ const root = join(import.meta.dirname, '../..')
 describe('the README', async () => {
   const readme = await readFile(join(root, 'README.md'), 'utf8')
 
-  it('has at most 200 lines', () => {
-    assert.ok(readme.trimEnd().split('\n').length <= 200)
+  it('has at most 150 lines', () => {
+    assert.ok(readme.trimEnd().split('\n').length <= 150)
   })
 
   it('links only to files that are there', () => {
