@@ -38,7 +38,7 @@ describe('the look of the console', { skip: noChromium }, () => {
     const page = await openConsole(t, { server, viewport: { width: NARROW, height: 800 } })
     await logIn(page, admin.username, admin.password)
     await page.getByText('1–2 of 2').waitFor()
-    await page.getByRole('link', { name: 'Port' }).click()
+    await page.getByRole('link', { name: /^Port/ }).click()
     await showsNames(page, ['web-2', 'web-1'])
   })
 })
