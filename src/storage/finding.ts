@@ -4,7 +4,7 @@ import { counted } from '../text.ts'
 export interface Finding {
   readonly name: string
   readonly words: string
-  /** Whether the file is missing or damaged; then `words` tell where, why, and what to do. */
+  /** Whether the file is missing or damaged; then `words` say where, why, and what to do. */
   readonly isDamage: boolean
   /** Whether a newer connbook wrote the file; it then also counts as damage. */
   readonly isNewer?: boolean

@@ -15,7 +15,7 @@ const headerMembers = ['format', 'version', 'store', 'revision', 'lastId', 'coun
 
 export interface StateHeader {
   readonly store: string
-  /** Of the last change in the state. */
+  /** Revision of the last change in the state. */
   readonly revision: number
   /** The highest id ever given. */
   readonly lastId: number
@@ -31,7 +31,7 @@ export const LABELS_VERSION = 2
 export interface DocumentKind {
   /** "connbook snapshot". */
   readonly format: string
-  /** Of a document without labels. */
+  /** Version of the format for a document without labels. */
   readonly version: number
   /** Members of the header that only this kind has. */
   readonly members: readonly string[]

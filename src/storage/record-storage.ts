@@ -30,11 +30,11 @@ export interface RevisionRange {
 
 /** What can be read of damaged records. */
 export interface SalvagedRecords {
-  /** Id of the store; undefined when no file tells it. */
+  /** Id of the store; undefined when no file names it. */
   readonly store: string | undefined
   /** By rising id. */
   readonly records: readonly Configuration[]
-  /** Of the last change that was found. */
+  /** Revision of the last change that was found. */
   readonly revision: number
   /** No higher id can have been given up to `revision`. */
   readonly lastId: number

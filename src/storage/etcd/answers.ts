@@ -72,7 +72,7 @@ export function readWatchFrame(input: Record<string, unknown>): WatchFrame {
   return result.fragment === true ? { kind: 'fragment', events } : { kind: 'events', revision, events }
 }
 
-/** An error, in either shape; undefined for what is none. */
+/** An error, in either shape; undefined for any other message. */
 export function errorIn(input: Record<string, unknown>): Refusal | undefined {
   const { error, message } = input
   if (isObject(error)) return { message: textOf(error.message), code: codeIn(error) }
@@ -137,5 +137,5 @@ function fromBase64(input: unknown): string {
   return typeof input === 'string' ? Buffer.from(input, 'base64').toString() : ''
 }
 
-// Of gRPC: another member may go on. https://grpc.io/docs/guides/status-codes/
+// Status of gRPC: another member may be able to answer. https://grpc.io/docs/guides/status-codes/
 const UNAVAILABLE = 14

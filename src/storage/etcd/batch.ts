@@ -26,7 +26,7 @@ export interface BatchBase {
   readonly keys: ClusterKeys
   readonly node: string
   readonly start: string
-  /** Of the key of the node; 0 if it has none. */
+  /** Revision at which the key of the node was last written; 0 without a key. */
   readonly nodeModRevision: number
   readonly sequence: Versioned<number>
   /**

@@ -21,7 +21,7 @@ export function encodeMeta({ store, epoch }: ClusterMeta): string {
   return JSON.stringify({ format: FORMAT, version: VERSION, store, epoch })
 }
 
-/** @throws {SyntaxError} if it is none. @throws {NewerFormError} */
+/** @throws {SyntaxError} if the text is not the description of a cluster. @throws {NewerFormError} */
 export function parseMeta(text: string): ClusterMeta {
   const input = parseJson(text)
   if (!isObject(input) || input.format !== FORMAT) throw new SyntaxError(`it is no "${FORMAT}"`)

@@ -38,7 +38,7 @@ export function clusterMetrics(activity: Readonly<BatchActivity>): Family[] {
 /** What a node knows of the cluster. */
 export interface FollowedState {
   readonly endpoint: string
-  /** Of etcd, up to which it has heard of all changes. */
+  /** Revision of etcd up to which this node has all changes. */
   readonly revision: number
   /** Since the last check that nothing was missing. */
   readonly secondsSinceCheck: number

@@ -20,7 +20,7 @@ export interface Versioned<Value> {
 /** All that a prefix holds at one revision. */
 export interface ClusterState {
   readonly meta: Versioned<ClusterMeta>
-  /** Of etcd; the index has that of the last change of a record, or of `meta`. */
+  /** Revision of etcd; the index has that of the last change of a record, or of `meta`. */
   readonly revision: number
   readonly index: ConfigurationIndex
   /** The last id given. */

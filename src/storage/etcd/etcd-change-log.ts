@@ -88,7 +88,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   #sending: Promise<void> | undefined
   readonly #gathering = new Gathering()
   #isClosing = false
-  /** How often everything was read anew. */
+  /** How often everything was read again. */
   #readings = 0
   readonly #activity: BatchActivity = { batches: 0, changes: 0, lost: 0, uncertain: 0 }
   readonly metrics: readonly Family[]
@@ -147,7 +147,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     await Promise.all([...this.#sent.values()].map(({ settled }) => settled))
   }
 
-  /** Takes up the events of one revision, which follows those before. @throws {SyntaxError} for what is no record. */
+  /** Takes up the events of one revision, which follows those before. @throws {SyntaxError} for a value that is not a record. */
   take(revision: number, events: readonly WatchEvent[]): void {
     const { keys, owner, node } = this.#parts
     let entry: NodeEntry | undefined
@@ -189,7 +189,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     this.#isOwn = false
     this.#parts.owner.replace(state.index)
     for (const [number, batch] of this.#sent) {
-      // What it did cannot be told from records that others have changed since.
+      // Records that others have changed since do not show what it did.
       if (batch.mayBeMade) batch.giveUp()
       else if (batch.isImport) batch.settle(0, [])
       if (batch.isSettled) this.#sent.delete(number)
@@ -320,7 +320,7 @@ export class EtcdChangeLog implements SharedChangeLog {
       this.#othersMs = this.#elapsed()
       return 'outdated'
     } catch (error) {
-      // A key that cannot be read: the watch tells of it, too, and then all is read anew.
+      // A key that cannot be read: the watch reports it, too, and then everything is read again.
       if (error instanceof SyntaxError || batch.isSettled) return { cause: error }
       if (!(error instanceof EtcdError)) this.#refuse(batch, error)
       else if (error.isUndone) batch.mayBeMade = wasInDoubt
@@ -351,7 +351,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     this.#activity.changes += batch.changes.length
     this.#nodeModRevision = Math.max(this.#nodeModRevision, revision)
     this.#isOwn = true
-    // The watch tells what it did, and usually has already.
+    // The watch reports what it did, and usually has already.
     if (!batch.isSettled) {
       const timer = setTimeout(() => this.#giveUp(batch, 'made'), batch.until - this.#elapsed())
       void batch.settled.then(() => clearTimeout(timer))
@@ -429,7 +429,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     if (batch.isSettled) this.#sent.delete(batch.number)
   }
 
-  /** A batch that may be made stays known for a while: its changes may still be told. */
+  /** A batch that may be made stays known for a while: the watch may still report its changes. */
   #giveUp(batch: Batch, why: Finding | Failure) {
     const cause = typeof why === 'string' ? undefined : why.cause
     if (!batch.mayBeMade) return this.#refuse(batch, notTaken(cause))
@@ -449,7 +449,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   #takeOwn(entry: NodeEntry, revision: number): NodeEntry | undefined {
     const { node, start } = this.#parts
     const isOwn = entry.start === start
-    // An older one was overtaken, or is of a snapshot from which etcd was restored: then all is read anew soon.
+    // An older one was overtaken, or is of a snapshot from which etcd was restored: then everything is read again soon.
     if (revision > this.#nodeModRevision) {
       if (this.#isOwn && !isOwn) this.#copied(node)
       this.#isOwn = isOwn

@@ -127,7 +127,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     if (this.#newest !== undefined) hear(this.#newest)
     return {
       look: () => this.#get().then(() => {}, tell),
-      // The watch tells.
+      // The watch reports changes without being asked.
       catchUp: () => undefined,
       close: () => void this.#followers.delete(hear),
     }

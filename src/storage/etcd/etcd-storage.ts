@@ -19,7 +19,7 @@ export interface ClusterParts {
   readonly scheduler: Scheduler
   /** Gets the changes of all nodes. */
   readonly trail: ChangeTrail
-  /** Are told what has changed beside the records. */
+  /** Get what has changed beside the records. */
   readonly owners: readonly FollowerOwner[]
   /** Called when this process must not go on. */
   readonly fail: (error: Error) => void

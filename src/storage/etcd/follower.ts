@@ -20,11 +20,11 @@ import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
 import type { WatchEvent } from './messages.ts'
 
-/** Who is told what has changed. */
+/** Gets what has changed. */
 export interface FollowerOwner {
-  /** Of each revision in turn, all that has changed below the prefix. */
+  /** Called for each revision in turn, with all that has changed below the prefix. */
   take(revision: number, events: readonly WatchEvent[]): void
-  /** Everything was read anew, because the changes since the last revision cannot be told. */
+  /** Everything was read again, because etcd no longer has the changes since the last revision. */
   replace(state: ClusterState): void
 }
 
@@ -39,12 +39,12 @@ export interface FollowerParts {
 }
 
 type FollowerState =
-  /** The watch tells of changes. */
+  /** The watch reports changes. */
   | 'following'
   | 'connecting'
-  /** What has changed cannot be told, or not be read. Nothing is current until all can be read anew. */
+  /** The changes are compacted, or cannot be read. Nothing is current until everything was read again. */
   | 'behind'
-  /** etcd has another past than what was taken. Nothing is current until all is read anew. */
+  /** etcd has another past than what was taken. Nothing is current until everything was read again. */
   | 'restored'
 
 interface Waiter {
@@ -66,7 +66,7 @@ export class Follower {
   #meta: Versioned<ClusterMeta>
   /** The last change of each node's key, as of `#revision`. */
   #nodes: Map<string, number>
-  /** Of etcd, up to which everything has been taken. */
+  /** Revision of etcd up to which everything has been taken. */
   #revision: number
   #checkedMs: number
   #reconnects = -1
@@ -108,12 +108,12 @@ export class Follower {
     return this.checkAgeMs < CLUSTER_CURRENT_MS
   }
 
-  /** Whether all must be read anew before changes can be followed. */
+  /** Whether everything must be read again before changes can be followed. */
   get isBehind(): boolean {
     return this.#state === 'behind' || this.#state === 'restored'
   }
 
-  /** Call it before `begin`; they are told in the order of the calls. */
+  /** Call it before `begin`; owners are called in the order in which they were added. */
   addOwner(owner: FollowerOwner): void {
     this.#owners.push(owner)
   }
@@ -173,7 +173,7 @@ export class Follower {
     const known = this.#revision
     const query = { key, end, keysOnly: true, newestOnly: true }
     const { kvs, revision } = await this.#gateway.range(query, { signal: this.#closed.signal })
-    // Unless all was read anew meanwhile.
+    // Unless everything was read again meanwhile.
     if (revision < known && known <= this.#revision && this.#state !== 'restored') {
       this.#state = 'restored'
       this.#watch.abort()
@@ -279,7 +279,7 @@ export class Follower {
   }
 
   #takeRevision(revision: number, events: readonly WatchEvent[]) {
-    // A watch that was begun again may tell something twice.
+    // A watch that was begun again may report a revision twice.
     if (revision <= this.#revision) return
     try {
       for (const event of events) this.#takeOf(event)
@@ -348,7 +348,7 @@ export class Follower {
         nodes.size !== this.#nodes.size || [...nodes].some(([node, mod]) => this.#nodes.get(node) !== mod)
       )
     } catch (error) {
-      // The watch says so, too, and then everything is read anew.
+      // The watch says so, too, and then everything is read again.
       if (error instanceof EtcdError && error.reason === 'compacted') return false
       throw error
     }

@@ -207,7 +207,7 @@ function readText(response: IncomingMessage, onPiece: () => void): Promise<strin
 }
 
 /**
- * OpenSSL's own messages are long, and tell where in its source they were made: only their reason is of use. Node adds advice
+ * OpenSSL's own messages are long, and name the place in its source where they were made: only their reason is of use. Node adds advice
  * on its flags, which nobody can give to an executable.
  */
 function wordsOf(error: unknown): string {

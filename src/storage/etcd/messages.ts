@@ -36,7 +36,7 @@ export interface KeyValue {
 }
 
 export interface RangeAnswer {
-  /** Of the newest state that the member had; within a transaction, of that after the operations before it. */
+  /** Revision of the newest state that the member had; within a transaction, of that after the operations before it. */
   readonly revision: number
   readonly kvs: readonly KeyValue[]
   readonly more: boolean
@@ -44,7 +44,7 @@ export interface RangeAnswer {
 }
 
 export interface TransactionAnswer {
-  /** Of the state after it; 0 for one within another. */
+  /** Revision of the state after it; 0 for one within another. */
   readonly revision: number
   readonly succeeded: boolean
   /** One for each operation. */
@@ -77,6 +77,6 @@ export type WatchEvent =
 /** What etcd says instead of an answer. */
 export interface Refusal {
   readonly message: string
-  /** Of gRPC; 0 if there is none. */
+  /** Status code of gRPC; 0 without one. */
   readonly code: number
 }

@@ -10,9 +10,9 @@ export interface NodeEntry {
   readonly batch: number
   /** Random, of the process that wrote it: two with one node id are a copied folder. */
   readonly start: string
-  /** When the last of its changes was decided, RFC 3339, in UTC; undefined if it tells no author. */
+  /** When the last of its changes was decided, RFC 3339, in UTC; undefined if it names no author. */
   readonly time: string | undefined
-  /** Of the import that the batch is. */
+  /** Set if the batch is an import. */
   readonly import?: ImportNote | undefined
   /** Who made the change that takes or frees a name. */
   authorOf(name: string): Authorship | undefined
@@ -67,7 +67,7 @@ function requestOf({ actor }: Authorship): string | undefined {
   return 'command' in actor ? undefined : actor.requestId
 }
 
-/** @throws {SyntaxError} if it is none. @throws {NewerFormError} if it has an unknown member. */
+/** @throws {SyntaxError} if it is not an entry of a node. @throws {NewerFormError} if it has an unknown member. */
 export function parseNodeEntry(text: string): NodeEntry {
   const input = parseJson(text)
   if (!isObject(input)) throw malformed()

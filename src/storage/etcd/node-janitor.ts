@@ -10,7 +10,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
  * Removes the keys of nodes that have changed nothing for NODE_KEY_DAYS, now and once a day. The newest of all stays,
- * because the revision of the records is told by it.
+ * because it has the revision of the records.
  *
  * @param now In ms since 1970.
  * @returns Stops it.

@@ -54,7 +54,7 @@ const UNAUTHENTICATED = 16
 
 const REFUSED_CODES: readonly number[] = [
   ...[INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION, OUT_OF_RANGE, UNIMPLEMENTED],
-  // Said while an alarm tells that members differ.
+  // Answered while an alarm says that members differ.
   DATA_LOSS,
 ]
 

@@ -21,7 +21,7 @@ export function isAbsent(key: string): Compare {
   return `{"key":"${base64(key)}"}`
 }
 
-/** There is no key from `key` up to but without `end`. */
+/** Holds if no key exists from `key` up to but without `end`. */
 export function noneIn(key: string, end: string): Compare {
   return `{"target":"VERSION","result":"EQUAL","key":"${base64(key)}","range_end":"${base64(end)}","version":"0"}`
 }

@@ -9,7 +9,7 @@ import type { NodeEntry } from './node-entry.ts'
 /**
  * Reads a stored record.
  *
- * @throws {SyntaxError} if it is none, has another name, or is not written as connbook writes it: changes are compared with
+ * @throws {SyntaxError} if it is not a record, has another name, or is not written as connbook writes it: changes are compared with
  *   the text. {NewerFormError}
  */
 export function parseRecordValue(name: string, value: string): Configuration {
@@ -25,7 +25,7 @@ export function parseRecordValue(name: string, value: string): Configuration {
  *
  * @param find The record that has a name before them.
  * @param entry Of the node that made them.
- * @throws {SyntaxError} {NewerFormError} for a value that is no record.
+ * @throws {SyntaxError} {NewerFormError} for a value that is not a record.
  */
 export function changesOfRevision(
   events: readonly WatchEvent[],

@@ -83,7 +83,7 @@ function framesIn(line: Buffer): (Frame | undefined)[] {
 
 /** Checks each line of a journal against the one before. @returns undefined for a header, and for what is damaged. */
 function createFrameCheck(): (frame: Frame | undefined) => SalvagedFrame | undefined {
-  /** Checksum of the line before; undefined if that is no frame. */
+  /** Checksum of the line before; undefined if that is not a frame. */
   let link: number | undefined
   /** Whether that line was checked. */
   let isLinkChecked = false
@@ -115,7 +115,7 @@ function createFrameCheck(): (frame: Frame | undefined) => SalvagedFrame | undef
   }
 }
 
-/** @throws {NewerFormError} if the checksum holds, so that it is no damage. */
+/** @throws {NewerFormError} if the checksum holds, so that it is not damage. */
 function parseTolerantly(reader: ChangeReader, input: unknown, isChecked: boolean): Change | undefined {
   try {
     return reader.read(input)

@@ -15,7 +15,7 @@ export interface SalvagedSnapshot {
   readonly lastId: number | undefined
   readonly count: number | undefined
   readonly records: readonly Configuration[]
-  /** The highest that any line names, also one that is no record. */
+  /** The highest that any line names, also one that is not a record. */
   readonly highestId: number
   /** Whether all of it was read, and the checksum holds. */
   readonly isSound: boolean

@@ -17,7 +17,7 @@ export class SalvagedState {
   #misfits = 0
   #containedUpTo = 0
 
-  /** Of the last change. */
+  /** Revision of the last change. */
   get revision(): number {
     return this.#revision
   }
