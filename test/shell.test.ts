@@ -1,7 +1,8 @@
 import './support/node-version.ts'
 import assert from 'node:assert/strict'
+import { homedir } from 'node:os'
 import { describe, it } from 'node:test'
-import { quoteForShell, wordForShell } from '../src/shell.ts'
+import { adviceForTilde, quoteForShell, wordForShell } from '../src/shell.ts'
 
 describe('quoteForShell', () => {
   const rows = { '': "''", plain: "'plain'", "o'neil": "'o'\\''neil'", $HOME: "'$HOME'" }
@@ -16,4 +17,24 @@ describe('wordForShell', () => {
   for (const text of ['', 'two words', '~', '$HOME', '*', '#', 'a\nb', 'ö', '&', '{a,b}']) {
     it(`quotes ${JSON.stringify(text)}`, () => assert.equal(wordForShell(text), quoteForShell(text)))
   }
+})
+
+describe('adviceForTilde', () => {
+  it('says what a path that no shell has seen can mean', () => {
+    const home = homedir()
+    assert.equal(
+      adviceForTilde('~/book'),
+      `write "${home}/book" for your home folder, or "./~/book" for that very name`,
+    )
+    assert.match(adviceForTilde('~') ?? '', new RegExp(`^write "${home}" for`))
+    assert.match(
+      adviceForTilde('~eve/book') ?? '',
+      /^write the full path for a home folder, or ".\/~eve\/book"/,
+    )
+    assert.match(adviceForTilde('~/s', 'unix:') ?? '', /^write "unix:\/.* or "unix:.\/~\/s"/)
+  })
+
+  it('has nothing to say of others', () => {
+    for (const path of ['', './~', '/~', 'a~', '/home/eve']) assert.equal(adviceForTilde(path), undefined)
+  })
 })

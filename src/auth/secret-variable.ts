@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { UsageError } from '../errors.ts'
+import { adviceForTilde } from '../shell.ts'
 import { checkSecret, readSecret } from './secret-text.ts'
 
 /**
@@ -17,7 +18,13 @@ export async function readSecretVariable(
   if (isSet(value) && isSet(file)) {
     throw new UsageError(`Cannot use both ${variable} and ${variable}_FILE; set one of them`)
   }
-  if (isSet(file)) return readSecretFile(`${variable}_FILE "${file}"`, file)
+  if (isSet(file)) {
+    const what = `${variable}_FILE "${file}"`
+    const advice = adviceForTilde(file)
+    if (advice !== undefined)
+      throw new UsageError(`Cannot read ${what}: no shell has replaced the "~" at its beginning; ${advice}`)
+    return readSecretFile(what, file)
+  }
   return isSet(value) ? checkSecret(variable, value) : undefined
 }
 

@@ -1,7 +1,7 @@
 import { clientVariables } from '../client/variables.ts'
 import { HISTORY_ENTRIES_DEFAULT, HISTORY_ENTRIES_MAX } from '../limits.ts'
 import type { OptionSpec } from '../service/option-spec.ts'
-import { parseChoice, parseSwitch } from '../service/option-values.ts'
+import { parseChoice, parsePath, parseSwitch } from '../service/option-values.ts'
 import { sortFields } from '../store/configuration-index.ts'
 import { parseLabel, parseLimit, parseShownField, parseTag, shownFields } from './client-values.ts'
 
@@ -16,7 +16,7 @@ export const clientOptionSpecs = {
     help: 'the server: a URL, unix:PATH, or the host of a login that is kept',
     isOfCommand: true,
     lastVariable: clientVariables.server,
-    parse: (text) => text,
+    parse: (text) => (text.startsWith('unix:') ? `unix:${parsePath(text.slice(5), 'unix:')}` : text),
   },
   authority: {
     flag: '--ca',
@@ -24,7 +24,7 @@ export const clientOptionSpecs = {
     help: 'PEM file of a certificate authority to trust as well',
     isOfCommand: true,
     lastVariable: clientVariables.authority,
-    parse: (text) => text,
+    parse: parsePath,
   },
   plain: {
     flag: '--plain',

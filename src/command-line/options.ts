@@ -1,7 +1,7 @@
 import { exportFormatNames } from '../exchange/export-formats.ts'
 import { importFormatNames } from '../exchange/import-formats.ts'
 import type { OptionSpec, ParsedOptions } from '../service/option-spec.ts'
-import { parseChoice, parseSwitch } from '../service/option-values.ts'
+import { parseChoice, parsePath, parseSwitch } from '../service/option-values.ts'
 import { serverOptionSpecs } from '../service/server-options.ts'
 import { importModes } from '../store/import-mode.ts'
 import { clientOptionSpecs } from './client-options.ts'
@@ -55,7 +55,7 @@ const commandOptionSpecs = {
     help: 'file to write; it is replaced as a whole, or not at all',
     otherwise: 'standard output',
     isOfCommand: true,
-    parse: (text) => text,
+    parse: parsePath,
   },
   skip: {
     flag: '--skip',
@@ -103,7 +103,7 @@ const commandOptionSpecs = {
     placeholder: 'FOLDER',
     help: 'write all pages as files, for those who make packages',
     isOfCommand: true,
-    parse: (text) => text,
+    parse: parsePath,
   },
   yes: {
     flag: '--yes',

@@ -1,5 +1,5 @@
 import type { OptionSpec } from './option-spec.ts'
-import { parseDuration, parseEtcdPrefix, parseEtcdUrls, parseSwitch } from './option-values.ts'
+import { parseDuration, parseEtcdPrefix, parseEtcdUrls, parsePath, parseSwitch } from './option-values.ts'
 
 /** Where the records are, if they are in an etcd cluster. */
 export const clusterOptionSpecs = {
@@ -23,19 +23,19 @@ export const clusterOptionSpecs = {
     flag: '--etcd-ca',
     placeholder: 'FILE',
     help: 'certificates (PEM) that vouch for etcd, instead of the well-known ones',
-    parse: (text) => text,
+    parse: parsePath,
   },
   etcdCert: {
     flag: '--etcd-cert',
     placeholder: 'FILE',
     help: 'client certificate (PEM) for etcd',
-    parse: (text) => text,
+    parse: parsePath,
   },
   etcdKey: {
     flag: '--etcd-key',
     placeholder: 'FILE',
     help: 'private key (PEM) of the client certificate; only its owner may read it (0600)',
-    parse: (text) => text,
+    parse: parsePath,
   },
   etcdUser: {
     flag: '--etcd-user',
@@ -47,13 +47,13 @@ export const clusterOptionSpecs = {
     flag: '--etcd-password-file',
     placeholder: 'FILE',
     help: 'file with the password of the user of etcd; only its owner may read it (0600)',
-    parse: (text) => text,
+    parse: parsePath,
   },
   etcdKeyFile: {
     flag: '--etcd-key-file',
     placeholder: 'FILE',
     help: 'file with 64 hex digits that seal the signing keys in etcd, the same on each node; only its owner may read it (0600)',
-    parse: (text) => text,
+    parse: parsePath,
   },
   etcdPlain: {
     flag: '--etcd-plain',

@@ -6,11 +6,24 @@ import {
   ETCD_PREFIX_CHARACTERS_MAX,
 } from '../limits.ts'
 import { type Network, UNIX_PEER } from '../server/proxy-trust.ts'
+import { adviceForTilde } from '../shell.ts'
 import { eitherOf } from '../text.ts'
 
 // Each reads the value of a flag, and throws a RangeError that ends the sentence "…, because it must be".
 
 const DAY_SECONDS = 24 * 60 * 60
+
+/**
+ * A path; "~" at its beginning was meant for a shell, and a folder of that name is hardly ever wanted.
+ *
+ * @param before What stands before the path in the value.
+ */
+export function parsePath(text: string, before = ''): string {
+  const advice = adviceForTilde(text, before)
+  if (advice !== undefined)
+    throw new RangeError(`a path without "~" at its beginning, which no shell has replaced; ${advice}`)
+  return text
+}
 
 export function parsePort(text: string): number {
   if (!/^(0|[1-9]\d{0,4})$/.test(text) || Number(text) > 65535)
@@ -29,7 +42,7 @@ export function parseListen(text: string): string {
   const path = /^unix:([^\0]+)$/.exec(text)?.[1]
   if (path === undefined)
     throw new RangeError('unix: and the path of a socket, such as unix:/run/connbook/http')
-  return path
+  return parsePath(path, 'unix:')
 }
 
 /** With commas between them. An address alone is a network of its own. */

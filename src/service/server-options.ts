@@ -8,6 +8,7 @@ import {
   parseHost,
   parseListen,
   parseNetworks,
+  parsePath,
   parsePort,
   parsePublicUrl,
   parseSize,
@@ -45,7 +46,7 @@ export const serverOptionSpecs = {
     placeholder: 'FOLDER',
     help: 'folder of all data; the server, restore, import, user add and client add make it if it is missing, but no folder above it',
     default: './data',
-    parse: (text) => text,
+    parse: parsePath,
   },
   existing: {
     flag: '--existing',
@@ -73,13 +74,13 @@ export const serverOptionSpecs = {
     flag: '--tls-cert',
     placeholder: 'FILE',
     help: 'certificate chain (PEM), for HTTPS; read again at SIGHUP',
-    parse: (text) => text,
+    parse: parsePath,
   },
   tlsKey: {
     flag: '--tls-key',
     placeholder: 'FILE',
     help: 'private key (PEM) of the certificate; only its owner may read it (0600)',
-    parse: (text) => text,
+    parse: parsePath,
   },
   /** Undefined: no proxy is believed. */
   trustProxy: {

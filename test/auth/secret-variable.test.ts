@@ -73,5 +73,9 @@ describe('the secret of a variable', () => {
     const read = (path: string) => readSecretVariable('KEY', { KEY_FILE: path })
     await assert.rejects(read(join(folder, 'none')), refused(/^Cannot read KEY_FILE ".*none": ENOENT/))
     await assert.rejects(read(folder), refused(/^Cannot read KEY_FILE ".*": EISDIR/))
+    await assert.rejects(
+      read('~/key'),
+      refused(/^Cannot read KEY_FILE "~\/key": no shell has replaced the "~" at its beginning; write "\//),
+    )
   })
 })

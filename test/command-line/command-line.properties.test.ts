@@ -32,9 +32,13 @@ interface Row {
   meaningOf(text: string): unknown
 }
 
-const anyPath: Pick<Row, 'texts' | 'meaningOf'> = {
-  texts: fc.oneof(shortName, fc.constantFrom('/var/lib/x', 'a=b', './data', '-', 'c.pem')),
+const anyWord: Pick<Row, 'texts' | 'meaningOf'> = {
+  texts: fc.oneof(shortName, fc.constantFrom('a=b', '-', '~')),
   meaningOf: (text) => (text === '' ? undefined : text),
+}
+const anyPath: Pick<Row, 'texts' | 'meaningOf'> = {
+  texts: fc.oneof(shortName, fc.constantFrom('/var/lib/x', 'a=b', './data', '-', 'c.pem', '~', '~/x')),
+  meaningOf: (text) => (text === '' || text.startsWith('~') ? undefined : text),
 }
 const units: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 const time: Pick<Row, 'texts' | 'meaningOf'> = {
@@ -338,7 +342,7 @@ const rows: { readonly [One in Name]: Row } = {
   etcdCa: { flag: '--etcd-ca', variable: 'CONNBOOK_ETCD_CA', fallback: undefined, ...anyPath },
   etcdCert: { flag: '--etcd-cert', variable: 'CONNBOOK_ETCD_CERT', fallback: undefined, ...anyPath },
   etcdKey: { flag: '--etcd-key', variable: 'CONNBOOK_ETCD_KEY', fallback: undefined, ...anyPath },
-  etcdUser: { flag: '--etcd-user', variable: 'CONNBOOK_ETCD_USER', fallback: undefined, ...anyPath },
+  etcdUser: { flag: '--etcd-user', variable: 'CONNBOOK_ETCD_USER', fallback: undefined, ...anyWord },
   etcdPasswordFile: {
     flag: '--etcd-password-file',
     variable: 'CONNBOOK_ETCD_PASSWORD_FILE',

@@ -16,6 +16,11 @@ interface Row {
 }
 
 const badDurations = ['0s', '12', '1.5h', '-1s', '1 h', '1H', '1w', 'h', '401d', '9999999999s', '']
+const anyPath = {
+  fallback: undefined,
+  values: { 'a.pem': 'a.pem', '-': '-', 'a/~': 'a/~' },
+  badValues: ['', '~/a.pem'],
+}
 const anyText = { fallback: undefined, values: { 'a.pem': 'a.pem', '-': '-' }, badValues: [''] }
 const switches = { true: true, 1: true, yes: true, on: true, false: false, 0: false, no: false, off: false }
 
@@ -77,14 +82,23 @@ const rows: {
     variable: 'CONNBOOK_LISTEN',
     fallback: undefined,
     values: { 'unix:/run/connbook/http': '/run/connbook/http', 'unix:a b': 'a b', 'unix:unix:': 'unix:' },
-    badValues: ['unix:', 'UNIX:/a', '/run/connbook/http', '127.0.0.1:80', 'tcp:80', 'unix:/a\0b', ''],
+    badValues: [
+      'unix:',
+      'UNIX:/a',
+      '/run/connbook/http',
+      '127.0.0.1:80',
+      'tcp:80',
+      'unix:/a\0b',
+      'unix:~/s',
+      '',
+    ],
   },
   data: {
     flag: '--data',
     variable: 'CONNBOOK_DATA',
     fallback: './data',
-    values: { '/var/lib/connbook': '/var/lib/connbook', 'with space': 'with space' },
-    badValues: [''],
+    values: { '/var/lib/connbook': '/var/lib/connbook', 'with space': 'with space', './~': './~' },
+    badValues: ['', '~', '~/book', '~eve/book'],
   },
   publicUrl: {
     flag: '--public-url',
@@ -137,14 +151,14 @@ const rows: {
     variable: 'CONNBOOK_TLS_CERT',
     fallback: undefined,
     values: {},
-    badValues: [''],
+    badValues: ['', '~/a.pem'],
   },
   tlsKey: {
     flag: '--tls-key',
     variable: 'CONNBOOK_TLS_KEY',
     fallback: undefined,
     values: {},
-    badValues: [''],
+    badValues: ['', '~/a.pem'],
   },
   trustProxy: {
     flag: '--trust-proxy',
@@ -261,12 +275,12 @@ const rows: {
     values: { '/a/': '/a/', '/teams/ops-1/': '/teams/ops-1/' },
     badValues: ['/', 'a/', '/a', '//', '/a//b/', '/é/', `/${'a'.repeat(200)}/`, ''],
   },
-  etcdCa: { flag: '--etcd-ca', variable: 'CONNBOOK_ETCD_CA', ...anyText },
-  etcdCert: { flag: '--etcd-cert', variable: 'CONNBOOK_ETCD_CERT', ...anyText },
-  etcdKey: { flag: '--etcd-key', variable: 'CONNBOOK_ETCD_KEY', ...anyText },
+  etcdCa: { flag: '--etcd-ca', variable: 'CONNBOOK_ETCD_CA', ...anyPath },
+  etcdCert: { flag: '--etcd-cert', variable: 'CONNBOOK_ETCD_CERT', ...anyPath },
+  etcdKey: { flag: '--etcd-key', variable: 'CONNBOOK_ETCD_KEY', ...anyPath },
   etcdUser: { flag: '--etcd-user', variable: 'CONNBOOK_ETCD_USER', ...anyText },
-  etcdPasswordFile: { flag: '--etcd-password-file', variable: 'CONNBOOK_ETCD_PASSWORD_FILE', ...anyText },
-  etcdKeyFile: { flag: '--etcd-key-file', variable: 'CONNBOOK_ETCD_KEY_FILE', ...anyText },
+  etcdPasswordFile: { flag: '--etcd-password-file', variable: 'CONNBOOK_ETCD_PASSWORD_FILE', ...anyPath },
+  etcdKeyFile: { flag: '--etcd-key-file', variable: 'CONNBOOK_ETCD_KEY_FILE', ...anyPath },
   etcdPlain: {
     flag: '--etcd-plain',
     variable: 'CONNBOOK_ETCD_PLAIN',
