@@ -4,7 +4,7 @@ import { adviceForTilde } from '../shell.ts'
 import { checkSecret, readSecret } from './secret-text.ts'
 
 /**
- * The value of a variable, or of the file that `VARIABLE_FILE` names, without one newline at its end.
+ * The value of a variable, or of the file that `VARIABLE_FILE` names, as a bare line.
  *
  * @returns Undefined if neither is set.
  * @throws {UsageError} if both are set, the file cannot be read, or the value is empty, too long or not UTF-8.

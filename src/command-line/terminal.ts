@@ -5,11 +5,11 @@ import { UsageError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
 
 /**
- * Reads a password or a secret: on a terminal, asks twice without echo; otherwise reads all of standard input and drops
- * one newline at the end.
+ * Reads a password or a secret: on a terminal, asks twice without echo; otherwise reads all of standard input, as a
+ * bare line.
  *
  * @param what Its name in messages.
- * @throws {UsageError} if it is empty, too long, not UTF-8 or longer than one line, or if the two differ.
+ * @throws {UsageError} if it is empty, too long or not UTF-8, or if the two differ.
  */
 export async function readPassword(
   what: 'password' | 'secret',
@@ -90,8 +90,6 @@ function toScreen(screen: CommandContext['screen']) {
 
 function checkPassword(what: string, password: string): string {
   if (password === '') throw new UsageError(`The ${what} is empty; type one, or send it on standard input`)
-  if (/[\r\n]/.test(password))
-    throw new UsageError(`The ${what} has more than one line; send only the ${what}`)
   return password
 }
 

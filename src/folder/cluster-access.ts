@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { bareLine } from '../auth/secret-text.ts'
 import { UsageError } from '../errors.ts'
 import { readNamedFile } from '../files/named-file.ts'
 import { PEM_FILE_BYTES_MAX, SECRET_FILE_BYTES_MAX } from '../limits.ts'
@@ -108,5 +109,5 @@ function readPassword(path: string): string {
     kind: 'file with the password',
     bytesMax: SECRET_FILE_BYTES_MAX,
   }
-  return readNamedFile(file, { isSecret: true }).replace(/\r?\n$/, '')
+  return bareLine(readNamedFile(file, { isSecret: true }))
 }

@@ -134,7 +134,7 @@ export const schemas = {
         type: 'string',
         format: 'password',
         minLength: PASSWORD_CHARACTERS_MIN,
-        description: `One line, at most ${PASSWORD_BYTES_MAX} bytes, other than the name of the user.`,
+        description: `One line without invisible characters or white space at an end, at most ${PASSWORD_BYTES_MAX} bytes, other than the name of the user.`,
       },
     },
     required: ['password', 'new_password'],

@@ -109,7 +109,5 @@ function parseChange(input: Record<string, unknown>, user: string) {
 
 function faultOfNew(password: string, user: string): string | undefined {
   if (!password.isWellFormed()) return 'must be valid Unicode'
-  // The commands could not read it.
-  if (/[\r\n]/.test(password)) return 'must be a single line'
   return faultOfChosen('user', password, user)
 }

@@ -19,12 +19,16 @@ async function inFile(t: TestContext, content: string | Uint8Array) {
 }
 
 describe('the secret of a variable', () => {
-  it('is its value as it is, or that of a file without one newline at its end', async (t) => {
-    assert.equal(await readSecretVariable('KEY', { KEY: ' a\n' }), ' a\n')
+  it('is its value, or that of a file, without a byte order mark and one line end', async (t) => {
     assert.equal(await readSecretVariable('KEY', { KEY: 'a', KEY_FILE: '' }), 'a')
-    const rows = { a: 'a', 'a\n': 'a', 'a\r\n': 'a', 'a\n\n': 'a\n', ' é ': ' é ', '\ufeffa': '\ufeffa' }
-    for (const [content, expected] of Object.entries(rows))
+    const rows = {
+      ...{ a: 'a', 'a\n': 'a', 'a\r\n': 'a', '\ufeffa': 'a', '\ufeffa\r\n': 'a' },
+      ...{ 'a\n\n': 'a\n', ' é ': ' é ', '\ufeff\ufeffa': '\ufeffa', 'a\ufeff': 'a\ufeff', 'a\r': 'a\r' },
+    }
+    for (const [content, expected] of Object.entries(rows)) {
       assert.equal(await (await inFile(t, content)).read(), expected)
+      assert.equal(await readSecretVariable('KEY', { KEY: content }), expected)
+    }
   })
 
   it('is not there when neither is set', async () => {
@@ -42,12 +46,14 @@ describe('the secret of a variable', () => {
 
   it('is refused when it is empty, too long or not UTF-8, without being shown', async (t) => {
     const longest = 'x'.repeat(PASSWORD_BYTES_MAX)
-    assert.equal(await (await inFile(t, `${longest}\n`)).read(), longest)
+    for (const content of [`${longest}\n`, `\ufeff${longest}\r\n`])
+      assert.equal(await (await inFile(t, content)).read(), longest)
     assert.equal(await readSecretVariable('KEY', { KEY: longest }), longest)
     const tooLong = `it is longer than ${PASSWORD_BYTES_MAX} bytes`
     const rows = [
       ['', 'it is empty'],
       ['\n', 'it is empty'],
+      ['\ufeff\r\n', 'it is empty'],
       [`${longest}x`, tooLong],
       [`${longest}x\n`, tooLong],
       ['x'.repeat(1024 * 1024), tooLong],

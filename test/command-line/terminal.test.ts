@@ -11,7 +11,8 @@ describe('a password on standard input', () => {
     'a secret': 'a secret',
     'a secret\n': 'a secret',
     'a secret\r\n': 'a secret',
-    ' secret \n': ' secret ',
+    '\ufeffa secret\r\n': 'a secret',
+    'a  secret\n': 'a  secret',
     'pässwörd 🔑\n': 'pässwörd 🔑',
     [`${'é'.repeat(512)}\r\n`]: 'é'.repeat(512),
   }
@@ -42,9 +43,11 @@ describe('a password on standard input', () => {
     '': /^connbook: The password is empty/,
     '\n': /^connbook: The password is empty/,
     '\r\n': /^connbook: The password is empty/,
-    'secret\n\n': /^connbook: The password has more than one line/,
-    'one\ntwo\n': /^connbook: The password has more than one line/,
-    'one\rtwo': /^connbook: The password has more than one line/,
+    'secret\n\n': /^connbook: Cannot use the password: it has more than one line/,
+    'one\ntwo\n': /^connbook: Cannot use the password: it has more than one line/,
+    ' secret \n':
+      /^connbook: Cannot use the password: it begins or ends with white space, U\+0020; leave it out\n$/,
+    'one\rtwo': /^connbook: Cannot use the password: it has more than one line/,
   }
   for (const [input, message] of Object.entries(refused)) {
     it(`is refused when it is ${shown(input)}`, async (t) => {

@@ -201,6 +201,8 @@ describe('POST /v1/password', () => {
       [{ password, new_password: '😀'.repeat(7) }, ['new_password']],
       [{ password, new_password: 'é'.repeat(513) }, ['new_password']],
       [{ password, new_password: 'two\nlines of it' }, ['new_password']],
+      [{ password, new_password: '\ufeffmarked by an editor' }, ['new_password']],
+      [{ password, new_password: 'a blank at the end ' }, ['new_password']],
       ['{"password":"x","new_password":"lone \\ud800 surrogate"}', ['new_password']],
     ]
     for (const [body, at] of rows) {

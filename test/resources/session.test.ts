@@ -6,8 +6,9 @@ import { FREE_FAILURES, PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX, REFUSAL_PAUSE_M
 import { holdClock } from '../support/held-clock.ts'
 import { type Answer, createClient, faultyFields } from '../support/http-client.ts'
 import { holdArgon2 } from '../support/light-argon2.ts'
-import { admin, start, type TestService, usedFolder } from '../support/service.ts'
+import { admin, client, start, type TestService, usedFolder } from '../support/service.ts'
 import { skipPauses } from '../support/skipped-pauses.ts'
+import { startedFolder } from '../support/started-folder.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const { username, password } = admin
@@ -55,6 +56,20 @@ describe('POST /login', async () => {
       assert.equal(answer.headers['www-authenticate'], challenge)
     })
   }
+
+  it('takes a password as it is, also one that could not be chosen any more', async (t) => {
+    const old = { name: 'old', secret: '\ufeff \u200bold\r\n' }
+    const folder = await startedFolder(t, old, { name: client.client_id, secret: client.client_secret })
+    const { url } = await start(t, { folder, environment: {} })
+    for (const [text, status] of [
+      [old.secret, 200],
+      [old.secret.trim(), 401],
+      ['old', 401],
+    ] as const) {
+      const body = { username: old.name, password: text }
+      assert.equal((await createClient(url)('POST', '/login', { body })).status, status)
+    }
+  })
 
   const faulty: [body: unknown, fields: string[]][] = [
     [{}, ['username', 'password']],

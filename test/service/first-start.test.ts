@@ -100,7 +100,7 @@ describe('the variables of the first start', () => {
     'sixteen or more b\n': 'sixteen or more b',
     'sixteen or more b\r\n': 'sixteen or more b',
     'sixteen or more b': 'sixteen or more b',
-    'sixteen or more\n\n': 'sixteen or more\n',
+    '\ufeffsixteen or more b\r\n': 'sixteen or more b',
   })) {
     it(`may be files: ${JSON.stringify(content)} holds ${JSON.stringify(password)}`, async (t) => {
       const file = join(await temporaryFolder(t), 'secret')
@@ -161,6 +161,14 @@ describe('the variables of the first start', () => {
     'a password that Node did not understand': [
       { CONNBOOK_ADMIN_PASSWORD: 'p\ufffdss' },
       /^Cannot use CONNBOOK_ADMIN_PASSWORD: it is not UTF-8$/,
+    ],
+    'a password with a second line, which is blank': [
+      { CONNBOOK_ADMIN_PASSWORD: 'a password\n\n' },
+      /^Cannot use CONNBOOK_ADMIN_PASSWORD: it has more than one line; give one line$/,
+    ],
+    'a secret that ends with a blank': [
+      { CONNBOOK_CLIENT_SECRET: 'sixteen or more ' },
+      /^Cannot use CONNBOOK_CLIENT_SECRET: it begins or ends with white space, U\+0020; leave it out$/,
     ],
     'a bad name': [{ CONNBOOK_ADMIN_USERNAME: 'a\nb' }, /Cannot name a user/],
     'an id that Basic cannot carry': [{ CONNBOOK_CLIENT_ID: 'a:b' }, /Cannot name a client "a:b"/],

@@ -212,7 +212,7 @@ describe('who calls', { timeout: 60_000 }, () => {
   it('is a client of the server, with the secret of a file', async (t) => {
     const { service } = await openServer(t)
     const file = join(await temporaryFolder(t), 'secret')
-    await writeFile(file, `${client.client_secret}\n`)
+    await writeFile(file, `\ufeff${client.client_secret}\r\n`)
     const { run } = await openHome(t, {
       CONNBOOK_SERVER: service.url,
       CONNBOOK_LOGIN_CLIENT_ID: client.client_id,
