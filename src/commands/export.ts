@@ -2,7 +2,7 @@ import { readListedChanges } from '../audit/listed-changes.ts'
 import type { Client } from '../client/client.ts'
 import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, DAMAGED, defineCommand } from '../command-line/command.ts'
-import { clusterFlags } from '../command-line/options.ts'
+import { clusterFlags, type Options } from '../command-line/options.ts'
 import type { Print } from '../command-line/output.ts'
 import { ConnbookError, type Fault } from '../errors.ts'
 import { exportPieces, summarizeExport } from '../exchange/export.ts'
@@ -21,7 +21,7 @@ import type { ConfigurationIndex } from '../store/configuration-index.ts'
 import { counted, escapeHidden } from '../text.ts'
 import { exportByServer } from './export-by-server.ts'
 import { elsewhereExitCodes } from './remote/client-exit-codes.ts'
-import { clientFlags, connect, isElsewhere } from './remote/connect.ts'
+import { clientFlags, connectElsewhere } from './remote/connect.ts'
 import {
   abortOnSignals,
   isStandardOutput,
@@ -56,36 +56,51 @@ export const exportCommand = defineCommand({
     ['connbook export --format csv --etcd URL', 'a cluster'],
   ],
   notes: [
-    'With --server or CONNBOOK_SERVER a server elsewhere is asked, and with --etcd a cluster is read.',
+    'A server elsewhere is asked, if --server, CONNBOOK_SERVER or a kept login names it; otherwise the data folder is read, or with --etcd a cluster.',
     '--format is required. If the format cannot express some records, nothing is written, and the message names each of them with the reason.',
   ],
   flags: ['format', 'output', 'skip', ...clientFlags, ...clusterFlags],
   requires: 'format',
   exitCodes: { ...elsewhereExitCodes, 0: 'the export is complete', 65: DAMAGED },
   async run({ options, given }, context) {
-    const { data, output = '-', ...wanted } = options
-    if (!isElsewhere({ options, given })) {
-      using cluster = accessCluster(options)
-      if (cluster !== undefined) {
-        const { index } = await readUsedCluster(cluster)
-        return writeExport(exportIndex(index, wanted, context), output, context, undefined)
-      }
-      const folder = await getUsedFolder(data)
-      const { index } = await readFolder(folder)
-      return writeExport(exportIndex(index, wanted, context), output, context, folder)
+    const client = await connectElsewhere({ options, given }, context, 'export')
+    if (client !== undefined) {
+      const write = await exportServer(client, options, context)
+      return writeExport({ place: client.endpoint.name, write }, options, context)
     }
-    const client = await connect({ options, given }, context, 'export')
-    return writeExport(await exportServer(client, wanted, context), output, context, undefined)
+    using cluster = accessCluster(options)
+    if (cluster !== undefined) {
+      const { index } = await readUsedCluster(cluster)
+      const write = exportIndex(index, options, context)
+      return writeExport({ place: cluster.place, write }, options, context)
+    }
+    const folder = await getUsedFolder(options.data)
+    const { index } = await readFolder(folder)
+    const write = exportIndex(index, options, context)
+    return writeExport({ place: folder.path, folder, write }, options, context)
   },
 })
 
-/** Writes an export to standard output, to a pipe, or to a file that is replaced as a whole. */
+interface Source {
+  /** For messages. */
+  readonly place: string
+  /** In which no export is written. */
+  readonly folder?: DataPaths
+  readonly write: (print: Print) => Promise<void>
+}
+
+/** Writes an export, and then names its source on standard error. */
 async function writeExport(
-  write: (print: Print) => Promise<void>,
-  output: string,
-  { print }: CommandContext,
-  folder: DataPaths | undefined,
+  source: Source,
+  { format, output = '-' }: Pick<Options, 'output'> & Wanted,
+  { print, screen }: CommandContext,
 ) {
+  await writeTo(output, source, print)
+  screen.write(`Exported from ${source.place} as ${format}\n`)
+}
+
+/** Writes to standard output, to a pipe, or to a file that is replaced as a whole. */
+async function writeTo(output: string, { write, folder }: Source, print: Print) {
   if (isStandardOutput(output)) return writeToOutput(write, 'the export', print)
   if (await isStream(output, CANNOT_WRITE)) return writeToStream(write, 'the export', output)
   using interruption = abortOnSignals()

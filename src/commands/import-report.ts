@@ -20,9 +20,9 @@ export function reportOf(plan: ImportPlan): ImportReport {
   return { ...countsOf(plan), names }
 }
 
-/** @param path Of the data folder. */
-export function describeDone({ added, modified, removed, unchanged }: ImportReport, path: string): string {
-  return `Imported to ${path}: ${added} added, ${modified} modified, ${removed} removed, ${unchanged} unchanged\n`
+/** @param place A server or a data folder. */
+export function describeDone({ added, modified, removed, unchanged }: ImportReport, place: string): string {
+  return `Imported to ${place}: ${added} added, ${modified} modified, ${removed} removed, ${unchanged} unchanged\n`
 }
 
 export function describeTried({ added, modified, removed, unchanged, names }: ImportReport): string {

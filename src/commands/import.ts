@@ -28,7 +28,7 @@ import { ImportRefusedError, linesOf } from './import-faults.ts'
 import { readRecords } from './import-records.ts'
 import { describeDone, describeTried, type ImportReport, reportOf } from './import-report.ts'
 import { elsewhereExitCodes } from './remote/client-exit-codes.ts'
-import { clientFlags, connect, isElsewhere } from './remote/connect.ts'
+import { clientFlags, connectElsewhere } from './remote/connect.ts'
 
 const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, and a running server takes no more; make it several files, or stop the server`
 
@@ -60,8 +60,8 @@ export const importCommand = defineCommand({
     ['connbook import hosts.csv --server URL', 'elsewhere'],
   ],
   notes: [
-    'With --server or CONNBOOK_SERVER a server elsewhere is sent the file.',
-    'While a server runs on the folder, it imports the file. As root, name the folder then.',
+    'A server elsewhere is sent the file, if --server, CONNBOOK_SERVER or a kept login names it. Otherwise it goes to the data folder; if a server runs there, it imports the file. As root, name the folder then.',
+    'A folder that is not there is made only if --data or CONNBOOK_DATA names it.',
     'A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is json, jsonl, csv or ssh-config: the end of the file name decides, or --format.',
     'An SSH configuration is read as ssh reads it for whoever runs the command, Host * and Include too. Match is a fault, and nothing is executed.',
   ],
@@ -75,9 +75,7 @@ export const importCommand = defineCommand({
       ...{ source, format, mode: options.mode, isTrial: options.dryRun },
       ...{ username: options.user, isSkipping: options.skip },
     }
-    const client = isElsewhere({ options, given })
-      ? await connect({ options, given }, context, 'import')
-      : undefined
+    const client = await connectElsewhere({ options, given }, context, 'import')
     const importing =
       client === undefined ? importToFolder(path, given, order, context) : sendRecords(client, order, context)
     const report = await importing.catch((error: unknown) => {
@@ -85,9 +83,12 @@ export const importCommand = defineCommand({
       if (!(error instanceof InvalidInputError) || error.faults.length === 0) throw error
       throw new ImportRefusedError([error.message, ...linesOf(error.faults)].join('\n'), { cause: error })
     })
-    const text = order.isTrial ? describeTried(report) : describeDone(report, client?.endpoint.name ?? path)
-    const state = order.isTrial ? 'nothing has changed' : 'the import is complete'
-    await shown(context.print(text), 'show what was done', `; ${state}`)
+    const endpoint = client?.endpoint.name ?? path
+    if (order.isTrial)
+      await shown(context.print(describeTried(report)), 'show what would change', '; nothing has changed')
+    context.screen.write(
+      order.isTrial ? `Compared with ${endpoint}; nothing has changed\n` : describeDone(report, endpoint),
+    )
   },
 })
 

@@ -55,12 +55,18 @@ export async function getUsedFolder(path: string): Promise<DataPaths> {
 /** @throws {FolderRefusedError} if a folder holds no file of connbook, nor an unfinished restore; also if it is a node's,
  * or a link to nothing. */
 export async function checkHasData(folder: DataPaths): Promise<void> {
-  const { path, files } = folder
   await checkNoNode(folder)
-  const entries = await ifReachable(files.readdir(path))
-  if (entries === undefined) await checkNoDanglingLink(path, files)
-  const isUsed = entries?.some((entry) => stateFiles.includes(entry))
-  if (!isUsed && findUnfinishedReplacement(entries ?? []) === undefined) throw noData(path)
+  if (await hasData(folder)) return
+  const { path, files } = folder
+  if ((await ifReachable(files.readdir(path))) === undefined) await checkNoDanglingLink(path, files)
+  throw noData(path)
+}
+
+/** Whether a folder holds a file of connbook, or an unfinished restore; also if it is a node's. */
+export async function hasData({ path, files }: DataPaths): Promise<boolean> {
+  const entries = (await ifReachable(files.readdir(path))) ?? []
+  const isUsed = entries.some((entry) => stateFiles.includes(entry))
+  return isUsed || findUnfinishedReplacement(entries) !== undefined
 }
 
 /**

@@ -30,7 +30,7 @@ async function setUp(t: TestContext) {
     runCommand([...words, ...(prefix === undefined ? [] : flagsOf(prefix))])
   const done = async (words: readonly string[], prefix?: string) => {
     const { code, stdout, stderr } = await run(words, prefix)
-    assert.deepEqual([code, stderr], [0, ''], words.join(' '))
+    assert.equal(code, 0, `${words.join(' ')}: ${stderr}`)
     return stdout
   }
   const first = await start(t, { folder: path('first') })

@@ -22,7 +22,7 @@ describe('connbook export', { timeout: 60_000 }, () => {
   it('writes all records to standard output, and changes nothing', async () => {
     const before = await photograph(folder)
     const { code, stdout, stderr } = await runExport(['--format', 'json'])
-    assert.deepEqual([code, stderr], [0, ''])
+    assert.deepEqual([code, stderr], [0, `Exported from ${folder} as json\n`])
     assert.deepEqual(JSON.parse(stdout), { configurations: current.records })
     assert.deepEqual(await photograph(folder), before)
   })
@@ -33,7 +33,7 @@ describe('connbook export', { timeout: 60_000 }, () => {
     for (const name of ['web1', 'db/main']) await ask('POST', '/configurations/', { body: draft(name) })
     for (const format of ['json', 'csv', 'ssh-config', 'ansible', 'pg-service', 'env']) {
       const { code, stdout, stderr } = await runExport(['--format', format], service.folder.path)
-      assert.deepEqual([code, stderr], [0, ''])
+      assert.deepEqual([code, stderr], [0, `Exported from ${service.folder.path} as ${format}\n`])
       assert.equal(stdout, (await ask('GET', `/v1/export?format=${format}`)).text)
     }
   })
@@ -45,7 +45,7 @@ describe('connbook export', { timeout: 60_000 }, () => {
     assert.deepEqual(await runExport(['--format', 'json', '--output', file]), {
       code: 0,
       stdout: '',
-      stderr: '',
+      stderr: `Exported from ${folder} as json\n`,
     })
     assert.equal(await readFile(file, 'utf8'), text)
     assert.equal((await stat(file)).mode & 0o777, 0o600)

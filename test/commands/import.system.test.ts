@@ -54,7 +54,7 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
       const body = { name: `own ${asked}`, hostname: 'h', port: 1, username: 'u' }
       assert.equal((await ask('POST', '/configurations/', { body })).status, 200)
     }
-    assert.deepEqual(await importing, { code: 0, stdout: done(folder, RECORDS), stderr: '' })
+    assert.deepEqual(await importing, { code: 0, stdout: '', stderr: done(folder, RECORDS) })
     const { headers } = await ask('GET', '/configurations/?page=0&per_page=1')
     assert.equal(Number(headers['x-total-count']), RECORDS + asked)
   })
@@ -62,17 +62,17 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
   it('finds the socket of the next server after kill -9, which leaves a stale one', async (t) => {
     const folder = await usedFolder(t)
     const first = await startExecutable(t, ['--data', folder])
-    assert.equal((await runImport(folder, 'a,h,22,u\n')).stdout, done(folder, 1))
+    assert.equal((await runImport(folder, 'a,h,22,u\n')).stderr, done(folder, 1))
     await first.stop('SIGKILL')
     assert.ok((await lstat(ownerSocketPath(folder))).isSocket())
     const check = await runExecutable(['check', '--data', folder])
     assert.deepEqual([check.code, /control/.test(check.stdout)], [0, false])
     const backup = join(await temporaryFolder(t), 'backup.json')
     assert.equal((await runExecutable(['backup', backup, '--data', folder])).code, 0)
-    assert.equal((await runImport(folder, 'b,h,22,u\n')).stdout, done(folder, 1))
+    assert.equal((await runImport(folder, 'b,h,22,u\n')).stderr, done(folder, 1))
 
     const next = await startExecutable(t, ['--data', folder])
-    assert.equal((await runImport(folder, 'c,h,22,u\n')).stdout, done(folder, 1))
+    assert.equal((await runImport(folder, 'c,h,22,u\n')).stderr, done(folder, 1))
     assert.doesNotMatch(next.stderr(), /owner_socket_failed/)
     await next.stop('SIGKILL')
     for (const args of [
@@ -83,7 +83,7 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
       assert.deepEqual([code, /control/.test(stderr)], [0, false], stderr)
     }
     const last = await startExecutable(t, ['--data', folder])
-    assert.equal((await runImport(folder, 'd,h,22,u\n')).stdout, done(folder, 1))
+    assert.equal((await runImport(folder, 'd,h,22,u\n')).stderr, done(folder, 1))
     assert.equal(await last.stop(), 0)
     assert.ok(!(await readdir(folder)).includes('.control'))
   })
@@ -114,12 +114,12 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
     const copy = join(await temporaryFolder(t), 'copy')
     execFileSync('cp', ['-a', folder, copy])
     assert.ok((await lstat(ownerSocketPath(copy))).isSocket())
-    assert.equal((await runImport(copy, 'a,h,22,u\n')).stdout, done(copy, 1))
+    assert.equal((await runImport(copy, 'a,h,22,u\n')).stderr, done(copy, 1))
     assert.equal((await ask('GET', '/configurations/a')).status, 404)
     const other = await startExecutable(t, ['--data', copy])
-    assert.equal((await runImport(copy, 'b,h,22,u\n')).stdout, done(copy, 1))
+    assert.equal((await runImport(copy, 'b,h,22,u\n')).stderr, done(copy, 1))
     await other.stop()
-    assert.equal((await runImport(folder, 'a,h,22,u\n')).stdout, done(folder, 1))
+    assert.equal((await runImport(folder, 'a,h,22,u\n')).stderr, done(folder, 1))
     assert.equal((await ask('GET', '/configurations/a')).status, 200)
   })
 
@@ -130,7 +130,7 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
     assert.deepEqual([uid, mode & 0o777], [plainAccount, 0o600])
     for (const through of [asPlainAccount, []]) {
       const imported = await runImport(folder, `${through.length},h,22,u\n`, { through })
-      assert.deepEqual(imported, { code: 0, stdout: done(folder, 1), stderr: '' })
+      assert.deepEqual(imported, { code: 0, stdout: '', stderr: done(folder, 1) })
     }
     await server.stop()
     const trail = await readFile(join(folder, 'audit.jsonl'), 'utf8')
@@ -145,9 +145,9 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
   }, async (t) => {
     const folder = await plainFolder(t)
     await startExecutable(t, ['--data', folder])
-    const { stdout, stderr } = await runImport(folder, 'a,h,22,u\n', { through: asPlainAccount })
-    assert.equal(stdout, done(folder, 1), stderr)
-    assert.equal((await runImport(folder, 'b,h,22,u\n')).stdout, done(folder, 1))
+    const { stderr } = await runImport(folder, 'a,h,22,u\n', { through: asPlainAccount })
+    assert.equal(stderr, done(folder, 1))
+    assert.equal((await runImport(folder, 'b,h,22,u\n')).stderr, done(folder, 1))
   })
 
   it('makes root name the folder', { skip: onlyRoot }, async (t) => {
@@ -167,7 +167,7 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
       cwd: place,
       environment: { CONNBOOK_DATA: 'data' },
     })
-    assert.deepEqual([named.code, named.stdout], [0, done(folder, 1)])
+    assert.deepEqual([named.code, named.stderr], [0, done(folder, 1)])
   })
 
   it('lets no other account in, not even one that knows the path', { skip: onlyRoot }, async (t) => {

@@ -28,6 +28,8 @@ async function newPlace(t: TestContext) {
 const made = (folder: string) =>
   `connbook: Made the data folder "${folder}"; the first start of the server adds what is missing\n`
 
+const imported = (folder: string) => `Imported to ${folder}: 1 added, 0 modified, 0 removed, 0 unchanged\n`
+
 async function importFile(parent: string): Promise<string> {
   const file = join(parent, 'hosts.csv')
   await writeFile(file, 'name,hostname,port,username\nweb1,web1.example.net,22,deploy\n')
@@ -114,7 +116,7 @@ describe('a data folder that a command prepares before the first start', () => {
     const { parent, folder, run, list } = await newPlace(t)
     const file = await importFile(parent)
     const { code, stderr } = await run(['import', file])
-    assert.deepEqual([code, stderr], [0, made(folder)])
+    assert.deepEqual([code, stderr], [0, `${made(folder)}${imported(folder)}`])
     assert.equal((await run(['check'])).code, 0)
     const { url } = await start(t, { folder, environment: {} })
     const { username = '', password = '' } = (await findInitialCredentials(dataPaths(folder))) ?? {}
@@ -131,7 +133,7 @@ describe('a data folder that a command prepares before the first start', () => {
     await mkdir(folder)
     assert.equal((await run(['user', 'add', 'eve'])).stderr, made(folder))
     assert.equal((await run(['user', 'add', 'max'])).stderr, '')
-    assert.equal((await run(['import', await importFile(parent)])).stderr, '')
+    assert.equal((await run(['import', await importFile(parent)])).stderr, imported(folder))
     await start(t, { folder, environment: {} })
     assert.equal(await list('user'), 'eve\nmax\n')
   })

@@ -49,7 +49,10 @@ describe('the commands of other tools in the chapter "exchange"', () => {
       LC_ALL: 'C.UTF-8',
       CONNBOOK_DATA: data,
     }
-    return { begun, ...(await runLine(line, { cwd, env })) }
+    const { code, output } = await runLine(line, { cwd, env })
+    const told = `Exported from ${data} as ${format}\n`
+    assert.ok(output.startsWith(told), output)
+    return { begun, code, output: output.slice(told.length) }
   }
 
   it('are one for each tool', () => assert.equal(lines.length, 4))

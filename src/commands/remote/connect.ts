@@ -21,14 +21,21 @@ import { type Login, type Logins, loginsOf } from '../../client/logins.ts'
 import { findOwnerSocket } from '../../client/owner-socket.ts'
 import { clientVariables } from '../../client/variables.ts'
 import type { CommandContext, CommandInput } from '../../command-line/command.ts'
+import type { Options } from '../../command-line/options.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
+import { dataPaths } from '../../files/data-folder.ts'
 import { commandActor } from '../../folder/command-audit.ts'
+import { hasData } from '../../folder/used-folder.ts'
 import { readAuthorities } from '../../service/tls-files.ts'
 
 /** The flags that say which server, and how. */
 export const clientFlags = ['server', 'data', 'authority', 'plain', 'noRetry'] as const
 
-type ClientInput = Pick<CommandInput<(typeof clientFlags)[number]>, 'options' | 'given'>
+interface ClientInput {
+  /** `etcd` is of commands that also read a cluster. */
+  readonly options: Pick<Options, (typeof clientFlags)[number]> & Partial<Pick<Options, 'etcd'>>
+  readonly given: CommandInput['given']
+}
 
 /** A credential would be sent where others can read it. */
 export class NotPrivateError extends ConnbookError {
@@ -47,6 +54,8 @@ interface Chosen {
   readonly logins?: readonly Login[]
 }
 
+const defaultServer: Chosen = { endpoint: getEndpoint(DEFAULT_URL) }
+
 /**
  * Finds the server that flags, variables and kept logins name, and who calls there.
  *
@@ -61,7 +70,37 @@ export async function connect(
 ): Promise<Client> {
   const logins = loginsOf(environment)
   const chosen = await chooseEndpoint(input, environment, logins)
-  const { options } = input
+  return createChosen(chosen, input, environment, logins, command)
+}
+
+/**
+ * The same for a command that can work on a folder itself, running server or not.
+ *
+ * @returns undefined if the folder is named, or if no server is and `./data` holds something of connbook.
+ * @throws as `connect` does.
+ */
+export async function connectElsewhere(
+  input: ClientInput,
+  { environment }: Pick<CommandContext, 'environment'>,
+  command: string,
+): Promise<Client | undefined> {
+  const logins = loginsOf(environment)
+  const chosen = await chooseElsewhere(input, environment, logins)
+  const { data } = input.options
+  if (chosen === undefined) {
+    const isFolder = isFolderNamed(input, environment) || (await hasData(dataPaths(resolve(data))))
+    if (isFolder) return undefined
+  }
+  return createChosen(chosen ?? defaultServer, input, environment, logins, command)
+}
+
+async function createChosen(
+  chosen: Chosen,
+  { options }: ClientInput,
+  environment: NodeJS.ProcessEnv,
+  logins: Logins,
+  command: string,
+): Promise<Client> {
   if (chosen.isOwners === true)
     return createClient(chosen.endpoint, ownerCredential(commandActor(command)), !options.noRetry)
   const { credential, login } = await chooseCredential(chosen, environment, logins, !options.noRetry)
@@ -105,13 +144,7 @@ export function withAuthority(endpoint: Endpoint, path: string | undefined): End
   return path === undefined ? endpoint : { ...endpoint, authorities: [readAuthorities('--ca', path)] }
 }
 
-/** Whether a command that otherwise works on a folder is to call a server instead. */
-export function isElsewhere({ options, given }: Pick<CommandInput<'server'>, 'options' | 'given'>): boolean {
-  const isHere = given.has('--data') || given.has('--etcd')
-  return options.server !== undefined && (given.has('--server') || !isHere)
-}
-
-/** @throws {UsageError} for a text that is not an endpoint. */
+/** @throws {UsageError} for a text that is no endpoint. */
 export function getEndpoint(text: string): Endpoint {
   const endpoint = parseEndpoint(text)
   if (endpoint === undefined) throw new UsageError(`Cannot call "${text}": it must be ${ENDPOINT_FORMS}`)
@@ -123,20 +156,36 @@ async function chooseEndpoint(
   environment: NodeJS.ProcessEnv,
   logins: Logins,
 ): Promise<Chosen> {
+  const chosen = await chooseElsewhere(input, environment, logins)
+  if (chosen !== undefined) return chosen
+  const { data } = input.options
+  if (isFolderNamed(input, environment)) return { endpoint: await getSocket(data), isOwners: true }
+  const own = await findOwnerSocket(resolve(data), false)
+  return own.endpoint === undefined ? defaultServer : { endpoint: own.endpoint, isOwners: true }
+}
+
+/** The server that a flag or variable or the kept login names; undefined if a folder is named, or nothing. */
+async function chooseElsewhere(
+  input: ClientInput,
+  environment: NodeJS.ProcessEnv,
+  logins: Logins,
+): Promise<Chosen | undefined> {
   const {
-    options: { server, data },
+    options: { server },
     given,
   } = input
-  if (server !== undefined && isElsewhere(input)) return namedEndpoint(server, logins)
-  if (given.has('--data') || environment.CONNBOOK_DATA)
-    return { endpoint: await getSocket(data), isOwners: true }
+  const isHere = given.has('--data') || given.has('--etcd')
+  if (server !== undefined && (given.has('--server') || !isHere)) return namedEndpoint(server, logins)
+  if (isFolderNamed(input, environment)) return undefined
   const kept = await logins.list()
   const [only, ...others] = kept
   if (others.length > 0) throw severalLogins(kept)
-  if (only !== undefined) return { endpoint: getEndpoint(only.server), logins: kept }
-  const own = await findOwnerSocket(resolve(data), false)
-  if (own.endpoint !== undefined) return { endpoint: own.endpoint, isOwners: true }
-  return { endpoint: getEndpoint(DEFAULT_URL), logins: kept }
+  return only === undefined ? undefined : { endpoint: getEndpoint(only.server), logins: kept }
+}
+
+/** Whether a flag or variable names a folder, or a cluster. */
+function isFolderNamed({ options, given }: ClientInput, environment: NodeJS.ProcessEnv): boolean {
+  return given.has('--data') || Boolean(environment.CONNBOOK_DATA) || options.etcd !== undefined
 }
 
 function severalLogins(kept: readonly Login[]): UsageError {

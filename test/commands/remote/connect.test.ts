@@ -8,10 +8,11 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { loginsOf } from '../../../src/client/logins.ts'
 import { parseCommandLine } from '../../../src/command-line/command-line.ts'
-import { clientFlags, connect } from '../../../src/commands/remote/connect.ts'
+import { clientFlags, connect, connectElsewhere } from '../../../src/commands/remote/connect.ts'
+import { UsageError } from '../../../src/errors.ts'
 import { ownerSocketPath } from '../../../src/files/owner-socket.ts'
 import { makeCertificate } from '../../support/certificate.ts'
-import { admin, client, start } from '../../support/service.ts'
+import { admin, client, start, usedFolder } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openHome, openServer, web1 } from './client-home.ts'
 import { problemOf, serveOther } from './other-server.ts'
@@ -26,6 +27,15 @@ async function connectWith(args: readonly string[], environment: NodeJS.ProcessE
   const { options, given } = parseCommandLine(args, environment, clientFlags)
   const isNamed = given.has('--data') || environment.CONNBOOK_DATA !== undefined
   return connect({ options: isNamed ? options : { ...options, data: folder }, given }, { environment }, 'ls')
+}
+
+/** The same for `import`: undefined where it works on the folder. */
+async function placeBesideFolder(args: readonly string[], environment: NodeJS.ProcessEnv, folder: string) {
+  const flags = [...clientFlags, 'etcd'] as const
+  const { options, given } = parseCommandLine(args, environment, flags)
+  const isNamed = given.has('--data') || environment.CONNBOOK_DATA !== undefined
+  const input = { options: isNamed ? options : { ...options, data: folder }, given }
+  return (await connectElsewhere(input, { environment }, 'import'))?.endpoint.name
 }
 
 /** The name of the place that it finds. */
@@ -78,6 +88,27 @@ describe('which server is called', { timeout: 60_000 }, () => {
       await placeOf([...flags, '--server', 'http://127.0.0.1:3/'], all, none),
       'http://127.0.0.1:3',
     )
+  })
+
+  it('is the same for import and export, which work on a folder themselves', async (t) => {
+    const { environment } = await openHome(t)
+    const none = await temporaryFolder(t)
+    const used = await usedFolder(t)
+    const all: NodeJS.ProcessEnv = { ...environment }
+    assert.equal(await placeBesideFolder([], all, none), DEFAULT)
+    assert.equal(await placeBesideFolder([], all, used), undefined)
+    await keep(environment, 'http://127.0.0.1:1')
+    assert.equal(await placeBesideFolder([], all, used), 'http://127.0.0.1:1')
+    assert.equal(await placeBesideFolder(['--etcd', 'https://127.0.0.1:9'], all, used), undefined)
+    all.CONNBOOK_DATA = none
+    assert.equal(await placeBesideFolder([], all, used), undefined)
+    all.CONNBOOK_SERVER = 'http://127.0.0.1:2'
+    assert.equal(await placeBesideFolder([], all, used), 'http://127.0.0.1:2')
+    assert.equal(await placeBesideFolder(['--data', none], all, used), undefined)
+    const flags = ['--data', none, '--server', 'http://127.0.0.1:3']
+    assert.equal(await placeBesideFolder(flags, all, used), 'http://127.0.0.1:3')
+    await keep(environment, 'http://127.0.0.1:4')
+    await assert.rejects(placeBesideFolder([], environment, used), UsageError)
   })
 
   it('is the socket in ./data after the login', { skip: onlyRoot }, async (t) => {

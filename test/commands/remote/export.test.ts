@@ -18,7 +18,9 @@ describe('connbook export --server', { timeout: 60_000 }, () => {
     for (const format of ['json', 'jsonl', 'csv', 'ssh-config', 'ansible', 'pg-service', 'env']) {
       const words = ['export', '--format', format]
       const [there, here] = [await run(words), await run([...words, ...data])]
-      assert.deepEqual(there, here)
+      assert.deepEqual([there.code, there.stdout], [here.code, here.stdout])
+      assert.equal(there.stderr, `Exported from ${service.url} as ${format}\n`)
+      assert.equal(here.stderr, `Exported from ${service.folder.path} as ${format}\n`)
       assert.notEqual(there.stdout, '')
     }
   })
@@ -33,10 +35,14 @@ describe('connbook export --server', { timeout: 60_000 }, () => {
   })
 
   it('replaces a file whole, and leaves it when the answer ends early', async (t) => {
-    const { run } = await openServer(t, [web1])
+    const { run, service } = await openServer(t, [web1])
     const file = join(await temporaryFolder(t), 'hosts.csv')
     const words = ['export', '--format', 'csv', '--output', file]
-    assert.deepEqual(await run(words), { code: 0, stdout: '', stderr: '' })
+    assert.deepEqual(await run(words), {
+      code: 0,
+      stdout: '',
+      stderr: `Exported from ${service.url} as csv\n`,
+    })
     const whole = await readFile(file, 'utf8')
     assert.match(whole, /^name,[^\n]*\nweb1,/)
     const url = await serveOther(t, (_, response) => {
@@ -89,7 +95,7 @@ describe('connbook export --server', { timeout: 60_000 }, () => {
     assert.equal(skipped.code, 0)
     assert.match(
       skipped.stderr,
-      /^connbook: Left out what cannot be expressed as ssh-config:\n {2}"a b" [^\n]+\n$/,
+      /^connbook: Left out what cannot be expressed as ssh-config:\n {2}"a b" [^\n]+\nExported from [^\n]+\n$/,
     )
     assert.match(skipped.stdout, /^Host web1$/m)
     assert.doesNotMatch(skipped.stdout, /a b/)
