@@ -25,7 +25,7 @@ export const LABEL_MEMORY_BYTES = 160
 /** Measured memory of a record that only one thing still holds: beside its text and labels, and of each label. */
 export const HELD_RECORD_BYTES = 320
 export const HELD_LABEL_BYTES = 60
-/** Of a held record, too: its fields and its JSON. */
+/** How often a held record holds its text: as fields and as JSON. */
 export const HELD_JSON_COPIES = 2
 /** Share of the other memory for the body of an import: what is made of it takes some times as much. */
 export const IMPORT_MEMORY_SHARE = 1 / 12
@@ -143,13 +143,13 @@ export const LONG_START_MS = 1_000
 
 /** A file with a certificate chain or a private key. */
 export const PEM_FILE_BYTES_MAX = 1024 * 1024
-/** Of a file with a password. */
+/** Longest file with a password. */
 export const SECRET_FILE_BYTES_MAX = 4096
 /** A certificate that expires sooner causes a warning. */
 export const CERTIFICATE_WARNING_DAYS = 14
 
 export const PAGE_RECORDS_MAX = 100
-/** Of the text of a filter. */
+/** Longest text of a filter. */
 export const FILTER_CHARACTERS_MAX = 255
 /** Records that a search holds. If it finds more, it looks at all again to sort or to send them. */
 export const SEARCH_RECORDS_MAX = 10_000
@@ -218,7 +218,7 @@ export const EVENTS_RETRY_MS = 2_000
 /** Events that may wait for the reader of a stream; the stream ends at the look after EVENTS_LATE_LOOKS_MAX that find more. */
 export const EVENTS_WAITING_BYTES_MAX = 1024 * 1024
 export const EVENTS_LATE_LOOKS_MAX = 2
-/** Of one write to an event stream, about. */
+/** Approximate length of one write to an event stream. */
 export const EVENTS_PIECE_BYTES = 128 * 1024
 /** Changes that are looked at for one write to an event stream. */
 export const EVENTS_LOOKED_AT_MAX = 1_000
@@ -227,7 +227,7 @@ export const EVENTS_LOOKED_AT_MAX = 1_000
 export const WAITING_CHANGES_MAX = 10_000
 /** Updates at once: each change makes one by name and id, and one of each order in use. A larger import is applied in slices. */
 export const UPDATES_AT_ONCE_MAX = 1_000
-/** Of --etcd-prefix. */
+/** Longest --etcd-prefix. */
 export const ETCD_PREFIX_CHARACTERS_MAX = 200
 /** For one attempt of a call to etcd; then the next member is asked. */
 export const ETCD_ATTEMPT_MS = 1_000
@@ -235,7 +235,7 @@ export const ETCD_ATTEMPT_MS = 1_000
 export const ETCD_READING_MS = 10_000
 /** Between logins at etcd that did not help: each costs etcd a slow hash. */
 export const ETCD_LOGIN_PAUSE_MS = 1_000
-/** Of one answer of etcd, which is read in ranges of about a thousandth of this. */
+/** Longest answer of etcd that is read; records are read in ranges of about a thousandth of this. */
 export const ETCD_ANSWER_BYTES_MAX = 512 * 1024 * 1024
 /** Up to about so many keys are read from etcd, or removed, at once; more in ranges. */
 export const CLUSTER_SMALL_RECORDS = 5_000
@@ -259,7 +259,7 @@ export const CLUSTER_CHANGE_MS = 10_000
 export const REVOCATION_LEASE_SECONDS = 3600
 /** How far the clocks of nodes may differ: no revocation goes before its token has expired on each. */
 export const REVOCATION_MARGIN_SECONDS = 3600
-/** Of silence on the connection of a watch, until TCP asks whether the member is still there. */
+/** How long the connection of a watch may be silent until TCP asks whether the member is still there. */
 export const ETCD_KEEP_ALIVE_MS = 10_000
 /**
  * Batches kept after giving up on them: if the watch still reports one, its lines in the audit trail can have the addresses
@@ -335,9 +335,9 @@ export const COMMAND_CHARACTERS_MAX = 64
 /** Changes of the password that a user may make in each PASSWORD_CHANGES_WINDOW_MS. */
 export const PASSWORD_CHANGES_MAX = 10
 export const PASSWORD_CHANGES_WINDOW_MS = 10 * 60_000
-/** Of a user's password. */
+/** Shortest password of a user. */
 export const PASSWORD_CHARACTERS_MIN = 8
-/** Of a client's secret that a person chooses. */
+/** Shortest secret of a client that a person chooses. */
 export const CHOSEN_SECRET_CHARACTERS_MIN = 16
 /** A chosen password or secret; a longer one might not fit into a request. */
 export const PASSWORD_BYTES_MAX = 1024
@@ -356,7 +356,7 @@ export const PASSWORD_PLACE_CHARACTERS = 1024
 
 /** Callers, and groups of callers, of which a queue remembers that they were served lately. */
 export const QUEUE_RECENT_MAX = 4_096
-/** Of so many turns in a queue, one is for those that were served lately, however many others wait. */
+/** One of this many turns in a queue is for those that were served lately, however many others wait. */
 export const QUEUE_TURNS_OF_SERVED = 4
 
 /** Failed attempts without a pause, for each account: from an IPv4 address or a /64 of IPv6. */
@@ -380,7 +380,7 @@ export const ACCOUNT_KNOWN_NETWORKS_MAX = 64
 /** The same for all accounts. */
 export const KNOWN_NETWORKS_MAX = 10_000
 
-/** Of `--audit-keep`, for all five files of the audit trail together. */
+/** Smallest `--audit-keep`, for all five files of the audit trail together. */
 export const AUDIT_KEEP_BYTES_MIN = 10 * 1024 * 1024
 export const AUDIT_KEEP_BYTES_MAX = 1000 * 1024 * 1024 * 1024
 /** Without `--audit-keep`: beyond it a new file of the audit trail begins, and the oldest of five is deleted. */
@@ -397,7 +397,7 @@ export const UNLISTED_AT_ONCE_MAX = 1_000
 export const AUDIT_RETRY_MS = 1_000
 /** Lines that wait for the audit trail; one more is counted and lost. */
 export const AUDIT_WAITING_LINES_MAX = 20_000
-/** Of the audit trail, looked at in one turn for a history. */
+/** How much of the audit trail is searched in one turn for a history. */
 export const TRAIL_PIECE_BYTES = 256 * 1024
 /** Ranges of listed changes, with gaps between them, of which a history keeps track. */
 export const LISTED_RANGES_MAX = 1_000
@@ -424,7 +424,7 @@ export const SUCCESSES_WINDOW_MS = 10 * 60_000
 export const KEYS_MAX = 16
 /** How long a busy server may still sign with a superseded key. */
 export const KEY_TAKE_UP_SECONDS = 60
-/** Of every option that sets a time, and so of the lifetime of sessions and tokens. */
+/** Longest time that an option can set, and so the longest lifetime of a session or token. */
 export const DURATION_SECONDS_MAX = 400 * 24 * 60 * 60
 
 export const HEALTHCHECK_TIMEOUT_MS = 3_000
@@ -439,7 +439,7 @@ export const CALL_UNASKED_BYTES_MAX = 64 * 1024
 export const CALL_CONTINUE_MS = 3_000
 /** A longer answer to a command is refused. The longest has the names of a trial import. */
 export const CALL_ANSWER_BYTES_MAX = 16 * 1024 * 1024
-/** Of one record or event that a server sends to a command; longer ones are none of connbook's. */
+/** Longest record or event that a command accepts from a server; a connbook sends no longer ones. */
 export const SERVED_RECORD_CHARACTERS_MAX = 1024 * 1024
 /** Shortest pause before a call is repeated, whatever the server asks for. */
 export const CALL_PAUSE_MS_MIN = 100

@@ -22,7 +22,7 @@ const IN_PART = 'was not read to its end'
 
 /** Whose configuration it is, which decides what relative paths and `~` mean. */
 export interface SshConfigOwner {
-  /** Of the user; undefined for a configuration of the system, where ssh takes no `~`. */
+  /** Home of the user; undefined for a configuration of the system, where ssh takes no `~`. */
   readonly home: string | undefined
   /** Folder of relative paths. */
   readonly folder: string

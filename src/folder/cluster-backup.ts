@@ -87,7 +87,7 @@ export async function restoreCluster(access: ClusterAccess, backup: Backup): Pro
     compare = [modIs(keys.sequence, answer.revision), isAbsent(keys.meta)]
   }
 
-  /** Of an earlier restore. In ranges: etcd does nothing else while it removes one. */
+  /** Removes what an earlier restore left, in ranges: etcd does nothing else while it removes one. */
   async function removeLeftovers() {
     const ranges = leftovers > CLUSTER_SMALL_RECORDS ? keys.recordRanges : [keys.records]
     await makeAll([...ranges, keys.nodes, keys.revoked].map(({ key, end }) => [remove(key, end)]).values())

@@ -7,7 +7,7 @@ export type ClusterFailure = 'not_let_in' | 'not_reached' | 'damaged'
 /** In what way a cluster could not be used; undefined for other errors. */
 export function clusterFailureOf(error: unknown): ClusterFailure | undefined {
   if (error instanceof DamagedKeyError) return 'damaged'
-  // Of a change that was tried again for a while.
+  // The error of a change that was tried again for a while has that of etcd as its cause.
   const isOfChange = error instanceof StorageUnavailableError || error instanceof OutcomeUnknownError
   const found = isOfChange ? error.cause : error
   return found instanceof EtcdError ? failures[found.reason] : undefined

@@ -2,9 +2,9 @@ import { IMPORT_BYTES_MAX, IMPORT_MEMORY_SHARE, RECORDS_MEMORY_LEAST_BYTES } fro
 import { importMemoryMax, recordMemoryMax } from '../store/record-room.ts'
 
 export interface ImportLimits {
-  /** Of the body. */
+  /** Longest body. */
   readonly bytesMax: number
-  /** Of all that is made of its rows, in bytes. */
+  /** Most memory for all that is made of its rows, in bytes. */
   readonly memoryMax: number
 }
 
