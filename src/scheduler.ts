@@ -31,6 +31,8 @@ export class Scheduler {
   #isDue = false
   #isInTurn = false
   #turnEnd = 0
+  /** Whether the slice let a socket go on. */
+  #hasResumed = false
   /** How much longer the works of FOR_ALL have taken than those of others meanwhile, in milliseconds. */
   #leadMs = 0
   /** Whether a connection was accepted since the last look. */
@@ -103,6 +105,7 @@ export class Scheduler {
   resume(caller: string, socket: { resume(): unknown }): void {
     void this.once(caller, () => {
       this.#turnEnd = 0
+      this.#hasResumed = true
       socket.resume()
     })
   }
@@ -150,7 +153,9 @@ export class Scheduler {
     works.step()
     afterContinuations(() => {
       const now = performance.now()
-      this.#charge(works, now - begin)
+      // What a socket has received is read after the turn, where its time is not known.
+      this.#charge(works, this.#hasResumed ? Math.max(now - begin, QUANTUM_MS) : now - begin)
+      this.#hasResumed = false
       if (now < this.#turnEnd) this.#takeSlice()
       else this.#endTurn()
     })

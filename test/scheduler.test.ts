@@ -295,4 +295,13 @@ describe('the scheduler', () => {
     await scheduler.once('c', () => {})
     assert.deepEqual(seen, ['a', 'read from a', 'b', 'read from b'])
   })
+
+  it('gives another caller its turn after each socket that goes on', async () => {
+    const scheduler = new Scheduler()
+    const seen: string[] = []
+    for (let i = 1; i <= 100; i += 1) scheduler.resume('a', { resume: () => seen.push(`a${i}`) })
+    scheduler.resume('b', { resume: () => seen.push('b') })
+    await scheduler.once('c', () => seen.push('c'))
+    assert.ok(seen.length <= 5, `${seen}`)
+  })
 })

@@ -59,7 +59,7 @@ export const problemTypes = {
   unsupported_transfer_coding: {
     status: 400,
     meaning:
-      'the header `Transfer-Encoding` is not `chunked`, or comes with HTTP/1.0; use `chunked` with HTTP/1.1',
+      'the header `Transfer-Encoding` is not `chunked`, or comes with HTTP/1.0, or with `Upgrade` and no credential; use `chunked` with HTTP/1.1',
   },
   invalid_client: {
     status: 401,

@@ -29,7 +29,7 @@ export function createAnswering(
     if (fault !== undefined || isUpgrade || !request.response.shouldKeepAlive) connection.isClosing = true
     if (fault !== undefined) return send(request, connection, problemReply(fault))
     const reply = app(request)
-    if (request.principal !== undefined) connections.trust(connection, request.principal.name)
+    if (request.principal !== undefined) connections.trust(connection, callerKey(request))
     if (reply instanceof Promise) void reply.then((value) => finish(request, connection, value))
     else finish(request, connection, reply)
   }
@@ -37,7 +37,7 @@ export function createAnswering(
   /** Delays a reply with `Retry-After`, so that a client that retries at once cannot keep the server busy. */
   function finish(request: IncomingRequest, connection: Connection, reply: Reply) {
     // Not known at once if the request came during the start.
-    if (request.principal !== undefined) connections.trust(connection, request.principal.name)
+    if (request.principal !== undefined) connections.trust(connection, callerKey(request))
     if (reply.headers['Retry-After'] === undefined) send(request, connection, reply)
     else setTimeout(() => send(request, connection, reply), REFUSAL_PAUSE_MS)
   }

@@ -16,6 +16,9 @@ import type { Origin } from './proxy-trust.ts'
 
 const noBody: Buffer = Buffer.alloc(0)
 
+/** What a body that arrives may grow by without being counted. */
+const HELD_STEP_BYTES = 1024
+
 type Reject = (error: unknown) => void
 type Reading<Body> = (incoming: IncomingMessage, resolve: (body: Body) => void, reject: Reject) => void
 
@@ -185,6 +188,7 @@ function collect(
   let release: (() => void) | undefined
   let chunks: Buffer[] = []
   let bytes = 0
+  let held = 0
   let pieces = 0
   const onData = (chunk: Buffer) => {
     bytes += chunk.length
@@ -195,8 +199,11 @@ function collect(
       chunks.push(chunk)
       // Most bodies come in one piece.
       if (bytes === length) return
+      // Not for each of many small pieces.
+      if (pieces > BODY_PIECES_HELD_MAX && bytes - held < HELD_STEP_BYTES) return
       if (release === undefined) incoming.once('close', () => release?.())
       release?.()
+      held = bytes
       release = hold(bytes)
       return
     }

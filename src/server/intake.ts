@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { callerKey } from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
 import { LINGER_MS, REQUEST_TIMEOUT_MS, WAITING_REQUEST_BYTES } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Connection } from './connection.ts'
@@ -14,6 +15,8 @@ interface ParsedSocket extends Socket {
   parser?: {
     /** Called with each head; what it returns is for llhttp. */
     onIncoming(incoming: IncomingMessage & { upgrade: boolean | null }, keepAlive: boolean): number
+    /** Between reads: the next one is reported as HPE_PAUSED, as a whole. */
+    pause(): void
     resume(): void
   } | null
   /** Node's own brake for pipelined requests. When an answer has room, it lets the parser go on. */
@@ -26,10 +29,13 @@ export type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesPar
 /** Makes llhttp stop behind a head, as HPE_PAUSED. */
 const PAUSED = 21
 
+/** Makes llhttp stop behind a head for good: what follows is no HTTP for it. */
+const UPGRADED = 2
+
 /**
  * Decides whether a connection is read. Behind a request that waits for the answer to an earlier one, the connection is
- * stopped: nothing is parsed beyond its head, and nothing more is read. The rest of the last read is kept. It is stopped
- * at the head of a body in chunks, too, until its caller's turn.
+ * stopped: nothing is parsed beyond its head, and nothing more is read. The rest of the last read is kept. Of a body in
+ * chunks, each read waits for the turn of its caller: it may bring 10,000 chunks, and each takes microseconds.
  */
 export class Intake {
   readonly #connections: Connections
@@ -50,20 +56,28 @@ export class Intake {
     if (connection === undefined || !parser) return
     const receive = parser.onIncoming
     parser.onIncoming = (incoming, keepAlive) => {
-      // Behind a request for an upgrade, llhttp stops by itself.
-      const isUpgrade = incoming.upgrade
+      const isChunked = incoming.headers['transfer-encoding'] !== undefined
+      // Behind a request for an upgrade, llhttp stops by itself, and cannot be stopped before.
+      const stopsByItself = incoming.upgrade
       const result = receive(incoming, keepAlive)
-      if (incoming.headers['transfer-encoding'] !== undefined) this.#waitForTurn(connection)
-      return (connection.isStopped || connection.isDropped) && !isUpgrade ? PAUSED : result
+      if (isChunked && !stopsByItself) this.#waitForTurn(connection)
+      if (isChunked && stopsByItself && connection.newest?.principal === undefined) {
+        connection.newest?.breakOff(unstoppable())
+        return UPGRADED
+      }
+      return (connection.isStopped || connection.isDropped) && !stopsByItself ? PAUSED : result
     }
     // Node resumes it after each request, when an answer has room, and in the tick after the TLS handshake.
     socket.on('resume', () => {
       if (connection.isStopped) pause(socket)
     })
+    // So that the parser finds what is missing.
+    socket.prependListener('end', () => {
+      if (!connection.isStopped) parser.resume()
+    })
     socket.on('close', () => clearTimeout(connection.deadline))
   }
 
-  /** A read may bring 10,000 chunks, and each takes microseconds. */
   #waitForTurn(connection: Connection) {
     if (connection.last === undefined || connection.isStopped || connection.isDropped) return
     connection.rest = []
@@ -95,7 +109,9 @@ export class Intake {
     socket.parser.resume()
     // Of a request without a body, the parser finds the end only now, even if nothing follows.
     socket.emit('data', rest.length === 1 ? rest[0] : Buffer.concat(rest))
-    if (!connection.isStopped && !connection.isDropped) socket.resume()
+    if (connection.isStopped || connection.isDropped) return
+    if (isInChunks(connection.last)) socket.parser?.pause()
+    socket.resume()
   }
 
   /**
@@ -104,14 +120,18 @@ export class Intake {
    * @returns Whether it was no error.
    */
   keep({ code, rawPacket, bytesParsed }: ParserError, connection: Connection): boolean {
-    const { rest, next, newest, last } = connection
+    const { next, last } = connection
     // Node's time for a body goes on while its request waits.
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
       return next !== undefined || (last?.isComplete === false && connection.deadlineOf === last)
     if (code !== 'HPE_PAUSED') return false
-    if (rest === undefined || newest === undefined || rawPacket === undefined) return true
+    if (rawPacket === undefined) return connection.isStopped
+    const isNewRead = !connection.isStopped && isInChunks(last)
+    if (isNewRead) this.#waitForTurn(connection)
+    const { rest, newest } = connection
+    if (rest === undefined || newest === undefined) return true
     // TLS gives a read to the parser in pieces, and of the later ones nothing is parsed.
-    rest.push(rest.length === 0 ? rawPacket.subarray(bytesParsed) : rawPacket)
+    rest.push(rest.length === 0 && !isNewRead ? rawPacket.subarray(bytesParsed) : rawPacket)
     const bytes = rest.reduce((sum, { buffer }) => sum + buffer.byteLength, WAITING_REQUEST_BYTES)
     connection.release?.()
     connection.release = this.#held.add(newest, bytes)
@@ -148,6 +168,17 @@ function pause(socket: Socket) {
   socket.pause()
   // In the tick after the TLS handshake Node reads even if it is paused, and would not hear of it again.
   socket.emit('pause')
+}
+
+/** From a stranger, no body in chunks is taken that cannot wait for its turn. */
+function unstoppable(): Problem {
+  const message = 'A request for an upgrade has a body in chunks; leave out the header Upgrade'
+  return new Problem('unsupported_transfer_coding', message)
+}
+
+/** Whether the rest of a body in chunks has still to come. */
+function isInChunks(request: IncomingRequest | undefined): boolean {
+  return request?.isComplete === false && request.headers['transfer-encoding'] !== undefined
 }
 
 /** Gives the body of a request that has waited its full time to arrive. */

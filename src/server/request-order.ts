@@ -42,7 +42,7 @@ export function createRequestOrder(
     const { next, account } = connection
     if (next === undefined) return
     // Parsing is work, too, so it takes turns. Who has shown a credential does not wait for the strangers of his network.
-    void scheduler.once(account === undefined ? callerKey(next) : `account ${account}`, () => {
+    void scheduler.once(account ?? callerKey(next), () => {
       if (connection.isClosing || connection.socket.destroyed) return intake.forget(connection)
       connection.last = next
       intake.goOn(connection)

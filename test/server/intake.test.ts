@@ -425,6 +425,36 @@ describe('a body in chunks', () => {
     assert.deepEqual((await answers).length, 4_001)
   })
 
+  it('waits for a turn with each read', async (t) => {
+    const { scheduler, takeTurns, callers } = holdTurns()
+    const server = await setUp(t, 'TCP', scheduler)
+    const client = server.open()
+    client.write(formatRequest('POST /', chunked))
+    await server.begins(1)
+    for (let turns = 1; turns <= 5; turns += 1) {
+      assert.equal(callers.length, turns)
+      takeTurns()
+      client.write(turns === 5 ? '0\r\n\r\n' : '1\r\na\r\n'.repeat(100))
+      while (callers.length === turns) await nextTurn()
+    }
+    takeTurns()
+    assert.deepEqual(
+      (await answersOf(client, 1)).map(({ body }) => body),
+      ['400'],
+    )
+  })
+
+  it('is refused from a stranger with a request for an upgrade, behind which nothing can wait', async (t) => {
+    const server = await setUp(t, 'TCP')
+    const client = server.open()
+    const headers = { ...chunked, Connection: 'Upgrade', Upgrade: 'h2c' }
+    client.write(formatRequest('POST /', headers, '1\r\na\r\n'.repeat(4_000)))
+    assert.deepEqual(
+      (await answersOf(client)).map(({ status }) => status),
+      [400],
+    )
+  })
+
   it('that does not come to its end is given up at its time, also in the middle of a turn', async (t) => {
     const { scheduler, takeTurns } = holdTurns()
     const server = await setUp(t, 'TCP', scheduler)

@@ -4,8 +4,11 @@ import { connect as connectTls } from 'node:tls'
 import { formatRequest } from '../../support/raw-http.ts'
 
 const REOPEN_PAUSE_MS = 20
+const HEAD_PAUSE_MS = 50
 
 interface Flood {
+  /** Sent first; after HEAD_PAUSE_MS come the bytes. */
+  readonly head?: string
   /** What each connection sends again and again, as far as the server reads it; empty: it only connects. */
   readonly bytes: string
   readonly connections?: number
@@ -17,6 +20,13 @@ interface Flood {
 
 const pipelined = 'GET / HTTP/1.1\r\nHost:a\r\n\r\n'.repeat(10_000)
 
+const upgrade = { Connection: 'Upgrade', Upgrade: 'h2c' }
+const tinyChunks = `${'1\r\na\r\n'.repeat(4_000)}0\r\n\r\n`
+
+function chunkedPost(more: Record<string, string>): string {
+  return formatRequest('POST /login', { 'Transfer-Encoding': 'chunked', ...more })
+}
+
 const floods: Record<string, Flood> = {
   'pipelined GET over 32 connections': { bytes: pipelined, connections: 32 },
   'pipelined GET': { bytes: pipelined },
@@ -27,15 +37,15 @@ const floods: Record<string, Flood> = {
   'Expect: 100-continue': {
     bytes: formatRequest('POST /login', { Expect: '100-continue' }, '{}').repeat(1_000),
   },
-  'upgrade requests': { bytes: formatRequest('GET /', { Connection: 'Upgrade', Upgrade: 'h2c' }) },
+  'upgrade requests': { bytes: formatRequest('GET /', upgrade) },
   'half-open sockets': { bytes: formatRequest('GET /'), halfClose: true },
   'fields by the thousand': {
     bytes: `GET / HTTP/1.1\r\nHost:a\r\n${'a:\r\n'.repeat(3_000)}\r\n`,
   },
   'header in single bytes': { bytes: `GET / HTTP/1.1\r\nHost:a\r\n${'a:\r\n'.repeat(150)}`, pieceMs: 1 },
-  'chunks of one byte': {
-    bytes: `${formatRequest('POST /login', { 'Transfer-Encoding': 'chunked' })}${'1\r\na\r\n'.repeat(4_000)}0\r\n\r\n`,
-  },
+  'chunks of one byte': { bytes: chunkedPost({}) + tinyChunks },
+  'chunks of one byte, the head first': { head: chunkedPost({}), bytes: tinyChunks },
+  'chunks of one byte with a request for an upgrade': { bytes: chunkedPost(upgrade) + tinyChunks },
   nothing: { bytes: '' },
   'TLS handshakes that stop half-way': { bytes: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03' },
 }
@@ -54,7 +64,7 @@ if (process.send !== undefined && chosen !== undefined) {
 }
 
 function open(flood: Flood) {
-  const { bytes, halfClose = false, pieceMs, isTls = false } = flood
+  const { head, bytes, halfClose = false, pieceMs, isTls = false } = flood
   const to = { host: '127.0.0.1', port: Number(port), allowHalfOpen: true }
   const socket = isTls ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to)
   socket.on('error', () => {})
@@ -70,8 +80,15 @@ function open(flood: Flood) {
     const more = () => {
       while (!socket.destroyed && socket.write(bytes, 'latin1'));
     }
-    socket.on('drain', more)
-    more()
+    const begin = () => {
+      socket.on('drain', more)
+      more()
+    }
+    if (head === undefined) begin()
+    else {
+      socket.write(head)
+      setTimeout(begin, HEAD_PAUSE_MS)
+    }
   }
   if (halfClose || bytes.includes('Upgrade')) socket.resume()
   else socket.pause()
