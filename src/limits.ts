@@ -8,10 +8,6 @@ export const HEADER_FIELDS_MAX = 200
 export const IMPORT_BYTES_MAX = 32 * 1024 * 1024
 /** Read of an import before other requests have their turn. */
 export const IMPORT_PIECE_BYTES = 8 * 1024
-/** Memory that is not for records and imports: the program takes most of it. */
-export const MEMORY_RESERVED_BYTES = 96 * 1024 * 1024
-/** The same of the memory for JavaScript alone, 24 MiB of which are for young objects. */
-export const HEAP_RESERVED_BYTES = 48 * 1024 * 1024
 /** Share of the memory that the build gives to JavaScript, as --max-old-space-size-percentage. */
 export const HEAP_SHARE = 0.5
 /** For records, even where there seems to be less. */
@@ -67,24 +63,14 @@ export const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
 export const BODY_PIECES_HELD_MAX = 64
 /** For bodies but imports. A piece, a chunk or a part of one, costs microseconds, and a read may bring 10,000. */
 export const BODY_PIECES_MAX = 4_096
-/** Requests have shares of no more memory for JavaScript, however much there is: it would only help attackers. */
-export const SHARED_HEAP_BYTES_MAX = 4 * 1024 * 1024 * 1024
 /** Estimated memory of a request that waits for the answer to an earlier one on its connection. */
 export const WAITING_REQUEST_BYTES = 8 * 1024
-/** Share of the memory for JavaScript for such requests, one a connection, and for what was read beyond them. */
-export const WAITING_MEMORY_SHARE = 1 / 16
-/** Share of the memory for JavaScript for answers that nobody has taken yet. */
-export const UNTAKEN_MEMORY_SHARE = 1 / 32
-/** The same for bodies that have not arrived as a whole. */
-export const ARRIVING_MEMORY_SHARE = 1 / 32
 /** Beyond one of these shares, connections are cut off until this part of it is left. */
 export const HELD_BYTES_KEPT_SHARE = 7 / 8
 /** Estimated memory of a character that waits: in its string, and in the buffer that is being sent. */
 export const UNTAKEN_CHARACTER_BYTES = 3
 /** Connections that have taken or sent nothing for so long are cut off before others of their caller. */
 export const HELD_STALLED_MS = 5_000
-/** Share of the memory for JavaScript for replaced records that answers in pieces still need. */
-export const KEPT_VERSIONS_MEMORY_SHARE = 1 / 16
 /** Notes of an export, such as the hosts of its groups, that are kept when it has been sent. */
 export const SUMMARY_KEPT_BYTES_MAX = 64 * 1024
 /** Estimated memory of a name that an export notes, such as that of a group, beyond its characters. */
@@ -93,10 +79,10 @@ export const NOTED_NAME_BYTES = 64
 export const KEPT_RECORD_BYTES = 100
 /** Open connections, fewer if open files or memory are scarce; for one more, the longest quiet one is closed. */
 export const CONNECTIONS_MAX = 10_000
-/** Estimated memory of one whose header lacks only its end, with all that Node keeps for it. */
-export const CONNECTION_BYTES = 2 * HEADER_BYTES_MAX
-/** Share of the memory for all connections. */
-export const CONNECTIONS_MEMORY_SHARE = 1 / 8
+/** Measured memory of one that has sent all but the end of a header, with what Node, OpenSSL and the kernel keep for it. */
+export const PLAIN_CONNECTION_BYTES = 48 * 1024
+/** The same over TLS, or after so much of a handshake. */
+export const TLS_CONNECTION_BYTES = 96 * 1024
 /** At the limit, so many connections may be there that have not shown a credential yet; no larger share of all. */
 export const NEWCOMERS_MAX = 256
 export const NEWCOMERS_SHARE = 1 / 4
@@ -122,8 +108,8 @@ export const REFUSAL_PAUSE_MS = 200
 /** How long a refused body is still read, so that the client sees the answer and not a reset. */
 export const LINGER_MS = 1_000
 
-/** With less memory, checks of passwords could end a server that has 1,000 records; the start then warns. */
-export const MEMORY_MIB_MIN = 96
+/** With less memory, callers could end the server (see budget.ts); the start then warns. */
+export const MEMORY_MIB_MIN = 192
 
 /** Address space, which V8 reserves for its threads and hardly uses. */
 export const ADDRESS_SPACE_MIB_MIN = 3 * 1024

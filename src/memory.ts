@@ -1,6 +1,5 @@
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
-import { SHARED_HEAP_BYTES_MAX } from './limits.ts'
 
 /** What this process may use: the memory of the host, or the limit of its control group if that is lower. */
 export function memoryBytes(): number {
@@ -11,9 +10,4 @@ export function memoryBytes(): number {
 /** What JavaScript may use: Node's own limit can be above what there is. */
 export function heapBytesMax(): number {
   return Math.min(getHeapStatistics().heap_size_limit, memoryBytes())
-}
-
-/** The heap that the budgets of requests are shares of, capped at SHARED_HEAP_BYTES_MAX. */
-export function sharedHeapBytes(heap = heapBytesMax()): number {
-  return Math.min(heap, SHARED_HEAP_BYTES_MAX)
 }

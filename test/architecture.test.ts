@@ -18,6 +18,7 @@ const floors = [
     'src/json.ts',
     'src/json-schema.ts',
     'src/memory.ts',
+    'src/budget.ts',
     'src/network.ts',
     'src/scheduler.ts',
     'src/shell.ts',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { totalmem } from 'node:os'
 import { describe, it } from 'node:test'
 import { getHeapStatistics } from 'node:v8'
-import { heapBytesMax, memoryBytes, sharedHeapBytes } from '../src/memory.ts'
+import { heapBytesMax, memoryBytes } from '../src/memory.ts'
 
 const heap = getHeapStatistics().heap_size_limit
 
@@ -22,10 +22,5 @@ describe('the memory of this process', () => {
     assert.equal(heapBytesMax(), Math.min(heap, totalmem()))
     constrained.mock.mockImplementation(() => heap / 4)
     assert.equal(heapBytesMax(), heap / 4)
-  })
-
-  it('gives requests shares of 4 GiB for JavaScript at most', () => {
-    assert.equal(sharedHeapBytes(2 ** 30), 2 ** 30)
-    assert.equal(sharedHeapBytes(2 ** 40), 4 * 2 ** 30)
   })
 })

@@ -1,5 +1,6 @@
+import { recordMemoryMax } from '../budget.ts'
 import { IMPORT_BYTES_MAX, IMPORT_MEMORY_SHARE, RECORDS_MEMORY_LEAST_BYTES } from '../limits.ts'
-import { importMemoryMax, recordMemoryMax } from '../store/record-room.ts'
+import { importMemoryMax } from '../store/record-room.ts'
 
 export interface ImportLimits {
   /** Longest body. */

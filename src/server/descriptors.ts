@@ -1,21 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { shareOf } from '../budget.ts'
 import {
-  CONNECTION_BYTES,
   CONNECTIONS_MAX,
-  CONNECTIONS_MEMORY_SHARE,
   DESCRIPTORS_RESERVED,
+  PLAIN_CONNECTION_BYTES,
+  TLS_CONNECTION_BYTES,
 } from '../limits.ts'
-import { memoryBytes } from '../memory.ts'
 
 /**
  * Finds how many connections may be open at once, so that there is memory for more than them, and descriptors stay free
  * for files, such as a snapshot. Only Linux tells of descriptors.
  *
- * @param memory In bytes.
+ * @param isTls Whether they speak TLS.
+ * @param bytes Memory for all of them.
  * @returns `openFiles` is the limit on open files, absent unless it lowers `connections`.
  */
-export function findConnectionsLimit(memory = memoryBytes()): { connections: number; openFiles?: number } {
-  const forMemory = Math.floor((memory * CONNECTIONS_MEMORY_SHARE) / CONNECTION_BYTES)
+export function findConnectionsLimit(
+  isTls: boolean,
+  bytes = shareOf('connections'),
+): { connections: number; openFiles?: number } {
+  const forMemory = Math.floor(bytes / (isTls ? TLS_CONNECTION_BYTES : PLAIN_CONNECTION_BYTES))
   const connections = Math.min(CONNECTIONS_MAX, forMemory)
   const openFiles = findOpenFilesMax()
   if (openFiles === undefined) return { connections }

@@ -1,14 +1,8 @@
 import { once } from 'node:events'
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import {
-  ARRIVING_MEMORY_SHARE,
-  KEPT_VERSIONS_MEMORY_SHARE,
-  UNTAKEN_MEMORY_SHARE,
-  WAITING_MEMORY_SHARE,
-} from '../limits.ts'
+import { shareOf } from '../budget.ts'
 import type { Log } from '../log.ts'
-import { sharedHeapBytes } from '../memory.ts'
 import { type Family, gauge } from '../metrics/family.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { createAnswering } from './answering.ts'
@@ -81,24 +75,24 @@ const TLS_HEADERS = ['Strict-Transport-Security', 'max-age=31536000']
 /** Turns sockets into requests, and replies into bytes. */
 export function createListener(options: ListenerOptions): Listener {
   const { app, ownerApp = app, scheduler, log, hasAccessLog, trustedProxies, tls } = options
-  const limit = findConnectionsLimit()
+  const limit = findConnectionsLimit(tls !== undefined)
   const metrics = new RequestMetrics()
   const cutOff = createCutOff(log, metrics)
   const connections = new Connections(limit.connections, (quietest) =>
     cutOff(quietest, `there are ${limit.connections} connections, and it was quiet for longest`),
   )
-  const heldBytes = (share: number, what: string) =>
-    new HeldBytes(sharedHeapBytes() * share, connections, cutOff, what)
-  const waiting = heldBytes(WAITING_MEMORY_SHARE, 'requests that wait for an earlier one')
+  const heldBytes = (share: Parameters<typeof shareOf>[0], what: string) =>
+    new HeldBytes(shareOf(share), connections, cutOff, what)
+  const waiting = heldBytes('waiting', 'requests that wait for an earlier one')
   const intake = new Intake(connections, waiting, scheduler)
   const parts: ListenerParts = {
     connections,
     intake,
     metrics,
     scheduler,
-    untaken: heldBytes(UNTAKEN_MEMORY_SHARE, 'answers that nobody has taken'),
-    arriving: heldBytes(ARRIVING_MEMORY_SHARE, 'bodies that have not arrived as a whole'),
-    kept: new KeptVersions(sharedHeapBytes() * KEPT_VERSIONS_MEMORY_SHARE, connections, cutOff),
+    untaken: heldBytes('untaken', 'answers that nobody has taken'),
+    arriving: heldBytes('arriving', 'bodies that have not arrived as a whole'),
+    kept: new KeptVersions(shareOf('keptVersions'), connections, cutOff),
     log,
     fixedHeaders: [...PROTECTIVE_HEADERS, ...(tls === undefined ? [] : TLS_HEADERS)],
     nameRequest: createRequestIds(),

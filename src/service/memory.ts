@@ -1,6 +1,6 @@
+import { memoryNeededFor, recordMemoryMax } from '../budget.ts'
 import { MEMORY_MIB_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
-import { memoryNeededFor, recordMemoryMax } from '../store/record-room.ts'
 
 const MEBIBYTE = 1024 * 1024
 

@@ -1,3 +1,4 @@
+import { recordMemoryMax } from '../budget.ts'
 import { OvertakenError, StorageUnavailableError, TooManyChangesError } from '../errors.ts'
 import { runAtOnce, type Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
@@ -28,7 +29,7 @@ import type {
   ImportOutcome,
   RecordChanges,
 } from './record-changes.ts'
-import { RecordRoom, recordMemoryMax } from './record-room.ts'
+import { RecordRoom } from './record-room.ts'
 import { StaleListError } from './refusals.ts'
 import { StagedNames } from './staged-names.ts'
 

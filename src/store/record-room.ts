@@ -1,19 +1,16 @@
+import { recordMemoryMax } from '../budget.ts'
 import { MemoryFullError } from '../errors.ts'
 import {
   BODY_BYTES_MAX,
-  HEAP_RESERVED_BYTES,
-  HEAP_SHARE,
   HELD_JSON_COPIES,
   HELD_LABEL_BYTES,
   HELD_RECORD_BYTES,
   IMPORT_ROWS_MEMORY_SHARE,
   LABEL_MEMORY_BYTES,
-  MEMORY_RESERVED_BYTES,
   RECORD_JSON_COPIES,
   RECORD_MEMORY_BYTES,
   RECORDS_MEMORY_LEAST_BYTES,
 } from '../limits.ts'
-import { heapBytesMax, memoryBytes } from '../memory.ts'
 import type { Alteration } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import { countLabels } from './labels.ts'
@@ -29,17 +26,6 @@ export interface RecordAmount {
   readonly jsonBytes: number
   /** How many labels they have together. */
   readonly labels: number
-}
-
-/** Bytes that records may take. @param memory Bytes that this process may use. @param heap Of these, for JavaScript. */
-export function recordMemoryMax(memory = memoryBytes(), heap = heapBytesMax()): number {
-  const free = Math.min(memory - MEMORY_RESERVED_BYTES, heap - HEAP_RESERVED_BYTES)
-  return Math.max(free, RECORDS_MEMORY_LEAST_BYTES)
-}
-
-/** The memory with which records may take as many bytes. */
-export function memoryNeededFor(recordBytes: number): number {
-  return Math.max(recordBytes + MEMORY_RESERVED_BYTES, (recordBytes + HEAP_RESERVED_BYTES) / HEAP_SHARE)
 }
 
 /** Estimated bytes of records, with all that is cached of them. */

@@ -1,3 +1,4 @@
+import { recordMemoryMax } from '../budget.ts'
 import { OvertakenError, StorageUnavailableError } from '../errors.ts'
 import { IMPORT_TRIES_MAX, OVERTAKEN_MS_MAX } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -21,7 +22,7 @@ import type {
   ImportOutcome,
   RecordChanges,
 } from './record-changes.ts'
-import { RecordRoom, recordMemoryMax } from './record-room.ts'
+import { RecordRoom } from './record-room.ts'
 import { StaleListError } from './refusals.ts'
 
 /** Makes the changes of a store that other processes change, too. @param recordBytesMax Memory for records. */

@@ -1,6 +1,7 @@
+import { recordMemoryMax } from '../budget.ts'
 import { type Family, gauge } from '../metrics/family.ts'
 import type { ConfigurationStore } from './configuration-store.ts'
-import { recordMemory, recordMemoryMax } from './record-room.ts'
+import { recordMemory } from './record-room.ts'
 
 export function storeMetrics(store: ConfigurationStore, isWritable: () => boolean): Family[] {
   return [

@@ -1,8 +1,17 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { HEAP_SHARE, LABEL_MEMORY_BYTES, RECORD_JSON_COPIES, RECORD_MEMORY_BYTES } from '../../src/limits.ts'
-import { recordMemory, recordMemoryMax } from '../../src/store/record-room.ts'
+import { recordMemoryMax } from '../../src/budget.ts'
+import {
+  HEAP_SHARE,
+  LABEL_MEMORY_BYTES,
+  MEMORY_MIB_MIN,
+  RECORD_JSON_COPIES,
+  RECORD_MEMORY_BYTES,
+} from '../../src/limits.ts'
+import { recordMemory } from '../../src/store/record-room.ts'
 import { readChapterNamed } from './published.ts'
 
 const text = readChapterNamed('start')
@@ -21,10 +30,21 @@ describe('the chapter "start"', () => {
       const told = Number(count?.replaceAll(',', ''))
       assert.ok(told <= fitting && told > 0.9 * fitting, `${row} ${Math.floor(fitting)}`)
     }
-    const [, first] = /\| 128 MiB \| ([\d,]+) \|/.exec(text) ?? []
-    assert.ok(text.includes(`128 MiB of free memory for up to ${first} records`))
+    const [, first] = new RegExp(`\\| ${MEMORY_MIB_MIN} MiB \\| ([\\d,]+) \\|`).exec(text) ?? []
+    assert.ok(text.includes(`${MEMORY_MIB_MIN} MiB of free memory, for up to ${first} records`))
     assert.equal(RECORD_JSON_COPIES, 4)
     const counted = `A record counts ${RECORD_MEMORY_BYTES} bytes, four times the bytes of its JSON, and ${LABEL_MEMORY_BYTES} for each label`
     assert.ok(text.replaceAll('\n', ' ').includes(counted))
+  })
+
+  it('and others tell the same least memory', () => {
+    const least = `${MEMORY_MIB_MIN} MiB`
+    for (const name of ['container', 'systemd'] as const)
+      assert.ok(
+        readChapterNamed(name).replaceAll(/\n +/g, ' ').includes(`the least is ${least}`) ||
+          readChapterNamed(name).includes(`The least is ${least}`),
+      )
+    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
+    assert.ok(readme.includes(`${least} of free memory`))
   })
 })

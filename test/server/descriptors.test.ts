@@ -4,10 +4,10 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { describe, it, type TestContext } from 'node:test'
 import {
-  CONNECTION_BYTES,
   CONNECTIONS_MAX,
-  CONNECTIONS_MEMORY_SHARE,
   DESCRIPTORS_RESERVED,
+  PLAIN_CONNECTION_BYTES,
+  TLS_CONNECTION_BYTES,
 } from '../../src/limits.ts'
 import { findConnectionsLimit } from '../../src/server/descriptors.ts'
 
@@ -51,12 +51,11 @@ describe('findConnectionsLimit', () => {
   for (const [what, limits, expected] of rows) {
     it(what, (t) => {
       holdTo(t, limits)
-      assert.deepEqual(findConnectionsLimit(Number.POSITIVE_INFINITY), expected)
+      assert.deepEqual(findConnectionsLimit(false, Number.POSITIVE_INFINITY), expected)
     })
   }
 
-  const memory = 96 * 1024 * 1024
-  const connections = (memory * CONNECTIONS_MEMORY_SHARE) / CONNECTION_BYTES
+  const connections = 100
   for (const [what, limits] of [
     ['unknown', undefined],
     ['none', limitsOf('unlimited')],
@@ -64,6 +63,10 @@ describe('findConnectionsLimit', () => {
   ])
     it(`leaves memory for more than connections if the limit on files is ${what}`, (t) => {
       holdTo(t, limits)
-      assert.deepEqual(findConnectionsLimit(memory), { connections })
+      for (const [isTls, each] of [
+        [false, PLAIN_CONNECTION_BYTES],
+        [true, TLS_CONNECTION_BYTES],
+      ] as const)
+        assert.deepEqual(findConnectionsLimit(isTls, connections * each + 1), { connections })
     })
 })

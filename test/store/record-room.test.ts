@@ -3,36 +3,19 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryFullError } from '../../src/errors.ts'
 import {
-  HEAP_RESERVED_BYTES,
   IMPORT_ROWS_MEMORY_SHARE,
   LABEL_MEMORY_BYTES,
-  MEMORY_RESERVED_BYTES,
   RECORD_JSON_COPIES,
   RECORDS_MEMORY_LEAST_BYTES,
 } from '../../src/limits.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
-import {
-  amountOf,
-  heldMemory,
-  importMemoryMax,
-  recordMemory,
-  recordMemoryMax,
-} from '../../src/store/record-room.ts'
+import { amountOf, heldMemory, importMemoryMax, recordMemory } from '../../src/store/record-room.ts'
 import { draft, names, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const full = { name: 'MemoryFullError', code: 'memory_full' }
 const labels = { note: 'a'.repeat(100) }
-
-describe('the memory for records', () => {
-  it('is what the program leaves, of the memory and of its part for JavaScript', () => {
-    const [memory, heap] = [2 ** 30, 2 ** 29]
-    assert.equal(recordMemoryMax(memory, memory), memory - MEMORY_RESERVED_BYTES)
-    assert.equal(recordMemoryMax(memory, heap), heap - HEAP_RESERVED_BYTES)
-    assert.equal(recordMemoryMax(1, 1), RECORDS_MEMORY_LEAST_BYTES)
-  })
-})
 
 describe('the memory of a record that is held as it is', () => {
   it('depends on its text and its labels, and is less than what a stored record may take', () => {

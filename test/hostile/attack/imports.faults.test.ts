@@ -1,10 +1,10 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { recordMemoryMax } from '../../../src/budget.ts'
 import { IMPORT_BYTES_MAX, MEMORY_MIB_MIN, NAME_CHARACTERS_MAX } from '../../../src/limits.ts'
 import { importLimitsFor } from '../../../src/resources/import-limits.ts'
 import { importRowMemory } from '../../../src/store/import-plan.ts'
-import { recordMemoryMax } from '../../../src/store/record-room.ts'
 import { makeMemoryGroup, noMemoryGroups } from '../../support/memory-group.ts'
 import { startAttacked } from './attacked-server.ts'
 

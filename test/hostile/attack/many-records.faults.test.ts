@@ -21,8 +21,8 @@ const wide = (i: number) => ({
 
 describe('one who adds records without end', { skip: noMemoryGroups }, () => {
   for (const [mebibytes, what, make] of [
-    [128, 'plain records', plain],
-    [128, 'records with wide characters', wide],
+    [192, 'plain records', plain],
+    [192, 'records with wide characters', wide],
     [512, 'plain records', plain],
   ] as const)
     it(`ends no server with ${mebibytes} MiB, and keeps none from starting again: ${what}`, async (t) => {
