@@ -63,6 +63,8 @@ export const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
 export const BODY_PIECES_HELD_MAX = 64
 /** For bodies but imports. A piece, a chunk or a part of one, costs microseconds, and a read may bring 10,000. */
 export const BODY_PIECES_MAX = 4_096
+/** Measured memory of a piece of one byte that waits. */
+export const UNTAKEN_PIECE_BYTES = 216
 /** Estimated memory of a request that waits for the answer to an earlier one on its connection. */
 export const WAITING_REQUEST_BYTES = 8 * 1024
 /** Beyond one of these shares, connections are cut off until this part of it is left. */

@@ -13,6 +13,7 @@ import type { ShortWorkScheduler } from '../scheduler.ts'
 import { originFormOf } from './framing.ts'
 import { type GoneSignal, watchForEnd } from './gone-signal.ts'
 import type { Origin } from './proxy-trust.ts'
+import { countUntakenPieces } from './untaken-pieces.ts'
 
 const noBody: Buffer = Buffer.alloc(0)
 
@@ -80,6 +81,8 @@ export class IncomingRequest implements Request {
     this.response = response
     this.#incoming = incoming
     this.#parts = parts
+    if (headers['transfer-encoding'] !== undefined)
+      countUntakenPieces(incoming, (bytes) => parts.arriving.add(this, bytes))
   }
 
   /** Made at the first use: only imports need it. */
