@@ -7,7 +7,7 @@ import type { Alteration, Change } from './change.ts'
 import { Configuration, type ImportedConfiguration, labelsAfter } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'
 import { countLabels, stepsOfLabels } from './labels.ts'
-import { amountOf, recordMemory } from './record-room.ts'
+import { amountOf, heldMemory, recordMemory } from './record-room.ts'
 import { SLICE_STEPS, Slice } from './slices.ts'
 
 /** What an import would do, or did. */
@@ -77,10 +77,10 @@ export function* planImportInSlices(
     else if (after === before) unchanged += 1
     else modified.push({ before, after })
     if (after !== before) {
-      const memory = memoryOf(after)
-      made += memory
+      const amount = amountOf(after)
+      made += heldMemory(amount)
       if (made > memoryMax) throw tooMuchAtOnce(memoryMax)
-      growth += memory - (before === undefined ? 0 : memoryOf(before))
+      growth += recordMemory(amount) - (before === undefined ? 0 : memoryOf(before))
     }
     if (mode === 'replace') kept.add(draft.name)
   }

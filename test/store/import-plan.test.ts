@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
 import type { ImportMode } from '../../src/store/import-mode.ts'
 import { changesOf, planImport } from '../../src/store/import-plan.ts'
-import { amountOf, recordMemory } from '../../src/store/record-room.ts'
+import { amountOf, heldMemory, recordMemory } from '../../src/store/record-room.ts'
 import { draft } from '../support/store.ts'
 
 const stored = ['same', 'other', 'left'].map((name, i) => new Configuration(i + 1, draft(name)))
@@ -32,7 +32,7 @@ describe('the plan of an import', () => {
   })
 
   it('must not make records that need more memory at once than there is', () => {
-    const one = recordMemory(amountOf(new Configuration(8, draft('new'))))
+    const one = heldMemory(amountOf(new Configuration(8, draft('new'))))
     const within = (memoryMax: number) =>
       planImport([draft('new'), draft('old')], 'merge', {
         records: [],

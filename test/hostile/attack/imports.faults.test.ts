@@ -8,22 +8,27 @@ import { importRowMemory } from '../../../src/store/import-plan.ts'
 import { makeMemoryGroup, noMemoryGroups } from '../../support/memory-group.ts'
 import { startAttacked } from './attacked-server.ts'
 
+/** A name, a host name of 50 characters, and little else. */
+const SHORT_ROW_CHARACTERS = 64
 const HEADER = 'name,hostname,port,username\n'
 const memory = MEMORY_MIB_MIN * 1024 * 1024
 const { bytesMax, memoryMax } = importLimitsFor(1_000, recordMemoryMax(memory, memory))
-const shortest = { name: 'i00000', hostname: 'h'.repeat(50), port: 22, username: 'u' }
-const rowsMax = Math.floor((0.9 * memoryMax) / importRowMemory(shortest))
+/** How many rows of so many characters there may be. */
+function rowsMaxOf(rowCharacters: number): number {
+  const row = { name: 'i00000', hostname: 'h'.repeat(50), port: 22, username: 'u'.repeat(rowCharacters - 60) }
+  return Math.floor(memoryMax / importRowMemory(row))
+}
 
 /** As many rows as may be, each with so many characters. */
 function file(rowCharacters: number, bytes = bytesMax): string {
-  const count = Math.min(rowsMax, Math.floor((bytes - HEADER.length) / (rowCharacters + 1)))
+  const count = Math.min(rowsMaxOf(rowCharacters), Math.floor((bytes - HEADER.length) / (rowCharacters + 1)))
   const row = (i: number) => `i${i},${'h'.repeat(50)},22,`.padEnd(rowCharacters, 'u')
   return HEADER + Array.from({ length: count }, (_, i) => `${row(i)}\n`).join('')
 }
 
 describe(`in ${MEMORY_MIB_MIN} MiB of memory, an import`, { skip: noMemoryGroups }, () => {
   for (const [what, text, status] of [
-    ['with as many rows as it may have', file(Math.floor(bytesMax / rowsMax) - 1), 200],
+    ['with as many rows as it may have', file(SHORT_ROW_CHARACTERS), 200],
     ['with as long rows as it may have', file(NAME_CHARACTERS_MAX), 200],
     [
       'that is too long for so little memory',
