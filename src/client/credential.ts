@@ -4,7 +4,7 @@ import { wordForShell } from '../shell.ts'
 import type { CommandActor } from '../store/actor.ts'
 import { callEndpoint } from './call.ts'
 import type { Endpoint } from './endpoint.ts'
-import { OtherAnswerError, refusalOf } from './refused.ts'
+import { OtherAnswerError, tokenRefusalOf } from './refused.ts'
 import { callPatiently } from './retry.ts'
 
 /** A younger token that is refused has not expired. */
@@ -22,11 +22,15 @@ export interface Credential {
   readonly remedy?: (endpoint: Endpoint) => string
 }
 
-export const noCredential: Credential = {
-  headers: async () => ({}),
-  renew: () => false,
-  isSecret: false,
-  remedy: ({ name }) => `Not let in at ${name} without a login: connbook login ${wordForShell(name)}`,
+/** @param hint Ends what is said when the server lets nobody in without a credential. */
+export function noCredential(hint = ''): Credential {
+  return {
+    headers: async () => ({}),
+    renew: () => false,
+    isSecret: false,
+    remedy: ({ name }) =>
+      `Not let in at ${name} without a login: connbook login ${wordForShell(name)}${hint}`,
+  }
 }
 
 /** On the owner's socket. @param actor Whom the audit trail names. */
@@ -103,7 +107,7 @@ async function getToken(
   const call = { method: 'POST', path: '/v1/auth/token', headers, body } as const
   const ask = () => callEndpoint(endpoint, call, signal === undefined ? {} : { signal })
   const answer = await (isPatient ? callPatiently(ask) : ask())
-  if (answer.status !== 200) throw refusalOf(answer, endpoint)
+  if (answer.status !== 200) throw tokenRefusalOf(answer, endpoint)
   const granted = parseJson(answer.text)
   if (isObject(granted) && typeof granted.access_token === 'string') return granted.access_token
   throw new OtherAnswerError(`${endpoint.name} gives no token; is it a connbook?`)

@@ -3,6 +3,7 @@ import { isObject, parseJson, printableJson } from '../json.ts'
 import { escapeHidden } from '../text.ts'
 import type { ClientResponse } from './call.ts'
 import type { Endpoint } from './endpoint.ts'
+import { clientVariables } from './variables.ts'
 
 /** The server refused a call; nothing has changed. Its message is the server's own, on one line. */
 export class RefusedError extends ConnbookError {
@@ -53,6 +54,22 @@ export function refusalOf({ status, headers, text }: ClientResponse, endpoint: E
     problem: typeof type === 'string' ? PROBLEM_TYPE.exec(type)?.[1] : undefined,
     faults: Array.isArray(errors) ? errors.filter(isFault) : [],
   })
+}
+
+/** What an answer of the token endpoint that is no success says; its errors are those of OAuth (RFC 6749 section 5.2). */
+export function tokenRefusalOf(answer: ClientResponse, endpoint: Endpoint): ConnbookError {
+  const { status, headers, text } = answer
+  const answered = parseJson(text)
+  const { error, error_description: description } = isObject(answered) ? answered : {}
+  if (typeof error !== 'string' || status < 400) return refusalOf(answer, endpoint)
+  const words = typeof description === 'string' ? `${description} (${error})` : error
+  const seconds = headers['retry-after'] ?? ''
+  const isToldWhen = !/^\d{1,5}$/.test(seconds) || words.includes(`${seconds} s`)
+  const when = isToldWhen ? '' : `; try again in ${seconds} s`
+  const { clientId, clientSecret } = clientVariables
+  const remedy = error === 'invalid_client' ? `; see ${clientId} and ${clientSecret}` : ''
+  const message = `No token from ${endpoint.name}: ${escapeHidden(words)}${when}${remedy}`
+  return new RefusedError(message, { status, problem: error })
 }
 
 /** The answer has the record that holds the name. */

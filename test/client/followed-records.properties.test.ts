@@ -128,7 +128,7 @@ async function serve(t: TestContext, book: Book) {
     server.close()
   })
   await once(server, 'listening')
-  return createClient(socketEndpoint(path), noCredential, false)
+  return createClient(socketEndpoint(path), noCredential(), false)
 }
 
 describe('followed records', () => {

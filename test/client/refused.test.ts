@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { socketEndpoint } from '../../src/client/endpoint.ts'
-import { OtherAnswerError, RefusedError, refusalOf } from '../../src/client/refused.ts'
+import { OtherAnswerError, RefusedError, refusalOf, tokenRefusalOf } from '../../src/client/refused.ts'
 
 const endpoint = socketEndpoint('/s')
 const refusal = (status: number, body: unknown, headers = {}) =>
@@ -54,5 +54,36 @@ describe('a refusal', () => {
     }
     const other = refusal(400, { detail: 'x', type: 'about:blank' })
     assert.ok(other instanceof RefusedError && other.problem === undefined)
+  })
+})
+
+describe('a refusal of the token endpoint', () => {
+  const messageOf = (status: number, body: unknown, headers = {}) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const error = tokenRefusalOf({ status, headers, text }, endpoint)
+    assert.ok(error instanceof RefusedError && error.status === status)
+    return error.message
+  }
+
+  it("has the server's words, its error and the time to wait", () => {
+    const error_description = 'The client is unknown or its secret is wrong'
+    assert.equal(
+      messageOf(401, { error: 'invalid_client', error_description }),
+      `No token from unix:/s: ${error_description} (invalid_client); see CONNBOOK_LOGIN_CLIENT_ID and CONNBOOK_LOGIN_CLIENT_SECRET`,
+    )
+    assert.equal(messageOf(400, { error: 'invalid_scope' }), 'No token from unix:/s: invalid_scope')
+    const busy = { error: 'temporarily_unavailable', error_description: 'Too many; try again in 40 s' }
+    const told = 'No token from unix:/s: Too many; try again in 40 s (temporarily_unavailable)'
+    assert.equal(messageOf(429, busy, { 'retry-after': '40' }), told)
+    assert.equal(
+      messageOf(429, { error: 'slow_down' }, { 'retry-after': '40' }),
+      'No token from unix:/s: slow_down; try again in 40 s',
+    )
+    assert.equal(messageOf(400, { error: 'a\n\u001b' }), 'No token from unix:/s: a\\u000a\\u001b')
+  })
+
+  it('is that of any other call when it is none of OAuth', () => {
+    assert.equal(messageOf(503, { detail: 'Not yet' }), 'Not yet')
+    assert.equal(messageOf(502, '<html>'), 'unix:/s answers 502, and nothing that a connbook says')
   })
 })

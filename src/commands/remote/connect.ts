@@ -26,6 +26,7 @@ import { ConnbookError, UsageError } from '../../errors.ts'
 import { dataPaths } from '../../files/data-folder.ts'
 import { commandActor } from '../../folder/command-audit.ts'
 import { hasData } from '../../folder/used-folder.ts'
+import { givenVariables } from '../../service/first-start.ts'
 import { readAuthorities } from '../../service/tls-files.ts'
 
 /** The flags that say which server, and how. */
@@ -229,10 +230,21 @@ async function chooseCredential(
   if (id) {
     const secret = await readSecretVariable(clientVariables.clientSecret, environment)
     if (secret !== undefined) return { credential: clientCredential(id, secret, isPatient) }
-    throw new UsageError(`Cannot use ${clientVariables.clientId}: set ${clientVariables.clientSecret}, too`)
+    throw new UsageError(
+      `Cannot use ${clientVariables.clientId}: set ${clientVariables.clientSecret}, too${hintOn(environment)}`,
+    )
   }
   const login = (known ?? (await logins.list())).find(({ server }) => server === endpoint.name)
-  return { credential: login === undefined ? noCredential : sessionCredential(login.cookie), login }
+  const credential = login === undefined ? noCredential(hintOn(environment)) : sessionCredential(login.cookie)
+  return { credential, login }
+}
+
+/** Says of variables for a client of a server's first start that they are not those of the commands that call a server. */
+function hintOn(environment: NodeJS.ProcessEnv): string {
+  const [variable] = givenVariables(environment).filter((name) => name.startsWith('CONNBOOK_CLIENT_'))
+  if (variable === undefined) return ''
+  const { clientId, clientSecret } = clientVariables
+  return `; ${variable} is for the first start of a server, and this command reads ${clientId} and ${clientSecret}`
 }
 
 function checkToken(token: string): string {

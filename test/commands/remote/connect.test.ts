@@ -253,7 +253,28 @@ describe('who calls', { timeout: 60_000 }, () => {
     await writeFile(file, 'another')
     const { code, stderr } = await run(['whoami'])
     assert.equal(code, 5)
-    assert.match(stderr, /^connbook: [^\n]+\n$/)
+    assert.match(
+      stderr,
+      /^connbook: No token from [^\n]+: The client is unknown or its secret is wrong \(invalid_client\); /,
+    )
+    assert.match(stderr, /; see CONNBOOK_LOGIN_CLIENT_ID and CONNBOOK_LOGIN_CLIENT_SECRET\n$/)
+  })
+
+  it('is told that it is not the client of a first start', async (t) => {
+    const { service } = await openServer(t)
+    const { run } = await openHome(t, {
+      CONNBOOK_SERVER: service.url,
+      CONNBOOK_CLIENT_ID: client.client_id,
+      CONNBOOK_CLIENT_SECRET: client.client_secret,
+    })
+    const hint =
+      /; CONNBOOK_CLIENT_ID is for the first start of a server, and this command reads CONNBOOK_LOGIN_CLIENT_ID and CONNBOOK_LOGIN_CLIENT_SECRET\n$/
+    const without = await run(['ls'])
+    assert.deepEqual([without.code, without.stdout], [5, ''])
+    assert.match(without.stderr, hint)
+    const half = await run(['ls'], { environment: { CONNBOOK_LOGIN_CLIENT_ID: client.client_id } })
+    assert.equal(half.code, 2)
+    assert.match(half.stderr, hint)
   })
 
   it('must be complete, and a token must be one', async (t) => {
