@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { InvalidScopeError, OverloadedError } from '../errors.ts'
-import { findCookie, formatCookie, trimBlanks } from '../http/header-fields.ts'
+import { trimBlanks } from '../http/header-fields.ts'
 import type { Caller, Credential, Request } from '../http/message.ts'
 import { narrower, type Scope } from '../http/scope.ts'
 import type { Log } from '../log.ts'
@@ -19,6 +19,7 @@ import { dummyHash, hashPassword, verifyPassword } from './password.ts'
 import { createPasswordChanges } from './password-changes.ts'
 import type { Revocations } from './revocations.ts'
 import { digestSecret, isSameText } from './secret.ts'
+import { createSessionCookie } from './session-cookie.ts'
 import { type Claims, signToken } from './signed-token.ts'
 import { type Attempt, createThrottle } from './throttle.ts'
 import { createTokenVerifier, ISSUER, type VerifiedClaims } from './token-verifier.ts'
@@ -86,10 +87,10 @@ export interface Authenticator {
    * Ends the credential of an authenticated request; resolves once that is on disk. Ends all of the account if it has
    * ended too many.
    *
-   * @returns The `Set-Cookie` value that clears the session cookie; undefined for a bearer token.
+   * @returns The `Set-Cookie` values that clear the session cookie; none for a bearer token.
    * @throws as `CredentialEnding.end` does.
    */
-  logOut(request: Request): Promise<string | undefined>
+  logOut(request: Request): Promise<readonly string[]>
   /**
    * Checks a client's secret and issues a token.
    *
@@ -136,12 +137,14 @@ export interface AuthenticatorOptions {
   readonly tokenTtlSeconds: number
   /** The cookie's `Path`. */
   readonly path: string
+  /** Id of the store, which names the cookie. */
+  readonly store: string
   readonly audit: AuditTrail
   readonly log: Log
 }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, path, audit, log } = options
+  const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, audit, log } = options
   const { clock } = revocations
   const attempts = createAttemptLog(clock, log, audit)
   // One per kind: a flood of client ids, which are quick to check, must not push users out.
@@ -151,6 +154,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const tokens = createTokenVerifier(accounts, keys, revocations)
   const ending = createCredentialEnding(accounts, revocations, audit, log)
   const passwordChanges = createPasswordChanges(clock)
+  const sessionCookie = createSessionCookie(options.path, options.store)
 
   return {
     authenticate(request) {
@@ -178,15 +182,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (account === undefined) return undefined
       await attempts.succeeded('logged_in', caller, { kind: 'user', name: username })
       const token = sign(account, 'session', sessionTtlSeconds, scopeOf(account))
-      return sessionCookie(caller, token, sessionTtlSeconds)
+      return sessionCookie.set(token, sessionTtlSeconds, caller.isSecure)
     },
 
     async logOut(request) {
       const claims = findClaims(request)
-      if (claims === undefined) return undefined
+      if (claims === undefined) return []
       await ending.end(claims, request)
       await attempts.succeeded('logged_out', request, claims.principal)
-      return carrierOf(request) === 'bearer' ? undefined : sessionCookie(request, '', 0)
+      return carrierOf(request) === 'bearer' ? [] : sessionCookie.clear(request.isSecure)
     },
 
     async issueToken(caller, spellings, wanted) {
@@ -225,24 +229,20 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       log.info('user_password_changed', { account: name, address, request_id: requestId })
       await audit.record('user_password_changed', senderOf(request), { account: name })
       const token = sign(account, 'session', sessionTtlSeconds, scopeOf(account))
-      return { cookie: sessionCookie(request, token, sessionTtlSeconds) }
+      return { cookie: sessionCookie.set(token, sessionTtlSeconds, request.isSecure) }
     },
   }
 
   function findClaims(request: Request): VerifiedClaims | undefined {
     const { headers, isSecure } = request
     const { authorization, cookie } = headers
-    if (authorization === undefined) return findCookie(cookie, nameCookie(path, isSecure), verifySession)
+    if (authorization === undefined) return sessionCookie.find(cookie, isSecure, verifySession)
     const token = readBearer(authorization)
     return token === undefined ? undefined : tokens.verify(token, AUDIENCES.bearer)
   }
 
   function verifySession(token: string): VerifiedClaims | undefined {
     return tokens.verify(token, AUDIENCES.cookie)
-  }
-
-  function sessionCookie({ isSecure }: Caller, token: string, maxAgeSeconds: number): string {
-    return formatCookie(nameCookie(path, isSecure), token, { path, isSecure, maxAgeSeconds })
   }
 
   function sign(account: Account, aud: Claims['aud'], ttlSeconds: number, scope: Scope): string {
@@ -366,11 +366,4 @@ export function readBearer(authorization: string): string | undefined {
   if (!authorization.startsWith('Bearer ') && !/^bearer /i.test(authorization)) return undefined
   const token = trimBlanks(authorization.slice(7))
   return token === '' ? undefined : token
-}
-
-/** Both prefixes bind a cookie to TLS, and `__Host-` also to the path `/` (RFC 6265bis section 4.1.3). */
-export function nameCookie(path: string, isSecure: boolean): string {
-  const name = 'connbook_session'
-  if (!isSecure) return name
-  return path === '/' ? `__Host-${name}` : `__Secure-${name}`
 }

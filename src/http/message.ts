@@ -122,6 +122,8 @@ export interface Reply {
   readonly reason?: string
   /** They replace default headers, such as `Content-Security-Policy`, of the same name in any case. */
   readonly headers: Record<string, string>
+  /** Values of `Set-Cookie`, the one header that comes several times. */
+  readonly cookies?: readonly string[]
   /**
    * Pieces, of about STREAM_PIECE_CHARACTERS at most, are sent as the client takes them: as many bytes as a
    * `Content-Length` among the headers says; without one, in chunks, or in HTTP/1.0 until the connection closes. HEAD

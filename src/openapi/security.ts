@@ -1,13 +1,15 @@
-import { nameCookie } from '../auth/authenticator.ts'
+import { nameCookie } from '../auth/session-cookie.ts'
 import type { Route } from '../http/router.ts'
 
 /** @param basePath Prefix of every path: empty, or `/like/this`. */
 export function securitySchemes(basePath: string) {
   const path = basePath === '' ? '/' : basePath
   const cookie = (isSecure: boolean) => ({ type: 'apiKey', in: 'cookie', name: nameCookie(path, isSecure) })
+  const describe = (protocol: string) =>
+    `The cookie that \`/login\` sets over ${protocol}, there with \`_\` and eight hexadecimal digits of the server behind its name; taken under both names.`
   return {
-    session: { ...cookie(false), description: 'The cookie that `/login` sets over plain HTTP.' },
-    secureSession: { ...cookie(true), description: 'The cookie that `/login` sets over HTTPS.' },
+    session: { ...cookie(false), description: describe('plain HTTP') },
+    secureSession: { ...cookie(true), description: describe('HTTPS') },
     token: {
       type: 'http',
       scheme: 'bearer',

@@ -78,7 +78,7 @@ export function accountHandlers(authenticator: Authenticator) {
     const outcome = await authenticator.changePassword(request, password, newPassword)
     if (outcome === 'wrong_password')
       throw new Problem('wrong_password', 'The current password is wrong; nothing has changed')
-    if (outcome !== 'session_ended') return textReply(200, 'Success', { 'Set-Cookie': outcome.cookie })
+    if (outcome !== 'session_ended') return { ...textReply(200, 'Success'), cookies: [outcome.cookie] }
     request.checkAgain?.()
     throw new Error('A session that has ended is still good')
   }

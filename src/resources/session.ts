@@ -70,12 +70,12 @@ export function sessionHandlers(authenticator: Authenticator) {
     const { username, password } = parseLogin(await readJsonObject(request))
     const cookie = await authenticator.logIn(request, username, password)
     if (cookie === undefined) return textReply(401, 'Unauthorized', CHALLENGE)
-    return textReply(200, 'Authorized', { 'Set-Cookie': cookie })
+    return { ...textReply(200, 'Authorized'), cookies: [cookie] }
   }
 
   async function logOut(request: Request): Promise<Reply> {
-    const cookie = await authenticator.logOut(request)
-    return textReply(200, 'Success', cookie === undefined ? {} : { 'Set-Cookie': cookie })
+    const cookies = await authenticator.logOut(request)
+    return { ...textReply(200, 'Success'), cookies }
   }
 }
 

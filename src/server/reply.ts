@@ -15,7 +15,7 @@ import type { IncomingRequest } from './incoming-request.ts'
  */
 export function writeReply(
   request: IncomingRequest,
-  { status, reason, headers: ownHeaders, body, bodyBytes }: Reply,
+  { status, reason, headers: ownHeaders, cookies, body, bodyBytes }: Reply,
   fixedHeaders: readonly string[],
   isLast: boolean,
   scheduler: ShortWorkScheduler,
@@ -30,6 +30,7 @@ export function writeReply(
     if (fixed === -1) headers.push(name, ownHeaders[name] ?? '')
     else headers[fixed + 3] = ownHeaders[name] ?? ''
   }
+  if (cookies !== undefined) for (const cookie of cookies) headers.push('Set-Cookie', cookie)
   const bytes =
     typeof body === 'string'
       ? (bodyBytes ?? Buffer.byteLength(body))

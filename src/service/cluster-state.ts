@@ -87,6 +87,7 @@ export async function openClusterState(
   opened.defer(watchNodeKeys(gateway, keys, log, () => floor.clock.now()))
   return {
     store,
+    cookieId: storeId,
     revocations,
     credentials: clusterCredentials(access, documents, folder),
     accounts: documents.accounts.decode(state.accounts),

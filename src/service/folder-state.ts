@@ -54,6 +54,7 @@ export async function openFolderState({
   return {
     ...first,
     store,
+    cookieId: store.id,
     revocations,
     keys,
     credentials: folderCredentials(folder),

@@ -14,6 +14,8 @@ import type { ConfigurationStore } from '../store/configuration-store.ts'
 /** What is read at a start, wherever it is kept: records, accounts, keys and revocations. */
 export interface OpenedState {
   readonly store: ConfigurationStore
+  /** Names the session cookie: the same after a restart and on each node of a cluster, another one after a restore. */
+  readonly cookieId: string
   readonly revocations: Revocations
   readonly credentials: CredentialStorage
   /** As they are now. */

@@ -158,6 +158,7 @@ async function start(
     sessionTtlSeconds: options.sessionTtlSeconds,
     tokenTtlSeconds: options.tokenTtlSeconds,
     path: basePath === '' ? '/' : basePath,
+    store: state.cookieId,
     audit,
     log,
   })

@@ -12,6 +12,7 @@ import {
 import { type AuthenticatorOptions, createAuthenticator } from '../../src/auth/authenticator.ts'
 import { openRevocations } from '../../src/auth/folder-revocations.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
+import { nameCookie } from '../../src/auth/session-cookie.ts'
 import { type Claims, createSigningKey, type SigningKey, signToken } from '../../src/auth/signed-token.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import type { Request } from '../../src/http/message.ts'
@@ -49,7 +50,10 @@ export function request(headers: Request['headers']): Request {
   return { ...requestOf(headers), method: 'GET', readBody, readPieces: readBody }
 }
 
-export const asCookie = (token: string) => request({ cookie: `connbook_session=${token}` })
+const STORE = 'store'
+/** The name of the session cookie for the path `/` without TLS. */
+export const COOKIE = nameCookie('/', false, STORE)
+export const asCookie = (token: string) => request({ cookie: `${COOKIE}=${token}` })
 export const asBearer = (token: string) => request({ authorization: `Bearer ${token}` })
 
 /** An authenticator over a real file of revocations, with accounts and a clock that the test controls. */
@@ -99,6 +103,7 @@ export async function setUpAuthenticator(t: Lifetime) {
       sessionTtlSeconds: SESSION_TTL_SECONDS,
       tokenTtlSeconds: TOKEN_TTL_SECONDS,
       path: '/',
+      store: STORE,
       audit,
       log,
       ...others,
@@ -131,7 +136,7 @@ export async function setUpAuthenticator(t: Lifetime) {
     /** The token of a new session of `user`. */
     async logIn(): Promise<string> {
       const cookie = await authenticator.logIn(caller, user.name, user.secret)
-      return /^connbook_session=([^;]+);/.exec(cookie ?? '')?.[1] ?? assert.fail('not logged in')
+      return /^connbook_session_[0-9a-f]{8}=([^;]+);/.exec(cookie ?? '')?.[1] ?? assert.fail('not logged in')
     },
     /** A new token of `client`. */
     async getToken(): Promise<string> {

@@ -6,7 +6,7 @@ import { readBearer } from '../../src/auth/authenticator.ts'
 import { caller } from '../support/message.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { anyText, joined, withoutBlanks } from '../support/properties/texts.ts'
-import { client, request, setUpAuthenticator } from './authenticator-setup.ts'
+import { COOKIE, client, request, setUpAuthenticator } from './authenticator-setup.ts'
 
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
@@ -83,9 +83,10 @@ describe('a credential', async () => {
   const cookies = fc.array(
     fc.tuple(
       fc.constantFrom(
-        'connbook_session',
+        COOKIE,
         'connbook_session',
         'connbook_sessio',
+        `__Host-${COOKIE}`,
         '__Host-connbook_session',
         'x',
       ),
@@ -116,8 +117,9 @@ describe('a credential', async () => {
         assert.deepEqual(found, isGood ? expected : undefined)
         return
       }
-      const cookie = shown.isSecure ? '__Host-connbook_session' : 'connbook_session'
-      const isShown = shown.cookies?.some(([name, value]) => name === cookie && value === session)
+      const prefix = shown.isSecure ? '__Host-' : ''
+      const names = [`${prefix}${COOKIE}`, `${prefix}connbook_session`]
+      const isShown = shown.cookies?.some(([name, value]) => names.includes(name) && value === session)
       const principal = { kind: 'user', name: 'admin', scope: 'read write' }
       const expected = { carrier: 'cookie', principal }
       assert.deepEqual(found, isShown ? expected : undefined)

@@ -11,6 +11,7 @@ import { caller } from '../support/message.ts'
 import {
   asBearer,
   asCookie,
+  COOKIE,
   client,
   keys,
   SESSION_TTL_SECONDS,
@@ -128,7 +129,7 @@ describe('authenticate', () => {
     for (const bad of ['', 'Bearer', 'Bearer bad', 'Basic YTpi', `Bearer ${authorization}`]) {
       assert.equal(isIn({ headers: { cookie, authorization: bad } }), false, bad)
     }
-    assert.equal(isIn({ headers: { cookie: 'connbook_session=bad', authorization } }), true)
+    assert.equal(isIn({ headers: { cookie: `${COOKIE}=bad`, authorization } }), true)
     assert.equal(isIn({ headers: {} }), false)
   })
 
@@ -238,7 +239,7 @@ describe('authenticate', () => {
     assert.ok(cookie.includes(newKey.header))
     Object.assign(live, unchanging([newKey]))
     assert.equal(isIn(), false)
-    assert.ok(authenticator.authenticate(asCookie(cookie.replace('connbook_session=', ''))))
+    assert.ok(authenticator.authenticate(asCookie(cookie.replace(`${COOKIE}=`, ''))))
   })
 
   it('remembers a bounded number of tokens', async (t) => {
@@ -272,8 +273,12 @@ describe('logOut', () => {
     const [session, otherSession] = [asCookie(await logIn()), asCookie(await logIn())]
     const [token, otherToken] = [asBearer(await getToken()), asBearer(await getToken())]
     for (const request of [session, otherSession, token, otherToken]) assert.equal(isIn(request), true)
-    assert.match((await authenticator.logOut(session)) ?? '', /^connbook_session=; .*Max-Age=0/)
-    assert.equal(await authenticator.logOut(token), undefined)
+    const cleared = await authenticator.logOut(session)
+    assert.deepEqual(
+      cleared.map((cookie) => /^(\w+)=; .*Max-Age=0$/.exec(cookie)?.[1]),
+      [COOKIE, 'connbook_session'],
+    )
+    assert.deepEqual(await authenticator.logOut(token), [])
     const again = await reopen()
     for (const { authenticate } of [authenticator, again]) {
       assert.equal(authenticate(session), undefined)
@@ -285,19 +290,20 @@ describe('logOut', () => {
 
   it('ends nothing for somebody without a credential', async (t) => {
     const { authenticator, log } = await setUpAuthenticator(t)
-    assert.equal(await authenticator.logOut(asCookie('bad')), undefined)
+    assert.deepEqual(await authenticator.logOut(asCookie('bad')), [])
     assert.deepEqual(log.events, [])
   })
 })
 
 describe('the session cookie', () => {
   const rows = [
-    ['/', false, 'connbook_session', 'Path=/'],
-    ['/base', false, 'connbook_session', 'Path=/base'],
-    ['/', true, '__Host-connbook_session', 'Path=/'],
-    ['/base', true, '__Secure-connbook_session', 'Path=/base'],
+    ['/', false, '', 'Path=/'],
+    ['/base', false, '', 'Path=/base'],
+    ['/', true, '__Host-', 'Path=/'],
+    ['/base', true, '__Secure-', 'Path=/base'],
   ] as const
-  for (const [path, isSecure, name, attribute] of rows) {
+  for (const [path, isSecure, prefix, attribute] of rows) {
+    const name = prefix + COOKIE
     it(`is ${name} for ${path} ${isSecure ? 'with' : 'without'} TLS`, async (t) => {
       const { make } = await setUpAuthenticator(t)
       const { authenticate, logIn } = make({ path })
@@ -314,21 +320,37 @@ describe('the session cookie', () => {
     const { authenticator, isIn, logIn, sign } = await setUpAuthenticator(t)
     const session = await logIn()
     const headerOf = (...values: string[]) => ({
-      headers: { cookie: values.map((value) => `connbook_session=${value}`).join('; ') },
+      headers: { cookie: values.map((value) => `${COOKIE}=${value}`).join('; ') },
     })
     const bad = ['', 'x', sign({ exp: 1 }), session.slice(0, -1), sign({ gen: 99 }), 'x', 'x']
     for (let count = 0; count <= bad.length; count++)
       assert.equal(isIn(headerOf(...bad.slice(0, count), session)), true, `${count}`)
     assert.equal(isIn(headerOf(...bad, 'x', session)), false)
     assert.equal(isIn(headerOf(...bad)), false)
-    assert.ok(await authenticator.logOut({ ...asCookie(''), ...headerOf('x', session) }))
+    assert.equal((await authenticator.logOut({ ...asCookie(''), ...headerOf('x', session) })).length, 2)
     assert.equal(isIn(headerOf('x', session)), false)
+  })
+
+  it('is named by the store, so that the servers of one host do not share it', async (t) => {
+    const { make } = await setUpAuthenticator(t)
+    const nameAt = async (store: string) =>
+      (await make({ store }).logIn(caller, user.name, user.secret))?.split('=', 1)[0] ?? ''
+    assert.notEqual(await nameAt('a'), await nameAt('b'))
+    assert.equal(await nameAt('a'), await nameAt('a'))
+  })
+
+  it('is found under the name of earlier versions, too, beside those of its own name', async (t) => {
+    const { isIn, logIn } = await setUpAuthenticator(t)
+    const old = `connbook_session=${await logIn()}`
+    assert.equal(isIn({ headers: { cookie: old } }), true)
+    const others = Array.from({ length: 9 }, (_, i) => `${COOKIE}=${i}`)
+    assert.equal(isIn({ headers: { cookie: [...others, old].join('; ') } }), true)
   })
 
   it('is ignored under another name', async (t) => {
     const { isIn, logIn } = await setUpAuthenticator(t)
     const session = await logIn()
-    for (const name of ['__Host-connbook_session', 'Connbook_session', 'session']) {
+    for (const name of [`__Host-${COOKIE}`, 'Connbook_session', 'session', 'connbook_session_00000000']) {
       assert.equal(isIn({ headers: { cookie: `${name}=${session}` } }), false)
     }
   })

@@ -28,7 +28,7 @@ export async function checkLogin({ url, origin }: Site): Promise<void> {
   const login = await ask('POST', '/login', { body: admin })
   assert.deepEqual([login.status, login.text], [200, 'Authorized'])
   const [cookie = '', ...more] = login.headers['set-cookie'] ?? []
-  assert.match(cookie, /^__Secure-connbook_session=[^;]+; .*Path=\/connbook; .*Secure$/)
+  assert.match(cookie, /^__Secure-connbook_session_[0-9a-f]{8}=[^;]+; .*Path=\/connbook; .*Secure$/)
   assert.deepEqual(more, [])
   const headers = { Cookie: cookie.split(';')[0] ?? '' }
   assert.equal((await ask('GET', '/configurations/', { headers })).status, 200)
@@ -135,7 +135,7 @@ export async function checkHttp2(t: Lifetime, { url, origin }: Site): Promise<vo
 /** Reaches every name when the site has a host name of its own, thus no base path. */
 export async function checkOwnHostName({ url }: Site): Promise<void> {
   const headers = await logIn(url, admin)
-  assert.match(headers.Cookie, /^__Host-connbook_session=/)
+  assert.match(headers.Cookie, /^__Host-connbook_session_[0-9a-f]{8}=/)
   const ask = createClient(url, headers)
   for (const name of [...DELICATE_NAMES, ...LEADING_OUT]) {
     const { location = '' } = (await ask('POST', '/configurations/', { body: draft(name) })).headers

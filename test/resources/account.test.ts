@@ -114,7 +114,7 @@ describe('POST /v1/password', () => {
     assert.deepEqual([answer.status, answer.text], [200, 'Success'])
     assert.match(
       answer.headers['set-cookie']?.[0] ?? '',
-      /^connbook_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/,
+      /^connbook_session_[0-9a-f]{8}=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/,
     )
     const renewed = cookieOf(answer)
     const good = await Promise.all([renewed, token, theirs, session, other].map((each) => isGood(url, each)))

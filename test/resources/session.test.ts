@@ -1,8 +1,10 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { FREE_FAILURES, PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX, REFUSAL_PAUSE_MS } from '../../src/limits.ts'
+import { runCommand } from '../support/command.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { type Answer, createClient, faultyFields } from '../support/http-client.ts'
 import { holdArgon2 } from '../support/light-argon2.ts'
@@ -102,7 +104,9 @@ describe('POST /login', async () => {
     const twelveHours = 12 * 60 * 60
     assert.match(
       cookie,
-      new RegExp(`^connbook_session=[\\w.-]+; HttpOnly; SameSite=Strict; Path=/; Max-Age=${twelveHours}$`),
+      new RegExp(
+        `^connbook_session_[0-9a-f]{8}=[\\w.-]+; HttpOnly; SameSite=Strict; Path=/; Max-Age=${twelveHours}$`,
+      ),
     )
     assert.ok(await isLetIn(service, { Cookie: cookieOf(answer) }))
   })
@@ -190,11 +194,22 @@ describe('POST /logout', async () => {
     const answer = await ask('POST', '/logout', { headers: { Cookie } })
     assert.deepEqual([answer.status, answer.text], [200, 'Success'])
     assert.equal(answer.headers['content-type'], 'text/plain; charset=utf-8')
-    assert.deepEqual(answer.headers['set-cookie'], [
-      'connbook_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0',
-    ])
+    const names = [Cookie.split('=', 1)[0], 'connbook_session']
+    assert.deepEqual(
+      answer.headers['set-cookie'],
+      names.map((name) => `${name}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0`),
+    )
     assert.equal(await isLetIn(service, { Cookie }), false)
     assert.equal((await ask('POST', '/logout', { headers: { Cookie } })).status, 403)
+  })
+
+  it('ends a session under the name of earlier versions', async () => {
+    const [, session] = (await service.cookie()).split('=', 2)
+    const Cookie = `connbook_session=${session}`
+    assert.equal(await isLetIn(service, { Cookie }), true)
+    const answer = await ask('POST', '/logout', { headers: { Cookie } })
+    assert.equal(answer.headers['set-cookie']?.[1]?.split(';', 1)[0], 'connbook_session=')
+    assert.equal(await isLetIn(service, { Cookie }), false)
   })
 
   it('ends the bearer token that made the call and leaves the cookie alone', async () => {
@@ -248,5 +263,50 @@ describe('a restart', () => {
     assert.equal(await isLetIn(second, session), true)
     clock.advance(1)
     assert.equal(await isLetIn(second, session), false)
+  })
+})
+
+describe('the servers of one host', () => {
+  /** What a browser keeps: by name, whatever the port. */
+  function createJar() {
+    const kept = new Map<string, string>()
+    const take = (answer: Answer) => {
+      for (const line of answer.headers['set-cookie'] ?? []) {
+        const [name = '', value = ''] = line.split(';', 1)[0]?.split('=', 2) ?? []
+        kept.set(name, value)
+      }
+    }
+    const call = async (service: TestService, method: string, path: string, body?: unknown) => {
+      const Cookie = [...kept].map((pair) => pair.join('=')).join('; ')
+      const answer = await createClient(service.url)(method, path, { headers: { Cookie }, body })
+      take(answer)
+      return answer.status
+    }
+    return { call }
+  }
+
+  it('keep their sessions apart in one browser', async (t) => {
+    const [one, other] = [await start(t), await start(t)]
+    const { call } = createJar()
+    for (const service of [one, other]) assert.equal(await call(service, 'POST', '/login', admin), 200)
+    for (const service of [one, other]) assert.equal(await call(service, 'GET', list), 200)
+    assert.equal(await call(other, 'POST', '/logout'), 200)
+    assert.deepEqual([await call(one, 'GET', list), await call(other, 'GET', list)], [200, 403])
+  })
+
+  it('have the same cookie after a restart, and another one after a restore', async (t) => {
+    const folder = await usedFolder(t)
+    const nameOf = async () => {
+      const service = await start(t, { folder, environment: {} })
+      const name = (await service.cookie()).split('=', 1)[0]
+      await service.stop()
+      return name
+    }
+    const first = await nameOf()
+    assert.equal(await nameOf(), first)
+    const backup = join(await temporaryFolder(t), 'backup.json')
+    assert.equal((await runCommand(['backup', backup, '--data', folder])).code, 0)
+    assert.equal((await runCommand(['restore', backup, '--data', folder])).code, 0)
+    assert.notEqual(await nameOf(), first)
   })
 })

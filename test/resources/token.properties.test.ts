@@ -33,7 +33,7 @@ const authenticator: Authenticator = {
   logins: createLoginCounters(),
   close: async () => {},
   logIn: async () => undefined,
-  logOut: async () => undefined,
+  logOut: async () => [],
   async issueToken(_caller, spellings, wanted) {
     asked = spellings
     askedScope = wanted

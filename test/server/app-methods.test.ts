@@ -103,14 +103,14 @@ describe('a base path', async () => {
     const [cookie = ''] = login.headers['set-cookie'] ?? []
     assert.match(
       cookie,
-      /^connbook_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/like\/this; Max-Age=43200$/,
+      /^connbook_session_[0-9a-f]{8}=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/like\/this; Max-Age=43200$/,
     )
     const logout = await createClient(service.url)('POST', '/logout', {
       headers: { Cookie: cookie.split(';')[0] ?? '' },
     })
     assert.match(
       logout.headers['set-cookie']?.[0] ?? '',
-      /^connbook_session=; .*Path=\/like\/this; Max-Age=0$/,
+      /^connbook_session_[0-9a-f]{8}=; .*Path=\/like\/this; Max-Age=0$/,
     )
   })
 

@@ -101,12 +101,12 @@ describe('behind a trusted proxy', () => {
     const overTls = { 'X-Forwarded-Proto': 'https' }
     const login = await ask('POST', '/login', { body: admin, headers: overTls })
     const [cookie = ''] = login.headers['set-cookie'] ?? []
-    assert.match(cookie, /^__Host-connbook_session=.+; Path=\/; Max-Age=43200; Secure$/)
+    assert.match(cookie, /^__Host-connbook_session_[0-9a-f]{8}=.+; Path=\/; Max-Age=43200; Secure$/)
     const headers = { Cookie: cookie.split(';')[0] ?? '' }
     assert.equal((await ask('GET', '/configurations/', { headers: { ...headers, ...overTls } })).status, 200)
     assert.equal((await ask('GET', '/configurations/', { headers })).status, 403)
     const [plain = ''] = (await ask('POST', '/login', { body: admin })).headers['set-cookie'] ?? []
-    assert.match(plain, /^connbook_session=[^;]+(?!.*Secure)/)
+    assert.match(plain, /^connbook_session_[0-9a-f]{8}=[^;]+(?!.*Secure)/)
   })
 
   it('failed logins count for the caller, not for the proxy', async (t) => {
@@ -129,7 +129,7 @@ describe('behind a trusted proxy', () => {
     const ask = createClient(service.url)
     const headers = { 'X-Forwarded-For': '198.51.100.1', 'X-Forwarded-Proto': 'https' }
     const login = await ask('POST', '/login', { body: admin, headers })
-    assert.match(String(login.headers['set-cookie']), /^connbook_session=[^;]+(?!.*Secure)/)
+    assert.match(String(login.headers['set-cookie']), /^connbook_session_[0-9a-f]{8}=[^;]+(?!.*Secure)/)
     const logged = service.log.lines.find((line) => line.includes('"logged_in"'))
     assert.equal(JSON.parse(logged ?? '').address, '127.0.0.1')
   })

@@ -2,11 +2,9 @@ import { forgeTokens } from '../forged-tokens.ts'
 import { deletion, list, sender } from '../requests.ts'
 import { type HostileRow, type Loot, prefixed, rows } from '../row.ts'
 
-const name = 'connbook_session'
-
 /** Session cookies: forged, ended, repeated, or in an unusual form. */
 export function cookieRows({ bearer, cookie, endedCookie }: Loot): HostileRow[] {
-  const session = cookie.slice(name.length + 1)
+  const [name = '', session = ''] = cookie.split('=', 2)
   const token = bearer.slice('Bearer '.length)
   const deletions = (...values: string[]) =>
     Object.fromEntries(values.map((value) => [value, deletion({ Cookie: value })]))
@@ -88,7 +86,7 @@ export function cookieRows({ bearer, cookie, endedCookie }: Loot): HostileRow[] 
         `constructor=${session}`,
         `a="; ${name}=x"`,
         `${`${name}=x; `.repeat(8)}${name}=${session}`,
-        `${name}=x;`.repeat(700),
+        `${name}=x;`.repeat(500),
       ),
       403,
     ),
