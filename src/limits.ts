@@ -171,7 +171,7 @@ export const HOSTNAME_CHARACTERS_MAX = 253
 export const USERNAME_CHARACTERS_MAX = 255
 /** Labels of a record, and so of a filter. */
 export const LABELS_MAX = 32
-/** Groups of a record in an export for Ansible; a record with more is left out. */
+/** Groups of a record in an export for Ansible; of a record with more, the rest are left out. */
 export const ANSIBLE_GROUPS_MAX = 16
 /** All labels of a record, as JSON in UTF-8. */
 export const LABELS_BYTES_MAX = 4 * 1024

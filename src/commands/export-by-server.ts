@@ -10,6 +10,8 @@ export interface ServedExport {
   readonly body: OpenResponse['body']
   /** The first of the records that are left out, by name; undefined if none are. */
   readonly leftOut: readonly Fault[] | undefined
+  /** The first groups that the format cannot have; their records are in the export. */
+  readonly leftOutGroups: readonly string[]
 }
 
 /**
@@ -26,18 +28,21 @@ export async function exportByServer(
   const ask = async (skip?: 1) => {
     const path = `/v1/export${queryOf({ format, skip })}`
     const { headers, body } = await client.open({ method: 'GET', path })
-    if (typeOf(headers['content-type']) === typeOf(exportFormats[format].mediaType)) return body
+    if (typeOf(headers['content-type']) === typeOf(exportFormats[format].mediaType)) {
+      const names = [headers['x-left-out-groups'] ?? ''].flat().join().split(',')
+      return { body, leftOutGroups: names.filter((name) => name !== '').map(decodeURIComponent) }
+    }
     await body[Symbol.asyncIterator]().return?.()
     throw new OtherAnswerError(
       `What ${client.endpoint.name} answers is no export as ${format}; is it a connbook?`,
     )
   }
   try {
-    return { body: await ask(), leftOut: undefined }
+    return { ...(await ask()), leftOut: undefined }
   } catch (error) {
     // Only the refusal names the records.
     if (!isSkipping || !(error instanceof RefusedError) || error.problem !== 'not_expressible') throw error
-    return { body: await ask(1), leftOut: error.faults }
+    return { ...(await ask(1)), leftOut: error.faults }
   }
 }
 

@@ -1,7 +1,7 @@
 import { readListedChanges } from '../audit/listed-changes.ts'
 import type { Client } from '../client/client.ts'
 import { RefusedError } from '../client/refused.ts'
-import { type CommandContext, DAMAGED, defineCommand } from '../command-line/command.ts'
+import { type CommandContext, DAMAGED, defineCommand, type Screen } from '../command-line/command.ts'
 import { clusterFlags, type Options } from '../command-line/options.ts'
 import type { Print } from '../command-line/output.ts'
 import { ConnbookError, type Fault } from '../errors.ts'
@@ -133,6 +133,7 @@ function exportIndex(
     if (!skip) throw new ExportRefusedError(`Cannot export ${what}:\n${list}${REMEDY}`)
     screen.write(`connbook: Left out ${what}:\n${list}`)
   }
+  warnOfGroups(summary.tail?.leftOutGroups ?? [], format, screen)
   return (print) => writePieces(exportPieces(known, records, summary), print)
 }
 
@@ -142,7 +143,8 @@ async function exportServer(
   { screen }: CommandContext,
 ): Promise<(print: Print) => Promise<void>> {
   try {
-    const { body, leftOut } = await exportByServer(client, format, skip)
+    const { body, leftOut, leftOutGroups } = await exportByServer(client, format, skip)
+    warnOfGroups(leftOutGroups, format, screen)
     if (leftOut !== undefined)
       screen.write(
         `connbook: Left out what cannot be expressed as ${format}:\n${listOf(namedFaults(leftOut))}`,
@@ -153,6 +155,14 @@ async function exportServer(
     const list = listOf(namedFaults(error.faults))
     throw new ExportRefusedError(`Cannot export as ${format}:\n${list}${REMEDY}`, { cause: error })
   }
+}
+
+function warnOfGroups(names: readonly string[], format: ExportFormatName, screen: Screen) {
+  if (names.length === 0) return
+  const list = names.map((name) => printableJson(name)).join(', ')
+  screen.write(
+    `connbook: Left out groups that ${format} cannot have: ${list}; their hosts are in the export\n`,
+  )
 }
 
 function namedFaults(faults: readonly Fault[]) {

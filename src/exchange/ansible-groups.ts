@@ -1,4 +1,4 @@
-import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
+import { ANSIBLE_GROUPS_MAX, NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { labelOf } from '../store/labels.ts'
 import { yamlKey } from './ansible-yaml.ts'
@@ -7,24 +7,36 @@ import type { ExportTail } from './export-format.ts'
 /** Memory of a name in a list of names; such a list grows by half. */
 const REFERENCE_BYTES = 12
 
-/** The groups of a record, from its label `group`: commas between several. */
-export function groupsOf({ labels }: Configuration): string[] {
+const LEFT_OUT_LISTED_MAX = 20
+
+/** Ansible makes the first itself, for hosts without a group; the second has another meaning in its output. */
+const impossible = new Set(['ungrouped', '_meta'])
+
+/** The groups of a record, from its label `group`: commas between several. Every host is in `all` anyway. */
+function groupsOf({ labels }: Configuration): string[] {
   const names = (labelOf(labels, 'group') ?? '').split(',').map((name) => name.trim())
-  return [...new Set(names.filter((name) => name !== ''))]
+  return [...new Set(names.filter((name) => name !== '' && name !== 'all'))]
 }
 
-/** Whether Ansible takes it without a warning, and it is not a group that Ansible makes itself. */
-export function isGroupName(name: string): boolean {
-  return /^[A-Za-z_]\w*$/.test(name) && name !== 'all' && name !== 'ungrouped'
-}
-
-/** The groups of an inventory, each with the names of its hosts. */
+/**
+ * The groups of an inventory, each with the names of its hosts. Ansible takes nearly every name of a group, though it
+ * may warn of it.
+ */
 export class AnsibleGroups implements ExportTail {
   readonly #groups = new Map<string, string[]>()
+  readonly #leftOut = new Set<string>()
   bytes = 0
 
+  get leftOutGroups(): readonly string[] {
+    return [...this.#leftOut]
+  }
+
   take(record: Configuration): void {
-    for (const group of groupsOf(record)) {
+    for (const [i, group] of groupsOf(record).entries()) {
+      if (i >= ANSIBLE_GROUPS_MAX || impossible.has(group)) {
+        if (this.#leftOut.size < LEFT_OUT_LISTED_MAX) this.#leftOut.add(group)
+        continue
+      }
       const names = this.#groups.get(group)
       this.bytes += REFERENCE_BYTES
       if (names !== undefined) {

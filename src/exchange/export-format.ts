@@ -9,8 +9,6 @@ export interface ExportFormat {
   readonly between?: string
   readonly end?: string
   encode(record: Configuration): string
-  /** Groups that a record makes in the format; a record with the name of one cannot be expressed. */
-  groupsOf?(record: Configuration): readonly string[]
   /** Begins to note what the text behind `end` says of the records. */
   begin?(): ExportTail
   /** The form where some record has labels, if that is another. */
@@ -27,6 +25,8 @@ export interface ExportTail {
   take(record: Configuration): void
   /** Estimated memory of the notes. */
   readonly bytes: number
+  /** The first groups that the format cannot have; their records are in the export. */
+  readonly leftOutGroups: readonly string[]
   /** In pieces of about STREAM_PIECE_CHARACTERS, once all records were taken. */
   pieces(): Iterable<string>
 }

@@ -19,7 +19,7 @@ export interface ExportSummary {
   readonly leftOut: number
   /** The first of those. */
   readonly obstacles: readonly Obstacle[]
-  /** Keys of more than one record, or names of groups. */
+  /** Keys of more than one record. */
   readonly clashes: ReadonlySet<string>
   /** Undefined for a format without one. */
   readonly tail: ExportTail | undefined
@@ -29,8 +29,6 @@ export interface ExportSummary {
 
 /** Cost of skipping a record, in characters of output; decides when to yield. */
 const LEFT_OUT_CHARACTERS = 64
-
-const IS_GROUP = 'has a name that another record gives to a group'
 
 interface Clashes {
   readonly clashes: ReadonlySet<string>
@@ -43,7 +41,7 @@ const noClashes: Clashes = { clashes: new Set(), clashBytes: 0 }
 /**
  * Finds the records that the format cannot express, and the size of the export.
  *
- * @param records Read once, or twice for a format with keys or groups of its own.
+ * @param records Read once, or twice for a format with keys of its own.
  * @param obstaclesMax Limit of `obstacles`.
  */
 export function* summarizeExport(
@@ -151,35 +149,25 @@ function obstacleOf(
   record: Configuration,
 ): string | undefined {
   const reason = format.obstacle?.(record)
-  if (reason !== undefined || clashes.size === 0) return reason
-  if (format.keyOf === undefined) return clashes.has(record.name) ? IS_GROUP : undefined
+  if (reason !== undefined || format.keyOf === undefined || clashes.size === 0) return reason
   const key = format.keyOf(record)
   return clashes.has(key) ? `would be ${key} like another one` : undefined
 }
 
-/** The keys of more than one record, or the names of all groups. */
-function* findClashes(format: ExportFormat, records: Iterable<Configuration>): LongWork<Clashes> {
-  if (format.keyOf === undefined && format.groupsOf === undefined) return noClashes
+/** The keys of more than one record. */
+function* findClashes({ keyOf }: ExportFormat, records: Iterable<Configuration>): LongWork<Clashes> {
+  if (keyOf === undefined) return noClashes
   let clashBytes = 0
-  const note = (text: string) => {
-    if (clashes.has(text)) return
-    clashes.add(text)
-    clashBytes += NOTED_NAME_BYTES + text.length
-  }
   const clashes = new Set<string>()
   const seen = new Set<string>()
   let sliceBytes = 0
   for (const record of records) {
-    const key = format.keyOf?.(record)
-    if (key !== undefined && seen.has(key)) note(key)
-    if (key !== undefined) seen.add(key)
-    // A record that is left out makes no groups.
-    if (format.groupsOf !== undefined && format.obstacle?.(record) === undefined) {
-      for (const group of format.groupsOf(record)) {
-        note(group)
-        sliceBytes += group.length
-      }
+    const key = keyOf(record)
+    if (seen.has(key) && !clashes.has(key)) {
+      clashes.add(key)
+      clashBytes += NOTED_NAME_BYTES + key.length
     }
+    seen.add(key)
     sliceBytes += LEFT_OUT_CHARACTERS
     if (sliceBytes < STREAM_PIECE_CHARACTERS) continue
     yield

@@ -39,6 +39,11 @@ export const headers = {
     description: 'The number of records that the format cannot express.',
     schema: count,
   },
+  'X-Left-Out-Groups': {
+    description:
+      'The first groups that the format cannot have, percent-encoded, with commas between them; their records are in the export. Only if there are such groups.',
+    schema: text,
+  },
   'Content-Disposition': { description: 'A name for the file.', schema: text },
   'Set-Cookie': { description: 'Sets the session cookie, or clears it.', schema: text },
   Pragma: {

@@ -47,7 +47,7 @@ export const exporting = defineResource({
         answers: {
           200: {
             description: 'The records in the format.',
-            headers: ['Content-Disposition', 'X-Total-Count', 'X-Left-Out'],
+            headers: ['Content-Disposition', 'X-Total-Count', 'X-Left-Out', 'X-Left-Out-Groups?'],
             content: exportContent,
           },
         },
@@ -57,6 +57,8 @@ export const exporting = defineResource({
     },
   ],
 })
+
+const GROUPS_HEADER_CHARACTERS_MAX = 4_000
 
 const MUST_BE = `must be ${eitherOf(exportFormatNames)}`
 
@@ -75,7 +77,7 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
       throw new InvalidInputError('The query is not valid', [{ field: 'format', detail: MUST_BE }])
     }
     const prepared = await scheduler.run(callerKey(request), prepare(query.format), request.signal)
-    const { count, leftOut, obstacles } = prepared
+    const { count, leftOut, obstacles, tail } = prepared
     if (leftOut > 0 && query.skip !== '1') {
       const faults = obstacles.map(({ name, reason }) => ({ field: 'name', name, detail: reason }))
       throw new Problem(
@@ -94,6 +96,7 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
         'Cache-Control': 'no-cache, private',
         'X-Total-Count': String(count),
         'X-Left-Out': String(leftOut),
+        ...groupsHeader(tail?.leftOutGroups ?? []),
       },
       body: prepared.pieces,
       keeps: prepared.keeps,
@@ -114,6 +117,16 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
       keeps: { revision, records: count, jsonBytes, ...(summary.notedBytes > 0 ? { noted: summary } : {}) },
     }
   }
+}
+
+/** As many of the names as fit: clients limit the size of all headers, many to 16 KiB. */
+function groupsHeader(names: readonly string[]): Record<string, string> {
+  let value = ''
+  for (const name of names.map(encodeURIComponent)) {
+    if (value.length + name.length > GROUPS_HEADER_CHARACTERS_MAX) break
+    value += value === '' ? name : `,${name}`
+  }
+  return value === '' ? {} : { 'X-Left-Out-Groups': value }
 }
 
 function essenceOf(mediaType: string): string {

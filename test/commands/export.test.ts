@@ -38,6 +38,27 @@ describe('connbook export', { timeout: 60_000 }, () => {
     }
   })
 
+  it('warns of groups that ansible cannot have, and keeps their hosts, here and from a server', async (t) => {
+    const service = await start(t)
+    const authorization = await getToken(service.url, client)
+    const ask = createClient(service.url, authorization)
+    const labels = { group: 'k3s-cluster,ungrouped,_meta' }
+    await ask('POST', '/configurations/', { body: { ...draft('web1'), labels } })
+    const warning =
+      'connbook: Left out groups that ansible cannot have: "ungrouped", "_meta"; their hosts are in the export\n'
+    const here = await runExport(['--format', 'ansible'], service.folder.path)
+    const there = await runCommand(['export', '--format', 'ansible', '--server', service.url], {
+      environment: { CONNBOOK_TOKEN: authorization.Authorization.replace('Bearer ', '') },
+    })
+    for (const { code, stdout, stderr } of [here, there]) {
+      assert.equal(code, 0, stderr)
+      assert.ok(stderr.startsWith(warning), stderr)
+      assert.match(stdout, /\n {4}"k3s-cluster":\n {6}hosts:\n {8}"web1": \{\}\n$/)
+    }
+    const { headers } = await ask('GET', '/v1/export?format=ansible')
+    assert.deepEqual([headers['x-left-out'], headers['x-left-out-groups']], ['0', 'ungrouped,_meta'])
+  })
+
   it('replaces the file of --output as a whole, and keeps its mode', async (t) => {
     const place = await temporaryFolder(t)
     const [file, link] = [join(place, 'hosts.json'), join(place, 'link')]

@@ -20,18 +20,47 @@ describe('a record in an inventory', () => {
     assert.match(text, /^ {4}"a\\u2028b\\u2029c\\ufeffd\\uffffe":\n/)
   })
 
+  it('has a text that looks like a template as it is', () => {
+    const { labelled } = ansibleFormat
+    const text = labelled?.encode(record('a', { username: 'a{%b', labels: { env: '{{ x }}' } }))
+    assert.match(
+      text ?? '',
+      /\n {6}ansible_user: !unsafe "a\{%b"\n {6}connbook_label_env: !unsafe "\{\{ x \}\}"\n$/,
+    )
+  })
+
   it('marks a long key as a key', () => {
     assert.match(ansibleFormat.encode(record('"'.repeat(499))), /^ {4}"[^\n]+":\n {6}ansible_host/)
     assert.match(ansibleFormat.encode(record('"'.repeat(500))), /^ {4}\? "[^\n]+"\n {4}:\n {6}ansible_host/)
   })
 
-  it('is left out when Ansible would misread its name or username', () => {
-    const reasonOf = (name: string, username = 'ops') => ansibleFormat.obstacle?.(record(name, { username }))
-    for (const name of ['a[1:3]', 'a:22', 'all', 'ungrouped', '{{ x }}', '{% x %}', '{# x #}'])
+  it('is left out when Ansible would misread its name', () => {
+    const reasonOf = (name: string) => ansibleFormat.obstacle?.(record(name))
+    for (const name of [
+      'a[1:3]',
+      'a:22',
+      '192.0.2.1:22',
+      'é_1.b-c:22',
+      'all',
+      'ungrouped',
+      '{{ x }}',
+      '{% x %}',
+      '{# x #}',
+    ])
       assert.match(reasonOf(name) ?? '', /^has a name /, name)
-    for (const username of ['{{ x }}', 'a{%b', '{#'])
-      assert.match(reasonOf('a', username) ?? '', /^has a username /, username)
-    for (const name of ['a:b', ':22a', 'All', '{ {', 'a]'])
-      assert.equal(reasonOf(name, '[1:3]'), undefined, name)
+    const names = [
+      'a:b',
+      ':22a',
+      'All',
+      '{ {',
+      'a]',
+      '2001:db8::10',
+      'fe80::1:22',
+      '12:30:45',
+      ':22',
+      'a b:22',
+      '-a:22',
+    ]
+    for (const name of names) assert.equal(reasonOf(name), undefined, name)
   })
 })

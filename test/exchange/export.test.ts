@@ -142,13 +142,7 @@ describe('an export', () => {
       [{ 'ssh.identityfile': '%d/x' }, /label ssh\.identityfile that holds "%"/],
       [{ 'ssh.identityfile': '' }, /label ssh\.identityfile that is empty/],
     ],
-    ansible: [
-      [{ env: '{{ x }}' }, /template/],
-      [{ group: 'a-b' }, /name of a group/],
-      [{ group: 'web,all' }, /name of a group/],
-      [{ group: groups(ANSIBLE_GROUPS_MAX + 1) }, /^has a label group with more than 16 groups/],
-      [{ 'a.b': '', 'a-b': '' }, /same variable/],
-    ],
+    ansible: [[{ 'a.b': '', 'a-b': '' }, /same variable/]],
     'pg-service': [
       [{ 'pg.dbname': '' }, /pg\.dbname that is empty/],
       [{ 'pg.dbname': 'a ' }, /white space/],
@@ -165,9 +159,28 @@ describe('an export', () => {
     })
   }
 
-  it('writes as many groups of a record as ansible gets', async () => {
-    const records = recordsOf([draft('a', { labels: { group: groups(ANSIBLE_GROUPS_MAX) } })])
-    assert.equal((await exported('ansible', records)).text.match(/"a": \{\}/g)?.length, ANSIBLE_GROUPS_MAX)
+  const groupsLeftOut = (...labels: string[]) => {
+    const records = recordsOf(labels.map((group, i) => draft(`a${i}`, { labels: { group } })))
+    const format = formatFor('ansible', true)
+    const summary = runAtOnce(summarizeExport(format, records, 1))
+    assert.equal(summary.leftOut, 0)
+    return [[...exportPieces(format, records, summary)].join(''), summary.tail?.leftOutGroups] as const
+  }
+
+  it('writes every group that ansible takes, and one with the name of a host', () => {
+    const [text, leftOut] = groupsLeftOut('k3s-cluster,eu.west', '1st_floor,a b', 'all,a0')
+    assert.deepEqual(leftOut, [])
+    for (const group of ['k3s-cluster', 'eu.west', '1st_floor', 'a b', 'a0'])
+      assert.ok(text.includes(`\n    "${group}":\n      hosts:\n`), text)
+  })
+
+  it('leaves out groups that ansible cannot have, and more than 16 of a record, but no host', () => {
+    const [text, leftOut] = groupsLeftOut('web,ungrouped', '_meta', groups(ANSIBLE_GROUPS_MAX + 1))
+    assert.deepEqual(leftOut, ['ungrouped', '_meta', `g${ANSIBLE_GROUPS_MAX}`])
+    assert.equal(text.match(/"a2": \{\}/g)?.length, ANSIBLE_GROUPS_MAX)
+    assert.equal(text.match(/ansible_host/g)?.length, 3)
+    const many = Array.from({ length: 10 }, (_, i) => groups(100).replaceAll('g', `g${i}-`).slice(0, 255))
+    assert.equal(groupsLeftOut(...many)[1]?.length, 20)
   })
 
   it('estimates the memory of its notes: the hosts of groups, and keys that clash', () => {
@@ -180,18 +193,6 @@ describe('an export', () => {
     assert.ok(notedBytes('ansible', 100) >= 4 * 100 * 8)
     assert.ok(notedBytes('ansible', 200) - notedBytes('ansible', 100) >= 4 * 100 * 8)
     assert.ok(notedBytes('env', 100) >= 50 * 'CONNBOOK_A_1'.length)
-  })
-
-  it('names a record that ansible would take for a group', async () => {
-    const records = recordsOf([draft('web'), draft('b', { labels: { group: 'web' } })])
-    const { obstacles, names } = await exported('ansible', records)
-    assert.deepEqual(obstacles, { web: 'has a name that another record gives to a group' })
-    assert.deepEqual(names, ['b'])
-  })
-
-  it('ignores the groups of skipped records when it looks for clashing names', async () => {
-    const records = recordsOf([{ ...draft('a'), labels: { group: 'web1,bad name' } }, draft('web1')])
-    assert.deepEqual(Object.keys((await exported('ansible', records)).obstacles), ['a'])
   })
 
   it('lists the hosts of groups in pieces of about 64 KiB', () => {
@@ -247,7 +248,6 @@ describe('an export', () => {
 
   const usernames: Record<string, readonly string[]> = {
     'ssh-config': ['50%', '$' + '{USER}'],
-    ansible: ['{{ x }}', 'a{%b'],
     'pg-service': ['ops ', '\u{1f5c4}'.repeat(255)],
   }
   for (const [format, some] of Object.entries(usernames)) {

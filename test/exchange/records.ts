@@ -126,7 +126,20 @@ const someText = fc.constantFrom(...meaningful)
 export const toolLabels: fc.Arbitrary<Record<string, string>> = fc.record(
   {
     group: fc.oneof(
-      fc.constantFrom('web', 'web,db', ' db , _x1', '', ',', 'web,web', 'a-b', 'all'),
+      fc.constantFrom(
+        'web',
+        'web,db',
+        ' db , _x1',
+        '',
+        ',',
+        'web,web',
+        'a-b',
+        'eu.west',
+        '1st',
+        'all',
+        'web,ungrouped',
+        '_meta',
+      ),
       someText,
     ),
     'ssh.proxyjump': fc.oneof(

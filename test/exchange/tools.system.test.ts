@@ -56,6 +56,39 @@ describe('an ansible export', { skip: missing('ansible-inventory') }, () => {
     assertSeen(t, 'ansible', [...meaningfulRecords, ...longestRecords], askAnsible, ansibleLabelsOf))
 
   it('is read correctly without any records', (t) => assertSeen(t, 'ansible', [], askAnsible))
+
+  it('has groups of every kind, and the hosts of those that cannot be', async (t) => {
+    const groups = [...meaningful, 'k3s-cluster', 'eu.west', '1st_floor', 'a b', '_meta', 'hosts', 'h1']
+    const records = groups.map((group, i) => draft(`h${i}`, { labels: { group } }))
+    await assertSeen(t, 'ansible', recordsOf(records), askAnsible, ansibleLabelsOf)
+  })
+
+  it('leaves out only names that Ansible refuses or reads otherwise', async (t) => {
+    const names = [
+      ...meaningful,
+      '2001:db8::10',
+      'fe80::1:22',
+      '12:30:45',
+      'a b:22',
+      '-:1',
+      'a_:1',
+      '192.0.2.1:22',
+    ]
+    const { obstacles } = await exported('ansible', recordsOf(names.map((name) => draft(name))))
+    const file = join(await temporaryFolder(t), 'inventory.yml')
+    for (const [name, reason] of Object.entries(obstacles)) {
+      // The inventory shows it, but Ansible evaluates it when it uses the name.
+      if (reason.includes('template')) continue
+      const hosts = { [name]: { ansible_port: 7 }, other: {} }
+      await writeFile(
+        file,
+        JSON.stringify({ all: { hosts, children: { group: { hosts: { [name]: {}, other: {} } } } } }),
+      )
+      const seen = await askAnsible(file, [name, 'other']).catch(() => [])
+      assert.ok(seen[0]?.port !== 7, name)
+    }
+    assert.ok(Object.keys(obstacles).length > 5)
+  })
 })
 
 describe('a pg-service export', { skip: missing('psql') }, () => {
