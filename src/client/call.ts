@@ -233,5 +233,6 @@ function explain(error: unknown, outgoing: ClientRequest, endpoint: Endpoint, is
       cause: error,
     })
   }
-  return new UnreachableError(`Cannot connect to ${name} (${reason})`, { cause: error })
+  const remedy = endpoint.remedy === undefined ? '' : `; ${endpoint.remedy}`
+  return new UnreachableError(`Cannot connect to ${name} (${reason})${remedy}`, { cause: error })
 }

@@ -28,8 +28,11 @@ export function noCredential(hint = ''): Credential {
     headers: async () => ({}),
     renew: () => false,
     isSecret: false,
-    remedy: ({ name }) =>
-      `Not let in at ${name} without a login: connbook login ${wordForShell(name)}${hint}`,
+    remedy: ({ name, remedy }) =>
+      [
+        `Not let in at ${name} without a login: connbook login ${wordForShell(name)}${hint}`,
+        ...(remedy === undefined ? [] : [remedy]),
+      ].join('; '),
   }
 }
 

@@ -14,6 +14,8 @@ export interface Endpoint {
   readonly reach?: FileSystem['reach']
   /** Before each path; empty or `/like/this`. */
   readonly basePath: string
+  /** Completes the message that it cannot be reached, or lets nobody in without a login. */
+  readonly remedy?: string
   /** PEM texts of certificate authorities to trust, beside those of the system and of Node. */
   readonly authorities: readonly string[]
 }

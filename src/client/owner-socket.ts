@@ -9,7 +9,12 @@ import { type Endpoint, socketEndpoint } from './endpoint.ts'
 export type FoundSocket =
   | { readonly endpoint: Endpoint }
   /** Why it is not used; undefined if it is not there. */
-  | { readonly endpoint?: never; readonly reason: string | undefined }
+  | {
+      readonly endpoint?: never
+      readonly reason: string | undefined
+      /** Whether it would be used if the folder was named. */
+      readonly mustBeNamed?: boolean
+    }
 
 /**
  * Finds the owner's socket of a data folder. It is used only if nobody but the owner of the folder can have made it: what
@@ -29,14 +34,14 @@ export async function findOwnerSocket(
   const files = filesOf(folder)
   const [around, found] = await Promise.all([ifReachable(files.stat(folder)), ifReachable(files.lstat(path))])
   if (around === undefined || found === undefined || uid === undefined) return { reason: undefined }
-  const reason = whyRefused(around, found, uid, isNamed) ?? whyTooLong(path)
-  return reason === undefined
-    ? { endpoint: socketEndpoint(path, files) }
-    : { reason: `${OWNER_SOCKET} is not used: ${reason}` }
+  const reason = whyRefused(around, found, uid) ?? whyTooLong(path)
+  if (reason !== undefined) return { reason: `${OWNER_SOCKET} is not used: ${reason}` }
+  if (uid === ROOT && !isNamed)
+    return { reason: 'root must name the folder: add --data FOLDER', mustBeNamed: true }
+  return { endpoint: socketEndpoint(path, files) }
 }
 
-function whyRefused(folder: Stats, socket: Stats, uid: number, isNamed: boolean): string | undefined {
-  if (uid === ROOT && !isNamed) return 'root must name the folder, with --data or CONNBOOK_DATA'
+function whyRefused(folder: Stats, socket: Stats, uid: number): string | undefined {
   if (!socket.isSocket()) return 'it is not a socket'
   if ((folder.mode & 0o777) !== 0o700) return `its folder is not private (${describeOwner(folder)})`
   if (uid !== ROOT && folder.uid !== uid)

@@ -18,6 +18,7 @@ import { isNodeFolder } from '../folder/node-folder.ts'
 import { getUsedFolder } from '../folder/used-folder.ts'
 import { IMPORT_BYTES_MAX } from '../limits.ts'
 import { createLog } from '../log.ts'
+import { wordForShell } from '../shell.ts'
 import { fileStorage, openConfigurationStore } from '../storage/file/file-storage.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import type { ImportMode } from '../store/import-mode.ts'
@@ -183,7 +184,13 @@ async function importBesideServer(
   order: ImportOrder,
   context: CommandContext,
 ): Promise<ImportReport> {
-  if (found.endpoint === undefined) throw await inUse(error, folder, order, found.reason)
+  if (found.endpoint === undefined) {
+    if (!found.mustBeNamed) throw await inUse(error, folder, order, found.reason)
+    throw new FolderInUseError(
+      `Cannot import to "${folder.path}": a server has the folder, and to call it, root must name the folder: --data ${wordForShell(folder.path)}`,
+      { cause: error },
+    )
+  }
   const client = createClient(found.endpoint, ownerCredential(commandActor('import')), true)
   return sendRecords(client, order, context).catch(async (cause: unknown) => {
     throw cause instanceof UnreachableError ? await inUse(error, folder, order, cause.message) : cause

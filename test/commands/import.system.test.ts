@@ -159,9 +159,14 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
     await writeFile(file, `${HEADER}a,h,22,u\n`)
     const unnamed = await runExecutable(['import', file], { cwd: place })
     assert.equal(unnamed.code, 75)
-    assert.match(
+    assert.equal(
       unnamed.stderr,
-      /\.control is not used: root must name the folder, with --data or CONNBOOK_DATA\n/,
+      `connbook: Cannot import to "${folder}": a server has the folder, and to call it, root must name the folder: --data ${folder}\n`,
+    )
+    const listed = await runExecutable(['ls'], { cwd: place, environment: { XDG_STATE_HOME: place } })
+    assert.match(
+      listed.stderr,
+      /^connbook: (Cannot connect to|Not let in at) http:\/\/localhost:8080 .*; to call the server of \.\/data as root, name the folder: --data data\n$/,
     )
     const named = await runExecutable(['import', file], {
       cwd: place,

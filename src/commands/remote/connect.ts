@@ -28,6 +28,7 @@ import { commandActor } from '../../folder/command-audit.ts'
 import { hasData } from '../../folder/used-folder.ts'
 import { givenVariables } from '../../service/first-start.ts'
 import { readAuthorities } from '../../service/tls-files.ts'
+import { wordForShell } from '../../shell.ts'
 
 /** The flags that say which server, and how. */
 export const clientFlags = ['server', 'data', 'authority', 'plain', 'noRetry'] as const
@@ -55,7 +56,14 @@ interface Chosen {
   readonly logins?: readonly Login[]
 }
 
-const defaultServer: Chosen = { endpoint: getEndpoint(DEFAULT_URL) }
+/** @param folder Its server is here, but root has not named it; undefined if there is none. */
+function defaultServer(folder?: string): Chosen {
+  const remedy =
+    folder === undefined
+      ? 'name a server with --server URL, log in at one with connbook login URL, or name the folder of one with --data FOLDER'
+      : `to call the server of ./data as root, name the folder: --data ${wordForShell(folder)}`
+  return { endpoint: { ...getEndpoint(DEFAULT_URL), remedy } }
+}
 
 /**
  * Finds the server that flags, variables and kept logins name, and who calls there.
@@ -92,7 +100,7 @@ export async function connectElsewhere(
     const isFolder = isFolderNamed(input, environment) || (await hasData(dataPaths(resolve(data))))
     if (isFolder) return undefined
   }
-  return createChosen(chosen ?? defaultServer, input, environment, logins, command)
+  return createChosen(chosen ?? defaultServer(), input, environment, logins, command)
 }
 
 async function createChosen(
@@ -162,7 +170,8 @@ async function chooseEndpoint(
   const { data } = input.options
   if (isFolderNamed(input, environment)) return { endpoint: await getSocket(data), isOwners: true }
   const own = await findOwnerSocket(resolve(data), false)
-  return own.endpoint === undefined ? defaultServer : { endpoint: own.endpoint, isOwners: true }
+  if (own.endpoint !== undefined) return { endpoint: own.endpoint, isOwners: true }
+  return defaultServer(own.mustBeNamed ? data : undefined)
 }
 
 /** The server that a flag or variable or the kept login names; undefined if a folder is named, or nothing. */

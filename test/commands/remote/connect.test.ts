@@ -75,7 +75,9 @@ describe('which server is called', { timeout: 60_000 }, () => {
     const none = await temporaryFolder(t)
     const [byFlag, byVariable] = [await folderWithSocket(t), await folderWithSocket(t)]
     const all: NodeJS.ProcessEnv = { ...environment }
-    assert.equal(await placeOf([], all, none), DEFAULT)
+    const { endpoint } = await connectWith([], all, none)
+    assert.equal(endpoint.name, DEFAULT)
+    assert.match(endpoint.remedy ?? '', /^name a server with --server URL, .* --data FOLDER$/)
     await keep(environment, 'http://127.0.0.1:1')
     assert.equal(await placeOf([], all, none), 'http://127.0.0.1:1')
     all.CONNBOOK_DATA = byVariable
@@ -122,7 +124,9 @@ describe('which server is called', { timeout: 60_000 }, () => {
   it('is for root no socket in ./data, but one that is named', { skip: notRoot }, async (t) => {
     const { environment } = await openHome(t)
     const folder = await folderWithSocket(t)
-    assert.equal(await placeOf([], environment, folder), DEFAULT)
+    const { endpoint } = await connectWith([], environment, folder)
+    assert.equal(endpoint.name, DEFAULT)
+    assert.match(endpoint.remedy ?? '', /^to call the server of \.\/data as root, name the folder: --data \//)
     const named = `unix:${ownerSocketPath(folder)}`
     assert.equal(await placeOf([], { ...environment, CONNBOOK_DATA: folder }, folder), named)
     assert.equal(await placeOf(['--data', folder], environment, folder), named)
