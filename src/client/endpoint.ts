@@ -28,11 +28,18 @@ export const ENDPOINT_FORMS = 'a URL such as https://book.example.net, or unix:P
 
 const LOCALHOST = /^(?:.+\.)?localhost$/
 
-/** Reads `http://…`, `https://…` or `unix:PATH`; undefined for anything else, also with a user, a query or a fragment. */
+/** Ends the address of the console, as a browser shows it. */
+const CONSOLE = /\/console\/(?:[?#].*)?$/
+
+/**
+ * Reads `http://…`, `https://…` or `unix:PATH`; undefined for anything else, also with a user, a query or a fragment.
+ * The address of the console, up to its slash, stands for its server.
+ */
 export function parseEndpoint(text: string): Endpoint | undefined {
   const socketPath = /^unix:([^\0]+)$/.exec(text)?.[1]
   if (socketPath !== undefined) return socketEndpoint(socketPath)
-  const url = /^https?:\/\/[^/?#@\\\s]+(?:\/[^?#\\\s]*)?$/i.test(text) ? URL.parse(text) : null
+  const address = text.replace(CONSOLE, '/')
+  const url = /^https?:\/\/[^/?#@\\\s]+(?:\/[^?#\\\s]*)?$/i.test(address) ? URL.parse(address) : null
   if (url === null) return undefined
   const isSecure = url.protocol === 'https:'
   return {
@@ -46,6 +53,15 @@ export function parseEndpoint(text: string): Endpoint | undefined {
     basePath: url.pathname.replace(/\/+$/, ''),
     authorities: [],
   }
+}
+
+/** The URL that a text without a scheme, such as `localhost:8080`, may stand for; undefined for any other text. */
+export function urlMeant(text: string): string | undefined {
+  if (text.includes('://') || text.startsWith('unix:')) return undefined
+  const endpoint = parseEndpoint(`http://${text}`)
+  return endpoint !== undefined && isPrivate(endpoint)
+    ? endpoint.name
+    : parseEndpoint(`https://${text}`)?.name
 }
 
 /**

@@ -174,6 +174,11 @@ async function readDrafts(
 function formatOf(request: Request, given: ImportFormatName | undefined): ImportFormatName {
   const type = parseMediaType(request.headers['content-type'])
   const essence = type?.essence ?? ''
+  if (essence === 'multipart/form-data')
+    throw new Problem(
+      'unsupported_type',
+      'Cannot import a form: the file must be the body itself; with curl, send it with --data-binary @FILE, not with -F',
+    )
   const told = type !== undefined && isJsonType(type) ? 'json' : formatsByType.get(essence)
   const format = given ?? told
   if (format === undefined) {

@@ -1,7 +1,24 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isPrivate, parseEndpoint } from '../../src/client/endpoint.ts'
+import { isPrivate, parseEndpoint, urlMeant } from '../../src/client/endpoint.ts'
+
+describe('a text without a scheme', () => {
+  const meant: Record<string, string | undefined> = {
+    'localhost:8080': 'http://localhost:8080',
+    '127.0.0.1:8080/console/': 'http://127.0.0.1:8080',
+    '[::1]:80': 'http://[::1]',
+    'book.example.net': 'https://book.example.net',
+    '192.0.2.1:8443/x': 'https://192.0.2.1:8443/x',
+    'ftp://a': undefined,
+    'unix:': undefined,
+    'a b': undefined,
+    '': undefined,
+  }
+  for (const [text, url] of Object.entries(meant)) {
+    it(`may mean ${url ?? 'nothing'}: ${JSON.stringify(text)}`, () => assert.equal(urlMeant(text), url))
+  }
+})
 
 describe('parseEndpoint', () => {
   const places: Record<string, [name: string, host: string, at: object, basePath: string]> = {
@@ -19,6 +36,9 @@ describe('parseEndpoint', () => {
     ],
     'http://a:80/x/y/': ['http://a/x/y', 'a', { hostname: 'a', port: 80 }, '/x/y'],
     'http://[::1]:8080/b': ['http://[::1]:8080/b', '[::1]:8080', { hostname: '::1', port: 8080 }, '/b'],
+    'http://a/console/': ['http://a', 'a', { hostname: 'a', port: 80 }, ''],
+    'https://a/x/console/?q=b#c': ['https://a/x', 'a', { hostname: 'a', port: 443 }, '/x'],
+    'http://a/console': ['http://a/console', 'a', { hostname: 'a', port: 80 }, '/console'],
     'unix:/run/connbook.sock': [
       'unix:/run/connbook.sock',
       'localhost',

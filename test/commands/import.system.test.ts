@@ -166,7 +166,7 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
     const listed = await runExecutable(['ls'], { cwd: place, environment: { XDG_STATE_HOME: place } })
     assert.match(
       listed.stderr,
-      /^connbook: (Cannot connect to|Not let in at) http:\/\/localhost:8080 .*; to call the server of \.\/data as root, name the folder: --data data\n$/,
+      /^connbook: (Cannot connect to|Not let in at) http:\/\/localhost:8080 .*; to call the server of \.\/data as root, name the folder: --data \.\/data\n$/,
     )
     const named = await runExecutable(['import', file], {
       cwd: place,

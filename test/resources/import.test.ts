@@ -220,6 +220,13 @@ describe('POST /v1/import', { timeout: 120_000 }, () => {
     [status: number, code: string, type: string | undefined, body: string, query: string]
   > = {
     'without a type': [415, 'unsupported_type', undefined, csv, ''],
+    'as a form, whatever the format': [
+      415,
+      'unsupported_type',
+      'multipart/form-data; boundary=x',
+      csv,
+      '?format=csv',
+    ],
     'of another type': [415, 'unsupported_type', 'text/html', csv, ''],
     'whose type is the name of an object member': [415, 'unsupported_type', 'constructor', csv, ''],
     'in another charset': [415, 'unsupported_charset', 'text/csv; charset=latin1', csv, ''],

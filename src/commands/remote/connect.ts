@@ -16,6 +16,7 @@ import {
   type Endpoint,
   isPrivate,
   parseEndpoint,
+  urlMeant,
 } from '../../client/endpoint.ts'
 import { type Login, type Logins, loginsOf } from '../../client/logins.ts'
 import { findOwnerSocket } from '../../client/owner-socket.ts'
@@ -156,8 +157,14 @@ export function withAuthority(endpoint: Endpoint, path: string | undefined): End
 /** @throws {UsageError} for a text that is no endpoint. */
 export function getEndpoint(text: string): Endpoint {
   const endpoint = parseEndpoint(text)
-  if (endpoint === undefined) throw new UsageError(`Cannot call "${text}": it must be ${ENDPOINT_FORMS}`)
+  if (endpoint === undefined)
+    throw new UsageError(`Cannot call "${text}": it must be ${ENDPOINT_FORMS}${offer(text)}`)
   return endpoint
+}
+
+function offer(text: string): string {
+  const meant = urlMeant(text)
+  return meant === undefined ? '' : `; did you mean ${meant}?`
 }
 
 async function chooseEndpoint(
@@ -215,7 +222,9 @@ async function namedEndpoint(text: string, logins: Logins): Promise<Chosen> {
   if (only !== undefined && others.length === 0) return { endpoint: only, logins: kept }
   const reason =
     only === undefined ? 'there is no login at a host of that name' : 'several logins are at that host'
-  throw new UsageError(`Cannot tell which server "${text}" is: ${reason}; give ${ENDPOINT_FORMS}`)
+  throw new UsageError(
+    `Cannot tell which server "${text}" is: ${reason}; give ${ENDPOINT_FORMS}${offer(text)}`,
+  )
 }
 
 /** @throws {UnreachableError} */

@@ -203,6 +203,18 @@ describe('which server is called', { timeout: 60_000 }, () => {
     assert.ok(service.url.endsWith('/book'))
   })
 
+  it('is offered as a URL when the scheme is missing', async (t) => {
+    const { run } = await openHome(t)
+    for (const words of [
+      ['login', 'localhost:1'],
+      ['ls', '--server', 'localhost:1'],
+    ]) {
+      const { code, stderr } = await run(words)
+      assert.equal(code, 2)
+      assert.match(stderr, /; did you mean http:\/\/localhost:1\?\n$/)
+    }
+  })
+
   it('is refused when the text is no place', async (t) => {
     const { run } = await openHome(t)
     for (const text of ['ftp://x', 'http://u:p@x', 'http://x/?q', 'unix:', 'http://']) {
