@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
-import type { Socket } from 'node:net'
+import { createServer as createNetServer, type Server as NetServer, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import {
   HEADER_BYTES_MAX,
@@ -38,6 +38,13 @@ export function createHttpServer(tls: TlsTexts | undefined): Server {
   server.maxHeadersCount = HEADER_FIELDS_MAX
   // A client that closes its half after the request still gets the answer.
   return Object.assign(server, { httpAllowHalfOpen: true })
+}
+
+/** Accepts connections for a server on one more address. */
+export function createFurtherDoor(server: Server, isSecure: boolean): NetServer {
+  // As Node makes the server itself.
+  const likeServer = { allowHalfOpen: true, noDelay: options.noDelay, pauseOnConnect: isSecure }
+  return createNetServer(likeServer, (socket) => void server.emit('connection', socket))
 }
 
 /** Loads Node's TLS only when it is needed: loading takes a third of a start. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { RequestListener, Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import { shareOf } from '../budget.ts'
 import type { Log } from '../log.ts'
 import { type Family, gauge } from '../metrics/family.ts'
@@ -11,7 +11,13 @@ import { Connections } from './connections.ts'
 import { createCutOff } from './cut-off.ts'
 import { findConnectionsLimit } from './descriptors.ts'
 import { HeldBytes } from './held-bytes.ts'
-import { beginInTurns, createHttpServer, replaceCertificate, type TlsTexts } from './http-server.ts'
+import {
+  beginInTurns,
+  createFurtherDoor,
+  createHttpServer,
+  replaceCertificate,
+  type TlsTexts,
+} from './http-server.ts'
 import { createRequestIds } from './incoming-request.ts'
 import { Intake } from './intake.ts'
 import { KeptVersions } from './kept-versions.ts'
@@ -46,6 +52,8 @@ export type Place =
 export interface Listener {
   /** @returns The address listened on; undefined for a Unix socket. */
   listen(place: Place): Promise<AddressInfo | undefined>
+  /** Listens on one more address, after `listen`. */
+  listenAlso(place: { readonly port: number; readonly host: string }): Promise<void>
   /** Makes the owner's socket: all who connect there are the owner of the data folder. Its file goes when it closes. */
   listenForOwner(path: string): Promise<void>
   closeForOwner(): Promise<void>
@@ -101,6 +109,7 @@ export function createListener(options: ListenerOptions): Listener {
   const ownerParts: ListenerParts = { ...parts, fixedHeaders: PROTECTIVE_HEADERS }
   const server = createHttpServer(tls)
   if (tls !== undefined) beginInTurns(server, scheduler)
+  const furtherDoors: NetServer[] = []
   const ownerServer = createHttpServer(undefined)
   const answerAll = createAnswering(parts, app, server, hasAccessLog)
   const answerOwner = createAnswering(ownerParts, ownerApp, ownerServer, hasAccessLog)
@@ -139,22 +148,23 @@ export function createListener(options: ListenerOptions): Listener {
       if (limit.openFiles !== undefined) {
         log.warn('connections_limited', { connections: limit.connections, open_files: limit.openFiles })
       }
-      server.listen(place)
-      await once(server, 'listening')
+      await listening(server, place)
       const address = server.address()
       if (address !== null && typeof address === 'object') return address
       peerAddress = UNIX_PEER
       return undefined
     },
-    async listenForOwner(path) {
-      ownerServer.listen({ path })
-      await once(ownerServer, 'listening')
+    async listenAlso(place) {
+      const door = createFurtherDoor(server, tls !== undefined)
+      await listening(door, place)
+      furtherDoors.push(door)
     },
+    listenForOwner: (path) => listening(ownerServer, { path }),
     closeForOwner: () => closed(ownerServer),
     useCertificate: (next) => replaceCertificate(server, next),
     async drain(timeoutMs) {
       isDraining = true
-      const allClosed = Promise.all([closed(server), closed(ownerServer)])
+      const allClosed = Promise.all([server, ownerServer, ...furtherDoors].map(closed))
       const deadline = setTimeout(() => connections.destroyAll(), timeoutMs)
       await allClosed
       clearTimeout(deadline)
@@ -173,7 +183,12 @@ function handOver(
   server.on('clientError', refuseUnreadable)
 }
 
+async function listening(server: NetServer, place: Place): Promise<void> {
+  server.listen(place)
+  await once(server, 'listening')
+}
+
 /** Resolves when the last connection has ended; at once if the server does not listen. */
-function closed(server: Server): Promise<void> {
+function closed(server: NetServer): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()))
 }

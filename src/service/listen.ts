@@ -1,7 +1,9 @@
+import { lookup } from 'node:dns/promises'
 import { chmod } from 'node:fs/promises'
-import { isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { ConnbookError, systemCode } from '../errors.ts'
+import { isLoopback } from '../network.ts'
 import type { Listener, Place } from '../server/listener.ts'
 import { findSocketPath, takeActivatedSocket } from './activation.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -18,15 +20,17 @@ export class ListenError extends ConnbookError {
 export interface Reached {
   /** Such as `http://localhost:8080`. */
   readonly origin: string
-  /** The IP address listened on; undefined for a Unix socket. */
+  /** The IP address listened on, of several one that other machines can reach; undefined for a Unix socket. */
   readonly address: string | undefined
   /** The path of the Unix socket, or `descriptor 3` if its path is unknown; undefined for TCP. */
   readonly socket: string | undefined
 }
 
 /**
- * Listens on the socket that systemd passes, else on the Unix socket or the address that the options name.
+ * Listens on the socket that systemd passes, else on the Unix socket or the address that the options name. Of a host
+ * name it takes every address that this machine has.
  *
+ * @param resolveName Finds the addresses of a name; none if it is unknown.
  * @param environment The variables by which systemd passes a socket are removed from it.
  * @throws {ListenError} if that is not possible.
  * @throws {UsageError} if systemd passes several sockets.
@@ -36,24 +40,77 @@ export async function listen(
   { listen: given, host, port }: ServerOptions,
   environment: NodeJS.ProcessEnv,
   isSecure: boolean,
+  resolveName: (name: string) => Promise<readonly string[]> = addressesOf,
 ): Promise<Reached> {
   const scheme = isSecure ? 'https' : 'http'
   const fd = takeActivatedSocket(environment)
   if (fd !== undefined) return listenOnDescriptor(listener, fd, scheme)
   if (given !== undefined) return listenOnPath(listener, resolve(given))
+  const isName = host !== undefined && isIP(host) === 0 && !host.includes('%')
+  const addresses = isName ? await resolveName(host) : []
+  const bound = await listenOnAll(listener, port, host, addresses)
+  return {
+    origin: `${scheme}://${urlHost(host)}:${bound[0]?.port}`,
+    address: (bound.find(({ address }) => !isLoopback(address)) ?? bound[0])?.address,
+    socket: undefined,
+  }
+}
+
+/** @param addresses Of the host, at one port; those that this machine does not have are left out. */
+async function listenOnAll(
+  listener: Listener,
+  port: number,
+  host: string | undefined,
+  addresses: readonly string[],
+): Promise<readonly { readonly address: string; readonly port: number }[]> {
+  const bound: { readonly address: string; readonly port: number }[] = []
+  let absent: unknown
+  // Node resolves an unknown name again, and says what is wrong.
+  for (const address of addresses.length === 0 ? [host] : addresses) {
+    try {
+      bound.push(await listenOnAddress(listener, bound[0]?.port ?? port, address, bound.length > 0))
+    } catch (error) {
+      const isAbsent = error instanceof ListenError && ABSENT.has(systemCode(error.cause) ?? '')
+      if (!isAbsent) {
+        await listener.drain(0)
+        throw error
+      }
+      absent ??= error
+    }
+  }
+  if (bound.length === 0) throw absent
+  return bound
+}
+
+/** This machine does not have the address, or no IPv6 at all. */
+const ABSENT: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
+
+async function listenOnAddress(
+  listener: Listener,
+  port: number,
+  host: string | undefined,
+  isFurther: boolean,
+): Promise<{ readonly address: string; readonly port: number }> {
   const where = host === undefined ? `port ${port}` : `${urlHost(host)}:${port}`
-  const bound = await tryListen(listener, { port, host }, where, {
+  const reasons: Reasons = {
     EADDRINUSE: () =>
       `${describePortOwner(port, host)} listens there; stop it, or choose another with --port`,
     EACCES: () => 'this account may not use that port; choose one above 1023 with --port',
     EADDRNOTAVAIL: () => 'this machine has no such address; choose one of its own with --host',
     ENOTFOUND: () => 'no address has that name; choose one of this machine with --host',
-  })
-  return {
-    origin: `${scheme}://${urlHost(host)}:${bound?.port}`,
-    address: bound?.address,
-    socket: undefined,
   }
+  if (host !== undefined && isFurther) {
+    await explained(listener.listenAlso({ port, host }), where, reasons)
+    return { address: host, port }
+  }
+  const { address = '', port: given = port } =
+    (await tryListen(listener, { port, host }, where, reasons)) ?? {}
+  return { address, port: given }
+}
+
+async function addressesOf(name: string): Promise<readonly string[]> {
+  const found = await lookup(name, { all: true }).catch(() => [])
+  return [...new Set(found.map(({ address }) => address))]
 }
 
 async function listenOnDescriptor(listener: Listener, fd: number, scheme: string): Promise<Reached> {
@@ -91,9 +148,13 @@ async function listenOnPath(listener: Listener, path: string): Promise<Reached> 
 /** Why it failed and what to do, by the code of the error. */
 type Reasons = Readonly<Record<string, () => string>>
 
-async function tryListen(listener: Listener, place: Place, where: string, reasons: Reasons) {
+function tryListen(listener: Listener, place: Place, where: string, reasons: Reasons) {
+  return explained(listener.listen(place), where, reasons)
+}
+
+async function explained<T>(listening: Promise<T>, where: string, reasons: Reasons): Promise<T> {
   try {
-    return await listener.listen(place)
+    return await listening
   } catch (error) {
     const reason = reasons[systemCode(error) ?? '']?.() ?? String(error)
     throw new ListenError(`Cannot listen on ${where}: ${reason}`, { cause: error })

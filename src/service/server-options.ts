@@ -30,7 +30,7 @@ export const serverOptionSpecs = {
   host: {
     flag: '--host',
     placeholder: 'ADDRESS',
-    help: 'address to listen on',
+    help: 'address to listen on; of a name, each that this host has',
     otherwise: 'every address, IPv6 and IPv4',
     parse: parseHost,
   },
