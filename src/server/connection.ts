@@ -26,7 +26,7 @@ export class Connection {
   isBroken = false
   /** Its client has taken a part of an answer for which the socket had no room at first, or sent more of a body. */
   hasMoved = false
-  /** Whose request was the last with a valid credential; undefined before the first. */
+  /** Whose request was the last with a valid credential, by `callerKey`; undefined before the first. */
   account: string | undefined
   /** Sequence number, over all connections, of its last use. */
   touched = 0

@@ -68,11 +68,11 @@ describe('the requests of a connection', () => {
 
   it('wait in the turn of the account that has used their connection', (t) => {
     const { connection, comeIn, callers } = setUp(t)
-    connection.account = 'a'
+    connection.account = 'user a'
     const first = comeIn('/1')
     comeIn('/2')
     first.end()
-    assert.deepEqual(callers, ['account a'])
+    assert.deepEqual(callers, ['user a'])
   })
 
   it('wait in the turn of the network that they come from', (t) => {
