@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { InvalidScopeError, OverloadedError } from '../errors.ts'
 import { trimBlanks } from '../http/header-fields.ts'
@@ -131,7 +132,7 @@ export interface Authenticator {
 
 export interface AuthenticatorOptions {
   readonly accounts: LiveAccounts
-  readonly keys: Pick<LiveKeys, 'signing' | 'verifying'>
+  readonly keys: Pick<LiveKeys, 'signing' | 'verifying'> & Partial<Pick<LiveKeys, 'catchUp'>>
   readonly revocations: Revocations
   readonly sessionTtlSeconds: number
   readonly tokenTtlSeconds: number
@@ -222,6 +223,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const secret = await hashPassword(newPassword, queuePath(request, true), 'thread')
       // Another request may end it meanwhile.
       const isAllowed = () => findClaims(request) !== undefined
+      await keys.catchUp?.()
       const account = await accounts.changePassword(name, gen, secret, isAllowed)
       if (account === undefined) return 'session_ended'
       revocations.dropGeneration(gen)
@@ -291,7 +293,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const account = accounts.find(kind, name)
     const key = `${kind} ${name}`
     const network = networkOf(caller.address)
-    const isKnown = account !== undefined && knownNetworks.has(key, network)
+    // Another secret makes another account of it: whoever knew the old one keeps no advantage.
+    const knownAs = account && `${key} ${hash('sha256', account.secret, 'base64url')}`
+    const isKnown = knownAs !== undefined && knownNetworks.has(knownAs, network)
     // An unknown name is not logged: people type passwords into the wrong field.
     const fields = { account: account?.name }
     const tell = (outcome: Exclude<keyof LoginCounters, 'ok'>, reason?: string) => {
@@ -317,7 +321,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       throw error
     }
     attempt.succeed()
-    if (account !== undefined) knownNetworks.add(key, network)
+    if (knownAs !== undefined) knownNetworks.add(knownAs, network)
     logins[kind].ok.increment()
     return account
   }

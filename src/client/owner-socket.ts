@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs'
 import { ifReachable } from '../errors.ts'
+import { realFileSystem } from '../files/file-system.ts'
 import { OWNER_SOCKET, ownerSocketPath, whyTooLong } from '../files/owner-socket.ts'
 import { filesOf } from '../files/owners-files.ts'
 import { ROOT } from '../system-account.ts'
@@ -31,7 +32,8 @@ export async function findOwnerSocket(
   uid: number | undefined = process.getuid?.(),
 ): Promise<FoundSocket> {
   const path = ownerSocketPath(folder)
-  const files = filesOf(folder)
+  // Root acts for nobody in a folder that it has not named.
+  const files = uid === ROOT && !isNamed ? realFileSystem : filesOf(folder)
   const [around, found] = await Promise.all([ifReachable(files.stat(folder)), ifReachable(files.lstat(path))])
   if (around === undefined || found === undefined || uid === undefined) return { reason: undefined }
   const reason = whyRefused(around, found, uid) ?? whyTooLong(path)

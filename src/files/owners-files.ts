@@ -132,7 +132,8 @@ function ownersFiles({ path: base, anchor }: Nearest, owner: SystemAccount): Fil
     readdir: async (path) => as(path, (own) => fs.readdirSync(own)),
     access: async (path, mode) => as(path, (own) => fs.accessSync(own, mode)),
     stat: async (path) => as(path, (own) => fs.statSync(own)),
-    statNow: (path) => as(path, (own) => fs.statSync(own, { throwIfNoEntry: false })),
+    // As root, which follows no link here and reads no content: to act as the owner would wait for each sync under way.
+    statNow: (path) => fs.lstatSync(reached(path), { throwIfNoEntry: false }),
     lstat: async (path) => as(path, (own) => fs.lstatSync(own)),
     lock: (path) => lockFileAs(owner, path, reached(path)),
     reach: as,

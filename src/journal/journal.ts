@@ -38,6 +38,9 @@ export interface LargeChange {
 /** How many changes of a frame are applied before the clock is read again. */
 const CLOCK_CHANGES = 32
 
+/** What a frame is prepared for may change again meanwhile. */
+const PREPARATIONS_MAX = 3
+
 interface Waiting<Change> {
   readonly changes: readonly Change[]
   /** Set for changes that must be in one frame. */
@@ -192,8 +195,11 @@ export class Journal<Change> {
     await nextTurn()
     for (;;) {
       // Before anything is looked at: more changes may come meanwhile.
-      const preparing = this.#waiting.length === 0 ? undefined : this.#owner.beforeFrame?.()
-      if (preparing !== undefined) await preparing
+      for (let tries = 0; this.#waiting.length > 0 && tries < PREPARATIONS_MAX; tries += 1) {
+        const preparing = this.#owner.beforeFrame?.()
+        if (preparing === undefined) break
+        await preparing
+      }
       const restart = this.#restarts.shift()
       if (restart !== undefined) await restart()
       else if (this.#waiting.length === 0) break

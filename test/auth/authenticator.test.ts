@@ -355,3 +355,23 @@ describe('the session cookie', () => {
     }
   })
 })
+
+it('changes no password with a session whose key was revoked while the password was checked', async (t) => {
+  const { make, logIn } = await setUpAuthenticator(t)
+  const [signing] = keys
+  let verifying: readonly (typeof signing)[] = keys
+  const catchUp = async () => {
+    verifying = []
+  }
+  const authenticator = make({
+    keys: {
+      signing,
+      get verifying() {
+        return verifying
+      },
+      catchUp,
+    },
+  })
+  const request = asCookie(await logIn())
+  assert.equal(await authenticator.changePassword(request, user.secret, 'quite another one'), 'session_ended')
+})

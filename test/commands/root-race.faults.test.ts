@@ -49,5 +49,6 @@ describe('root, whom the owner of the folder races with links', {
           assert.deepEqual(await photograph(outside), before, `try ${i}`)
         }
         t.diagnostic(`${successes} of ${TRIES} succeeded`)
+        assert.ok(successes > 0)
       })
 })

@@ -123,7 +123,8 @@ export class Batch {
    */
   judge(): void {
     const refused = new Map<PendingChange, unknown>()
-    for (const change of this.changes) {
+    // The changes of an import have one check.
+    for (const change of this.isImport ? this.changes.slice(0, 1) : this.changes) {
       try {
         change.check?.()
       } catch (refusal) {
