@@ -151,8 +151,13 @@ export class IncomingRequest implements Request {
         this.#isContinued = true
         this.response.writeContinue()
       }
-      this.#refuseBody = reject
-      if (this.#breakage === undefined) read(this.#incoming, resolve, reject)
+      const refuse = (error: unknown) => {
+        // What follows is not run, even if all of the body has been read by then.
+        if (error instanceof Problem && error.code === 'body_too_large') this.#breakage ??= error
+        reject(error)
+      }
+      this.#refuseBody = refuse
+      if (this.#breakage === undefined) read(this.#incoming, resolve, refuse)
       else reject(this.#breakage)
     }
     return promise

@@ -15,21 +15,22 @@ const TEST_MS_MAX = 60_000
 /** Names of tests of what a cluster cannot do, or does in another way. */
 export const leftOut = {
   'imports beyond 4,000 changes': [
-    'says reset to a reader that is 10,001 changes behind, and tells the rest to one that is less',
-    'tells each change of an import of 10,000 to a reader that listens',
+    'sends a reset to a reader that is 10,001 changes behind, and the changes to one that is less behind',
+    'sends each change of an import of 10,000 to a reader that listens',
     'ends for a reader that stops reading, and goes on for the others',
     'is complete only after an import that is too large to be listed',
     'reads a large body to its last byte, chunked or not, which no other route does',
   ],
   'the disk of a folder': [
     'changes nothing on a full disk: 507',
-    'tells nothing that the disk has refused',
+    'sends no change that the disk has refused',
     'answers 507 when the disk is full, and changes nothing',
   ],
   'files of a folder, and their lock': [
     'loses nothing of commands and other users that write the accounts meanwhile',
     'is 403 when a command ends the session while the accounts are locked',
-    'begins anew with a restore, which gives up what came after the backup',
+    'starts again with a restore, which drops what came after the backup',
+    'have the same cookie after a restart, and another one after a restore',
   ],
 }
 
