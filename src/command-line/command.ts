@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { UsageError } from '../errors.ts'
 import { findChapter } from '../manual/chapters.ts'
-import { wordForShell } from '../shell.ts'
+import { adviceForTilde, wordForShell } from '../shell.ts'
 import { type CommandLine, parseCommandLine } from './command-line.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { adviceFor, findNearest } from './nearest.ts'
@@ -121,6 +121,7 @@ export async function runCommand(
   const { options, given, words } = parseCommandLine(args, environment, command.flags, command.passesOn)
   const operands = isAlone ? words : words.slice(1)
   checkComplete(command, operands, options)
+  checkFiles(command, operands)
   await command.run({ options, given, operands }, context)
 }
 
@@ -133,6 +134,16 @@ function checkComplete(command: Command, words: readonly string[], options: Opti
   if (words.length <= most && (isOptional || words.length > 0) && hasRequired) return
   if (name === 'serve') throw new UsageError(`Unknown command "${words.join(' ')}"; see connbook help`)
   throw new UsageError(`Write it as: ${formsOf(command, isOptional).join(', or: ')}`)
+}
+
+/** @throws {UsageError} for a file whose path a shell should have replaced, as in quotes. */
+function checkFiles({ operands = '' }: Command, words: readonly string[]) {
+  if (!/^\[?FILE\b/.test(operands)) return
+  for (const word of words) {
+    const advice = adviceForTilde(word)
+    if (advice !== undefined)
+      throw new UsageError(`Cannot use "${word}": no shell has replaced the "~" at its beginning; ${advice}`)
+  }
 }
 
 function formsOf({ name, operands, otherOperand, requires }: Command, isOptional: boolean): string[] {

@@ -1,5 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import {
@@ -110,6 +112,10 @@ describe('running a command', () => {
     'no second word': [['user'], 'Unknown command "user"; it takes add, list'],
     'an unknown second word': [['user', 'rename'], 'Unknown command "user rename"; it takes add, list'],
     'a second word with a slip': [['user', 'lits'], 'Unknown command "user lits"; did you mean user list?'],
+    'a file with "~" that no shell has replaced': [
+      ['check', '~/b'],
+      `Cannot use "~/b": no shell has replaced the "~" at its beginning; write "${join(homedir(), 'b')}" for your home folder, or "./~/b" for that very name`,
+    ],
     'a word after serve': [['serve', 'now'], 'Unknown command "now"; see connbook help'],
   }
   for (const [what, [[word = '', ...args], message]] of Object.entries(refused)) {
