@@ -35,10 +35,7 @@ export function createSessionCookie(path: string, store: string): SessionCookie 
       formatCookie(namesFor(isSecure)[0], token, { path, isSecure, maxAgeSeconds }),
     clear: (isSecure) =>
       namesFor(isSecure).map((name) => formatCookie(name, '', { path, isSecure, maxAgeSeconds: 0 })),
-    find(header, isSecure, verify) {
-      const [own, common] = namesFor(isSecure)
-      return findCookie(header, own, verify) ?? findCookie(header, common, verify)
-    },
+    find: (header, isSecure, verify) => findCookie(header, namesFor(isSecure), verify),
   }
 }
 

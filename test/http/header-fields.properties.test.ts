@@ -87,7 +87,7 @@ function triedIn(header: string): string[] {
     tried.push(value)
     return undefined
   }
-  findCookie(header, NAME, refuse)
+  findCookie(header, [NAME], refuse)
   return tried
 }
 

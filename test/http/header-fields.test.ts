@@ -147,10 +147,20 @@ describe('findCookie', () => {
         values.push(value)
         return undefined
       }
-      assert.equal(findCookie(header, 'a', refuse), undefined)
+      assert.equal(findCookie(header, ['a'], refuse), undefined)
       assert.deepEqual(values, tried)
     })
   }
+
+  it('tries the values of the names in their order, eight in all', () => {
+    const values: string[] = []
+    const refuse = (value: string) => {
+      values.push(value)
+      return undefined
+    }
+    findCookie(`${'b=2; '.repeat(5)}${'a=1; '.repeat(5)}`, ['a', 'b'], refuse)
+    assert.deepEqual(values, ['1', '1', '1', '1', '1', '2', '2', '2'])
+  })
 
   it('returns the first match, and tries no further', () => {
     const tried: string[] = []
@@ -158,7 +168,7 @@ describe('findCookie', () => {
       tried.push(value)
       return value > '1' ? `found ${value}` : undefined
     }
-    assert.equal(findCookie('a=1; b=9; a=2; a=3', 'a', find), 'found 2')
+    assert.equal(findCookie('a=1; b=9; a=2; a=3', ['a'], find), 'found 2')
     assert.deepEqual(tried, ['1', '2'])
   })
 })
