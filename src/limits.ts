@@ -29,6 +29,8 @@ export const IMPORT_MEMORY_SHARE = 1 / 12
 export const IMPORT_ROWS_MEMORY_SHARE = 3 / 8
 /** Measured memory of a row of an import, with all that is made of it until the import is done: beside its text and labels. */
 export const IMPORT_ROW_MEMORY_BYTES = 448
+/** More for a row with labels, however many. */
+export const IMPORT_LABELS_MEMORY_BYTES = 350
 export const IMPORT_LABEL_MEMORY_BYTES = 130
 /** Its text is there as fields, as JSON, and in the journal's frame. */
 export const IMPORT_JSON_COPIES = 3

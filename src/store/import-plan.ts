@@ -1,5 +1,10 @@
 import { InvalidInputError, MemoryFullError } from '../errors.ts'
-import { IMPORT_JSON_COPIES, IMPORT_LABEL_MEMORY_BYTES, IMPORT_ROW_MEMORY_BYTES } from '../limits.ts'
+import {
+  IMPORT_JSON_COPIES,
+  IMPORT_LABEL_MEMORY_BYTES,
+  IMPORT_LABELS_MEMORY_BYTES,
+  IMPORT_ROW_MEMORY_BYTES,
+} from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Actor } from './actor.ts'
@@ -108,7 +113,8 @@ function tooMuchAtOnce(memoryMax: number): MemoryFullError {
 export function importRowMemory(row: ImportedConfiguration): number {
   const jsonBytes = Buffer.byteLength(JSON.stringify(row))
   const labels = countLabels(row.labels) + countLabels(row.labelsPatch)
-  return IMPORT_ROW_MEMORY_BYTES + jsonBytes * IMPORT_JSON_COPIES + labels * IMPORT_LABEL_MEMORY_BYTES
+  const labelBytes = labels === 0 ? 0 : IMPORT_LABELS_MEMORY_BYTES + labels * IMPORT_LABEL_MEMORY_BYTES
+  return IMPORT_ROW_MEMORY_BYTES + jsonBytes * IMPORT_JSON_COPIES + labelBytes
 }
 
 /** Estimated steps of long work (see SLICE_STEPS) that a draft takes. */
