@@ -2,7 +2,6 @@ import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   isNoRoom,
-  OverloadedError,
   OvertakenError,
   StorageFullError,
   StorageUnavailableError,
@@ -11,8 +10,9 @@ import {
 } from '../errors.ts'
 import { syncFolder, writeAll } from '../files/atomic-file.ts'
 import type { FileSystem } from '../files/file-system.ts'
-import { FRAME_CHANGES_MAX, FRAME_TURN_MS, LINE_BYTES_MAX, WAITING_CHANGES_MAX } from '../limits.ts'
+import { FRAME_TURN_MS, LINE_BYTES_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
+import { type Append, AppendQueue, type LargeChange } from './append-queue.ts'
 import { bytesOf, encodeFrame, encodeLongFrame } from './frame.ts'
 import { createJournalActivity, type JournalActivity } from './journal-activity.ts'
 import type { JournalPosition } from './journal-file.ts'
@@ -23,37 +23,10 @@ import { recoverPatiently } from './recovery-loop.ts'
 /** Checksum, length, revision, spaces and newline of a frame. */
 const FRAME_START_BYTES_MAX = 40
 
-/** Changes that become one frame and are applied as a whole, in slices. */
-export interface LargeChange {
-  /** How many changes. */
-  readonly count: number
-  /** Newest form of its changes. */
-  readonly version: number
-  /** As `encode` would give it, in pieces. */
-  readonly json: readonly Buffer[]
-  /** Applies them once they are durable. No other change is applied until it resolves. */
-  apply(firstRevision: number): Promise<void>
-}
-
 /** How many changes of a frame are applied before the clock is read again. */
 const CLOCK_CHANGES = 32
 
-/** What a frame is prepared for may change again meanwhile. */
 const PREPARATIONS_MAX = 3
-
-interface Waiting<Change> {
-  readonly changes: readonly Change[]
-  /** Set for changes that must be in one frame. */
-  readonly json: string | undefined
-  /** Newest form of the changes. */
-  readonly version: number
-  /** Set for a change that is written in pieces; then `changes` is empty. */
-  readonly large: LargeChange | undefined
-  /** Called just before the frame is made; what it throws refuses the changes. */
-  readonly check: (() => void) | undefined
-  resolve(): void
-  reject(error: Error): void
-}
 
 /**
  * An append-only file of changes with group commit: the changes that arrive during one `fdatasync` share the next.
@@ -69,7 +42,7 @@ export class Journal<Change> {
   readonly #log: Log
   readonly #files: FileSystem
   #position: JournalPosition
-  #waiting: Waiting<Change>[] = []
+  readonly #queue = new AppendQueue<Change>()
   readonly #restarts: (() => Promise<void>)[] = []
   #running: Promise<void> | undefined
   #recovery: Promise<void> | undefined
@@ -147,15 +120,12 @@ export class Journal<Change> {
 
   #enqueue(
     changes: readonly Change[],
-    { json, large, check }: Partial<Pick<Waiting<Change>, 'json' | 'large' | 'check'>>,
+    { json, large, check }: Partial<Pick<Append<Change>, 'json' | 'large' | 'check'>>,
   ): Promise<void> {
     if (!this.isWritable) throw unavailable()
-    if (this.#waiting.length >= WAITING_CHANGES_MAX) {
-      throw new OverloadedError('Cannot take another change: too many wait for the disk')
-    }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const version = large?.version ?? this.#versionOf(changes)
-    this.#waiting.push({ changes, json, version, large, check, resolve, reject })
+    this.#queue.add({ changes, json, version, large, check, resolve, reject })
     this.#running ??= this.#work()
     return promise
   }
@@ -195,49 +165,43 @@ export class Journal<Change> {
     await nextTurn()
     for (;;) {
       // Before anything is looked at: more changes may come meanwhile.
-      for (let tries = 0; this.#waiting.length > 0 && tries < PREPARATIONS_MAX; tries += 1) {
-        const preparing = this.#owner.beforeFrame?.()
-        if (preparing === undefined) break
-        await preparing
-      }
+      if (!this.#queue.isEmpty) await this.#prepare()
       const restart = this.#restarts.shift()
       if (restart !== undefined) await restart()
-      else if (this.#waiting.length === 0) break
-      else if (this.#waiting.some(({ version }) => this.#position.version < version)) await this.#renew()
+      else if (this.#queue.isEmpty) break
+      else if (this.#queue.newestVersion(0) > this.#position.version) await this.#renew()
       else await this.#commitNext()
     }
     // No await since the queue was found empty, so the next append starts a new run.
     this.#running = undefined
   }
 
-  async #commitNext() {
-    const [first] = this.#waiting
-    const refusal = first && refusalOf(first)
-    if (refusal !== undefined) this.#refuseFirst(refusal)
-    else if (first?.large !== undefined) await this.#commitLarge(first.large)
-    else await this.#commitTogether(this.#waiting.splice(0, this.#nextFrame()))
+  /** Has what the checks ask brought up to date. It may change again meanwhile, but not for ever. */
+  async #prepare() {
+    for (let tries = 0; tries < PREPARATIONS_MAX; tries += 1) {
+      const preparing = this.#owner.beforeFrame?.()
+      if (preparing === undefined) return
+      await preparing
+    }
   }
 
-  /** How many waiting appends go into the next frame, of which the first does. */
-  #nextFrame(): number {
-    if (this.#waiting[0]?.json !== undefined) return 1
-    const end = this.#waiting.findIndex((waiting, i) => {
-      if (i === 0) return false
-      const isAlone = waiting.json !== undefined || waiting.large !== undefined
-      return i === FRAME_CHANGES_MAX || isAlone || refusalOf(waiting) !== undefined
-    })
-    return end === -1 ? this.#waiting.length : end
+  async #commitNext() {
+    const { first } = this.#queue
+    const refusal = this.#queue.refusalOfFirst()
+    if (refusal !== undefined) this.#refuseFirst(refusal)
+    else if (first?.large !== undefined) await this.#commitLarge(first.large)
+    else await this.#commitTogether(this.#queue.takeFrame())
   }
 
   /** Refuses the first waiting append by its `check`, and has those behind it decided again. */
   #refuseFirst(refusal: Error) {
-    const [first, ...others] = this.#waiting.splice(0)
+    const [first, ...others] = this.#queue.takeAll()
     this.#owner.refuse()
     first?.reject(refusal)
     for (const { reject } of others) reject(new OvertakenError())
   }
 
-  async #commitTogether(batch: Waiting<Change>[]) {
+  async #commitTogether(batch: Append<Change>[]) {
     const { crc, revision } = this.#position
     const changes = batch.length === 1 ? (batch[0]?.changes ?? []) : batch.flatMap(({ changes }) => changes)
     const json = batch[0]?.json ?? this.#owner.encode(changes)
@@ -258,11 +222,10 @@ export class Journal<Change> {
     const { crc, revision } = this.#position
     const frame = await encodeLongFrame(crc, revision + 1, json)
     // The encoding may have taken long.
-    await this.#owner.beforeFrame?.()
-    const [first] = this.#waiting
-    const refusal = first && refusalOf(first)
+    await this.#prepare()
+    const refusal = this.#queue.refusalOfFirst()
     if (refusal !== undefined) return this.#refuseFirst(refusal)
-    const batch = this.#waiting.splice(0, 1)
+    const batch = this.#queue.takeFirst()
     if (!(await this.#commit(batch, frame.pieces, frame.crc, count))) return
     await apply(revision + 1)
     for (const { resolve } of batch) resolve()
@@ -270,7 +233,7 @@ export class Journal<Change> {
 
   /** Makes a frame durable, or refuses the batch. @returns Whether it is durable. */
   async #commit(
-    batch: Waiting<Change>[],
+    batch: Append<Change>[],
     frame: readonly Buffer[],
     crc: number,
     changes: number,
@@ -309,7 +272,7 @@ export class Journal<Change> {
 
   /** Begins a file of the form that the waiting changes need, or refuses them. */
   async #renew() {
-    const newest = this.#waiting.reduce((max, { version }) => Math.max(max, version), this.#owner.version)
+    const newest = this.#queue.newestVersion(this.#owner.version)
     try {
       await this.#owner.renew((keepAs) => this.#startNewFile(() => [], keepAs, newest))
     } catch (error) {
@@ -328,8 +291,8 @@ export class Journal<Change> {
   }
 
   /** Also refuses the waiting changes: they were checked against the ones that fail now. */
-  #refuse(batch: Waiting<Change>[], error: Error) {
-    const refused = [...batch, ...this.#waiting.splice(0)]
+  #refuse(batch: Append<Change>[], error: Error) {
+    const refused = [...batch, ...this.#queue.takeAll()]
     if (!this.#isRefusing)
       this.#log.error('changes_refused', { file: this.path, reason: String(error.cause) })
     this.#isRefusing = true
@@ -337,7 +300,7 @@ export class Journal<Change> {
     for (const waiting of refused) waiting.reject(error)
   }
 
-  #fail(batch: Waiting<Change>[], error: unknown) {
+  #fail(batch: Append<Change>[], error: unknown) {
     this.#isFailed = true
     this.#refuse(batch, unavailable(error))
     this.#recovery ??= this.#recover().finally(() => {
@@ -366,16 +329,6 @@ export class Journal<Change> {
       fail(error)
       throw error
     }
-  }
-}
-
-/** Why an append is not allowed any more; undefined if it is. */
-function refusalOf({ check }: Pick<Waiting<unknown>, 'check'>): Error | undefined {
-  try {
-    check?.()
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
   }
 }
 
