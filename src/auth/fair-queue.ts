@@ -2,7 +2,7 @@ import { OverloadedError } from '../errors.ts'
 import { QUEUE_RECENT_MAX, QUEUE_TURNS_OF_SERVED } from '../limits.ts'
 
 interface Waiter {
-  /** Of its groups and of its caller, the widest first. */
+  /** Keys of the groups that the job is in, widest first, and then of its caller. */
   readonly keys: readonly string[]
   readonly places: number
   readonly admit: () => void
@@ -126,7 +126,7 @@ function takeLastOfLargest(group: Group): Waiter | undefined {
   let largest:
     | { readonly others: Map<string, Group>; readonly key: string; readonly inner: Group }
     | undefined
-  // Of several, the last: its turn is the furthest away.
+  // If several are equally large, the last one: it would wait longest for its turn anyway.
   for (const others of [group.fresh, group.served])
     for (const [key, inner] of others)
       if (inner.taken >= (largest?.inner.taken ?? 0)) largest = { others, key, inner }

@@ -56,7 +56,7 @@ export function refusalOf({ status, headers, text }: ClientResponse, endpoint: E
   })
 }
 
-/** What an answer of the token endpoint that is no success says; its errors are those of OAuth (RFC 6749 section 5.2). */
+/** The error for an unsuccessful response of the token endpoint, which reports errors as OAuth does (RFC 6749 section 5.2). */
 export function tokenRefusalOf(answer: ClientResponse, endpoint: Endpoint): ConnbookError {
   const { status, headers, text } = answer
   const answered = parseJson(text)

@@ -26,7 +26,7 @@ export function parseMarkdown(text: string): Block[] {
   return chunksOf(text.replaceAll(/^<!--.*-->\n/gm, '')).flatMap(blocksOf)
 }
 
-/** The names of the chapters that a text links to, each once, in order; a link within code is none. */
+/** Names of the chapters that a text links to, each once, in order. Links inside code do not count. */
 export function linkedChapters(text: string): string[] {
   const prose = text.replaceAll(/^```[\s\S]*?^```$|`[^`]*`/gm, '')
   const links = prose.matchAll(/\[[^\]]*\]\((\w+)\.md(?:#[^)]*)?\)/g)

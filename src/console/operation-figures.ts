@@ -17,7 +17,7 @@ export interface Figures {
   readonly title: string
   readonly unit: Unit
   readonly lines: readonly string[]
-  /** @param before Undefined for the first reading, and after a gap: then there are no rates. */
+  /** @param before The previous reading; undefined at first and after a gap, when no rates can be computed. */
   read(now: Metrics, before: Metrics | undefined, seconds: number): Values
 }
 

@@ -72,7 +72,7 @@ export function createImportReader(
     else if (name !== '') lines.set(name, line)
     const draft = parseRow(place, fields, labelsPatch, addFault)
     if (draft !== undefined && before === undefined) drafts.push(draft)
-    // Of a faulty row only the name is kept.
+    // A faulty row leaves only its name in memory.
     count(row, draft === undefined ? IMPORT_ROW_MEMORY_BYTES + 2 * name.length : importRowMemory(draft))
   }
   const count = (row: Row, bytes: number) => {

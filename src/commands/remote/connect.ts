@@ -57,7 +57,7 @@ interface Chosen {
   readonly logins?: readonly Login[]
 }
 
-/** @param folder Its server is here, but root has not named it; undefined if there is none. */
+/** @param folder A folder with a running server that root could use by naming it; undefined without one. */
 function defaultServer(folder?: string): Chosen {
   const remedy =
     folder === undefined
@@ -154,7 +154,7 @@ export function withAuthority(endpoint: Endpoint, path: string | undefined): End
   return path === undefined ? endpoint : { ...endpoint, authorities: [readAuthorities('--ca', path)] }
 }
 
-/** @throws {UsageError} for a text that is no endpoint. */
+/** @throws {UsageError} if the text is not an endpoint. */
 export function getEndpoint(text: string): Endpoint {
   const endpoint = parseEndpoint(text)
   if (endpoint === undefined)
