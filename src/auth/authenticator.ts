@@ -1,46 +1,28 @@
-import { hash } from 'node:crypto'
 import type { AuditTrail } from '../audit/audit-trail.ts'
-import { InvalidScopeError, OverloadedError } from '../errors.ts'
+import { InvalidScopeError } from '../errors.ts'
 import { trimBlanks } from '../http/header-fields.ts'
 import type { Caller, Credential, Request } from '../http/message.ts'
 import { narrower, type Scope } from '../http/scope.ts'
 import type { Log } from '../log.ts'
-import { networkOf, networksOf } from '../network.ts'
 import { senderOf } from '../store/actor.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import { createAttemptLog } from './attempt-log.ts'
 import { createCredentialEnding } from './credential-ending.ts'
 import { createJti } from './ended-credentials.ts'
-import { createKnownNetworks } from './known-networks.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
-import { createLoginCounters, type LoginCounters } from './login-metrics.ts'
+import type { LoginCounters } from './login-metrics.ts'
 import { readOwner } from './owner.ts'
-import { dummyHash, hashPassword, verifyPassword } from './password.ts'
+import { hashPassword } from './password.ts'
 import { createPasswordChanges } from './password-changes.ts'
 import type { Revocations } from './revocations.ts'
-import { digestSecret, isSameText } from './secret.ts'
+import { type ClientCredentials, queuePath, SecretChecks } from './secret-checks.ts'
 import { createSessionCookie } from './session-cookie.ts'
 import { type Claims, signToken } from './signed-token.ts'
-import { type Attempt, createThrottle } from './throttle.ts'
 import { createTokenVerifier, ISSUER, type VerifiedClaims } from './token-verifier.ts'
 
 /** The `aud` that each carrier requires. */
 const AUDIENCES = { bearer: 'api', cookie: 'session' } as const
-
-/** Events of the log and the audit trail, by why a secret was refused. */
-const checkEvents = {
-  user: {
-    failed: 'login_failed',
-    throttled: 'login_throttled',
-    not_checked: 'login_not_checked',
-  },
-  client: {
-    failed: 'token_refused',
-    throttled: 'token_throttled',
-    not_checked: 'token_not_checked',
-  },
-} as const
 
 /** The answer to a token request (RFC 6749 section 5.1). */
 export interface IssuedToken {
@@ -49,11 +31,6 @@ export interface IssuedToken {
   /** Seconds. */
   readonly expires_in: number
   readonly scope: Scope
-}
-
-export interface ClientCredentials {
-  readonly id: string
-  readonly secret: string
 }
 
 export interface Authenticator {
@@ -132,7 +109,7 @@ export interface Authenticator {
 
 export interface AuthenticatorOptions {
   readonly accounts: LiveAccounts
-  readonly keys: Pick<LiveKeys, 'signing' | 'verifying'> & Partial<Pick<LiveKeys, 'catchUp'>>
+  readonly keys: Pick<LiveKeys, 'signing' | 'verifying' | 'catchUp'>
   readonly revocations: Revocations
   readonly sessionTtlSeconds: number
   readonly tokenTtlSeconds: number
@@ -148,10 +125,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, audit, log } = options
   const { clock } = revocations
   const attempts = createAttemptLog(clock, log, audit)
-  // One per kind: a flood of client ids, which are quick to check, must not push users out.
-  const throttles = { user: createThrottle(clock), client: createThrottle(clock) }
-  const knownNetworks = createKnownNetworks(clock)
-  const logins = createLoginCounters()
+  const secrets = new SecretChecks(accounts, attempts, clock)
   const tokens = createTokenVerifier(accounts, keys, revocations)
   const ending = createCredentialEnding(accounts, revocations, audit, log)
   const passwordChanges = createPasswordChanges(clock)
@@ -174,12 +148,12 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return revocations.remembering
     },
 
-    logins,
+    logins: secrets.logins,
 
     close: attempts.close,
 
     async logIn(caller, username, password) {
-      const account = await checkUser(caller, username, password)
+      const account = await secrets.checkUser(caller, username, password)
       if (account === undefined) return undefined
       await attempts.succeeded('logged_in', caller, { kind: 'user', name: username })
       const token = sign(account, 'session', sessionTtlSeconds, scopeOf(account))
@@ -195,7 +169,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     },
 
     async issueToken(caller, spellings, wanted) {
-      const account = await checkClient(caller, spellings, (found) => checkScope(found, wanted, caller))
+      const account = await secrets.checkClient(caller, spellings, (found) =>
+        checkScope(found, wanted, caller),
+      )
       if (account === undefined) return undefined
       await attempts.succeeded('token_issued', caller, { kind: 'client', name: account.name })
       const scope = wanted ?? scopeOf(account)
@@ -204,7 +180,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     },
 
     async revokeToken(caller, spellings, token) {
-      const account = await checkClient(caller, spellings)
+      const account = await secrets.checkClient(caller, spellings)
       if (account === undefined) return false
       const claims = tokens.verify(token, AUDIENCES.bearer)
       if (claims?.sub === account.name) {
@@ -218,12 +194,12 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const session = findClaims(request)
       if (session === undefined || carrierOf(request) !== 'cookie') return 'session_ended'
       const { sub: name, gen } = session
-      if ((await checkUser(request, name, password)) === undefined) return 'wrong_password'
+      if ((await secrets.checkUser(request, name, password)) === undefined) return 'wrong_password'
       passwordChanges.take(name)
       const secret = await hashPassword(newPassword, queuePath(request, true), 'thread')
       // Another request may end it meanwhile.
       const isAllowed = () => findClaims(request) !== undefined
-      await keys.catchUp?.()
+      await keys.catchUp()
       const account = await accounts.changePassword(name, gen, secret, isAllowed)
       if (account === undefined) return 'session_ended'
       revocations.dropGeneration(gen)
@@ -254,106 +230,12 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return signToken({ iss: ISSUER, sub, aud, iat, exp: iat + ttlSeconds, jti, gen, scope }, keys.signing)
   }
 
-  function checkUser(caller: Caller, name: string, password: string): Promise<Account | undefined> {
-    return check(caller, 'user', name, async (found, path) => {
-      const isRight = await verifyPassword(password, found?.secret ?? dummyHash, path)
-      return isRight && found !== undefined
-    })
-  }
-
-  /** @param admit Called once the secret is right; what it throws is not counted as a failure. */
-  function checkClient(
-    caller: Caller,
-    spellings: readonly ClientCredentials[],
-    admit: (client: Account) => Promise<void> = async () => {},
-  ): Promise<Account | undefined> {
-    const known = spellings.find(({ id }) => accounts.find('client', id) !== undefined)
-    const { id } = known ?? spellings[0] ?? { id: '' }
-    return check(caller, 'client', id, async (found, path) => {
-      for (const spelling of spellings) {
-        if (spelling.id !== id || !(await isClientSecret(found, spelling.secret, path))) continue
-        if (found !== undefined) await admit(found)
-        return true
-      }
-      return false
-    })
-  }
-
-  /**
-   * Checks a secret under the throttle, counts the outcome, and records a failure.
-   *
-   * @param isRight Gets the path in the queue of passwords.
-   */
-  async function check(
-    caller: Caller,
-    kind: AccountKind,
-    name: string,
-    isRight: (account: Account | undefined, path: readonly string[]) => Promise<boolean>,
-  ): Promise<Account | undefined> {
-    const account = accounts.find(kind, name)
-    const key = `${kind} ${name}`
-    const network = networkOf(caller.address)
-    // Another secret makes another account of it: whoever knew the old one keeps no advantage.
-    const knownAs = account && `${key} ${hash('sha256', account.secret, 'base64url')}`
-    const isKnown = knownAs !== undefined && knownNetworks.has(knownAs, network)
-    // An unknown name is not logged: people type passwords into the wrong field.
-    const fields = { account: account?.name }
-    const tell = (outcome: Exclude<keyof LoginCounters, 'ok'>, reason?: string) => {
-      logins[kind][outcome].increment()
-      return attempts.failed(checkEvents[kind][outcome], caller, fields, reason)
-    }
-    let attempt: Attempt
-    try {
-      attempt = throttles[kind].begin(caller.address, name, { stored: account?.secret, isKnown })
-    } catch (error) {
-      await tell('throttled')
-      throw error
-    }
-    try {
-      if (!(await isRight(account, queuePath(caller, isKnown)))) {
-        attempt.fail()
-        await tell('failed')
-        return undefined
-      }
-    } catch (error) {
-      attempt.cancel()
-      if (error instanceof OverloadedError) await tell('not_checked', String(error.cause ?? error.message))
-      throw error
-    }
-    attempt.succeed()
-    if (knownAs !== undefined) knownNetworks.add(knownAs, network)
-    logins[kind].ok.increment()
-    return account
-  }
-
-  /** Throws within `check`, so that no token is recorded as issued. */
+  /** Throws within the check of the secret, so that no token is recorded as issued. */
   async function checkScope(client: Account, wanted: Scope | undefined, caller: Caller) {
     if (wanted === undefined || narrower(wanted, scopeOf(client)) === wanted) return
     await attempts.failed('token_scope_refused', caller, { account: client.name, scope: wanted })
     throw new InvalidScopeError(`This client may only ${scopeOf(client)}; ask for that, or leave scope out`)
   }
-
-  /** If some client has a slow hash, a wrong secret takes as long for every client, known or not. */
-  async function isClientSecret(
-    client: Account | undefined,
-    secret: string,
-    path: readonly string[],
-  ): Promise<boolean> {
-    if (client !== undefined && !client.secret.startsWith('sha256:'))
-      return verifyPassword(secret, client.secret, path)
-    const isRight = isSameText(digestSecret(secret), client?.secret ?? '')
-    if (!isRight && accounts.hasChosenClientSecret) await verifyPassword(secret, dummyHash, path)
-    return isRight
-  }
-}
-
-/**
- * In the queue of passwords. The networks that are known for their account share every second turn, so that a flood from
- * others hardly delays them. They get no more: somebody who has an account must not keep out those who log in from a new
- * network. Addresses within a /64 take turns, too, for those who share one.
- */
-function queuePath({ address }: Caller, isKnown: boolean): readonly string[] {
-  return [isKnown ? 'known' : 'unknown', ...networksOf(address), address]
 }
 
 function isOwnerWithoutToken({ isOwner, headers }: Request): boolean {

@@ -1,4 +1,4 @@
-import type { ClientCredentials } from '../auth/authenticator.ts'
+import type { ClientCredentials } from '../auth/secret-checks.ts'
 import { trimBlanks } from '../http/header-fields.ts'
 import {
   checkBodyType,

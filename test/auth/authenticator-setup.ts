@@ -32,7 +32,7 @@ export const keys = [key] as const
 
 /** Fixed keys: the first signs, any verifies. */
 export function unchanging(all: readonly [SigningKey, ...SigningKey[]]) {
-  return { signing: all[0], verifying: all }
+  return { signing: all[0], verifying: all, catchUp: () => undefined }
 }
 
 const userHash = await cheapHashOf(user.secret)

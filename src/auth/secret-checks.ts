@@ -1,0 +1,151 @@
+import { hash } from 'node:crypto'
+import { OverloadedError } from '../errors.ts'
+import type { Caller } from '../http/message.ts'
+import { networkOf, networksOf } from '../network.ts'
+import type { Account, AccountKind } from './accounts.ts'
+import type { AttemptLog } from './attempt-log.ts'
+import type { Clock } from './clock.ts'
+import { createKnownNetworks } from './known-networks.ts'
+import type { LiveAccounts } from './live-accounts.ts'
+import { createLoginCounters, type LoginCounters } from './login-metrics.ts'
+import { dummyHash, verifyPassword } from './password.ts'
+import { digestSecret, isSameText } from './secret.ts'
+import { type Attempt, createThrottle } from './throttle.ts'
+
+/** Events of the log and the audit trail, by why a secret was refused. */
+const checkEvents = {
+  user: {
+    failed: 'login_failed',
+    throttled: 'login_throttled',
+    not_checked: 'login_not_checked',
+  },
+  client: {
+    failed: 'token_refused',
+    throttled: 'token_throttled',
+    not_checked: 'token_not_checked',
+  },
+} as const
+
+export interface ClientCredentials {
+  readonly id: string
+  readonly secret: string
+}
+
+/** Checks passwords and client secrets: under the throttle, in the queue of passwords, with a record of each failure. */
+export class SecretChecks {
+  readonly logins: Readonly<Record<AccountKind, LoginCounters>> = createLoginCounters()
+  readonly #accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret'>
+  readonly #attempts: Pick<AttemptLog, 'failed'>
+  // One per kind: a flood of client ids, which are quick to check, must not push users out.
+  readonly #throttles
+  readonly #knownNetworks
+
+  constructor(
+    accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret'>,
+    attempts: Pick<AttemptLog, 'failed'>,
+    clock: Clock,
+  ) {
+    this.#accounts = accounts
+    this.#attempts = attempts
+    this.#throttles = { user: createThrottle(clock), client: createThrottle(clock) }
+    this.#knownNetworks = createKnownNetworks(clock)
+  }
+
+  /**
+   * @returns The user's account; undefined, after the same time, if user or password is wrong.
+   * @throws {TooManyAttemptsError} {OverloadedError}
+   */
+  checkUser(caller: Caller, name: string, password: string): Promise<Account | undefined> {
+    return this.#check(caller, 'user', name, async (found, path) => {
+      const isRight = await verifyPassword(password, found?.secret ?? dummyHash, path)
+      return isRight && found !== undefined
+    })
+  }
+
+  /**
+   * @param spellings Readings of what was sent, the likeliest first; the first id that exists counts.
+   * @param admit Called once the secret is right; what it throws is not counted as a failure.
+   * @returns The client's account; undefined if client or secret is wrong.
+   * @throws {TooManyAttemptsError} {OverloadedError} Also what `admit` throws.
+   */
+  checkClient(
+    caller: Caller,
+    spellings: readonly ClientCredentials[],
+    admit: (client: Account) => Promise<void> = async () => {},
+  ): Promise<Account | undefined> {
+    const known = spellings.find(({ id }) => this.#accounts.find('client', id) !== undefined)
+    const { id } = known ?? spellings[0] ?? { id: '' }
+    return this.#check(caller, 'client', id, async (found, path) => {
+      for (const spelling of spellings) {
+        if (spelling.id !== id || !(await this.#isClientSecret(found, spelling.secret, path))) continue
+        if (found !== undefined) await admit(found)
+        return true
+      }
+      return false
+    })
+  }
+
+  /** @param isRight Gets the path in the queue of passwords. */
+  async #check(
+    caller: Caller,
+    kind: AccountKind,
+    name: string,
+    isRight: (account: Account | undefined, path: readonly string[]) => Promise<boolean>,
+  ): Promise<Account | undefined> {
+    const account = this.#accounts.find(kind, name)
+    const network = networkOf(caller.address)
+    // By the secret, too: whoever knew the one before keeps no advantage.
+    const knownAs = account && `${kind} ${name} ${hash('sha256', account.secret, 'base64url')}`
+    const isKnown = knownAs !== undefined && this.#knownNetworks.has(knownAs, network)
+    // An unknown name is not logged: people type passwords into the wrong field.
+    const fields = { account: account?.name }
+    const tell = (outcome: Exclude<keyof LoginCounters, 'ok'>, reason?: string) => {
+      this.logins[kind][outcome].increment()
+      return this.#attempts.failed(checkEvents[kind][outcome], caller, fields, reason)
+    }
+    let attempt: Attempt
+    try {
+      attempt = this.#throttles[kind].begin(caller.address, name, { stored: account?.secret, isKnown })
+    } catch (error) {
+      await tell('throttled')
+      throw error
+    }
+    try {
+      if (!(await isRight(account, queuePath(caller, isKnown)))) {
+        attempt.fail()
+        await tell('failed')
+        return undefined
+      }
+    } catch (error) {
+      attempt.cancel()
+      if (error instanceof OverloadedError) await tell('not_checked', String(error.cause ?? error.message))
+      throw error
+    }
+    attempt.succeed()
+    if (knownAs !== undefined) this.#knownNetworks.add(knownAs, network)
+    this.logins[kind].ok.increment()
+    return account
+  }
+
+  /** If some client has a slow hash, a wrong secret takes as long for every client, known or not. */
+  async #isClientSecret(
+    client: Account | undefined,
+    secret: string,
+    path: readonly string[],
+  ): Promise<boolean> {
+    if (client !== undefined && !client.secret.startsWith('sha256:'))
+      return verifyPassword(secret, client.secret, path)
+    const isRight = isSameText(digestSecret(secret), client?.secret ?? '')
+    if (!isRight && this.#accounts.hasChosenClientSecret) await verifyPassword(secret, dummyHash, path)
+    return isRight
+  }
+}
+
+/**
+ * In the queue of passwords. The networks that are known for their account share every second turn, so that a flood from
+ * others hardly delays them. They get no more: somebody who has an account must not keep out those who log in from a new
+ * network. Addresses within a /64 take turns, too, for those who share one.
+ */
+export function queuePath({ address }: Pick<Caller, 'address'>, isKnown: boolean): readonly string[] {
+  return [isKnown ? 'known' : 'unknown', ...networksOf(address), address]
+}
