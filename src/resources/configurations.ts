@@ -2,12 +2,7 @@ import { listEnvelope } from '../exchange/json-format.ts'
 import { conditionIn, isUnchanged } from '../http/conditional.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import {
-  KEPT_JSON_BYTES_MAX,
-  PAGE_RECORDS_MAX,
-  POLL_WAIT_SECONDS_MAX,
-  UNSTREAMED_BYTES_MAX,
-} from '../limits.ts'
+import { KEPT_JSON_BYTES_MAX, POLL_WAIT_SECONDS_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import type { Parameter, ResponseDescription } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { senderOf } from '../store/actor.ts'
@@ -17,12 +12,11 @@ import {
   parseNewConfiguration,
   parseReplacement,
 } from '../store/configuration.ts'
-import { sortFields } from '../store/configuration-index.ts'
 import type { ConfigurationStore, Expectation } from '../store/configuration-store.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
 import { json, jsonBody } from './bodies.ts'
 import { createFilteredList } from './filtered-list.ts'
-import { pageLinks, parseListQuery } from './list-query.ts'
+import { listParameters, pageLinks, parseListQuery } from './list-query.ts'
 import {
   CACHE_CONTROL,
   checkIfMatch,
@@ -33,32 +27,9 @@ import {
   streamed,
 } from './list-reply.ts'
 import { PageMemory } from './page-memory.ts'
-import { filter, filterParameters, nameInPath } from './parameters.ts'
+import { nameInPath } from './parameters.ts'
 import { defineResource } from './resource.ts'
 import type { WaitingPolls } from './waiting-polls.ts'
-
-const listParameters: readonly Parameter[] = [
-  filter('q', 'Keeps records in whose name, hostname or username this occurs, in lower case or capitals.'),
-  ...filterParameters,
-  {
-    name: 'sort',
-    in: 'query',
-    description: 'The order; with `-`, falling. By `id` without it.',
-    schema: { type: 'string', enum: sortFields.flatMap((field) => [field, `-${field}`]) },
-  },
-  {
-    name: 'page',
-    in: 'query',
-    description: 'From 0; only together with `per_page`. Digits without a leading zero.',
-    schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-  },
-  {
-    name: 'per_page',
-    in: 'query',
-    description: 'Records on a page; only together with `page`. Digits without a leading zero.',
-    schema: { type: 'integer', minimum: 1, maximum: PAGE_RECORDS_MAX },
-  },
-]
 
 const preferWait: Parameter = {
   name: 'Prefer',

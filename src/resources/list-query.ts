@@ -1,8 +1,10 @@
 import { linkHeader, type Page } from '../http/url.ts'
 import { PAGE_RECORDS_MAX } from '../limits.ts'
+import type { Parameter } from '../openapi/operation.ts'
 import { type Sort, sortFields } from '../store/configuration-index.ts'
 import type { Filter } from '../store/record-filter.ts'
 import { filterNames, formatFilter, parseFilter, repeatableFilterNames } from './filter-query.ts'
+import { filterParameters, filter as parameter } from './parameters.ts'
 import { checkQuery, parseQuery, type Query } from './query.ts'
 
 /** What a list is asked for. */
@@ -13,6 +15,30 @@ export interface ListQuery {
   /** Undefined for all at once. */
   readonly page: Page | undefined
 }
+
+/** What the OpenAPI document says of them. */
+export const listParameters: readonly Parameter[] = [
+  parameter('q', 'Keeps records in whose name, hostname or username this occurs, in lower case or capitals.'),
+  ...filterParameters,
+  {
+    name: 'sort',
+    in: 'query',
+    description: 'The order; with `-`, falling. By `id` without it.',
+    schema: { type: 'string', enum: sortFields.flatMap((field) => [field, `-${field}`]) },
+  },
+  {
+    name: 'page',
+    in: 'query',
+    description: 'From 0; only together with `per_page`. Digits without a leading zero.',
+    schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+  },
+  {
+    name: 'per_page',
+    in: 'query',
+    description: 'Records on a page; only together with `page`. Digits without a leading zero.',
+    schema: { type: 'integer', minimum: 1, maximum: PAGE_RECORDS_MAX },
+  },
+]
 
 const parameters = ['q', ...filterNames, 'sort', 'page', 'per_page'] as const
 type ParsedQuery = Query<(typeof parameters)[number], (typeof repeatableFilterNames)[number]>
