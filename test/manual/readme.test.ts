@@ -22,4 +22,14 @@ describe('the README', async () => {
       [],
     )
   })
+
+  it('has the figures of the benchmark', async () => {
+    const published = await readFile(join(root, 'test/bench/README.md'), 'utf8')
+    const figureOf = (row: RegExp) => row.exec(published)?.[1] ?? assert.fail(`${row}`)
+    const read = figureOf(/^\| read one record with a token \| (.*) \|$/m)
+    const start = figureOf(/^\| start with 1,000,000 records \| .*`\/readyz` after (.*) \|$/m)
+    const text = readme.replaceAll(/\s+/g, ' ')
+    assert.ok(text.includes(`Reading a record takes ${read};`), read)
+    assert.ok(text.includes(`a start with a million records takes ${start}.`), start)
+  })
 })
