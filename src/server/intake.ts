@@ -71,9 +71,9 @@ export class Intake {
     socket.on('resume', () => {
       if (connection.isStopped) pause(socket)
     })
-    // So that the parser finds what is missing.
+    // So that the parser finds what is missing. By then it may be that of another connection.
     socket.prependListener('end', () => {
-      if (!connection.isStopped) parser.resume()
+      if (!connection.isStopped) (socket as ParsedSocket).parser?.resume()
     })
     socket.on('close', () => clearTimeout(connection.deadline))
   }

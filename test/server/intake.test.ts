@@ -444,6 +444,25 @@ describe('a body in chunks', () => {
     )
   })
 
+  it('waits also when a connection ends that had the parser before', async (t) => {
+    const { scheduler, takeTurns, callers } = holdTurns()
+    const server = await setUp(t, 'TCP', scheduler)
+    const tunnel = server.open()
+    tunnel.write(formatRequest('CONNECT a:1'))
+    // Node has taken its parser away by now, and gives it to the next connection.
+    await once(tunnel, 'data')
+    const client = server.open()
+    client.write(formatRequest('POST /', chunked))
+    await server.begins(1)
+    takeTurns()
+    const before = callers.length
+    tunnel.end()
+    await once(tunnel, 'close')
+    client.write('1\r\na\r\n'.repeat(100))
+    while (callers.length === before) await nextTurn()
+    assert.equal(callers.at(-1), '127.0.0.1')
+  })
+
   it('is refused from a stranger with a request for an upgrade, behind which nothing can wait', async (t) => {
     const server = await setUp(t, 'TCP')
     const client = server.open()
