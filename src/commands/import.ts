@@ -84,11 +84,11 @@ export const importCommand = defineCommand({
       if (!(error instanceof InvalidInputError) || error.faults.length === 0) throw error
       throw new ImportRefusedError([error.message, ...linesOf(error.faults)].join('\n'), { cause: error })
     })
-    const endpoint = client?.endpoint.name ?? path
+    const place = client?.endpoint.name ?? path
     if (order.isTrial)
       await shown(context.print(describeTried(report)), 'show what would change', '; nothing has changed')
     context.screen.write(
-      order.isTrial ? `Compared with ${endpoint}; nothing has changed\n` : describeDone(report, endpoint),
+      order.isTrial ? `Compared with ${place}; nothing has changed\n` : describeDone(report, place),
     )
   },
 })
