@@ -41,6 +41,11 @@ export function allOf(items: readonly string[]): string {
   return enumerated(items, 'and')
 }
 
+/** Names as Markdown shows code: "`a`, `b`". */
+export function inCode(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ')
+}
+
 function enumerated(items: readonly string[], word: string): string {
   const last = items.at(-1) ?? ''
   return items.length < 2 ? last : `${items.slice(0, -1).join(', ')} ${word} ${last}`

@@ -45,12 +45,12 @@ export function changeLine(
   return auditLine(time, 'configuration_deleted', actor, place, before)
 }
 
-/** Each changed field with both values; each changed label, too, where null stands for none. */
+/** Each changed field and label with both values; null stands for none. */
 export function changesBetween(before: Configuration, after: Configuration) {
   const fields = fieldNames.filter((field) => before[field] !== after[field])
   const labels = changedLabels(before.labels, after.labels)
   const changed = [
-    ...fields.map((field) => [field, { before: before[field], after: after[field] }]),
+    ...fields.map((field) => [field, { before: before[field] ?? null, after: after[field] ?? null }]),
     ...labels.map((key) => [`labels.${key}`, changeOfLabel(before, after, key)]),
   ]
   return { id: after.id, name: before.name, changed: Object.fromEntries(changed) }

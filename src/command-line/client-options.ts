@@ -2,10 +2,35 @@ import { clientVariables } from '../client/variables.ts'
 import { HISTORY_ENTRIES_DEFAULT, HISTORY_ENTRIES_MAX } from '../limits.ts'
 import type { OptionSpec } from '../service/option-spec.ts'
 import { parseChoice, parsePath, parseSwitch } from '../service/option-values.ts'
-import { sortFields } from '../store/configuration-index.ts'
+import {
+  type FieldName,
+  fieldNames,
+  type OptionalField,
+  optionalFields,
+  recordFields,
+} from '../store/fields.ts'
 import { parseLabel, parseLimit, parseShownField, parseTag, shownFields } from './client-values.ts'
 
-const sorts = sortFields.flatMap((field) => [field, `-${field}`])
+const sorts = fieldNames.flatMap((field) => [field, `-${field}`])
+
+/** A field that has a flag. */
+export type FlaggedField = Exclude<FieldName, 'name'>
+type FieldOption<Name extends string> = `record${Capitalize<Name>}`
+type RemovalOption<Name extends string> = `no${Capitalize<Name>}`
+
+/** The option of a field, which is not that of the server with the same name. */
+export function fieldOption<Name extends FlaggedField>(name: Name): FieldOption<Name> {
+  return `record${capitalized(name)}`
+}
+
+/** The option that removes the value of a field. */
+export function removalOption<Name extends OptionalField>(name: Name): RemovalOption<Name> {
+  return `no${capitalized(name)}`
+}
+
+function capitalized<Text extends string>(text: Text): Capitalize<Text> {
+  return (text.charAt(0).toUpperCase() + text.slice(1)) as Capitalize<Text>
+}
 
 /** What can be set of the commands that call a server. Some flags mean another thing to another command. */
 export const clientOptionSpecs = {
@@ -73,7 +98,7 @@ export const clientOptionSpecs = {
   sort: {
     flag: '--sort',
     placeholder: 'FIELD',
-    help: `order by ${sortFields.join(', ')}; with "-" before it, falling`,
+    help: `order by ${fieldNames.join(', ')}; with "-" before it, falling`,
     otherwise: 'in the order in which they were added',
     isOfCommand: true,
     choices: sorts,
@@ -101,28 +126,7 @@ export const clientOptionSpecs = {
     isOfCommand: true,
     parse: (text) => text,
   },
-  hostname: {
-    flag: '--hostname',
-    placeholder: 'HOST',
-    help: 'host name or address',
-    isOfCommand: true,
-    parse: (text) => text,
-  },
-  /** Checked by the server, as all fields are. */
-  recordPort: {
-    flag: '--port',
-    placeholder: 'PORT',
-    help: 'port',
-    isOfCommand: true,
-    parse: (text) => text,
-  },
-  username: {
-    flag: '--username',
-    placeholder: 'USER',
-    help: 'username',
-    isOfCommand: true,
-    parse: (text) => text,
-  },
+  ...fieldOptionSpecs(),
   /** A filter. */
   withLabel: {
     flag: '--label',
@@ -177,3 +181,21 @@ export const clientOptionSpecs = {
     parse: (text) => text,
   },
 } satisfies Record<string, OptionSpec & { isOfCommand: true }>
+
+/** Text for each field, which the server checks; a switch that removes it where a record may do without. */
+function fieldOptionSpecs() {
+  const values = recordFields.flatMap((field) => {
+    if (!('flag' in field)) return []
+    const { name, flag } = field
+    const spec = { flag: `--${name}`, ...flag, isOfCommand: true as const, parse: (text: string) => text }
+    return [[fieldOption(name), spec] as const]
+  })
+  const removals = optionalFields.map((name) => {
+    const help = `remove the ${name}`
+    const spec = { flag: `--no-${name}`, help, isOfCommand: true as const, parse: parseSwitch }
+    return [removalOption(name), spec] as const
+  })
+  return Object.fromEntries<unknown>([...values, ...removals]) as {
+    readonly [Name in FlaggedField as FieldOption<Name>]: (typeof values)[number][1]
+  } & { readonly [Name in OptionalField as RemovalOption<Name>]: (typeof removals)[number][1] }
+}

@@ -142,7 +142,7 @@ function rowOf(line: number, columns: readonly string[], values: readonly string
   const fields: Record<string, unknown> = {}
   for (const { name, isRequired, parse } of recordFields) {
     const text = values[columns.indexOf(name)]
-    if (text !== undefined && (isRequired || text !== '')) fields[name] = parse(text)
+    if (text !== undefined) fields[name] = text === '' && !isRequired ? null : parse(text)
   }
   const cell = values[columns.indexOf('labels')]
   if (cell === undefined) return { line, fields }

@@ -16,8 +16,9 @@ const EXPANDED = /%|\$\{/
  * @returns The arguments; or, if ssh would refuse the record as it is, the reason, which completes "The record …".
  */
 export function sshArguments(record: NewConfiguration): readonly string[] | string {
-  for (const { name, check } of recordFields) {
-    const detail = check(record[name])
+  for (const { name, isRequired, check } of recordFields) {
+    const value = record[name]
+    const detail = value === undefined && !isRequired ? undefined : check(value)
     // The name is not among the arguments.
     if (detail !== undefined && name !== 'name') return `has a ${name} that ${detail}`
   }

@@ -11,6 +11,13 @@ import { recordFields } from '../store/fields.ts'
 import { labelsPatchSchema, labelsSchema } from '../store/labels.ts'
 
 const fieldSchemas = Object.fromEntries(recordFields.map(({ name, schema }) => [name, schema]))
+/** What callers send: null stands for no value where a record may do without. */
+const sentSchemas = Object.fromEntries(
+  recordFields.map(({ name, schema, isRequired }) => [
+    name,
+    isRequired ? schema : { anyOf: [schema, { type: 'null' }] },
+  ]),
+)
 const requiredFields = recordFields.filter(({ isRequired }) => isRequired).map(({ name }) => name)
 const ignoredId: JsonSchema = { description: 'Ignored, so that a record that was read can be sent back.' }
 const count: JsonSchema = { type: 'integer', minimum: 0 }
@@ -38,21 +45,22 @@ export const schemas = {
     { required: ['id', ...requiredFields], description: 'A record. Its members always stand in this order.' },
   ),
   NewConfiguration: object(
-    { id: ignoredId, ...fieldSchemas, labels: labelsSchema },
+    { id: ignoredId, ...sentSchemas, labels: labelsSchema },
     { required: requiredFields, description: 'A record to add.' },
   ),
   ConfigurationReplacement: object(
-    { id: ignoredId, ...fieldSchemas, labels: labelsSchema },
+    { id: ignoredId, ...sentSchemas, labels: labelsSchema },
     {
       required: requiredFields.filter((name) => name !== 'name'),
       description: 'A whole record; `name`, if given, is that of the path.',
     },
   ),
   ConfigurationPatch: object(
-    { id: ignoredId, ...fieldSchemas, labels: labelsPatchSchema },
+    { id: ignoredId, ...sentSchemas, labels: labelsPatchSchema },
     {
       required: [],
-      description: 'The fields to change; the others keep their values. `null` is not a value.',
+      description:
+        'The fields to change; the others keep their values. `null` is not a value of a required field.',
     },
   ),
   Configurations: object({ configurations: { type: 'array', items: named('Configuration') } }),

@@ -14,7 +14,9 @@ import {
 } from '../store/configuration.ts'
 import type { ConfigurationStore, Expectation } from '../store/configuration-store.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
+import { inCode } from '../text.ts'
 import { json, jsonBody } from './bodies.ts'
+import { filterNames } from './filter-query.ts'
 import { createFilteredList } from './filtered-list.ts'
 import { listParameters, pageLinks, parseListQuery } from './list-query.ts'
 import {
@@ -54,8 +56,7 @@ export const configurations = defineResource({
       method: 'GET',
       path: '/configurations/',
       access: 'read',
-      summary:
-        'gets all records, those that filters keep, or one page of them; optional: `q`, `prefix`, `name`, `hostname`, `port`, `username`, `label`, `sort`, `page`, `per_page`',
+      summary: `gets all records, those that filters keep, or one page of them; optional: ${inCode(['q', ...filterNames, 'label', 'sort', 'page', 'per_page'])}`,
       answers: '200',
       operation: {
         id: 'listConfigurations',

@@ -5,6 +5,7 @@ import type { Parameter } from '../openapi/operation.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { storeOfTag } from '../store/list-tag.ts'
 import type { Filter } from '../store/record-filter.ts'
+import { inCode } from '../text.ts'
 import type { EventStreams } from './event-streams.ts'
 import { type EventId, parseEventId, placeNow, placeOf } from './event-text.ts'
 import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.ts'
@@ -36,8 +37,7 @@ export const events = defineResource({
       method: 'GET',
       path: '/v1/events',
       access: 'read',
-      summary:
-        'tells changes as they happen; optional: `since`, `prefix`, `name`, `hostname`, `port`, `username`, `label`',
+      summary: `tells changes as they happen; optional: ${inCode(['since', ...filterNames, 'label'])}`,
       answers: '200 `text/event-stream`',
       operation: {
         id: 'followChanges',

@@ -1,13 +1,12 @@
 import { FILTER_CHARACTERS_MAX, LABELS_MAX } from '../limits.ts'
-import { sortFields } from '../store/configuration-index.ts'
-import { recordFields } from '../store/fields.ts'
+import { fieldNames, recordFields } from '../store/fields.ts'
 import { faultOfKey, faultOfValue } from '../store/labels.ts'
 import { type Filter, type LabelFilter, parseLabelFilter } from '../store/record-filter.ts'
 import { isLongerThan } from '../text.ts'
 import type { Query } from './query.ts'
 
 /** The parameters of lists and event streams that filter, and that may be given once. Lists have `q`, too. */
-export const filterNames = ['prefix', ...sortFields] as const
+export const filterNames = ['prefix', ...fieldNames] as const
 /** Those that may be repeated: then all must hold. */
 export const repeatableFilterNames = ['label'] as const
 
@@ -15,7 +14,6 @@ export const repeatableFilterNames = ['label'] as const
 const singleNames = ['q', ...filterNames] as const
 type SingleName = (typeof singleNames)[number]
 
-const equalities = recordFields.filter(({ isSortable }) => isSortable)
 const NOT_DECIMAL = 'must be a plain decimal integer'
 /** Longest part of a key that a message shows. */
 const SHOWN_CHARACTERS_MAX = 64
@@ -30,7 +28,7 @@ export function parseFilter({
   for (const name of singleNames) {
     const text = values[name]
     if (text === undefined) continue
-    const field = equalities.find((one) => one.name === name)
+    const field = recordFields.find((one) => one.name === name)
     const value = field === undefined ? text : field.parse(text)
     const detail = typeof value === 'string' ? checkLength(value) : field?.check(value)
     if (detail !== undefined) faults.push({ field: name, detail })

@@ -1,7 +1,8 @@
 import { linkHeader, type Page } from '../http/url.ts'
 import { PAGE_RECORDS_MAX } from '../limits.ts'
 import type { Parameter } from '../openapi/operation.ts'
-import { type Sort, sortFields } from '../store/configuration-index.ts'
+import type { Sort } from '../store/configuration-index.ts'
+import { fieldNames } from '../store/fields.ts'
 import type { Filter } from '../store/record-filter.ts'
 import { filterNames, formatFilter, parseFilter, repeatableFilterNames } from './filter-query.ts'
 import { filterParameters, filter as parameter } from './parameters.ts'
@@ -24,7 +25,7 @@ export const listParameters: readonly Parameter[] = [
     name: 'sort',
     in: 'query',
     description: 'The order; with `-`, falling. By `id` without it.',
-    schema: { type: 'string', enum: sortFields.flatMap((field) => [field, `-${field}`]) },
+    schema: { type: 'string', enum: fieldNames.flatMap((field) => [field, `-${field}`]) },
   },
   {
     name: 'page',
@@ -52,7 +53,7 @@ export function parseListQuery(text: string): ListQuery {
   if (sort !== undefined && !isSort(sort)) {
     faults.push({
       field: 'sort',
-      detail: `must be one of ${sortFields.join(', ')}, with "-" before it for falling order`,
+      detail: `must be one of ${fieldNames.join(', ')}, with "-" before it for falling order`,
     })
   }
   const page = parseCount(query, 'page', 0, Number.MAX_SAFE_INTEGER)
@@ -99,5 +100,5 @@ export function parseCount<Name extends string>(
 }
 
 function isSort(text: string | undefined): text is Sort {
-  return text !== undefined && (sortFields as readonly string[]).includes(text.replace(/^-/, ''))
+  return text !== undefined && (fieldNames as readonly string[]).includes(text.replace(/^-/, ''))
 }

@@ -2,18 +2,14 @@ import { SORTED_AT_ONCE_RECORDS_MAX } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
-import { recordFields, type SortField } from './fields.ts'
+import type { FieldName } from './fields.ts'
 import { countLabels, stepsOfLabels } from './labels.ts'
 import { RecordOrder } from './record-order.ts'
 import { SLICE_STEPS, Slice, sortInSlices } from './slices.ts'
 import { type Frozen, SortedIndex } from './sorted-index.ts'
 
-export const sortFields: readonly SortField[] = recordFields.flatMap(({ name, isSortable }) =>
-  isSortable ? name : [],
-)
-
 /** How a list is ordered: by a field, rising, or falling with `-`. */
-export type Sort = SortField | `-${SortField}`
+export type Sort = FieldName | `-${FieldName}`
 
 /** All durable records in memory: by name, by id, and in every order in use. */
 export class ConfigurationIndex {
@@ -289,10 +285,17 @@ function compareIds(a: Configuration, b: Configuration): number {
 /** Strings by UTF-16 code unit, ports as numbers; ties by rising id in either direction. */
 export function compareBy(sort: Sort): (a: Configuration, b: Configuration) => number {
   const direction = sort.startsWith('-') ? -1 : 1
-  const field = sort.replace('-', '') as SortField
+  const field = sort.replace('-', '') as FieldName
   return (a, b) => {
     const [one, other] = [a[field], b[field]]
     if (one === other) return a.id - b.id
-    return one < other ? -direction : direction
+    return isBefore(one, other) ? -direction : direction
   }
 }
+
+/** Whether one value of a field, which is not the other, comes before it. Records without a value come first. */
+export function isBefore(one: FieldValue, other: FieldValue): boolean {
+  return one === undefined || (other !== undefined && one < other)
+}
+
+type FieldValue = Configuration[FieldName] | undefined

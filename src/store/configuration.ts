@@ -27,7 +27,7 @@ const NOT_A_MEMBER = `is not a member of a configuration: ${eitherOf([...fieldNa
 const ANOTHER_NAME = 'must be the name in the path, or be left out; to rename a record, use PATCH'
 
 /** One stored record. Immutable: a modification replaces it. */
-export class Configuration implements NewConfiguration, Record<FieldName, unknown> {
+export class Configuration implements NewConfiguration {
   readonly id: number
   readonly name: string
   readonly hostname: string
@@ -158,8 +158,9 @@ function readFields(input: Record<string, unknown>, presence: 'required' | 'opti
       if (presence === 'required' && isRequired) faults.push({ field, detail: 'is missing' })
       continue
     }
-    const detail = check(input[field])
-    if (detail === undefined) fields[field] = input[field]
+    const value = input[field]
+    const detail = value === null && !isRequired ? undefined : check(value)
+    if (detail === undefined) fields[field] = value
     else faults.push({ field, detail })
   }
   if (Object.hasOwn(input, 'labels')) {

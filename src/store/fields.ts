@@ -20,14 +20,14 @@ interface Field {
   readonly schema: JsonSchema
   /** Whether a stored value has the type. Looser than `check`, which may change: old records stay readable. */
   readonly isStored: (value: unknown) => value is string | number
-  /** Whether every record has it. */
+  /** Whether every record has it. Where not, null stands for none: in a patch it removes the value. */
   readonly isRequired: boolean
-  readonly isSortable: boolean
   /** Converts text of an imported file; the value is still to be checked. */
   readonly parse: (text: string) => unknown
+  /** How the help shows the flag of the command line; the name has none. */
+  readonly flag?: { readonly placeholder: string; readonly help: string }
 }
 
-const kept = { isRequired: true, isSortable: true } as const
 const text = { isStored: (value: unknown) => typeof value === 'string', parse: (value: string) => value }
 const number = { isStored: (value: unknown) => typeof value === 'number', parse: parseDigits }
 
@@ -37,15 +37,30 @@ const number = { isStored: (value: unknown) => typeof value === 'number', parse:
  * Whatever treats all fields reads this table. A new field also needs its two lines in `Configuration`.
  */
 export const recordFields = [
-  { name: 'name', ...text, ...kept, check: checkName, schema: nameSchema },
-  { name: 'hostname', ...text, ...kept, check: checkHostname, schema: hostnameSchema },
-  { name: 'port', ...number, ...kept, check: checkPort, schema: portSchema },
+  { name: 'name', ...text, isRequired: true, check: checkName, schema: nameSchema },
+  {
+    name: 'hostname',
+    ...text,
+    isRequired: true,
+    check: checkHostname,
+    schema: hostnameSchema,
+    flag: { placeholder: 'HOST', help: 'host name or address' },
+  },
+  {
+    name: 'port',
+    ...number,
+    isRequired: true,
+    check: checkPort,
+    schema: portSchema,
+    flag: { placeholder: 'PORT', help: 'port' },
+  },
   {
     name: 'username',
     ...text,
-    ...kept,
+    isRequired: true,
     check: (value) => checkText(value, USERNAME_CHARACTERS_MAX),
     schema: usernameSchema,
+    flag: { placeholder: 'USER', help: 'username' },
   },
 ] as const satisfies Field[]
 
@@ -53,14 +68,18 @@ type Row = (typeof recordFields)[number]
 type Value<Of> = Of extends { isStored(value: unknown): value is infer Type } ? Type : never
 
 export type FieldName = Row['name']
-export type SortField = Extract<Row, { isSortable: true }>['name']
+export type OptionalField = Exclude<Row, { isRequired: true }>['name']
 
 /** A value for each field; optional ones may be absent. */
 export type FieldValues = {
   readonly [One in Extract<Row, { isRequired: true }> as One['name']]: Value<One>
-} & { readonly [One in Exclude<Row, { isRequired: true }> as One['name']]?: Value<One> | undefined }
+} & { readonly [One in Exclude<Row, { isRequired: true }> as One['name']]?: Value<One> | null | undefined }
 
 export const fieldNames: readonly FieldName[] = recordFields.map(({ name }) => name)
+/** Those that a record may do without. */
+export const optionalFields: readonly OptionalField[] = recordFields.flatMap(({ name, isRequired }) =>
+  isRequired ? [] : [name as OptionalField],
+)
 
 function checkName(value: unknown): string | undefined {
   if (value === '.' || value === '..') return 'must not be "." or "..", which no URL can carry'

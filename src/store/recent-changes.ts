@@ -6,6 +6,7 @@ import {
 } from '../limits.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
+import { fieldNames } from './fields.ts'
 import { amountOf, heldMemory } from './record-room.ts'
 
 /** Where a change is among all changes. */
@@ -223,8 +224,12 @@ function pointOf(place: number, revision: number): Point {
 
 function charactersOf(record: Configuration | undefined): number {
   if (record === undefined) return 0
-  const { name, hostname, username, labels } = record
-  let characters = name.length + hostname.length + username.length
+  const { labels } = record
+  let characters = 0
+  for (const name of fieldNames) {
+    const value = record[name]
+    if (typeof value === 'string') characters += value.length
+  }
   if (labels === undefined) return characters
   for (const [key, value] of Object.entries(labels)) characters += key.length + value.length
   return characters

@@ -1,6 +1,6 @@
 import type { Configuration } from './configuration.ts'
-import { type Sort, sortFields } from './configuration-index.ts'
-import type { FieldValues, SortField } from './fields.ts'
+import { isBefore, type Sort } from './configuration-index.ts'
+import { type FieldName, type FieldValues, fieldNames } from './fields.ts'
 import { labelOf } from './labels.ts'
 
 /** A label that a record must have. */
@@ -18,7 +18,7 @@ export type Filter = {
   readonly prefix?: string
   /** All of them must be there; at least one. */
   readonly labels?: readonly LabelFilter[]
-} & Partial<Pick<FieldValues, SortField>>
+} & { readonly [Name in FieldName]?: NonNullable<FieldValues[Name]> }
 
 export type Matcher = (record: Configuration) => boolean
 
@@ -34,7 +34,7 @@ export function matcherOf(filter: Filter): Matcher {
   const { q, prefix, labels = [] } = filter
   const matchers: Matcher[] = []
   // The cheapest first.
-  for (const field of sortFields) {
+  for (const field of fieldNames) {
     const value = filter[field]
     if (value !== undefined) matchers.push((record) => record[field] === value)
   }
@@ -62,13 +62,13 @@ export function stretchOf(filter: Filter, sort: Sort | undefined): Stretch | und
       name.startsWith(prefix) ? 0 : name < prefix ? -direction : direction
     return { order: sort, place }
   }
-  const field = sortFields.find((name) => name === only)
+  const field = fieldNames.find((name) => name === only)
   const value = field && filter[field]
   if (field === undefined || value === undefined) return undefined
   if (sort !== undefined && sort !== field && sort !== `-${field}`) return undefined
   return {
     order: field,
-    place: ({ [field]: other }) => (other === value ? 0 : other < value ? -1 : 1),
+    place: ({ [field]: other }) => (other === value ? 0 : isBefore(other, value) ? -1 : 1),
   }
 }
 

@@ -5,7 +5,8 @@ import { ORDER_UNUSED_MS_MAX, SORTED_AT_ONCE_RECORDS_MAX } from '../../src/limit
 import { runAtOnce } from '../../src/scheduler.ts'
 import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
-import { ConfigurationIndex, type Sort, sortFields } from '../../src/store/configuration-index.ts'
+import { ConfigurationIndex, type Sort } from '../../src/store/configuration-index.ts'
+import { fieldNames } from '../../src/store/fields.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { draft } from '../support/store.ts'
 
@@ -14,8 +15,8 @@ const texts = ['', 'a', 'B', 'ä', 'Z', 'z', '10', '9', '\uff5e', '\u{1f5c4}', '
 const ports = [1, 9, 10, 80, 443, 65535]
 const sorts: (Sort | undefined)[] = [
   undefined,
-  ...sortFields,
-  ...sortFields.map((field) => `-${field}` as const),
+  ...fieldNames,
+  ...fieldNames.map((field) => `-${field}` as const),
 ]
 
 function indexOf(...records: Configuration[]): ConfigurationIndex {

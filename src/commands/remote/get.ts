@@ -12,9 +12,9 @@ import { recordExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { describeRecord, tabLine } from './record-text.ts'
 
-/** The record has no such label. */
-export class NoLabelError extends ConnbookError {
-  readonly code = 'no_label'
+/** The record has no value for such a field or label. */
+export class NoValueError extends ConnbookError {
+  readonly code = 'no_value'
 }
 
 export const getCommand = defineCommand({
@@ -59,7 +59,9 @@ function textOf(
   if ('label' in field) {
     const value = labelOf(record.labels, field.label)
     if (value !== undefined) return `${seen(value)}\n`
-    throw new NoLabelError(`${quoted(record.name)} has no label ${quoted(field.label)}`)
+    throw new NoValueError(`${quoted(record.name)} has no label ${quoted(field.label)}`)
   }
-  return `${seen(String(record[field.field]))}\n`
+  const value = record[field.field]
+  if (value === undefined) throw new NoValueError(`${quoted(record.name)} has no ${field.field}`)
+  return `${seen(String(value))}\n`
 }

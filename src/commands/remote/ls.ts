@@ -4,17 +4,18 @@ import { defineCommand } from '../../command-line/command.ts'
 import { inform } from '../../command-line/output.ts'
 import { createStreamedTable } from '../../command-line/streamed-table.ts'
 import { UsageError } from '../../errors.ts'
+import { fieldNames } from '../../store/fields.ts'
 import { escapeHidden } from '../../text.ts'
 import { clientExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
-import { filterFlags, filterValues } from './filter-values.ts'
 import { escapedForm, jsonForm, nameForm, tabForm } from './line-forms.ts'
+import { filterFlags, filterValues } from './record-fields.ts'
 import { cellsOf } from './record-text.ts'
 import { explainFaults } from './refused-flags.ts'
 
 /** How error messages name the query parameters that are operands on the command line. */
 const operandNames = { q: 'TEXT' }
-const HEADINGS = ['NAME', 'HOSTNAME', 'PORT', 'USERNAME', 'LABELS']
+const HEADINGS = [...fieldNames, 'labels'].map((name) => name.toUpperCase())
 
 /** Prints the records of one moment while they come, however many they are. */
 export const lsCommand = defineCommand({

@@ -1,37 +1,76 @@
+import type { QueryValues } from '../../client/paths.ts'
+import { type FlaggedField, fieldOption, removalOption } from '../../command-line/client-options.ts'
 import type { CommandInput } from '../../command-line/command.ts'
 import { UsageError } from '../../errors.ts'
-import { parseDigits } from '../../store/fields.ts'
+import { optionalFields, recordFields } from '../../store/fields.ts'
+import { type Filter, parseLabelFilter } from '../../store/record-filter.ts'
+
+const flagged = recordFields.filter((field) => 'flag' in field)
+const fieldOptions = flagged.map(({ name }) => fieldOption(name))
 
 /** The flags that give a record its values. */
-export const fieldFlags = ['hostname', 'recordPort', 'username', 'label'] as const
+export const fieldFlags = [...fieldOptions, 'label'] as const
+/** The flags that take a value from a record. */
+export const removalFlags = [...optionalFields.map(removalOption), 'noLabel'] as const
+/** The flags that keep some records of a list or of a stream of events. */
+export const filterFlags = ['prefix', 'named', ...fieldOptions, 'withLabel'] as const
 
 type FieldOptions = CommandInput<(typeof fieldFlags)[number]>['options']
+type RemovalOptions = CommandInput<(typeof removalFlags)[number]>['options']
+type FilterOptions = CommandInput<(typeof filterFlags)[number]>['options']
 
 /** The members of a body; those that were not given are undefined, so that JSON leaves them out. */
-export interface GivenFields {
-  readonly hostname: string | undefined
-  /** Text that is not a number stays text; the server refuses it in its own words. */
-  readonly port: unknown
-  readonly username: string | undefined
+export type GivenFields = Readonly<Record<FlaggedField, unknown>> & {
   readonly labels: Readonly<Record<string, string | null>> | undefined
 }
 
-/** @param removed Keys of labels to remove. @throws {UsageError} if a label is given twice. */
-export function givenFields(
-  { hostname, recordPort, username, label }: FieldOptions,
-  removed: readonly string[] = [],
-): GivenFields {
-  const entries = [...label, ...removed.map((key) => [key, null] as const)]
+/**
+ * Text that is not a number stays text; the server refuses it in its own words. What is removed is null.
+ *
+ * @throws {UsageError} if a field or label is given twice.
+ */
+export function givenFields(options: FieldOptions & Partial<RemovalOptions>): GivenFields {
+  const entries = [...options.label, ...(options.noLabel ?? []).map((key) => [key, null] as const)]
   const labels = new Map(entries)
   if (labels.size < entries.length) {
     const twice = entries.find(([key], i) => entries.findIndex(([other]) => other === key) < i)?.[0]
     throw new UsageError(`The label "${twice}" is given twice; give it once`)
   }
+  const removed = new Set<string>(optionalFields.filter((name) => options[removalOption(name)]))
+  const fields = flagged.map(({ name, parse }) => {
+    const text = options[fieldOption(name)]
+    if (!removed.has(name)) return [name, text === undefined ? undefined : parse(text)]
+    if (text !== undefined) throw new UsageError(`Give --${name} or --no-${name}, not both`)
+    return [name, null]
+  })
   return {
-    hostname,
-    port: recordPort === undefined ? undefined : parseDigits(recordPort),
-    username,
+    ...(Object.fromEntries(fields) as Record<FlaggedField, unknown>),
     // Unlike an assignment, this makes a member `__proto__`, which the server refuses.
     labels: labels.size === 0 ? undefined : Object.fromEntries(labels),
   }
+}
+
+/** As the parameters of a query. */
+export function filterValues(options: FilterOptions): QueryValues {
+  const fields = flagged.map(({ name }) => [name, options[fieldOption(name)]])
+  return {
+    prefix: options.prefix,
+    name: options.named,
+    ...Object.fromEntries(fields),
+    label: options.withLabel,
+  }
+}
+
+/** To judge a record here. What the server would refuse keeps nothing. */
+export function filterOf(options: FilterOptions): Filter {
+  const { prefix, named: name, withLabel } = options
+  const fields = flagged.map(({ name, parse }) => {
+    const text = options[fieldOption(name)]
+    return [name, text === undefined ? undefined : parse(text)]
+  })
+  const given = Object.entries({ prefix, name, ...Object.fromEntries(fields) }).filter(
+    ([, value]) => value !== undefined,
+  )
+  const labels = withLabel.map(parseLabelFilter)
+  return { ...Object.fromEntries(given), ...(labels.length === 0 ? {} : { labels }) }
 }

@@ -11,7 +11,7 @@ export function tabLine(record: Configuration): string {
   // Not through `cellsOf`: a list can have a million lines.
   let [line, tab] = ['', '']
   for (const name of fieldNames) {
-    line += tab + record[name]
+    line += tab + (record[name] ?? '')
     tab = '\t'
   }
   return record.labels === undefined ? line : `${line}\t${encodeLabelCell(record.labels)}`
@@ -19,14 +19,14 @@ export function tabLine(record: Configuration): string {
 
 /** The cells of a table row. */
 export function cellsOf(record: Configuration): string[] {
-  const cells = fieldNames.map((name) => String(record[name]))
+  const cells = fieldNames.map((name) => String(record[name] ?? ''))
   return record.labels === undefined ? cells : [...cells, encodeLabelCell(record.labels)]
 }
 
 /** A line for each field and label, for a terminal. */
 export function describeRecord(record: Configuration, style: TerminalStyle): string {
   const rows = [
-    ...fieldNames.map((name) => [name, String(record[name])]),
+    ...fieldNames.flatMap((name) => (record[name] === undefined ? [] : [[name, String(record[name])]])),
     ...Object.entries(record.labels ?? {}).map(([key, value]) => [`labels.${key}`, value]),
   ]
   return linesOf(align(rows.map((row) => row.map(escapeHidden))).map((line) => withBoldStart(line, style)))

@@ -2,12 +2,15 @@ import { askForRecord } from '../../client/one-record.ts'
 import { recordPath } from '../../client/paths.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { UsageError } from '../../errors.ts'
+import { optionalFields } from '../../store/fields.ts'
+import { allOf } from '../../text.ts'
 import { bodyOf, JSON_BODY, makeChange, quoted } from './changes.ts'
 import { changeExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
-import { fieldFlags, givenFields } from './record-fields.ts'
+import { fieldFlags, givenFields, removalFlags } from './record-fields.ts'
 
 const CREATED = 201
+const removals = [...optionalFields.map((name) => `--no-${name}`), '--no-label']
 
 export const setCommand = defineCommand({
   name: 'set',
@@ -23,17 +26,20 @@ export const setCommand = defineCommand({
   notes: [
     'With --create the record is added if it is missing, and replaced as a whole if it is there: labels that are not given go. So it may run twice.',
   ],
-  flags: [...clientFlags, ...fieldFlags, 'newName', 'noLabel', 'create', 'ifMatch'],
+  flags: [...clientFlags, ...fieldFlags, 'newName', ...removalFlags, 'create', 'ifMatch'],
   exitCodes: changeExitCodes,
   async run(input, context) {
     const {
       options,
       operands: [name = ''],
     } = input
-    const { create, newName, noLabel, ifMatch } = options
-    const fields = givenFields(options, noLabel)
-    if (create && (newName !== undefined || noLabel.length > 0))
-      throw new UsageError('--create replaces a record as a whole: leave out --name and --no-label')
+    const { create, newName, ifMatch } = options
+    const fields = givenFields(options)
+    const isRemoving = [fields, fields.labels ?? {}].some((values) => Object.values(values).includes(null))
+    if (create && (newName !== undefined || isRemoving))
+      throw new UsageError(
+        `--create replaces a record as a whole: leave out ${allOf(['--name', ...removals])}`,
+      )
     if (!create && newName === undefined && Object.values(fields).every((value) => value === undefined))
       throw new UsageError('Say what to change; see connbook help set')
     const client = await connect(input, context, 'set')

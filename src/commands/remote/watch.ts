@@ -5,7 +5,7 @@ import { linesOf } from '../../command-line/streamed-table.ts'
 import { escapeHidden } from '../../text.ts'
 import { clientExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
-import { filterFlags, filterOf, filterValues } from './filter-values.ts'
+import { filterFlags, filterOf, filterValues } from './record-fields.ts'
 import { cellsOf } from './record-text.ts'
 import { explainFaults } from './refused-flags.ts'
 

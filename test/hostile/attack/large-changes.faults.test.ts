@@ -1,14 +1,14 @@
 import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { sortFields } from '../../../src/store/configuration-index.ts'
+import { fieldNames } from '../../../src/store/fields.ts'
 import { createClient } from '../../support/http-client.ts'
 import { type AttackedServer, P99_MS_MAX, startAttacked } from './attacked-server.ts'
 import type { RunningAttack } from './attacker-process.ts'
 import type { AttackName, Tally } from './attacks.ts'
 import { OtherCaller } from './other-caller.ts'
 
-const ORDERS = 2 * sortFields.length
+const ORDERS = 2 * fieldNames.length
 const RECORDS = 100_000
 const IMPORTS = 3
 const MANY_RECORDS = 250_000

@@ -1,9 +1,10 @@
-import { type Sort, sortFields } from '../../../src/store/configuration-index.ts'
+import type { Sort } from '../../../src/store/configuration-index.ts'
+import { fieldNames } from '../../../src/store/fields.ts'
 import { fieldsOf } from '../../bench/data-folders.ts'
 import { createClient } from '../../support/http-client.ts'
 import type { Tally, Target } from './attacks.ts'
 
-const sorts: readonly Sort[] = sortFields.flatMap((field) => [field, `-${field}`] as const)
+const sorts: readonly Sort[] = fieldNames.flatMap((field) => [field, `-${field}`] as const)
 
 /** Replaces all records by as many others, again and again, with every order in use. */
 export async function replaceAll(target: Target, tally: Tally): Promise<void> {

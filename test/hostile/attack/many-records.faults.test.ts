@@ -2,7 +2,7 @@ import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { IMPORT_ROWS_MAX } from '../../../src/limits.ts'
-import { sortFields } from '../../../src/store/configuration-index.ts'
+import { fieldNames } from '../../../src/store/fields.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startExecutable } from '../../support/executable.ts'
 import { makeMemoryGroup, noMemoryGroups } from '../../support/memory-group.ts'
@@ -55,7 +55,7 @@ describe('one who adds records without end', { skip: noMemoryGroups }, () => {
       assert.match(refusal, /"type":"urn:connbook:problem:memory_full"/)
 
       // Then everything that is cached of a record: its JSON, its tag, its place in each order.
-      for (const sort of sortFields)
+      for (const sort of fieldNames)
         for (const way of ['', '-']) await read(`/configurations/?sort=${way}${sort}&page=0&per_page=1`)
       for (let page = 0; page * 100 < added; page += 1)
         await read(`/configurations/?page=${page}&per_page=100`)
