@@ -341,7 +341,8 @@ export class RecordList implements ViewPart {
 
   #dim(isLate: boolean) {
     this.dom.toggleAttribute('data-late', isLate)
-    if (isLate && this.#tag === undefined)
+    // A fault stays until the next answer, with the button that may have the focus.
+    if (isLate && this.#tag === undefined && this.#state.querySelector('.fault') === null)
       this.#state.replaceChildren(element('p', {}, 'Reading the records…'))
     this.#table.setAttribute('aria-busy', String(isLate))
   }

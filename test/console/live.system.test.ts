@@ -22,6 +22,19 @@ async function streamsOf(server: ConsoleServer): Promise<number> {
 const hasStreams = (server: ConsoleServer, count: number) =>
   eventually(`${count} streams`, async () => (await streamsOf(server)) === count)
 
+/**
+ * Waits for the first list of a page that opens, and for the one that it reads when it has a stream. A change before that
+ * may come with the list, and then marks no row.
+ */
+async function isLive(page: Page, open: () => Promise<unknown>): Promise<void> {
+  let lists = 0
+  page.on('response', (response) => {
+    if (response.url().includes('/configurations/?')) lists += 1
+  })
+  await open()
+  await eventually('the page has read its list again', async () => lists > 1)
+}
+
 /** Notes which rows get a mark, which they lose soon. @returns Gives the marks so far, as `NAME MARK`. */
 async function watchMarks(page: Page): Promise<() => Promise<string[]>> {
   await page.evaluate(`{
@@ -39,10 +52,10 @@ describe("others' changes in the console", { skip: noChromium }, () => {
   it('show in every window, which share one stream, and mark their rows', async (t) => {
     const server = await startConsoleServer(t, { records: [draft('b'), draft('c')] })
     const first = await openConsole(t, { server, isHurried: true })
-    await logIn(first, admin.username, admin.password)
+    await isLive(first, () => logIn(first, admin.username, admin.password))
     await showsNames(first, ['b', 'c'])
     const second = await first.context().newPage()
-    await second.goto(`${server.url}/console/?q=c`)
+    await isLive(second, () => second.goto(`${server.url}/console/?q=c`))
     await showsNames(second, ['c'])
     await hasStreams(server, 1)
     const [marks, marksOfSecond] = [await watchMarks(first), await watchMarks(second)]
@@ -113,7 +126,7 @@ describe("others' changes in the console", { skip: noChromium }, () => {
     const records = Array.from({ length: 51 }, (_, place) => draft(`m${String(place).padStart(2, '0')}`))
     const server = await startConsoleServer(t, { records })
     const page = await openConsole(t, { server, isHurried: true })
-    await logIn(page, admin.username, admin.password)
+    await isLive(page, () => logIn(page, admin.username, admin.password))
     await page.getByText('1–50 of 51').waitFor()
     await hasStreams(server, 1)
     const marks = await watchMarks(page)

@@ -118,9 +118,11 @@ describe('the focus in the console', { skip: noChromium }, () => {
     await page.getByRole('button', { name: 'Drop it' }).click()
 
     let asked = 0
-    await page.route('**/configurations/?*', (route) => {
+    await page.route('**/configurations/?*', async (route) => {
       asked += 1
-      return route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>502 Bad Gateway</h1>' })
+      // So late that the page says that it waits.
+      if (asked > 1) await page.locator('[data-late]').waitFor()
+      await route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>502 Bad Gateway</h1>' })
     })
     await page.getByRole('searchbox').fill('rec')
     await page.getByText('The server, or a proxy before it, refused with 502.').waitFor()
