@@ -213,7 +213,6 @@ describe('the source tree', async () => {
       'src/journal/frame.ts',
       'src/journal/journal.ts',
       'src/storage/etcd/gathering.ts',
-      'src/store/configuration-store.ts',
     ]
     assertNone(({ path, text }) =>
       !others.includes(path) && text.includes('setImmediate') ? ['setImmediate'] : [],

@@ -1,6 +1,5 @@
 import type { Family } from '../metrics/family.ts'
 import type { Change } from './change.ts'
-import type { ConfigurationIndex } from './configuration-index.ts'
 
 /** What a store knows of its storage, whoever makes changes durable. */
 export interface LogState {
@@ -35,7 +34,7 @@ export interface ChangeLog extends LogState {
    * @throws {TooManyChangesError} if they are too many. Also what `append` throws.
    */
   appendTogether(changes: readonly Change[], check?: CheckChange): Promise<void>
-  /** The same in slices, for very many changes: the owner gets them by `applyTogether`. Rejects where others throw. */
+  /** The same in slices, for very many changes: the records get them by `applyTogether`. Rejects where others throw. */
   appendInSlices(changes: readonly Change[], check?: CheckChange): Promise<void>
 }
 
@@ -65,23 +64,4 @@ export interface SharedChangeLog extends LogState {
    * @throws {StorageUnavailableError} if the storage does not say.
    */
   catchUp(): Promise<void>
-}
-
-/** What a log tells its store. */
-export interface ChangeLogOwner {
-  /** Applies a durable change. Called in the order of revisions, before `append` resolves. */
-  apply(change: Change, revision: number): void
-  /** Applies the durable changes of an `appendInSlices`, as a whole; the next changes are applied after that. */
-  applyTogether(changes: readonly Change[], firstRevision: number): Promise<void>
-  /** Every appended change that is not applied yet is refused. Called before `append` rejects. */
-  refuse(): void
-}
-
-/** What a shared log tells its store. */
-export interface SharedChangeLogOwner {
-  readonly index: ConfigurationIndex
-  /** Applies durable changes, which become visible together; none if the revision stands for no change of a record. */
-  applyAt(revision: number, changes: readonly Change[]): void
-  /** Puts other records in the place of all, which do not follow from them by changes. */
-  replace(index: ConfigurationIndex): void
 }

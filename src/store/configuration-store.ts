@@ -1,5 +1,4 @@
 import type { Family } from '../metrics/family.ts'
-import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { Actor } from './actor.ts'
 import type { Asker } from './asker.ts'
 import type { Change } from './change.ts'
@@ -10,15 +9,14 @@ import {
   type ImportedConfiguration,
   type NewConfiguration,
 } from './configuration.ts'
-import type { ConfigurationIndex, Sort } from './configuration-index.ts'
+import type { Sort } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
 import { listTag } from './list-tag.ts'
-import { CHANGES, ORDERS } from './long-works.ts'
-import { RecentChanges } from './recent-changes.ts'
-import type { CreateChanges, ExpectedTag, ImportOutcome, RecordChanges } from './record-changes.ts'
+import type { RecentChanges } from './recent-changes.ts'
+import type { ExpectedTag, ImportOutcome, RecordChanges } from './record-changes.ts'
 import type { Stretch } from './record-filter.ts'
+import type { DurableListener, Records } from './records.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
-import { SLICE_STEPS } from './slices.ts'
 import type { Frozen } from './sorted-index.ts'
 
 /** Whether a record is the one that the caller means to change. */
@@ -36,9 +34,6 @@ export interface Replacement {
   readonly after: Configuration
 }
 
-/** Called after each durable change, with the record as it was before it; must not throw. */
-export type DurableListener = (change: Change, revision: number, before: Configuration | undefined) => void
-
 /**
  * The records, and every decision about them.
  *
@@ -46,45 +41,24 @@ export type DurableListener = (change: Change, revision: number, before: Configu
  * visible when it is durable.
  */
 export class ConfigurationStore {
-  #index: ConfigurationIndex
+  readonly #records: Records
   readonly #log: LogState
   readonly #changes: RecordChanges
-  readonly #scheduler: Scheduler
-  /** Orders that are being made. */
-  readonly #ordering = new Map<Sort, Promise<void>>()
   #tag = { id: '', revision: -1, text: '' }
-  #listeners: readonly DurableListener[] = []
-  #replacedListeners: readonly (() => void)[] = []
-  /** The last durable changes. A large import shows in the records first, and then here. */
-  readonly recent: RecentChanges
 
   /**
-   * @param index All records that are durable already.
-   * @param recent The last of the changes that made them.
+   * @param log Makes changes durable, and applies them to `records`.
+   * @param changes Decides changes, and gives them to `log`.
    */
-  constructor(
-    index: ConfigurationIndex,
-    createChanges: CreateChanges,
-    scheduler: Scheduler,
-    recent = new RecentChanges(index.revision),
-  ) {
-    this.recent = recent
-    this.#index = index
-    this.#scheduler = scheduler
-    const current = () => this.#index
-    const { log, changes } = createChanges({
-      get index() {
-        return current()
-      },
-      apply: (change, revision) => this.#apply(change, revision),
-      applyTogether: (made, firstRevision) =>
-        scheduler.run(CHANGES, this.#applyTogether(made, firstRevision)),
-      applyAt: (revision, made) => this.#applyAt(revision, made),
-      refuse: () => this.#changes.refused(),
-      replace: (next) => this.#replace(next),
-    })
+  constructor(records: Records, log: LogState, changes: RecordChanges) {
+    this.#records = records
     this.#log = log
     this.#changes = changes
+  }
+
+  /** The last durable changes. A large import shows in the records first, and then here. */
+  get recent(): RecentChanges {
+    return this.#records.recent
   }
 
   /** Random. Another one when other records have been put in place of all. */
@@ -94,7 +68,7 @@ export class ConfigurationStore {
 
   /** Rises with every change. */
   get revision(): number {
-    return this.#index.revision
+    return this.#records.index.revision
   }
 
   /** The tag of all records as they are now. */
@@ -106,22 +80,22 @@ export class ConfigurationStore {
   }
 
   get count(): number {
-    return this.#index.count
+    return this.#records.index.count
   }
 
   /** Bytes of all records as JSON, without separators. */
   get jsonBytes(): number {
-    return this.#index.jsonBytes
+    return this.#records.index.jsonBytes
   }
 
   /** How many labels all records have together. */
   get labels(): number {
-    return this.#index.labels
+    return this.#records.index.labels
   }
 
   /** Whether any record has labels. */
   get hasLabels(): boolean {
-    return this.#index.hasLabels
+    return this.#records.index.hasLabels
   }
 
   /** False while the storage has failed and changes are refused. */
@@ -134,29 +108,27 @@ export class ConfigurationStore {
   }
 
   find(name: string): Configuration | undefined {
-    return this.#index.find(name)
+    return this.#records.index.find(name)
   }
 
   /** Whether `list` and `freeze` can take this `sort` at once. */
   isOrdered(sort: Sort): boolean {
-    return this.#index.isOrdered(sort)
+    return this.#records.index.isOrdered(sort)
   }
 
   /** Resolves once `isOrdered`. Calls for the same `sort` share the work, which goes on if a caller has gone. */
   order(sort: Sort): Promise<void> {
-    const ordering = this.#ordering.get(sort) ?? this.#order(sort).finally(() => this.#ordering.delete(sort))
-    this.#ordering.set(sort, ordering)
-    return ordering
+    return this.#records.order(sort)
   }
 
   /** Up to `limit` records from `offset` on; without `sort` by rising id. @throws {Error} unless `isOrdered`. */
   list(offset: number, limit: number, sort?: Sort): Configuration[] {
-    return this.#index.slice(offset, limit, sort)
+    return this.#records.index.slice(offset, limit, sort)
   }
 
   /** Offset and number of the records of a stretch, in logarithmic time. @throws {Error} unless `isOrdered`. */
   measure({ order, place }: Stretch): { readonly offset: number; readonly count: number } {
-    return this.#index.stretch(order, place)
+    return this.#records.index.stretch(order, place)
   }
 
   /**
@@ -165,7 +137,7 @@ export class ConfigurationStore {
    * @throws {Error} unless `isOrdered`.
    */
   freeze(sort?: Sort, offset?: number, limit?: number): Frozen<Configuration> {
-    return this.#index.freeze(sort, offset, limit)
+    return this.#records.index.freeze(sort, offset, limit)
   }
 
   /**
@@ -303,10 +275,7 @@ export class ConfigurationStore {
    * @returns Stops the calls.
    */
   onDurable(listener: DurableListener): () => void {
-    this.#listeners = [...this.#listeners, listener]
-    return () => {
-      this.#listeners = this.#listeners.filter((other) => other !== listener)
-    }
+    return this.#records.onDurable(listener)
   }
 
   /** As `RecordChanges.catchUp`. */
@@ -316,54 +285,13 @@ export class ConfigurationStore {
 
   /** Calls the listener when other records are in the place of all, which do not follow from them by changes. */
   onReplaced(listener: () => void): void {
-    this.#replacedListeners = [...this.#replacedListeners, listener]
+    this.#records.onReplaced(listener)
   }
 
   /** Waits for pending changes; refuses further ones at once, with {StorageUnavailableError}. */
   async close(): Promise<void> {
     await this.#changes.close()
     await this.#log.close()
-  }
-
-  /** The records may be replaced meanwhile. */
-  async #order(sort: Sort) {
-    do await this.#scheduler.run(ORDERS, this.#index.order(sort))
-    while (!this.isOrdered(sort))
-  }
-
-  *#applyTogether(changes: readonly Change[], firstRevision: number): LongWork<void> {
-    const before = yield* this.#index.applyTogether(changes, firstRevision)
-    for (const [i, change] of changes.entries()) {
-      this.#tell(change, firstRevision + i, before[i])
-      if ((i + 1) % SLICE_STEPS === 0) yield
-    }
-  }
-
-  #apply(change: Change, revision: number) {
-    const before = this.#index.apply(change, revision)
-    this.#changes.applied(change)
-    this.#tell(change, revision, before)
-  }
-
-  #tell(change: Change, revision: number, before: Configuration | undefined) {
-    this.recent.add(change, revision, before)
-    for (const listener of this.#listeners) listener(change, revision, before)
-  }
-
-  #applyAt(revision: number, changes: readonly Change[]) {
-    const before = changes.map((change) => this.#index.apply(change, revision))
-    this.#index.reach(revision)
-    this.recent.addTogether(changes, revision, before)
-    for (const [i, change] of changes.entries()) {
-      this.#changes.applied(change)
-      for (const listener of this.#listeners) listener(change, revision, before[i])
-    }
-  }
-
-  #replace(index: ConfigurationIndex) {
-    this.#index = index
-    this.recent.restart(index.revision)
-    for (const listener of this.#replacedListeners) listener()
   }
 }
 

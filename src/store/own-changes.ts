@@ -5,7 +5,7 @@ import { timestamp } from '../timestamp.ts'
 import type { Actor } from './actor.ts'
 import type { Asker } from './asker.ts'
 import { type Change, recordsOf } from './change.ts'
-import type { ChangeLog, ChangeLogOwner, CheckChange } from './change-log.ts'
+import type { ChangeLog, CheckChange } from './change-log.ts'
 import type { Configuration, ImportedConfiguration } from './configuration.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
@@ -21,42 +21,17 @@ import { stepsOfLabels } from './labels.ts'
 import { LargeImportGate } from './large-import-gate.ts'
 import { listTag } from './list-tag.ts'
 import { CHANGES, TRIALS } from './long-works.ts'
-import type {
-  CreateChanges,
-  Decide,
-  Decision,
-  ExpectedTag,
-  ImportOutcome,
-  RecordChanges,
-} from './record-changes.ts'
+import type { Decide, Decision, ExpectedTag, ImportOutcome, RecordChanges } from './record-changes.ts'
 import { RecordRoom } from './record-room.ts'
+import type { Records } from './records.ts'
 import { StaleListError } from './refusals.ts'
 import { StagedNames } from './staged-names.ts'
-
-/**
- * Makes the changes of a store that only this process changes.
- *
- * @param updatesAtOnceMax As in `OwnChanges`.
- * @param recordBytesMax Memory for records.
- */
-export function ownChanges(
-  createLog: (owner: ChangeLogOwner) => ChangeLog,
-  scheduler: Scheduler,
-  updatesAtOnceMax: number,
-  recordBytesMax = recordMemoryMax(),
-): CreateChanges {
-  const room = new RecordRoom(recordBytesMax)
-  return (owner) => {
-    const log = createLog(owner)
-    return { log, changes: new OwnChanges(owner.index, log, scheduler, updatesAtOnceMax, room) }
-  }
-}
 
 /**
  * The changes of a store that only this process changes. Each is decided for the latest state, pending changes included.
  */
 export class OwnChanges implements RecordChanges {
-  readonly #index: ConfigurationIndex
+  readonly #records: Records
   readonly #log: ChangeLog
   readonly #scheduler: Scheduler
   readonly #updatesAtOnceMax: number
@@ -71,22 +46,31 @@ export class OwnChanges implements RecordChanges {
   /** Of the newest staged change; without one, of the index. */
   #lastRevision: number
 
-  /** @param updatesAtOnceMax An import that makes more updates of the index is planned and applied in slices. */
+  /**
+   * @param log Applies changes to `records`.
+   * @param updatesAtOnceMax An import that makes more updates of the index is planned and applied in slices.
+   * @param recordBytesMax Memory for records.
+   */
   constructor(
-    index: ConfigurationIndex,
+    records: Records,
     log: ChangeLog,
     scheduler: Scheduler,
     updatesAtOnceMax: number,
-    room: RecordRoom,
+    recordBytesMax = recordMemoryMax(),
   ) {
-    this.#index = index
-    this.#room = room
+    this.#records = records
+    this.#room = new RecordRoom(recordBytesMax)
     this.#log = log
     this.#scheduler = scheduler
     this.#gate = new LargeImportGate(scheduler)
     this.#updatesAtOnceMax = updatesAtOnceMax
-    this.#lastId = index.lastId
-    this.#lastRevision = index.revision
+    this.#lastId = records.index.lastId
+    this.#lastRevision = records.index.revision
+    records.onDurable((change) => this.#staged.remove(change))
+    records.onRefused(() => {
+      this.#staged.clear()
+      this.#lastRevision = this.#index.revision
+    })
   }
 
   /**
@@ -184,18 +168,13 @@ export class OwnChanges implements RecordChanges {
 
   catchUp(): undefined {}
 
-  applied(change: Change): void {
-    this.#staged.remove(change)
-  }
-
-  refused(): void {
-    this.#staged.clear()
-    this.#lastRevision = this.#index.revision
-  }
-
   async close(): Promise<void> {
     this.#isClosing = true
     while (this.#gate.isClosed) await this.#gate.idle()
+  }
+
+  get #index(): ConfigurationIndex {
+    return this.#records.index
   }
 
   get #lastTag(): string {

@@ -1,16 +1,9 @@
 import type { Actor } from './actor.ts'
 import type { Asker } from './asker.ts'
 import type { Alteration, Change } from './change.ts'
-import type { ChangeLogOwner, LogState, SharedChangeLogOwner } from './change-log.ts'
 import type { Configuration, ImportedConfiguration } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'
 import type { ImportPlan } from './import-plan.ts'
-
-/** Makes what a store needs to change. Nothing may be applied before it has returned. */
-export type CreateChanges = (owner: StoreOwner) => { readonly log: LogState; readonly changes: RecordChanges }
-
-/** What a log of either kind tells its store. */
-export interface StoreOwner extends ChangeLogOwner, SharedChangeLogOwner {}
 
 /** Makes decisions about records durable. There is one way for a store of this process alone, and one for a shared store. */
 export interface RecordChanges {
@@ -47,10 +40,6 @@ export interface RecordChanges {
    * @throws {StorageUnavailableError} if the storage does not say.
    */
   catchUp(): Promise<void> | undefined
-  /** Call it with each change that the index has taken up. */
-  applied(change: Change): void
-  /** Call it when every change that is on its way is refused. */
-  refused(): void
   /** Resolves once no import is under way; refuses further changes at once. */
   close(): Promise<void>
 }

@@ -6,7 +6,7 @@ import { timestamp } from '../timestamp.ts'
 import type { Actor } from './actor.ts'
 import type { Asker } from './asker.ts'
 import { type Alteration, recordsOf } from './change.ts'
-import type { CheckChange, SharedChangeLog, SharedChangeLogOwner } from './change-log.ts'
+import type { CheckChange, SharedChangeLog } from './change-log.ts'
 import type { ImportedConfiguration } from './configuration.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
@@ -14,29 +14,10 @@ import { planImportInSlices, signedChangesOf } from './import-plan.ts'
 import { LargeImportGate } from './large-import-gate.ts'
 import { listTag } from './list-tag.ts'
 import { CHANGES, TRIALS } from './long-works.ts'
-import type {
-  CreateChanges,
-  Decide,
-  Decision,
-  ExpectedTag,
-  ImportOutcome,
-  RecordChanges,
-} from './record-changes.ts'
+import type { Decide, Decision, ExpectedTag, ImportOutcome, RecordChanges } from './record-changes.ts'
 import { RecordRoom } from './record-room.ts'
+import type { Records } from './records.ts'
 import { StaleListError } from './refusals.ts'
-
-/** Makes the changes of a store that other processes change, too. @param recordBytesMax Memory for records. */
-export function sharedChanges(
-  createLog: (owner: SharedChangeLogOwner) => SharedChangeLog,
-  scheduler: Scheduler,
-  recordBytesMax = recordMemoryMax(),
-): CreateChanges {
-  const room = new RecordRoom(recordBytesMax)
-  return (owner) => {
-    const log = createLog(owner)
-    return { log, changes: new SharedChanges(() => owner.index, log, scheduler, room) }
-  }
-}
 
 /**
  * The changes of a store that other processes change, too.
@@ -45,7 +26,7 @@ export function sharedChanges(
  * state. One that writes nothing, such as a refusal, is made again once the index has caught up.
  */
 export class SharedChanges implements RecordChanges {
-  readonly #index: () => ConfigurationIndex
+  readonly #records: Records
   readonly #log: SharedChangeLog
   readonly #scheduler: Scheduler
   readonly #room: RecordRoom
@@ -56,20 +37,21 @@ export class SharedChanges implements RecordChanges {
   #isClosing = false
 
   /**
-   * @param room The memory of this process; others may have less.
+   * @param log Applies the changes of all processes to `records`.
+   * @param recordBytesMax Memory for records in this process; others may have less.
    * @param elapsed Milliseconds of a monotonic clock.
    */
   constructor(
-    index: () => ConfigurationIndex,
+    records: Records,
     log: SharedChangeLog,
     scheduler: Scheduler,
-    room: RecordRoom,
+    recordBytesMax = recordMemoryMax(),
     elapsed: () => number = () => performance.now(),
   ) {
-    this.#index = index
+    this.#records = records
     this.#log = log
     this.#scheduler = scheduler
-    this.#room = room
+    this.#room = new RecordRoom(recordBytesMax)
     this.#gate = new LargeImportGate(scheduler)
     this.#elapsed = elapsed
   }
@@ -90,7 +72,7 @@ export class SharedChanges implements RecordChanges {
         continue
       }
       asker?.checkAgain?.()
-      const index = this.#index()
+      const index = this.#index
       const find = (name: string) => index.find(name)
       let decision: Decision<Outcome>
       try {
@@ -134,7 +116,7 @@ export class SharedChanges implements RecordChanges {
     await this.#log.catchUp()
     const tag = this.#checkedTag(expected)
     const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, this.#stored()), signal)
-    this.#room.checkGrowth(this.#index(), plan.growth)
+    this.#room.checkGrowth(this.#index, plan.growth)
     return { ...plan, tag }
   }
 
@@ -177,12 +159,12 @@ export class SharedChanges implements RecordChanges {
     await this.#log.catchUp()
     const check = () => asker?.checkAgain?.()
     check()
-    const { revision } = this.#index()
+    const { revision } = this.#index
     const tag = this.#checkedTag(expected)
     const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, this.#stored()))
-    this.#room.checkGrowth(this.#index(), plan.growth)
+    this.#room.checkGrowth(this.#index, plan.growth)
     const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
-    if (this.#index().revision !== revision) throw new OvertakenError()
+    if (this.#index.revision !== revision) throw new OvertakenError()
     if (changes.length === 0) return { ...plan, tag }
     const made = await this.#log.appendTogether(changes, revision, check)
     return { ...plan, tag: listTag(this.#log.store, made) }
@@ -192,21 +174,21 @@ export class SharedChanges implements RecordChanges {
     return this.#log.catchUp()
   }
 
-  applied(): void {}
-
-  refused(): void {}
-
   async close(): Promise<void> {
     this.#isClosing = true
     while (this.#gate.isClosed) await this.#gate.idle()
   }
 
+  get #index(): ConfigurationIndex {
+    return this.#records.index
+  }
+
   get #tag(): string {
-    return listTag(this.#log.store, this.#index().revision)
+    return listTag(this.#log.store, this.#index.revision)
   }
 
   #stored() {
-    const index = this.#index()
+    const index = this.#index
     return {
       records: index.freeze(),
       find: (name: string) => index.find(name),

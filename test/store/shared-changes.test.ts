@@ -5,11 +5,11 @@ import { OvertakenError, StorageUnavailableError } from '../../src/errors.ts'
 import { IMPORT_TRIES_MAX, OVERTAKEN_MS_MAX } from '../../src/limits.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import type { Change } from '../../src/store/change.ts'
-import type { SharedChangeLogOwner } from '../../src/store/change-log.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { ConfigurationStore } from '../../src/store/configuration-store.ts'
-import { amountOf, RecordRoom, recordMemory } from '../../src/store/record-room.ts'
+import { amountOf, recordMemory } from '../../src/store/record-room.ts'
+import { Records } from '../../src/store/records.ts'
 import { NameTakenError, StaleListError, UnknownNameError } from '../../src/store/refusals.ts'
 import { SharedChanges } from '../../src/store/shared-changes.ts'
 import { draft, someone } from '../support/store.ts'
@@ -25,53 +25,40 @@ function sharedStore(recordBytesMax = Number.POSITIVE_INFINITY) {
     isOpen: Promise.resolve(),
   }
   let revision = 0
-  let owner: SharedChangeLogOwner | undefined
-  const apply = (...changes: Change[]) => owner?.applyAt(++revision, changes)
+  const scheduler = new Scheduler()
+  const records = new Records(new ConfigurationIndex(), scheduler)
+  const apply = (...changes: Change[]) => records.applyAt(++revision, changes)
   const make = async (changes: readonly Change[]) => {
     await other.isOpen
     if (other.beforeChange()) throw new OvertakenError()
-    const lastId = owner?.index.lastId ?? 0
+    const { lastId } = records.index
     const made = changes.map((change, i) =>
       'add' in change ? { ...change, add: new Configuration(lastId + i + 1, change.add) } : change,
     )
     apply(...made)
     return made
   }
-  const scheduler = new Scheduler()
-  const store = new ConfigurationStore(
-    new ConfigurationIndex(),
-    (storeOwner) => {
-      owner = storeOwner
-      const log = {
-        store: 'shared00-0000',
-        isWritable: true,
-        metrics: [],
-        async append(change: Change) {
-          const [made] = await make([change])
-          return made ?? assert.fail('nothing was made')
-        },
-        async appendTogether(changes: readonly Change[], at: number) {
-          assert.equal(at, storeOwner.index.revision)
-          await make(changes)
-          return revision
-        },
-        async catchUp() {
-          other.catchUps += 1
-          other.onCatchUp()
-        },
-        close: async () => {},
-      }
-      const changes = new SharedChanges(
-        () => storeOwner.index,
-        log,
-        scheduler,
-        new RecordRoom(recordBytesMax),
-        () => other.elapsedMs,
-      )
-      return { log, changes }
+  const log = {
+    store: 'shared00-0000',
+    isWritable: true,
+    metrics: [],
+    async append(change: Change) {
+      const [made] = await make([change])
+      return made ?? assert.fail('nothing was made')
     },
-    scheduler,
-  )
+    async appendTogether(changes: readonly Change[], at: number) {
+      assert.equal(at, records.index.revision)
+      await make(changes)
+      return revision
+    },
+    async catchUp() {
+      other.catchUps += 1
+      other.onCatchUp()
+    },
+    close: async () => {},
+  }
+  const changes = new SharedChanges(records, log, scheduler, recordBytesMax, () => other.elapsedMs)
+  const store = new ConfigurationStore(records, log, changes)
   return { store, other, apply }
 }
 

@@ -1,10 +1,11 @@
 import type { Scheduler } from '../../src/scheduler.ts'
 import type { Change } from '../../src/store/change.ts'
-import type { ChangeLog, ChangeLogOwner } from '../../src/store/change-log.ts'
+import type { ChangeLog } from '../../src/store/change-log.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { ConfigurationStore } from '../../src/store/configuration-store.ts'
-import { ownChanges } from '../../src/store/own-changes.ts'
+import { OwnChanges } from '../../src/store/own-changes.ts'
+import { Records } from '../../src/store/records.ts'
 
 /**
  * A store in memory alone, for tests of reading: nothing is kept, and each change is durable at once.
@@ -12,27 +13,36 @@ import { ownChanges } from '../../src/store/own-changes.ts'
  * @param drafts Get the ids from 1 on.
  */
 export function loadStore(drafts: readonly NewConfiguration[], scheduler: Scheduler): ConfigurationStore {
-  const records = drafts.map((each, i) => new Configuration(i + 1, each))
-  const jsonBytes = records.reduce((sum, record) => sum + record.jsonBytes, 0)
+  const loaded = drafts.map((each, i) => new Configuration(i + 1, each))
+  const jsonBytes = loaded.reduce((sum, record) => sum + record.jsonBytes, 0)
   const index = new ConfigurationIndex()
-  index.load(records, jsonBytes, records.length, records.length)
-  let revision = records.length
-  return new ConfigurationStore(index, ownChanges(createLog, scheduler, 1_000), scheduler)
+  index.load(loaded, jsonBytes, loaded.length, loaded.length)
+  const records = new Records(index, scheduler)
+  const log = new MemoryChangeLog(records)
+  return new ConfigurationStore(records, log, new OwnChanges(records, log, scheduler, 1_000))
+}
 
-  function createLog({ apply }: ChangeLogOwner): ChangeLog {
-    const append = async (change: Change) => apply(change, ++revision)
-    return {
-      store: 'loaded0-0000',
-      isWritable: true,
-      metrics: [],
-      append,
-      appendTogether: async (changes) => {
-        for (const change of changes) await append(change)
-      },
-      appendInSlices: async () => {
-        throw new Error('A loaded store takes no large import')
-      },
-      close: async () => {},
-    }
+class MemoryChangeLog implements ChangeLog {
+  readonly store = 'loaded0-0000'
+  readonly isWritable = true
+  readonly metrics = []
+  readonly #records: Records
+
+  constructor(records: Records) {
+    this.#records = records
   }
+
+  async append(change: Change) {
+    this.#records.apply(change, this.#records.index.revision + 1)
+  }
+
+  async appendTogether(changes: readonly Change[]) {
+    for (const change of changes) await this.append(change)
+  }
+
+  async appendInSlices() {
+    throw new Error('A loaded store takes no large import')
+  }
+
+  async close() {}
 }

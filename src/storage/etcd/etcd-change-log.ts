@@ -18,7 +18,8 @@ import {
 } from '../../limits.ts'
 import type { Family } from '../../metrics/family.ts'
 import { type Change, namesOf } from '../../store/change.ts'
-import type { CheckChange, SharedChangeLog, SharedChangeLogOwner } from '../../store/change-log.ts'
+import type { CheckChange, SharedChangeLog } from '../../store/change-log.ts'
+import type { Records } from '../../store/records.ts'
 import { Batch, type BatchBase, type PendingChange } from './batch.ts'
 import { refusedKey } from './cluster-error.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
@@ -48,7 +49,7 @@ export interface ChangeLogParts extends NodeIdentity {
   readonly follower: Pick<Follower, 'catchUp' | 'isBehind' | 'isCurrent' | 'metrics'>
   /** Called when this process must not go on. */
   readonly fail: (error: Error) => void
-  readonly owner: SharedChangeLogOwner
+  readonly records: Records
   /** Milliseconds of a monotonic clock. */
   readonly elapsed?: () => number
 }
@@ -149,7 +150,7 @@ export class EtcdChangeLog implements SharedChangeLog {
 
   /** Takes up the events of one revision, which follows those before. @throws {SyntaxError} for a value that is not a record. */
   take(revision: number, events: readonly WatchEvent[]): void {
-    const { keys, owner, node } = this.#parts
+    const { keys, records, node } = this.#parts
     let entry: NodeEntry | undefined
     let own: NodeEntry | undefined
     let moves = false
@@ -165,11 +166,11 @@ export class EtcdChangeLog implements SharedChangeLog {
         else this.#othersMs = this.#elapsed()
       }
     }
-    const found = changesOfRevision(events, keys, (name) => owner.index.find(name), entry)
+    const found = changesOfRevision(events, keys, (name) => records.index.find(name), entry)
     const batch = own && this.#sent.get(own.batch)
     // Here its callers' addresses are known, too.
     const changes = batch?.signed(found) ?? found
-    if (moves || changes.length > 0) owner.applyAt(revision, changes)
+    if (moves || changes.length > 0) records.applyAt(revision, changes)
     batch?.settle(revision, changes)
     // Those before it were made, or never will be.
     if (own !== undefined)
@@ -187,7 +188,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     this.#sequence = state.sequence
     this.#nodeModRevision = state.nodes.get(this.#parts.node)?.modRevision ?? 0
     this.#isOwn = false
-    this.#parts.owner.replace(state.index)
+    this.#parts.records.replace(state.index)
     for (const [number, batch] of this.#sent) {
       // Records that others have changed since do not show what it did.
       if (batch.mayBeMade) batch.giveUp()
@@ -212,7 +213,7 @@ export class EtcdChangeLog implements SharedChangeLog {
 
   #seen(change: Change): string | undefined {
     const [name = ''] = namesOf(change)
-    return 'add' in change ? undefined : this.#parts.owner.index.find(name)?.json
+    return 'add' in change ? undefined : this.#parts.records.index.find(name)?.json
   }
 
   #sendSoon() {
@@ -336,7 +337,7 @@ export class EtcdChangeLog implements SharedChangeLog {
    * change that a connbook makes of a record comes with one of these keys.
    */
   #isNewestFor(batch: Batch): boolean {
-    const { index } = this.#parts.owner
+    const { index } = this.#parts.records
     return (
       !batch.isImport &&
       index.revision === this.#nodeModRevision &&

@@ -1,7 +1,8 @@
 import type { Log } from '../../log.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
-import { sharedChanges } from '../../store/shared-changes.ts'
+import { Records } from '../../store/records.ts'
+import { SharedChanges } from '../../store/shared-changes.ts'
 import type { ChangeTrail } from '../change-trail.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import type { ClusterState } from './cluster-reading.ts'
@@ -36,19 +37,13 @@ export interface OpenedCluster {
 export function openCluster(parts: ClusterParts): OpenedCluster {
   const { gateway, keys, state, identity, log, scheduler, trail, owners, fail } = parts
   const follower = new Follower({ gateway, keys, log, state })
-  let changeLog: EtcdChangeLog | undefined
-  const store = new ConfigurationStore(
-    state.index,
-    sharedChanges((owner) => {
-      changeLog = new EtcdChangeLog({ gateway, keys, state, ...identity, follower, fail, owner })
-      return changeLog
-    }, scheduler),
-    scheduler,
-  )
+  const records = new Records(state.index, scheduler)
+  const changeLog = new EtcdChangeLog({ gateway, keys, state, ...identity, follower, fail, records })
+  const changes = new SharedChanges(records, changeLog, scheduler)
+  const store = new ConfigurationStore(records, changeLog, changes)
   store.onDurable((change, revision, before) =>
     trail.list(store.id, change, revision, before, store.recent.changedBefore),
   )
-  if (changeLog === undefined) throw new Error('the log was not made')
   // The records last: what the others refuse is then not shown.
   for (const owner of [...owners, changeLog]) follower.addOwner(owner)
   follower.begin()

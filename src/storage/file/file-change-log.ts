@@ -2,7 +2,9 @@ import { removeIfPresent } from '../../files/atomic-file.ts'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
 import { Journal } from '../../journal/journal.ts'
 import type { JournalPosition } from '../../journal/journal-file.ts'
+import type { JournalOwner } from '../../journal/journal-owner.ts'
 import type { Log } from '../../log.ts'
+import type { Family } from '../../metrics/family.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import {
   type Change,
@@ -11,143 +13,167 @@ import {
   encodeChangesInSlices,
   stateVersionOf,
 } from '../../store/change.ts'
-import type { ChangeLog, ChangeLogOwner } from '../../store/change-log.ts'
+import type { ChangeLog, CheckChange } from '../../store/change-log.ts'
 import { CHANGES } from '../../store/long-works.ts'
+import type { Records } from '../../store/records.ts'
 import type { ChangeTrail } from '../change-trail.ts'
 import { fileMetrics, type SnapshotActivity } from './file-metrics.ts'
 import { writeSnapshot } from './snapshot.ts'
 import type { StoredState } from './store-files.ts'
 
-/** The state of a store, and the position of its next frame. */
-export interface Recovered extends StoredState {
+/** What was found in the files of a store, and the position of its next frame. */
+export interface Recovered extends Pick<StoredState, 'snapshot' | 'oldJournal'> {
   readonly store: string
   readonly position: JournalPosition
 }
 
-/**
- * Keeps changes in a journal, and writes a snapshot when the journal has outgrown the last snapshot.
- *
- * @param recovered Its index is only read here; the owner applies durable changes to it.
- * @param beforeFrame As in `JournalOwner`.
- * @param trail Lists every change durably before a snapshot has it: the journal may go then.
- */
-export function createFileChangeLog(
-  { index, store, position, snapshot, oldJournal }: Recovered,
-  folder: DataPaths,
-  log: Log,
-  snapshotBytesMin: number,
-  trail: ChangeTrail | undefined,
-  scheduler: Scheduler,
-  owner: ChangeLogOwner,
-  beforeFrame: () => Promise<void> | undefined,
-): ChangeLog {
-  const snapshots: SnapshotActivity = { written: 0, failed: 0, last: undefined }
-  let hasOldJournal = oldJournal !== undefined
-  // An old journal means that the last snapshot was not completed.
-  let snapshotDueBytes = hasOldJournal ? 0 : Math.max(snapshotBytesMin, snapshot?.size ?? 0)
-  let compaction: Promise<void> | undefined
-  const journal = new Journal<Change>(
-    folder.file(dataFiles.journal),
-    store,
-    position,
-    {
-      get version() {
-        return stateVersionOf(index)
-      },
-      versionOf: changeVersionOf,
-      beforeFrame,
-      encode: encodeChanges,
-      apply(change, revision) {
-        owner.apply(change, revision)
-        compactIfDue()
-      },
-      renew,
-      refuse: () => owner.refuse(),
-      recover,
-    },
-    log,
-    folder.files,
-  )
-  compactIfDue()
-  return {
-    store,
-    get isWritable() {
-      return journal.isWritable
-    },
-    metrics: fileMetrics(journal, snapshots),
-    append: (change, check) => journal.append(change, check),
-    appendTogether: (changes, check) => journal.appendTogether(changes, check),
-    async appendInSlices(changes, check) {
-      const { pieces: json, version } = await scheduler.run(CHANGES, encodeChangesInSlices(changes))
-      const apply = async (firstRevision: number) => {
-        await owner.applyTogether(changes, firstRevision)
-        compactIfDue()
-      }
-      return journal.appendLarge({ count: changes.length, version, json, apply }, check)
-    },
-    async close() {
-      await journal.close()
-      await compaction
-    },
+export interface FileLogParts {
+  readonly folder: DataPaths
+  readonly log: Log
+  readonly scheduler: Scheduler
+  /** A smaller journal gets no snapshot. */
+  readonly snapshotBytesMin: number
+  /** Lists every change durably before a snapshot has it: the journal may go then. */
+  readonly trail: ChangeTrail | undefined
+  /** As in `JournalOwner`. */
+  readonly beforeFrame: () => Promise<void> | undefined
+}
+
+/** Keeps changes in a journal, and writes a snapshot when the journal has outgrown the last snapshot. */
+export class FileChangeLog implements ChangeLog {
+  readonly #records: Records
+  readonly #parts: FileLogParts
+  readonly #journal: Journal<Change>
+  readonly #snapshots: SnapshotActivity = { written: 0, failed: 0, last: undefined }
+  #hasOldJournal: boolean
+  #snapshotDueBytes: number
+  #compaction: Promise<void> | undefined
+  readonly store: string
+  readonly metrics: readonly Family[]
+
+  /** @param records Those that were recovered; each change is applied to them once it is durable. */
+  constructor(records: Records, recovered: Recovered, parts: FileLogParts) {
+    const { store, position, snapshot, oldJournal } = recovered
+    const { folder, log, snapshotBytesMin } = parts
+    this.#records = records
+    this.#parts = parts
+    this.store = store
+    this.#hasOldJournal = oldJournal !== undefined
+    // An old journal means that the last snapshot was not completed.
+    this.#snapshotDueBytes = this.#hasOldJournal ? 0 : Math.max(snapshotBytesMin, snapshot?.size ?? 0)
+    const path = folder.file(dataFiles.journal)
+    this.#journal = new Journal(path, store, position, this.#owner(), log, folder.files)
+    this.metrics = fileMetrics(this.#journal, this.#snapshots)
+    this.#compactIfDue()
   }
 
-  function compactIfDue() {
-    if (compaction !== undefined || journal.size < snapshotDueBytes) return
-    compaction = compact()
+  get isWritable(): boolean {
+    return this.#journal.isWritable
+  }
+
+  append(change: Change, check?: CheckChange): Promise<void> {
+    return this.#journal.append(change, check)
+  }
+
+  appendTogether(changes: readonly Change[], check?: CheckChange): Promise<void> {
+    return this.#journal.appendTogether(changes, check)
+  }
+
+  async appendInSlices(changes: readonly Change[], check?: CheckChange): Promise<void> {
+    const encoded = await this.#parts.scheduler.run(CHANGES, encodeChangesInSlices(changes))
+    const { pieces: json, version } = encoded
+    const apply = async (firstRevision: number) => {
+      await this.#records.applyTogether(changes, firstRevision)
+      this.#compactIfDue()
+    }
+    return this.#journal.appendLarge({ count: changes.length, version, json, apply }, check)
+  }
+
+  async close(): Promise<void> {
+    await this.#journal.close()
+    await this.#compaction
+  }
+
+  #owner(): JournalOwner<Change> {
+    const records = this.#records
+    return {
+      get version() {
+        return stateVersionOf(records.index)
+      },
+      versionOf: changeVersionOf,
+      beforeFrame: this.#parts.beforeFrame,
+      encode: encodeChanges,
+      apply: (change, revision) => {
+        records.apply(change, revision)
+        this.#compactIfDue()
+      },
+      renew: (begin) => this.#renew(begin),
+      refuse: () => records.refuse(),
+      recover: () => this.#recover(),
+    }
+  }
+
+  #compactIfDue() {
+    if (this.#compaction !== undefined || this.#journal.size < this.#snapshotDueBytes) return
+    this.#compaction = this.#compact()
       .catch((error: unknown) => {
-        snapshots.failed += 1
-        log.error('snapshot_failed', { reason: String(error) })
-        snapshotDueBytes = journal.size + snapshotBytesMin
+        this.#snapshots.failed += 1
+        this.#parts.log.error('snapshot_failed', { reason: String(error) })
+        this.#snapshotDueBytes = this.#journal.size + this.#parts.snapshotBytesMin
       })
       .finally(() => {
-        compaction = undefined
+        this.#compaction = undefined
       })
   }
 
   /** Starts a new journal, writes a snapshot, and only then removes the old journal. */
-  async function compact() {
-    if (!hasOldJournal) {
-      await journal.restart(() => [], folder.file(dataFiles.journalOld))
-      hasOldJournal = true
+  async #compact() {
+    if (!this.#hasOldJournal) {
+      await this.#journal.restart(() => [], this.#parts.folder.file(dataFiles.journalOld))
+      this.#hasOldJournal = true
     }
-    await writeRecords()
-    await dropOldJournal()
+    await this.#writeRecords()
+    await this.#dropOldJournal()
   }
 
   /** The journal has an older form. It is kept until a snapshot has its changes, as in a compaction. */
-  async function renew(begin: (keepAs: string) => Promise<void>) {
-    await compaction
-    if (hasOldJournal) await compact()
-    await begin(folder.file(dataFiles.journalOld))
-    hasOldJournal = true
-    snapshotDueBytes = 0
+  async #renew(begin: (keepAs: string) => Promise<void>) {
+    await this.#compaction
+    if (this.#hasOldJournal) await this.#compact()
+    await begin(this.#parts.folder.file(dataFiles.journalOld))
+    this.#hasOldJournal = true
+    this.#snapshotDueBytes = 0
   }
 
   /** After the disk failed, the journal cannot be trusted, so the snapshot comes before the new journal. */
-  async function recover() {
-    await compaction
-    await writeRecords().catch((error: unknown) => {
-      snapshots.failed += 1
+  async #recover() {
+    await this.#compaction
+    await this.#writeRecords().catch((error: unknown) => {
+      this.#snapshots.failed += 1
       throw error
     })
-    await journal.restart(() => [])
-    await dropOldJournal()
+    await this.#journal.restart(() => [])
+    await this.#dropOldJournal()
   }
 
-  async function writeRecords() {
+  async #writeRecords() {
+    const { folder, log, snapshotBytesMin, trail } = this.#parts
+    const { store } = this
+    const { index } = this.#records
     const beganMs = performance.now()
     const { revision, lastId, count, hasLabels } = index
     const path = folder.file(dataFiles.snapshot)
     const header = { store, revision, lastId, count, hasLabels }
     const bytes = await writeSnapshot(path, header, index.freeze(), folder.files, () => trail?.sync())
-    snapshotDueBytes = Math.max(snapshotBytesMin, bytes)
-    snapshots.written += 1
-    snapshots.last = { atMs: Date.now(), seconds: (performance.now() - beganMs) / 1000 }
+    this.#snapshotDueBytes = Math.max(snapshotBytesMin, bytes)
+    this.#snapshots.written += 1
+    this.#snapshots.last = { atMs: Date.now(), seconds: (performance.now() - beganMs) / 1000 }
     log.info('snapshot_written', { records: count, revision, bytes })
   }
 
-  async function dropOldJournal() {
+  async #dropOldJournal() {
+    const { folder } = this.#parts
     await removeIfPresent(folder.file(dataFiles.journalOld), folder.files)
-    hasOldJournal = false
+    this.#hasOldJournal = false
   }
 }

@@ -9,11 +9,12 @@ import { Scheduler } from '../../scheduler.ts'
 import { LABELS_CHANGE_VERSION, stateVersionOf } from '../../store/change.ts'
 import type { ConfigurationIndex } from '../../store/configuration-index.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
-import { ownChanges } from '../../store/own-changes.ts'
+import { OwnChanges } from '../../store/own-changes.ts'
 import { RecentChanges } from '../../store/recent-changes.ts'
+import { Records } from '../../store/records.ts'
 import type { ChangeTrail } from '../change-trail.ts'
 import type { RecordStorage } from '../record-storage.ts'
-import { createFileChangeLog } from './file-change-log.ts'
+import { FileChangeLog } from './file-change-log.ts'
 import { examineStoreFiles } from './file-examination.ts'
 import { salvageStoreFiles } from './salvage.ts'
 import { writeSnapshot } from './snapshot.ts'
@@ -86,21 +87,15 @@ export async function openConfigurationStore(
     await opened.snapshot?.close()
     await opened.oldJournal?.close()
     if (trail !== undefined) await listAll(trail, store, unlisted)
-    const recovered = { ...state, store, position }
-    const records = new ConfigurationStore(
-      index,
-      ownChanges(
-        (owner) =>
-          createFileChangeLog(recovered, folder, log, snapshotBytesMin, trail, scheduler, owner, beforeFrame),
-        scheduler,
-        updatesAtOnceMax,
-        recordBytesMax,
-      ),
-      scheduler,
-      recent,
+    const records = new Records(index, scheduler, recent)
+    const changeLog = new FileChangeLog(
+      records,
+      { ...state, store, position },
+      { folder, log, scheduler, snapshotBytesMin, trail, beforeFrame },
     )
+    const changes = new OwnChanges(records, changeLog, scheduler, updatesAtOnceMax, recordBytesMax)
     records.onDurable((change, revision, before) => trail?.list(store, change, revision, before))
-    return records
+    return new ConfigurationStore(records, changeLog, changes)
   } catch (error) {
     await opened.close()
     throw error

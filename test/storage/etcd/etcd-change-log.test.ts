@@ -9,12 +9,14 @@ import {
   StorageUnavailableError,
 } from '../../../src/errors.ts'
 import { CLUSTER_BEHIND_MS, CLUSTER_CHANGE_MS, CLUSTER_CHECK_MS } from '../../../src/limits.ts'
+import { Scheduler } from '../../../src/scheduler.ts'
 import { type ClusterState, readCluster } from '../../../src/storage/etcd/cluster-reading.ts'
 import { EtcdChangeLog } from '../../../src/storage/etcd/etcd-change-log.ts'
 import { encodeNodeEntry, parseNodeEntry } from '../../../src/storage/etcd/node-entry.ts'
 import { put } from '../../../src/storage/etcd/requests.ts'
 import type { Change } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
+import { Records } from '../../../src/store/records.ts'
 import { beginCluster, clusterKeys, openClusterNode } from '../../support/cluster-node.ts'
 import { until } from '../../support/eventually.ts'
 import { holdTimers } from '../../support/held-timers.ts'
@@ -58,7 +60,6 @@ function meet(etcd: MemoryEtcd, ...mishaps: (() => ReturnType<MemoryEtcd['before
 async function openLog(etcd: MemoryEtcd) {
   const state = await readCluster(etcd, clusterKeys)
   assert.ok(state !== undefined)
-  const { index } = state
   const held = { now: 0, isBehind: false }
   const log = new EtcdChangeLog({
     gateway: etcd,
@@ -75,7 +76,7 @@ async function openLog(etcd: MemoryEtcd) {
       metrics: [],
     },
     fail: assert.ifError,
-    owner: { index, applyAt: () => {}, replace: () => {} },
+    records: new Records(state.index, new Scheduler()),
     elapsed: () => held.now,
   })
   etcd.onEvents = (events) => log.take(etcd.revision, events)

@@ -1,0 +1,128 @@
+import type { LongWork, Scheduler } from '../scheduler.ts'
+import type { Change } from './change.ts'
+import type { Configuration } from './configuration.ts'
+import type { ConfigurationIndex, Sort } from './configuration-index.ts'
+import { CHANGES, ORDERS } from './long-works.ts'
+import { RecentChanges } from './recent-changes.ts'
+import { SLICE_STEPS } from './slices.ts'
+
+/** Called after each durable change, with the record as it was before it; must not throw. */
+export type DurableListener = (change: Change, revision: number, before: Configuration | undefined) => void
+
+/**
+ * The durable records, the last changes of them, and who listens to those. Only a change log changes them, with what it has
+ * made durable.
+ */
+export class Records {
+  #index: ConfigurationIndex
+  readonly #scheduler: Scheduler
+  /** Orders that are being made. */
+  readonly #ordering = new Map<Sort, Promise<void>>()
+  #durable: readonly DurableListener[] = []
+  #refused: readonly (() => void)[] = []
+  #replaced: readonly (() => void)[] = []
+  /** The last durable changes. A large import shows in the records first, and then here. */
+  readonly recent: RecentChanges
+
+  /**
+   * @param index All records that are durable already.
+   * @param recent The last of the changes that made them.
+   */
+  constructor(index: ConfigurationIndex, scheduler: Scheduler, recent = new RecentChanges(index.revision)) {
+    this.#index = index
+    this.#scheduler = scheduler
+    this.recent = recent
+  }
+
+  /** Another one after `replace`. */
+  get index(): ConfigurationIndex {
+    return this.#index
+  }
+
+  /** Applies a durable change. Called in the order of revisions. */
+  apply(change: Change, revision: number): void {
+    const before = this.#index.apply(change, revision)
+    this.#tell(change, revision, before)
+  }
+
+  /**
+   * Applies many durable changes in slices. Until the records show all of them, they show none; the next changes must be
+   * applied after that.
+   */
+  applyTogether(changes: readonly Change[], firstRevision: number): Promise<void> {
+    return this.#scheduler.run(CHANGES, this.#applyTogether(changes, firstRevision))
+  }
+
+  /** Applies durable changes that share a revision; none if the revision stands for no change of a record. */
+  applyAt(revision: number, changes: readonly Change[]): void {
+    const before = changes.map((change) => this.#index.apply(change, revision))
+    this.#index.reach(revision)
+    this.recent.addTogether(changes, revision, before)
+    for (const [i, change] of changes.entries())
+      for (const listener of this.#durable) listener(change, revision, before[i])
+  }
+
+  /** Every change that a log has been given, and that is not applied yet, is refused. */
+  refuse(): void {
+    for (const listener of this.#refused) listener()
+  }
+
+  /** Puts other records in the place of all, which do not follow from them by changes. */
+  replace(index: ConfigurationIndex): void {
+    this.#index = index
+    this.recent.restart(index.revision)
+    for (const listener of this.#replaced) listener()
+  }
+
+  /**
+   * Resolves once the records are ordered by `sort`. Calls for the same `sort` share the work, which goes on if a caller has
+   * gone.
+   */
+  order(sort: Sort): Promise<void> {
+    const ordering = this.#ordering.get(sort) ?? this.#order(sort).finally(() => this.#ordering.delete(sort))
+    this.#ordering.set(sort, ordering)
+    return ordering
+  }
+
+  /**
+   * Calls the listener after each durable change, in the order of revisions: the index shows the change already, but the
+   * promise of its caller resolves later.
+   *
+   * @returns Stops the calls.
+   */
+  onDurable(listener: DurableListener): () => void {
+    this.#durable = [...this.#durable, listener]
+    return () => {
+      this.#durable = this.#durable.filter((other) => other !== listener)
+    }
+  }
+
+  /** Calls the listener when every pending change is refused, before the promises of their callers reject. */
+  onRefused(listener: () => void): void {
+    this.#refused = [...this.#refused, listener]
+  }
+
+  /** Calls the listener after `replace`. */
+  onReplaced(listener: () => void): void {
+    this.#replaced = [...this.#replaced, listener]
+  }
+
+  /** The index may be replaced meanwhile. */
+  async #order(sort: Sort) {
+    do await this.#scheduler.run(ORDERS, this.#index.order(sort))
+    while (!this.#index.isOrdered(sort))
+  }
+
+  *#applyTogether(changes: readonly Change[], firstRevision: number): LongWork<void> {
+    const before = yield* this.#index.applyTogether(changes, firstRevision)
+    for (const [i, change] of changes.entries()) {
+      this.#tell(change, firstRevision + i, before[i])
+      if ((i + 1) % SLICE_STEPS === 0) yield
+    }
+  }
+
+  #tell(change: Change, revision: number, before: Configuration | undefined) {
+    this.recent.add(change, revision, before)
+    for (const listener of this.#durable) listener(change, revision, before)
+  }
+}
