@@ -197,6 +197,22 @@ describe('the source tree', async () => {
     })
   })
 
+  it('has the files that test/README.md names, one or more for each step of a request and of a change', async () => {
+    const text = await readFile(join(root, 'test/README.md'), 'utf8')
+    const namedIn = (part: string) => [...part.matchAll(/`(src\/[^`]+\.ts)`/g)].map(([, path]) => path)
+    const there = new Set(modules.map(({ path }) => path))
+    assert.deepEqual(
+      namedIn(text).filter((path = '') => !there.has(path)),
+      [],
+    )
+    const steps = text.match(/^\d+\. .*/gm) ?? []
+    assert.equal(steps.length, 20)
+    assert.deepEqual(
+      steps.filter((step) => namedIn(step).length === 0),
+      [],
+    )
+  })
+
   it('reads the environment and creates servers in one place each', () => {
     const only = (word: string, place: string) =>
       assertNone(({ path, text }) => (path !== place && text.includes(word) ? [word] : []))
