@@ -15,8 +15,7 @@ import { readUsedCluster } from '../folder/cluster-backup.ts'
 import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { printableJson } from '../json.ts'
 import { runAtOnce } from '../scheduler.ts'
-import { fileStorage } from '../storage/file/file-storage.ts'
-import type { StoredRecords } from '../storage/record-storage.ts'
+import { readStore, type StoredRecords } from '../storage/file/file-storage.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
 import { counted, escapeHidden } from '../text.ts'
 import { exportByServer } from './export-by-server.ts'
@@ -114,9 +113,7 @@ interface Wanted {
 }
 
 function readFolder(folder: DataPaths): Promise<StoredRecords> {
-  return readBetweenRestores(folder, async () =>
-    fileStorage(folder).read(true, await readListedChanges(folder)),
-  )
+  return readBetweenRestores(folder, async () => readStore(folder, true, await readListedChanges(folder)))
 }
 
 function exportIndex(

@@ -19,7 +19,7 @@ import { getUsedFolder } from '../folder/used-folder.ts'
 import { IMPORT_BYTES_MAX } from '../limits.ts'
 import { createLog } from '../log.ts'
 import { wordForShell } from '../shell.ts'
-import { fileStorage, openConfigurationStore } from '../storage/file/file-storage.ts'
+import { openConfigurationStore, readStore } from '../storage/file/file-storage.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import type { ImportMode } from '../store/import-mode.ts'
 import { type ImportPlan, planImport } from '../store/import-plan.ts'
@@ -246,7 +246,7 @@ async function planRecords(
   drafts: readonly ImportedConfiguration[],
   mode: ImportMode,
 ): Promise<ImportPlan> {
-  const { index } = await fileStorage(folder).read(true, await readListedChanges(folder))
+  const { index } = await readStore(folder, true, await readListedChanges(folder))
   return planImport(drafts, mode, {
     records: index.freeze(),
     find: (name) => index.find(name),

@@ -7,7 +7,7 @@ import type { DataPaths } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { FileNotReplacedError, replaceFile } from '../files/replaced-file.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
-import { fileStorage } from '../storage/file/file-storage.ts'
+import { readStore } from '../storage/file/file-storage.ts'
 import { BACKUP_START, type Backup, writeBackup } from './backup-document.ts'
 import { isInside } from './inside-folder.ts'
 import { noData } from './used-folder.ts'
@@ -30,7 +30,7 @@ export class BackupFailedError extends ConnbookError {
  */
 export async function takeBackup(folder: DataPaths): Promise<Backup> {
   const listed = await readListedChanges(folder)
-  const { store, index } = await fileStorage(folder).read(true, listed)
+  const { store, index } = await readStore(folder, true, listed)
   const accounts = await accountsDocument(folder).read()
   if (accounts === undefined || store === undefined) throw noData(folder.path)
   checkAccounts(accounts, folder.path, 'copy the folder of the stopped server')

@@ -5,9 +5,8 @@ import { readKeys, type StoredKey } from '../auth/keys.ts'
 import { checkRevocations } from '../auth/revocations-file.ts'
 import { auditFiles, type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { OWNER_SOCKET } from '../files/owner-socket.ts'
-import { fileStorage } from '../storage/file/file-storage.ts'
+import { examineStore, type RecordsExamination } from '../storage/file/file-storage.ts'
 import { describeTail, examine, type Finding } from '../storage/finding.ts'
-import type { RecordsExamination } from '../storage/record-storage.ts'
 import { counted } from '../text.ts'
 import { mustHaveJournal } from './used-folder.ts'
 
@@ -27,10 +26,7 @@ export async function examineFolder(folder: DataPaths): Promise<RecordsExaminati
 
   // Before the journal, which a server may be writing: it is never behind the trail.
   const listed = await readListedChanges(folder)
-  const { findings: recordFindings, stored } = await fileStorage(folder).examine(
-    mustHaveJournal(entries),
-    listed,
-  )
+  const { findings: recordFindings, stored } = await examineStore(folder, mustHaveJournal(entries), listed)
   const hasRecords = stored === undefined || stored.index.revision > 0
   const secretFindings = isInUse || hasRecords ? await examineSecrets(folder) : [firstStartPending]
   const others = entries

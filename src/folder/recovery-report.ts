@@ -1,7 +1,7 @@
 import { dataFiles } from '../files/data-folder.ts'
 import { printableJson } from '../json.ts'
 import { LOST_CHANGES_LISTED_MAX } from '../limits.ts'
-import type { RevisionRange } from '../storage/record-storage.ts'
+import type { RevisionRange } from '../storage/file/file-storage.ts'
 import { counted } from '../text.ts'
 import type { Recovery } from './recovery.ts'
 

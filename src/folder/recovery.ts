@@ -9,9 +9,8 @@ import { accountsDocument } from '../auth/accounts-file.ts'
 import { findInitialCredentials, type InitialCredentials } from '../auth/initial-credentials.ts'
 import { ConnbookError, DamagedFileError, systemCode } from '../errors.ts'
 import type { DataPaths } from '../files/data-folder.ts'
-import { fileStorage } from '../storage/file/file-storage.ts'
+import { type FirstRecords, type SalvagedRecords, salvageStore } from '../storage/file/file-storage.ts'
 import type { Finding } from '../storage/finding.ts'
-import type { FirstRecords, SalvagedRecords } from '../storage/record-storage.ts'
 import { examineFolder } from './examination.ts'
 import { replaceState } from './restore.ts'
 
@@ -52,7 +51,7 @@ export async function findRecovery(folder: DataPaths): Promise<Recovery | undefi
   const newer = damaged.find(({ isNewer }) => isNewer)
   if (newer !== undefined) throw new NewerFolderError(newer.words)
 
-  const salvaged = await fileStorage(folder).salvage()
+  const salvaged = await salvageStore(folder)
   const { store, revision } = salvaged
   const lost =
     store === undefined

@@ -6,8 +6,7 @@ import { createRevocations } from '../auth/revocations-file.ts'
 import { ConnbookError, systemCode } from '../errors.ts'
 import { type DataPaths, dataPaths, stateFiles } from '../files/data-folder.ts'
 import { finishReplacement, prepareReplacement } from '../files/folder-replacement.ts'
-import { fileStorage } from '../storage/file/file-storage.ts'
-import type { FirstRecords } from '../storage/record-storage.ts'
+import { createStore, type FirstRecords } from '../storage/file/file-storage.ts'
 
 /** The new files could not be written; the folder is as it was. */
 export class RestoreFailedError extends ConnbookError {
@@ -48,7 +47,7 @@ export async function replaceState(
   })
   try {
     const paths = dataPaths(replacement.path, files)
-    await fileStorage(paths).create(state)
+    await createStore(paths, state)
     await createRevocations(paths)
     await createKeys(paths)
     if (Object.keys(initialCredentials).length > 0) await writeInitialCredentials(paths, initialCredentials)

@@ -11,7 +11,7 @@ import {
   stateFiles,
 } from '../files/data-folder.ts'
 import { findUnfinishedReplacement } from '../files/folder-replacement.ts'
-import { fileStorage } from '../storage/file/file-storage.ts'
+import { readStore } from '../storage/file/file-storage.ts'
 import { checkNoNode } from './node-folder.ts'
 
 const READ_ATTEMPTS_MAX = 5
@@ -27,7 +27,7 @@ export function mustHaveJournal(entries: readonly string[]): boolean {
 /** Checks that a folder without accounts never had any. @throws {DamagedFileError} if it has had records. */
 export async function checkNeverStarted(folder: DataPaths): Promise<void> {
   const mustExist = mustHaveJournal(await folder.files.readdir(folder.path))
-  const { index } = await fileStorage(folder).read(mustExist)
+  const { index } = await readStore(folder, mustExist)
   if (index.revision > 0) throw accountsMissing(folder)
 }
 

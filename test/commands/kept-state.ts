@@ -9,7 +9,7 @@ import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../../src/files/file-system.ts'
 import { type Backup, readBackup } from '../../src/folder/backup-document.ts'
 import { openJournalFile } from '../../src/journal/journal-file.ts'
-import { readStoreBeside } from '../../src/storage/file/store-files.ts'
+import { readStore } from '../../src/storage/file/store-files.ts'
 import { getToken, logIn, pathOf } from '../support/api.ts'
 import { runCommand } from '../support/command.ts'
 import { createClient, type Headers, type ShownRecord } from '../support/http-client.ts'
@@ -78,7 +78,7 @@ export async function copyOf({ folder }: UsedFolder, t: Lifetime): Promise<strin
 /** Reads what a folder holds, and checks that keys and revocations are undamaged. */
 export async function stateIn(path: string, files?: FileSystem): Promise<KeptState> {
   const folder = dataPaths(path, files)
-  const { index } = await readStoreBeside(folder, true)
+  const { index } = await readStore(folder, true)
   const accounts = (await accountsDocument(folder).read()) ?? assert.fail('no accounts')
   assert.equal((await readKeys(folder, true)).length, 1)
   const revocations = await openJournalFile(folder.file(dataFiles.revocations), folder.files, 'r')

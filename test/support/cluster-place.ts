@@ -12,7 +12,7 @@ import { accessCluster, type ClusterAccess } from '../../src/folder/cluster-acce
 import { clusterDocuments } from '../../src/folder/cluster-documents.ts'
 import { createMeta, encodeMeta } from '../../src/storage/etcd/cluster-meta.ts'
 import { put } from '../../src/storage/etcd/requests.ts'
-import { fileStorage } from '../../src/storage/file/file-storage.ts'
+import { readStore } from '../../src/storage/file/file-storage.ts'
 import { createMemoryLog } from './memory-log.ts'
 import { type Lifetime, temporaryFolder } from './temporary-folder.ts'
 
@@ -48,7 +48,7 @@ export async function clusterPlace(t: Lifetime, urls: string, folder: string): P
 async function move(path: string, access: ClusterAccess) {
   const { gateway, keys } = access
   const folder = dataPaths(path)
-  const { index } = await fileStorage(folder).read(false)
+  const { index } = await readStore(folder, false)
   const accounts = await accountsDocument(folder).read()
   const signingKeys = await keysDocument(folder).read()
   const revoked = await checkRevocations(folder, false, 'r')

@@ -5,18 +5,27 @@ import { ChangeReader, LABELS_CHANGE_VERSION } from '../../store/change.ts'
 import { counted } from '../../text.ts'
 import type { Listed } from '../change-trail.ts'
 import { asDamage, describeTail, examine, type Finding } from '../finding.ts'
-import type { RecordsExamination } from '../record-storage.ts'
 import { openSnapshot } from './snapshot.ts'
-import { type ReadJournal, readStoreBeside, type StoredState } from './store-files.ts'
+import { type ReadJournal, readStore, type StoredRecords, type StoredState } from './store-files.ts'
 
-/** See `RecordStorage.examine`. */
-export async function examineStoreFiles(
+export interface RecordsExamination {
+  readonly findings: readonly Finding[]
+  /** Undefined when the records cannot be read. */
+  readonly stored: StoredRecords | undefined
+}
+
+/**
+ * Reads as `readStore` does, and describes the content or the damage of each file.
+ *
+ * @param listed What the audit trail lists, read before; a change that is missing is damage.
+ */
+export async function examineStore(
   folder: DataPaths,
   mustExist: boolean,
   listed?: Listed,
 ): Promise<RecordsExamination> {
   try {
-    const stored = await readStoreBeside(folder, mustExist, listed)
+    const stored = await readStore(folder, mustExist, listed)
     return { findings: describeState(stored), stored }
   } catch (error) {
     const { path, words, isNewer } = asDamage(error)

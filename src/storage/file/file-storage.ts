@@ -7,32 +7,40 @@ import { SNAPSHOT_JOURNAL_BYTES_MIN, UNLISTED_AT_ONCE_MAX, UPDATES_AT_ONCE_MAX }
 import type { Log } from '../../log.ts'
 import { Scheduler } from '../../scheduler.ts'
 import { LABELS_CHANGE_VERSION, stateVersionOf } from '../../store/change.ts'
+import type { Configuration } from '../../store/configuration.ts'
 import type { ConfigurationIndex } from '../../store/configuration-index.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
 import { OwnChanges } from '../../store/own-changes.ts'
 import { RecentChanges } from '../../store/recent-changes.ts'
 import { Records } from '../../store/records.ts'
 import type { ChangeTrail } from '../change-trail.ts'
-import type { RecordStorage } from '../record-storage.ts'
+import type { StateHeader } from '../record-document.ts'
 import { FileChangeLog } from './file-change-log.ts'
-import { examineStoreFiles } from './file-examination.ts'
-import { salvageStoreFiles } from './salvage.ts'
 import { writeSnapshot } from './snapshot.ts'
-import { type DurableChange, openStoreFiles, readStoreBeside, readStoreFiles } from './store-files.ts'
+import { type DurableChange, openStoreFiles, readStoreFiles } from './store-files.ts'
 
-export function fileStorage(folder: DataPaths): RecordStorage {
-  return {
-    read: (mustExist, listed) => readStoreBeside(folder, mustExist, listed),
-    examine: (mustExist, listed) => examineStoreFiles(folder, mustExist, listed),
-    salvage: () => salvageStoreFiles(folder),
-    async create({ records, revision, lastId, count, hasLabels }) {
-      const store = createStoreId()
-      const header = { store, revision, lastId, count, hasLabels }
-      await writeSnapshot(folder.file(dataFiles.snapshot), header, records, folder.files)
-      const start = { store, after: revision, version: stateVersionOf({ hasLabels }) }
-      await createJournalFile(folder.file(dataFiles.journal), start, folder.files)
-    },
-  }
+// Others import this file alone of the folder.
+export { examineStore, type RecordsExamination } from './file-examination.ts'
+export { type SalvagedRecords, salvageStore } from './salvage.ts'
+export type { RevisionRange } from './salvaged-state.ts'
+export { readStore, type StoredRecords } from './store-files.ts'
+
+/** The content of a new store; records by rising id. */
+export interface FirstRecords extends Omit<StateHeader, 'store'> {
+  readonly records: Iterable<Configuration>
+}
+
+/**
+ * Makes a store where none is, with a new id: its next revisions may have been used before, and id and revision together
+ * make the entity tags of lists.
+ */
+export async function createStore(folder: DataPaths, first: FirstRecords): Promise<void> {
+  const { records, revision, lastId, count, hasLabels } = first
+  const store = createStoreId()
+  const header = { store, revision, lastId, count, hasLabels }
+  await writeSnapshot(folder.file(dataFiles.snapshot), header, records, folder.files)
+  const start = { store, after: revision, version: stateVersionOf({ hasLabels }) }
+  await createJournalFile(folder.file(dataFiles.journal), start, folder.files)
 }
 
 /**

@@ -1,11 +1,40 @@
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
-import type { SalvagedRecords } from '../record-storage.ts'
+import type { Configuration } from '../../store/configuration.ts'
 import { type SalvagedJournal, salvageJournal } from './salvaged-journal.ts'
 import { type SalvagedSnapshot, salvageSnapshot } from './salvaged-snapshot.ts'
-import { SalvagedState } from './salvaged-state.ts'
+import { type RevisionRange, SalvagedState } from './salvaged-state.ts'
 
-/** See `RecordStorage.salvage`. */
-export async function salvageStoreFiles(folder: DataPaths): Promise<SalvagedRecords> {
+/** What can be read of damaged records. */
+export interface SalvagedRecords {
+  /** Id of the store; undefined when no file names it. */
+  readonly store: string | undefined
+  /** By rising id. */
+  readonly records: readonly Configuration[]
+  /** Revision of the last change that was found. */
+  readonly revision: number
+  /** No higher id can have been given up to `revision`. */
+  readonly lastId: number
+  /** Revisions up to `revision` whose changes are lost, rising. */
+  readonly missing: readonly RevisionRange[]
+  /** Changes that were read, but do not fit the records that were read. */
+  readonly misfits: number
+  /** Records that were read, but whose names others have: a renaming or removal is lost, or a name is damaged. */
+  readonly displaced: readonly Configuration[]
+  /** Records of the snapshot that cannot be read; undefined when its header is lost, too. */
+  readonly unreadable: number | undefined
+  /** Whether records of a damaged snapshot were read, which no checksum covers. */
+  readonly isUnverified: boolean
+  /** Files that were left out, because they belong to another store. */
+  readonly foreign: readonly string[]
+}
+
+/**
+ * Reads what can be read of damaged records. Changes nothing; no server may be writing. For sound files it gives the records
+ * that `readStore` gives.
+ *
+ * @throws {DamagedFileError} if a newer connbook wrote a file, with the advice to use that one.
+ */
+export async function salvageStore(folder: DataPaths): Promise<SalvagedRecords> {
   const snapshot = await salvageSnapshot(folder.file(dataFiles.snapshot), folder.files)
   const foundOld = await salvageJournal(folder.file(dataFiles.journalOld), folder.files)
   const found = await salvageJournal(folder.file(dataFiles.journal), folder.files)

@@ -1,7 +1,12 @@
 import type { Change } from '../../store/change.ts'
 import type { Configuration } from '../../store/configuration.ts'
-import type { RevisionRange } from '../record-storage.ts'
 import type { SalvagedFrame } from './salvaged-journal.ts'
+
+/** A stretch of revisions, both ends included. */
+export interface RevisionRange {
+  readonly first: number
+  readonly last: number
+}
 
 /**
  * Records with changes that may have gaps between them. A change holds the whole record, so the latest one that was

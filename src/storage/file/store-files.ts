@@ -8,7 +8,6 @@ import type { Configuration } from '../../store/configuration.ts'
 import { ConfigurationIndex } from '../../store/configuration-index.ts'
 import type { Listed, ListedChanges } from '../change-trail.ts'
 import type { DocumentStart } from '../record-document.ts'
-import type { StoredRecords } from '../record-storage.ts'
 import { openSnapshot, type SnapshotFile } from './snapshot.ts'
 
 /** The open files. Compaction starts a new journal and keeps the old one until the snapshot is complete. */
@@ -17,6 +16,13 @@ export interface StoreFiles {
   readonly oldJournal: JournalFile | undefined
   readonly journal: JournalFile | undefined
   close(): Promise<void>
+}
+
+/** The records of a store at one revision. */
+export interface StoredRecords {
+  /** Id of the store; undefined when there is none yet. */
+  readonly store: string | undefined
+  readonly index: ConfigurationIndex
 }
 
 export interface StoredState extends StoredRecords {
@@ -146,8 +152,16 @@ function namesAfter(known: ListedChanges, revision: number): string {
   return `: ${names.join(', ')}${count > names.length ? ` and ${count - names.length} more` : ''}`
 }
 
-/** See `RecordStorage.read`. @param listed What the audit trail lists, read before. */
-export async function readStoreBeside(
+/**
+ * Reads all records. Changes nothing. If a server is writing, these are the records of one moment since the call, and may
+ * include a change that is not yet durable.
+ *
+ * @param mustExist Whether an absent store is damage.
+ * @param listed What the audit trail lists, read before; a change that is missing is damage.
+ * @throws {DamagedFileError} for anything but a torn tail.
+ * @throws {StoreChangingError} if the files were replaced during every attempt.
+ */
+export async function readStore(
   folder: DataPaths,
   mustExist: boolean,
   listed?: Listed,

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { DamagedFileError } from '../../../src/errors.ts'
 import { dataFiles, dataPaths } from '../../../src/files/data-folder.ts'
-import { fileStorage } from '../../../src/storage/file/file-storage.ts'
-import type { SalvagedRecords } from '../../../src/storage/record-storage.ts'
+import { type SalvagedRecords, salvageStore } from '../../../src/storage/file/file-storage.ts'
 import { type FolderImage, fileIn, lineOffsets, replaceFile, writeImage } from '../../support/folder-image.ts'
 import type { ShownRecord } from '../../support/http-client.ts'
 import { type PreparedFolder, prepareFolders } from '../../support/prepared-folder.ts'
@@ -45,7 +44,7 @@ async function salvage(image: FolderImage): Promise<SalvagedRecords> {
   return salvageFolder()
 }
 
-const salvageFolder = () => fileStorage(dataPaths(folder)).salvage()
+const salvageFolder = () => salvageStore(dataPaths(folder))
 
 function shown({ records }: SalvagedRecords): ShownRecord[] {
   return records.map(({ json }) => JSON.parse(json) as ShownRecord)

@@ -8,7 +8,7 @@ import { DamagedFileError } from '../../../src/errors.ts'
 import { dataPaths } from '../../../src/files/data-folder.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { AUDIT_WAITING_LINES_MAX, IMPORT_AUDITED_RECORDS_MAX } from '../../../src/limits.ts'
-import { examineStoreFiles } from '../../../src/storage/file/file-examination.ts'
+import { examineStore } from '../../../src/storage/file/file-examination.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { until } from '../../support/eventually.ts'
 import { createFailingFiles, failOn } from '../../support/failing-files.ts'
@@ -136,7 +136,7 @@ describe('a change that the trail lists and the journal lacks', () => {
       /it ends at revision 2, but the audit trail lists acknowledged changes up to revision 4: "b" \(id 2\), "a" \(id 1\), at byte \d+; /
     await assert.rejects(open(), (error) => error instanceof DamagedFileError && expected.test(error.message))
     const listed = await readListedChanges(dataPaths(folder))
-    const { findings } = await examineStoreFiles(dataPaths(folder), true, listed)
+    const { findings } = await examineStore(dataPaths(folder), true, listed)
     assert.match(findings.find(({ isDamage }) => isDamage)?.words ?? '', expected)
   })
 

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { dataFiles, dataPaths, openDataFolder } from '../../../src/files/data-folder.ts'
 import { realFileSystem } from '../../../src/files/file-system.ts'
 import { openConfigurationStore } from '../../../src/storage/file/file-storage.ts'
-import { readStoreBeside } from '../../../src/storage/file/store-files.ts'
+import { readStore } from '../../../src/storage/file/store-files.ts'
 import { until } from '../../support/eventually.ts'
 import { createFailingFiles, holdUp } from '../../support/failing-files.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
@@ -13,7 +13,7 @@ import { draft, someone } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 async function recordsBeside(folder: string, files = realFileSystem) {
-  const { index } = await readStoreBeside(dataPaths(folder, files), true)
+  const { index } = await readStore(dataPaths(folder, files), true)
   return index.slice(0, index.count)
 }
 

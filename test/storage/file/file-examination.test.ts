@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { type DataPaths, dataFiles, dataPaths } from '../../../src/files/data-folder.ts'
 import { realFileSystem } from '../../../src/files/file-system.ts'
-import { examineStoreFiles } from '../../../src/storage/file/file-examination.ts'
+import { examineStore } from '../../../src/storage/file/file-examination.ts'
 import { createFailingFiles, failOn } from '../../support/failing-files.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { type FolderState, writeState } from './folder-state.ts'
@@ -24,7 +24,7 @@ async function folderWith(t: TestContext, state: FolderState): Promise<DataPaths
 }
 
 const examine = (folder: DataPaths, files = realFileSystem, mustExist = true) =>
-  examineStoreFiles({ ...folder, files }, mustExist)
+  examineStore({ ...folder, files }, mustExist)
 
 /** `name: words` of each sound file, and `name!` of each damaged one. */
 async function told(folder: DataPaths, files = realFileSystem): Promise<string[]> {

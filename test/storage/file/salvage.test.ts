@@ -6,9 +6,8 @@ import { type DataPaths, dataFiles, dataPaths } from '../../../src/files/data-fo
 import { realFileSystem } from '../../../src/files/file-system.ts'
 import { encodeFrame } from '../../../src/journal/frame.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
-import { fileStorage } from '../../../src/storage/file/file-storage.ts'
+import { type SalvagedRecords, salvageStore } from '../../../src/storage/file/file-storage.ts'
 import { writeSnapshot } from '../../../src/storage/file/snapshot.ts'
-import type { SalvagedRecords } from '../../../src/storage/record-storage.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { createFailingFiles, failOn } from '../../support/failing-files.ts'
 import { draft } from '../../support/store.ts'
@@ -71,7 +70,7 @@ async function change(folder: DataPaths, name: keyof typeof dataFiles, text: str
   await writeFile(path, before.replace(text, changed))
 }
 
-const salvage = (folder: DataPaths) => fileStorage(folder).salvage()
+const salvage = (folder: DataPaths) => salvageStore(folder)
 const shown = ({ records }: SalvagedRecords) => records.map(({ id, name, port }) => `${id} ${name} ${port}`)
 
 /** Three records up to revision 4 in the snapshot, and six frames after it. */

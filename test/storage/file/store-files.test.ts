@@ -9,7 +9,7 @@ import { dataPaths } from '../../../src/files/data-folder.ts'
 import type { FileSystem, OpenFile } from '../../../src/files/file-system.ts'
 import { encodeFrame } from '../../../src/journal/frame.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
-import { readStoreBeside } from '../../../src/storage/file/store-files.ts'
+import { readStore } from '../../../src/storage/file/store-files.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { createFailingFiles } from '../../support/failing-files.ts'
 import { draft } from '../../support/store.ts'
@@ -163,7 +163,7 @@ describe('reading a store beside its server', { timeout: 300_000 }, () => {
   it('reports missing files in a used folder, and an empty store in an unused one', async (t) => {
     const folder = await temporaryFolder(t)
     await assert.rejects(namesBeside(folder), isDamage('journal.jsonl'))
-    const { store, index } = await readStoreBeside(dataPaths(folder), false)
+    const { store, index } = await readStore(dataPaths(folder), false)
     assert.deepEqual([store, index.count, index.lastId], [undefined, 0, 0])
   })
 
