@@ -1,9 +1,8 @@
 import { LivePiece } from '../http/live-body.ts'
 import { EVENTS_LOOKED_AT_MAX, EVENTS_PIECE_BYTES } from '../limits.ts'
-import { changeMatcherOf } from '../store/change-filter.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import type { RecordChange } from '../store/recent-changes.ts'
-import type { Filter } from '../store/record-filter.ts'
+import { changeMatcherOf, type Filter } from '../store/record-filter.ts'
 import { eventText } from './event-text.ts'
 
 /** What a stream is sent next. */

@@ -6,7 +6,6 @@ import type { Configuration } from '../store/configuration.ts'
 import { compareBy } from '../store/configuration-index.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { type Filter, type Matcher, matcherOf, type Stretch, stretchOf } from '../store/record-filter.ts'
-import { scanRecords } from '../store/record-scan.ts'
 import { sortInSlices } from '../store/slices.ts'
 import { CountMemory } from './count-memory.ts'
 import { type ListQuery, pageLinks } from './list-query.ts'
@@ -177,4 +176,37 @@ function findFew({ records, length }: FoundRecords): Configuration[] | undefined
     if (characters > UNSTREAMED_BYTES_MAX) return undefined
   }
   return few
+}
+
+/** A part of the records that are kept. */
+interface Part {
+  readonly offset: number
+  readonly limit: number
+}
+
+/**
+ * Looks at all records in slices.
+ *
+ * @param leaves Frozen records, in short arrays: each is one slice.
+ * @param total How many records are kept, if that is known: then it stops at the end of the part.
+ * @returns How many records are kept, and those of the part.
+ */
+function* scanRecords(
+  leaves: Iterable<readonly Configuration[]>,
+  matches: Matcher,
+  { offset, limit }: Part,
+  total?: number,
+): LongWork<{ readonly count: number; readonly records: Configuration[] }> {
+  const records: Configuration[] = []
+  let count = 0
+  for (const leaf of leaves) {
+    for (const record of leaf) {
+      if (!matches(record)) continue
+      if (count >= offset && records.length < limit) records.push(record)
+      count += 1
+    }
+    if (total !== undefined && records.length === limit) break
+    yield
+  }
+  return { count: total ?? count, records }
 }

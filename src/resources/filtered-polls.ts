@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import { EVENTS_PAUSE_MS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
-import { changeMatcherOf } from '../store/change-filter.ts'
 import type { RecentChanges } from '../store/recent-changes.ts'
-import type { Filter } from '../store/record-filter.ts'
+import { changeMatcherOf, type Filter } from '../store/record-filter.ts'
 import type { WaitingCalls } from './waiting-calls.ts'
 
 /** The caller of the scheduler for what all of them share. */

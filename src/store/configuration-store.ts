@@ -1,6 +1,5 @@
 import type { Family } from '../metrics/family.ts'
-import type { Actor } from './actor.ts'
-import type { Asker } from './asker.ts'
+import type { Actor, Asker } from './actor.ts'
 import type { Change } from './change.ts'
 import type { LogState } from './change-log.ts'
 import {

@@ -1,7 +1,7 @@
 import { OverloadedError } from '../errors.ts'
 import { WAITING_CHANGES_MAX } from '../limits.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
-import type { Asker } from './asker.ts'
+import type { Asker } from './actor.ts'
 import { CHANGES } from './long-works.ts'
 
 interface Waiting {

@@ -1,5 +1,4 @@
-import type { Actor } from './actor.ts'
-import type { Asker } from './asker.ts'
+import type { Actor, Asker } from './actor.ts'
 import type { Alteration, Change } from './change.ts'
 import type { Configuration, ImportedConfiguration } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'

@@ -2,6 +2,7 @@ import type { Configuration } from './configuration.ts'
 import { isBefore, type Sort } from './configuration-index.ts'
 import { type FieldName, type FieldValues, fieldNames } from './fields.ts'
 import { labelOf } from './labels.ts'
+import type { RecordChange } from './recent-changes.ts'
 
 /** A label that a record must have. */
 export interface LabelFilter {
@@ -44,6 +45,13 @@ export function matcherOf(filter: Filter): Matcher {
   const [first, ...others] = matchers
   if (first === undefined) return () => true
   return others.length === 0 ? first : (record) => first(record) && others.every((matches) => matches(record))
+}
+
+/** Whether a filter keeps the record as it was before a change, or as it is after it. */
+export function changeMatcherOf(filter: Filter): (change: RecordChange) => boolean {
+  const matches = matcherOf(filter)
+  return ({ before, after }) =>
+    (after !== undefined && matches(after)) || (before !== undefined && matches(before))
 }
 
 /**
