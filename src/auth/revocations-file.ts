@@ -50,7 +50,10 @@ export async function checkRevocations(
 }
 
 /** @throws {DamagedFileError} if the file is not what was written, a torn tail excepted. */
-export async function readRevocations(file: JournalFile, folder: DataPaths): Promise<StoredRevocations> {
+export async function readRevocations(
+  file: Pick<JournalFile, 'read'>,
+  folder: DataPaths,
+): Promise<StoredRevocations> {
   const ended = new Map<string, number>()
   let passed = 0
   const visit = (input: unknown) => {

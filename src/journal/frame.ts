@@ -1,5 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
+import { TooManyChangesError } from '../errors.ts'
+import { LINE_BYTES_MAX } from '../limits.ts'
+
+/** Checksum, length, revision, spaces and newline of a frame. */
+const FRAME_START_BYTES_MAX = 40
 
 /**
  * One line of a journal: `<crc32> <length> <first revision> <JSON array>`.
@@ -35,6 +40,15 @@ export async function encodeLongFrame(previousCrc: number, firstRevision: number
 
 export function bytesOf(pieces: readonly Buffer[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** @throws {TooManyChangesError} if the frame of JSON of so many bytes would exceed LINE_BYTES_MAX. */
+export function checkFrameSize(jsonBytes: number) {
+  const bytes = jsonBytes + FRAME_START_BYTES_MAX
+  if (bytes <= LINE_BYTES_MAX) return
+  throw new TooManyChangesError(
+    `Cannot store ${bytes} bytes of changes at once; the limit is ${LINE_BYTES_MAX}; make it several`,
+  )
 }
 
 function hex(crc: number): string {

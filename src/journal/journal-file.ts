@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { DamagedFileError, ifPresent } from '../errors.ts'
-import { copyFrom, openAtomicFile, writeAtomicFile } from '../files/atomic-file.ts'
+import {
+  copyFrom,
+  openAtomicFile,
+  openTemporaryFile,
+  removeIfPresent,
+  syncFolder,
+  writeAll,
+  writeAtomicFile,
+} from '../files/atomic-file.ts'
 import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import { FRAME_CHANGES_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -48,16 +56,95 @@ export function createJournalFile(path: string, header: JournalStart, files: Fil
   return writeAtomicFile(path, encodeJournalStart(header, []).bytes, files)
 }
 
+/**
+ * Writes and syncs a new journal and renames it to `path`; the caller syncs the folder.
+ *
+ * @param keepAs New path of the old file; without it the old file is replaced.
+ * @param onLost Called when neither file has the name `path` any more.
+ * @throws the system's error; then the old file is still at `path`, or `onLost` was called.
+ */
+export async function putNextFile(
+  path: string,
+  header: JournalStart,
+  changes: readonly unknown[],
+  keepAs: string | undefined,
+  files: FileSystem,
+  onLost: (error: unknown) => void,
+): Promise<JournalPosition> {
+  const { bytes, ...end } = encodeJournalStart(header, changes)
+  const temporary = await openTemporaryFile(path, files)
+  try {
+    await writeAll(temporary.file, bytes, 0)
+    await temporary.file.sync()
+    if (keepAs === undefined) await files.rename(temporary.path, path)
+    else await keepAndReplace(keepAs)
+    return { file: temporary.file, size: bytes.length, ...end }
+  } catch (error) {
+    await temporary.file.close()
+    await removeIfPresent(temporary.path, files)
+    throw error
+  }
+
+  async function keepAndReplace(keepAs: string) {
+    await files.rename(path, keepAs)
+    try {
+      // File systems may reorder renames, and the old journal's new name must be durable first.
+      await syncFolder(dirname(path), files)
+      await files.rename(temporary.path, path)
+    } catch (error) {
+      await files.rename(keepAs, path).catch(onLost)
+      throw error
+    }
+  }
+}
+
 /** An open journal file, before it is read. */
-export interface JournalFile {
+export class JournalFile {
   readonly path: string
   readonly file: OpenFile
   readonly header: JournalHeader
+  readonly #files: FileSystem
+
+  constructor(path: string, file: OpenFile, header: JournalHeader, files: FileSystem) {
+    this.path = path
+    this.file = file
+    this.header = header
+    this.#files = files
+  }
+
   /** See `readJournal`. */
-  read(visit: (change: unknown, revision: number) => void): Promise<JournalEnd>
+  read(visit: (change: unknown, revision: number) => void): Promise<JournalEnd> {
+    return readJournal(this.path, this.file, this.header, visit)
+  }
+
   /** Makes the valid part durable and moves a torn tail to a file beside the journal. */
-  cut(end: JournalEnd, log: Log): Promise<JournalPosition>
-  close(): Promise<void>
+  async cut(end: JournalEnd, log: Log): Promise<JournalPosition> {
+    const { file, header } = this
+    if (end.tornBytes > 0) await this.#setTornTailAside(end, log)
+    // A killed process may not have synced what was read here; a later power loss must not undo it.
+    else await file.datasync()
+    const { size, crc, revision } = end
+    return { file, size, crc, revision, version: header.version }
+  }
+
+  close(): Promise<void> {
+    return this.file.close()
+  }
+
+  async #setTornTailAside({ size, tornBytes }: JournalEnd, log: Log) {
+    const { path, file } = this
+    const name = `${basename(path, '.jsonl')}.torn-${size}-${randomBytes(3).toString('hex')}`
+    const aside = await openAtomicFile(join(dirname(path), name), this.#files, { sweptAs: path })
+    try {
+      await copyFrom(file, size, aside)
+      await aside.commit()
+    } finally {
+      await aside.abort()
+    }
+    await file.truncate(size)
+    await file.sync()
+    log.warn('torn_tail_set_aside', { file: path, offset: size, bytes: tornBytes, kept_as: name })
+  }
 }
 
 /**
@@ -77,21 +164,7 @@ export async function openJournalFile(
   const file = await ifPresent(files.open(path, flags))
   if (file === undefined) return undefined
   try {
-    const header = await readJournalHeader(path, file, versionMax)
-    return {
-      path,
-      file,
-      header,
-      read: (visit) => readJournal(path, file, header, visit),
-      async cut(end, log) {
-        if (end.tornBytes > 0) await setTornTailAside(path, file, end, files, log)
-        // A killed process may not have synced what was read here; a later power loss must not undo it.
-        else await file.datasync()
-        const { size, crc, revision } = end
-        return { file, size, crc, revision, version: header.version }
-      },
-      close: () => file.close(),
-    }
+    return new JournalFile(path, file, await readJournalHeader(path, file, versionMax), files)
   } catch (error) {
     await file.close()
     throw error
@@ -103,18 +176,4 @@ export function checkStore(path: string, header: JournalStart, store: string): v
   if (header.store === store) return
   const reason = `it belongs to store ${header.store}, not to ${store},`
   throw new DamagedFileError(path, 0, reason, 'put back the file that belongs here')
-}
-
-async function setTornTailAside(path: string, file: OpenFile, end: JournalEnd, files: FileSystem, log: Log) {
-  const name = `${basename(path, '.jsonl')}.torn-${end.size}-${randomBytes(3).toString('hex')}`
-  const aside = await openAtomicFile(join(dirname(path), name), files, { sweptAs: path })
-  try {
-    await copyFrom(file, end.size, aside)
-    await aside.commit()
-  } finally {
-    await aside.abort()
-  }
-  await file.truncate(end.size)
-  await file.sync()
-  log.warn('torn_tail_set_aside', { file: path, offset: end.size, bytes: end.tornBytes, kept_as: name })
 }

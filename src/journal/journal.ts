@@ -1,32 +1,26 @@
 import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  isNoRoom,
-  OvertakenError,
-  StorageFullError,
-  StorageUnavailableError,
-  systemCode,
-  TooManyChangesError,
-} from '../errors.ts'
+import { isNoRoom, OvertakenError, StorageFullError, StorageUnavailableError, systemCode } from '../errors.ts'
 import { syncFolder, writeAll } from '../files/atomic-file.ts'
 import type { FileSystem } from '../files/file-system.ts'
-import { FRAME_TURN_MS, LINE_BYTES_MAX } from '../limits.ts'
+import { FRAME_TURN_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
+import { Counter } from '../metrics/counter.ts'
+import { Histogram } from '../metrics/histogram.ts'
 import { type Append, AppendQueue, type LargeChange } from './append-queue.ts'
-import { bytesOf, encodeFrame, encodeLongFrame } from './frame.ts'
-import { createJournalActivity, type JournalActivity } from './journal-activity.ts'
-import type { JournalPosition } from './journal-file.ts'
+import { bytesOf, checkFrameSize, encodeFrame, encodeLongFrame } from './frame.ts'
+import { type JournalPosition, putNextFile } from './journal-file.ts'
 import type { JournalOwner } from './journal-owner.ts'
-import { putNextFile } from './next-file.ts'
 import { recoverPatiently } from './recovery-loop.ts'
-
-/** Checksum, length, revision, spaces and newline of a frame. */
-const FRAME_START_BYTES_MAX = 40
 
 /** How many changes of a frame are applied before the clock is read again. */
 const CLOCK_CHANGES = 32
 
 const PREPARATIONS_MAX = 3
+
+const SYNC_BOUNDS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+]
 
 /**
  * An append-only file of changes with group commit: the changes that arrive during one `fdatasync` share the next.
@@ -37,7 +31,12 @@ const PREPARATIONS_MAX = 3
 export class Journal<Change> {
   readonly path: string
   readonly store: string
-  readonly activity: JournalActivity = createJournalActivity()
+  /** Counted since the journal was opened; `syncSeconds` is the time of the `fdatasync` of each frame. */
+  readonly activity = {
+    frames: new Counter(),
+    changes: new Counter(),
+    syncSeconds: new Histogram(SYNC_BOUNDS),
+  }
   readonly #owner: JournalOwner<Change>
   readonly #log: Log
   readonly #files: FileSystem
@@ -104,7 +103,7 @@ export class Journal<Change> {
    */
   appendTogether(changes: readonly Change[], check?: () => void): Promise<void> {
     const json = this.#owner.encode(changes)
-    checkSize(Buffer.byteLength(json))
+    checkFrameSize(Buffer.byteLength(json))
     return this.#enqueue(changes, { json, check })
   }
 
@@ -114,7 +113,7 @@ export class Journal<Change> {
    * @throws as `appendTogether` does.
    */
   appendLarge(large: LargeChange, check?: () => void): Promise<void> {
-    checkSize(bytesOf(large.json))
+    checkFrameSize(bytesOf(large.json))
     return this.#enqueue([], { large, check })
   }
 
@@ -330,15 +329,6 @@ export class Journal<Change> {
       throw error
     }
   }
-}
-
-/** @throws {TooManyChangesError} if the frame of JSON of so many bytes would exceed LINE_BYTES_MAX. */
-function checkSize(jsonBytes: number) {
-  const bytes = jsonBytes + FRAME_START_BYTES_MAX
-  if (bytes <= LINE_BYTES_MAX) return
-  throw new TooManyChangesError(
-    `Cannot store ${bytes} bytes of changes at once; the limit is ${LINE_BYTES_MAX}; make it several`,
-  )
 }
 
 function full(cause: unknown): StorageFullError {

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { readRevocations } from '../../src/auth/revocations-file.ts'
-import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
+import { dataPaths } from '../../src/files/data-folder.ts'
 import { holdLaterFor } from '../support/properties/hold-property.ts'
-import { memoryFile } from '../support/properties/memory-files.ts'
 import { hasOnly, odd, spoilt } from '../support/properties/spoilt.ts'
 import { anyText, shortName } from '../support/properties/texts.ts'
 
@@ -31,18 +30,12 @@ describe('ended credentials', () => {
         else isGood = false
       }
       const end = { size: 0, crc: 0, revision: 0, beforeLast: 0, tornBytes: 0 }
-      const unused = () => assert.fail('nobody asks for this')
       const reading = readRevocations(
         {
-          path: folder.file(dataFiles.revocations),
-          file: memoryFile(Buffer.alloc(0)),
-          header: { store: 's', after: 0, version: 1 },
           async read(visit) {
             for (const [i, each] of changes.entries()) visit(each, i + 1)
             return end
           },
-          cut: unused,
-          close: async () => {},
         },
         folder,
       )

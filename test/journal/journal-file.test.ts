@@ -1,8 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { describe, it } from 'node:test'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
 import { DamagedFileError } from '../../src/errors.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import {
@@ -10,10 +10,12 @@ import {
   createJournalFile,
   encodeJournalStart,
   openJournalFile,
+  putNextFile,
 } from '../../src/journal/journal-file.ts'
 import { FRAME_CHANGES_MAX } from '../../src/limits.ts'
-import { createFailingFiles } from '../support/failing-files.ts'
+import { createFailingFiles, failOn, systemError } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { batches, before, frames, journalFile, last } from './journal-place.ts'
 import { assertCutOff } from './torn-tail.ts'
 
@@ -116,6 +118,97 @@ describe('a journal file', () => {
         'truncate ./journal.jsonl',
         'sync ./journal.jsonl',
       ],
+    )
+  })
+})
+
+const header = { store: 's', after: 4 }
+const OLD = 'journal.old.jsonl'
+
+/** A journal that the next one replaces. */
+async function nextJournal(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const path = join(folder, 'journal.jsonl')
+  await writeFile(path, 'what was there')
+  const files = createFailingFiles()
+  const lost: unknown[] = []
+  return {
+    path,
+    files,
+    lost,
+    put: async (keepAs?: string) => {
+      const old = keepAs && join(folder, keepAs)
+      const next = await putNextFile(path, header, ['a', 'b'], old, files, (error) => lost.push(error))
+      t.after(() => next.file.close())
+      return next
+    },
+    contents: async () => {
+      const names = (await readdir(folder)).sort()
+      const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+      return Object.fromEntries(names.map((name, i) => [name, texts[i]]))
+    },
+    /** The disk calls that make it durable, in order. */
+    steps: () =>
+      files.calls
+        .filter((call) => /^(write|sync|rename) /.test(call))
+        .map((call) => call.replace(dirname(path), '.').replace(/\.journal\S*\.tmp/, 'new')),
+  }
+}
+
+describe('the next journal', () => {
+  const { bytes, crc, revision } = encodeJournalStart(header, ['a', 'b'])
+
+  it('replaces the old one, and is synced before it gets the name', async (t) => {
+    const { put, contents, steps } = await nextJournal(t)
+    const { size, crc: foundCrc, revision: foundRevision } = await put()
+    assert.deepEqual([size, foundCrc, foundRevision], [bytes.length, crc, revision])
+    assert.deepEqual(await contents(), { 'journal.jsonl': bytes.toString() })
+    assert.deepEqual(steps(), ['write ./new', 'sync ./new', 'rename ./journal.jsonl'])
+  })
+
+  it('is the open file, so the next write goes to it', async (t) => {
+    const { put, path } = await nextJournal(t)
+    const { file, size } = await put()
+    await file.write(Buffer.from('behind'), 0, 6, size)
+    assert.equal(await readFile(path, 'utf8'), `${bytes}behind`)
+  })
+
+  it('keeps the old one under another name, which is durable before the old name is reused', async (t) => {
+    const { put, contents, steps } = await nextJournal(t)
+    await put(OLD)
+    assert.deepEqual(await contents(), { 'journal.jsonl': bytes.toString(), [OLD]: 'what was there' })
+    assert.deepEqual(steps().slice(2), [`rename ./${OLD}`, 'sync .', 'rename ./journal.jsonl'])
+  })
+
+  for (const [operation, part] of [
+    ['write', '.tmp'],
+    ['sync', '.tmp'],
+    ['rename', OLD],
+    ['sync', ''],
+    ['rename', '/journal.jsonl'],
+  ] as const) {
+    it(`changes nothing when the ${operation} of ${part || 'the folder'} fails`, async (t) => {
+      const { put, contents, files, lost } = await nextJournal(t)
+      if (part === '') {
+        let syncs = 0
+        files.before = (called) => {
+          if (called === 'sync' && ++syncs === 2) throw systemError('EIO')
+        }
+      } else failOn(files, operation, part, 'EIO')
+      await assert.rejects(put(OLD), { code: 'EIO' })
+      assert.deepEqual(await contents(), { 'journal.jsonl': 'what was there' })
+      assert.deepEqual(lost, [])
+    })
+  }
+
+  it('reports when the old one cannot get its name back', async (t) => {
+    const { put, contents, files, lost, path } = await nextJournal(t)
+    failOn(files, 'rename', `/${basename(path)}`, 'EIO', 2)
+    await assert.rejects(put(OLD), { code: 'EIO' })
+    assert.deepEqual(await contents(), { [OLD]: 'what was there' })
+    assert.deepEqual(
+      lost.map((error) => (error as NodeJS.ErrnoException).code),
+      ['EIO'],
     )
   })
 })

@@ -51,26 +51,32 @@ export async function writeSnapshot(
 }
 
 /** An open snapshot, before it is read. */
-export interface SnapshotFile {
+export class SnapshotFile {
   readonly path: string
   readonly file: OpenFile
+
+  constructor(path: string, file: OpenFile) {
+    this.path = path
+    this.file = file
+  }
+
   /** See `readRecordDocument`. */
-  read(visit: (record: Configuration, jsonBytes: number) => void): Promise<DocumentStart>
+  read(visit: (record: Configuration, jsonBytes: number) => void): Promise<DocumentStart> {
+    return readRecordDocument(snapshotKind, this.path, this.file, visit)
+  }
+
   /** See `loadRecordDocument`. */
-  load(index: ConfigurationIndex): Promise<DocumentStart>
-  close(): Promise<void>
+  load(index: ConfigurationIndex): Promise<DocumentStart> {
+    return loadRecordDocument(snapshotKind, this.path, this.file, index)
+  }
+
+  close(): Promise<void> {
+    return this.file.close()
+  }
 }
 
 /** Undefined when there is no such file. */
 export async function openSnapshot(path: string, files: FileSystem): Promise<SnapshotFile | undefined> {
   const file = await ifPresent(files.open(path, 'r'))
-  return (
-    file && {
-      path,
-      file,
-      read: (visit) => readRecordDocument(snapshotKind, path, file, visit),
-      load: (index) => loadRecordDocument(snapshotKind, path, file, index),
-      close: () => file.close(),
-    }
-  )
+  return file && new SnapshotFile(path, file)
 }
