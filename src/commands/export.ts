@@ -3,8 +3,8 @@ import type { Client } from '../client/client.ts'
 import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, DAMAGED, defineCommand, type Screen } from '../command-line/command.ts'
 import { clusterFlags, type Options } from '../command-line/options.ts'
-import type { Print } from '../command-line/output.ts'
-import { ConnbookError, type Fault } from '../errors.ts'
+import { OutputError, type Print } from '../command-line/output.ts'
+import { ConnbookError, type Fault, systemCode } from '../errors.ts'
 import { exportPieces, summarizeExport } from '../exchange/export.ts'
 import { type ExportFormatName, formatFor } from '../exchange/export-formats.ts'
 import type { DataPaths } from '../files/data-folder.ts'
@@ -88,13 +88,19 @@ interface Source {
   readonly write: (print: Print) => Promise<void>
 }
 
-/** Writes an export, and then names its source on standard error. */
+/** Writes an export, and then names its source on standard error. A reader that leaves early is not an error. */
 async function writeExport(
   source: Source,
   { format, output = '-' }: Pick<Options, 'output'> & Wanted,
   { print, screen }: CommandContext,
 ) {
-  await writeTo(output, source, print)
+  try {
+    await writeTo(output, source, print)
+  } catch (error) {
+    // As with `ls`: `head` has what it wanted.
+    if (error instanceof OutputError && systemCode(error.cause) === 'EPIPE') return
+    throw error
+  }
   screen.write(`Exported from ${source.place} as ${format}\n`)
 }
 
