@@ -6,6 +6,7 @@ import { createLoginCounters, loginMetrics } from '../src/auth/login-metrics.ts'
 import { exitCodes } from '../src/command-line/exit-codes.ts'
 import { describeFlags, optionSpecs, serverFlags } from '../src/command-line/options.ts'
 import { dataPaths } from '../src/files/data-folder.ts'
+import { backupMetrics } from '../src/folder/last-backup.ts'
 import { problemTypes } from '../src/http/problem-types.ts'
 import { createLog } from '../src/log.ts'
 import { logEvents } from '../src/log-events.ts'
@@ -116,6 +117,7 @@ async function listFamilies(): Promise<Family[]> {
       ...listener.metrics,
       ...createSubscriptions(store, new Scheduler(), log).metrics,
       ...storeMetrics(store, () => true),
+      ...backupMetrics(dataPaths('')),
       ...loginMetrics(createLoginCounters()),
       ...eventLoop.metrics,
       ...processMetrics(),

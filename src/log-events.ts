@@ -359,6 +359,12 @@ export const logEvents = {
     fields: ['file', 'offset', 'bytes', 'kept_as'],
     meaning: 'a crash left a half-written line at the end of `file`; it was cut off and kept in `kept_as`',
   },
+  clock_behind: {
+    level: 'warn',
+    fields: ['latest', 'reason', 'remedy'],
+    meaning:
+      'at the start, the clock of this machine is behind a moment that has passed, `latest`; it was set back, or the newest change is in the future. See whether it is right',
+  },
   clock_floor_not_stored: {
     level: 'warn',
     fields: ['reason'],

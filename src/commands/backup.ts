@@ -7,6 +7,7 @@ import { CANNOT_KEEP, checkTarget, takeBackup, writeToFile } from '../folder/bac
 import { type Backup, describeBackup, writeBackup } from '../folder/backup-document.ts'
 import { accessCluster } from '../folder/cluster-access.ts'
 import { takeClusterBackup } from '../folder/cluster-backup.ts'
+import { keepBackupTime } from '../folder/last-backup.ts'
 import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
 import { abortOnSignals, isStandardOutput, isStream, writeToOutput, writeToStream } from './written-file.ts'
 
@@ -30,7 +31,7 @@ export const backupCommand = defineCommand({
   notes: ['With --etcd it saves what a cluster holds at one moment, beside its nodes.'],
   flags: placeFlags,
   exitCodes: { ...clusterExitCodes, 0: 'the backup is complete', 65: DAMAGED },
-  async run({ options, operands: [target = ''] }, { print }) {
+  async run({ options, operands: [target = ''] }, { print, screen }) {
     using source = await openSource(options)
     const { folder, place } = source
     const isReplaced = !isStandardOutput(target) && !(await isStream(target, CANNOT_KEEP))
@@ -38,10 +39,14 @@ export const backupCommand = defineCommand({
 
     const backup = await source.take()
     const write = (printPiece: Print) => writeBackup(backup, printPiece)
-    if (isStandardOutput(target)) return writeToOutput(write, 'the backup', print)
-    if (!isReplaced) return writeToStream(write, 'the backup', target)
-    using interruption = abortOnSignals()
-    await writeToFile(resolve(target), backup, interruption.signal)
+    if (isStandardOutput(target)) await writeToOutput(write, 'the backup', print)
+    else if (!isReplaced) await writeToStream(write, 'the backup', target)
+    else {
+      using interruption = abortOnSignals()
+      await writeToFile(resolve(target), backup, interruption.signal)
+    }
+    if (folder !== undefined) await keepBackupTime(folder, screen)
+    if (!isReplaced) return
     const line = `Kept ${describeBackup(backup)} of ${place} in ${resolve(target)}\n`
     await shown(print(line), 'show what was done', '; the backup is complete')
   },

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
@@ -122,6 +123,7 @@ export function createListener(options: ListenerOptions): Listener {
   /** Address given to peers on a Unix socket; undefined on TCP. */
   let peerAddress: string | undefined
   let isDraining = false
+  let certificateEnd = tls && endOf(tls)
   server.on('connection', (socket: Socket) => {
     connections.add(socket, peerAddress)
     intake.add(socket)
@@ -143,6 +145,11 @@ export function createListener(options: ListenerOptions): Listener {
     metrics: [
       ...metrics.families,
       gauge('connbook_http_connections', 'Open connections.', () => connections.count),
+      gauge(
+        'connbook_certificate_end_timestamp_seconds',
+        'When the certificate of the server ends, in seconds since 1970; none over plain HTTP.',
+        () => certificateEnd,
+      ),
     ],
     async listen(place) {
       if (limit.openFiles !== undefined) {
@@ -161,7 +168,10 @@ export function createListener(options: ListenerOptions): Listener {
     },
     listenForOwner: (path) => listening(ownerServer, { path }),
     closeForOwner: () => closed(ownerServer),
-    useCertificate: (next) => replaceCertificate(server, next),
+    useCertificate(next) {
+      replaceCertificate(server, next)
+      certificateEnd = endOf(next)
+    },
     async drain(timeoutMs) {
       isDraining = true
       const allClosed = Promise.all([server, ownerServer, ...furtherDoors].map(closed))
@@ -170,6 +180,11 @@ export function createListener(options: ListenerOptions): Listener {
       clearTimeout(deadline)
     },
   }
+}
+
+/** When a certificate ends, in seconds since 1970. */
+function endOf({ cert }: TlsTexts): number {
+  return new X509Certificate(cert).validToDate.getTime() / 1000
 }
 
 /** Hands over what a server reads: requests, and what is none. */

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { openAuditTrail } from '../audit/audit-trail.ts'
+import { findNewestTime } from '../audit/newest-line.ts'
 import { createRecordHistories } from '../audit/record-history.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
@@ -12,6 +13,7 @@ import { warnOfMissingAccess } from '../auth/missing-accounts.ts'
 import { auditFiles, type DataFolder, dataPaths, openDataFolder } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { accessCluster } from '../folder/cluster-access.ts'
+import { backupMetrics } from '../folder/last-backup.ts'
 import { checkHasStarted } from '../folder/started-folder.ts'
 import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -27,6 +29,7 @@ import { createTrust } from '../server/proxy-trust.ts'
 import { recordMemory } from '../store/record-room.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
+import { warnOfClock } from './clock-warning.ts'
 import { openClusterState } from './cluster-state.ts'
 import { openFolderState } from './folder-state.ts'
 import { listen } from './listen.ts'
@@ -124,6 +127,7 @@ async function start(
 
   const audit = await openAuditTrail(folder, log, Math.floor(options.auditKeepBytes / auditFiles.length))
   opened.defer(() => audit.close())
+  const newestTime = await findNewestTime(folder)
   let isStarted = false
   opened.defer(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))
   const ttlSeconds = Math.max(options.sessionTtlSeconds, options.tokenTtlSeconds)
@@ -144,6 +148,7 @@ async function start(
   const variables = ignored.join(' ')
   if (variables !== '')
     log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
+  warnOfClock({ session: revocations.clock.now(), trail: newestTime }, log)
   warnOfMissingAccess(accounts, credentials.addingCommand, log)
   const liveAccounts = followAccounts(credentials, accounts, log)
   opened.defer(() => liveAccounts.close())
@@ -172,6 +177,7 @@ async function start(
     ...listener.metrics,
     ...subscriptions.metrics,
     ...storeMetrics(store, () => state.whyNotWritable() === undefined),
+    ...backupMetrics(folder),
     ...loginMetrics(authenticator.logins),
     ...eventLoop.metrics,
     ...processMetrics(),

@@ -20,12 +20,12 @@ export async function photograph(folder: string): Promise<Photograph> {
   return Object.fromEntries(await Promise.all(shots))
 }
 
-/** Content of the plain files in a folder, by name, without the locks and the audit trail. */
+/** Content of the plain files in a folder, by name, without the locks, the audit trail and the time of the last backup. */
 export async function contentsIn(folder: string): Promise<Record<string, string>> {
   const shots = Object.entries(await photograph(folder))
   return Object.fromEntries(
     shots.flatMap(([path, { content }]) =>
-      content === undefined || /\/|lock$|^audit\./.test(path) ? [] : [[path, content]],
+      content === undefined || /\/|lock$|^audit\.|^\.last-backup$/.test(path) ? [] : [[path, content]],
     ),
   )
 }

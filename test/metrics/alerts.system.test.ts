@@ -58,6 +58,14 @@ describe('the alerts of the manual', () => {
       `route="/configurations/",method="POST",status="${status}"`,
       values,
     )
+  /** Those whose labels name the job. */
+  const ofJob = new Set([
+    'ConnbookDown',
+    'ConnbookDiskFailed',
+    'ConnbookMemoryShort',
+    'ConnbookCertificateEnds',
+    'ConnbookBackupOld',
+  ])
   const cases = [
     ['a server that is down', 'ConnbookDown', {}, series('up', '', '1 1 0x20'), '5m'],
     ['a disk that failed', 'ConnbookDiskFailed', {}, series('connbook_writable', '', '1 1 0x20'), '5m'],
@@ -81,6 +89,24 @@ describe('the alerts of the manual', () => {
       '10m',
     ],
     [
+      'a certificate that ends in 14 days',
+      'ConnbookCertificateEnds',
+      {},
+      series('connbook_certificate_end_timestamp_seconds', '', `${14 * 86400 + 60}x20`),
+      '2m',
+    ],
+    [
+      'a last backup of two days ago',
+      'ConnbookBackupOld',
+      {},
+      [
+        series('connbook_backup_last_timestamp_seconds', '', '60x3000'),
+        series('connbook_records', '', '7x3000'),
+      ],
+      '2882m',
+    ],
+    ['no backup in two days', 'ConnbookBackupOld', {}, series('connbook_records', '', '7x3000'), '2881m'],
+    [
       'many failed logins',
       'ConnbookLoginsFailing',
       {},
@@ -89,7 +115,7 @@ describe('the alerts of the manual', () => {
     ],
   ] as const
   const tests = cases.map(([name, alertname, labels, input, evalTime]) => {
-    const isOfJob = ['ConnbookDown', 'ConnbookDiskFailed', 'ConnbookMemoryShort'].includes(alertname)
+    const isOfJob = ofJob.has(alertname)
     const expected = { ...(isOfJob ? { job: 'connbook' } : {}), instance: AT, ...labels }
     const summary = new RegExp(`alert: ${alertname}\n[\\s\\S]*?summary: '(.*)'`).exec(rules)?.[1] ?? ''
     const filled = summary
@@ -115,7 +141,7 @@ describe('the alerts of the manual', () => {
 
   it('are silent about a server that works', { skip }, async (t) => {
     const names = Array.from(rules.matchAll(/alert: (\w+)/g), ([, name]) => name)
-    assert.equal(names.length, 6)
+    assert.equal(names.length, 8)
     const { isGood, output } = await promtool(t, {
       rule_files: ['rules.yml'],
       tests: [
@@ -127,6 +153,8 @@ describe('the alerts of the manual', () => {
             series('connbook_records_memory_bytes', '', '89x60'),
             series('connbook_records_memory_max_bytes', '', '100x60'),
             requests('200', '0+100x60'),
+            series('connbook_certificate_end_timestamp_seconds', '', `${15 * 86400}x60`),
+            series('connbook_records', '', '7x60'),
             // Long ago.
             requests('503', '2x60'),
             series('connbook_snapshots_total', 'outcome="written"', '0+1x60'),

@@ -1,9 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import type { SecureVersion } from 'node:tls'
 import { makeCertificate } from '../support/certificate.ts'
+import { createClient } from '../support/http-client.ts'
 import { parseAnswers } from '../support/raw-http.ts'
 import { admin, start } from '../support/service.ts'
 import { beginLogin, connectTls, exchange, fingerprintOf, shownFingerprint } from '../support/tls-client.ts'
@@ -82,6 +84,21 @@ describe('another certificate', () => {
       assert.equal(parseAnswers(await exchange(again, ping))[0]?.status, 200)
     })
   }
+
+  it('ends when the metrics say', async (t) => {
+    const [old, next] = [await makeCertificate(t, { days: 30 }), await makeCertificate(t, { days: 60 })]
+    const service = await start(t, { tls: old, flags: ['--metrics-public'] })
+    const ask = createClient(service.url)
+    const assertEnd = async (pem: string) => {
+      const { text } = await ask('GET', '/metrics')
+      const end = new X509Certificate(pem).validToDate.getTime() / 1000
+      assert.match(text, new RegExp(`^connbook_certificate_end_timestamp_seconds ${end}$`, 'm'))
+    }
+    service.useCertificate(next)
+    await assertEnd(next.cert)
+    assert.throws(() => service.useCertificate({ cert: 'no PEM', key: 'no PEM' }))
+    await assertEnd(next.cert)
+  })
 
   it('changes nothing if it cannot be used', async (t) => {
     const old = await makeCertificate(t)
