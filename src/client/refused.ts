@@ -3,6 +3,7 @@ import { isObject, parseJson, printableJson } from '../json.ts'
 import { escapeHidden } from '../text.ts'
 import type { ClientResponse } from './call.ts'
 import type { Endpoint } from './endpoint.ts'
+import { retryAfterSeconds } from './retry.ts'
 import { clientVariables } from './variables.ts'
 
 /** The server refused a call; nothing has changed. Its message is the server's own, on one line. */
@@ -63,8 +64,8 @@ export function tokenRefusalOf(answer: ClientResponse, endpoint: Endpoint): Conn
   const { error, error_description: description } = isObject(answered) ? answered : {}
   if (typeof error !== 'string' || status < 400) return refusalOf(answer, endpoint)
   const words = typeof description === 'string' ? `${description} (${error})` : error
-  const seconds = headers['retry-after'] ?? ''
-  const isToldWhen = !/^\d{1,5}$/.test(seconds) || words.includes(`${seconds} s`)
+  const seconds = retryAfterSeconds(headers)
+  const isToldWhen = seconds === undefined || words.includes(`${seconds} s`)
   const when = isToldWhen ? '' : `; try again in ${seconds} s`
   const { clientId, clientSecret } = clientVariables
   const remedy = error === 'invalid_client' ? `; see ${clientId} and ${clientSecret}` : ''
