@@ -14,6 +14,11 @@ export function checkText(value: unknown, charactersMax: number): string | undef
     : undefined
 }
 
+/** A URL, or one without a scheme, without the password in it; for messages. */
+export function hidePassword(text: string): string {
+  return text.replace(/^((?:[a-z][a-z\d+.-]*:\/\/)?[^:@/]*):(?!\/\/).*@/is, '$1:…@')
+}
+
 /** Counts code points. */
 export function isLongerThan(text: string, charactersMax: number): boolean {
   return text.length > charactersMax && (text.length > 2 * charactersMax || [...text].length > charactersMax)

@@ -1,7 +1,7 @@
 import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { checkText, counted, describeOwner, eitherOf, kindOf } from '../src/text.ts'
+import { checkText, counted, describeOwner, eitherOf, hidePassword, kindOf } from '../src/text.ts'
 
 describe('checkText', () => {
   const rows: [value: unknown, fault: string | undefined][] = [
@@ -25,6 +25,22 @@ describe('checkText', () => {
     it(`finds ${fault === undefined ? 'nothing wrong' : `that it ${fault}`}: ${JSON.stringify(value)}`, () =>
       assert.equal(checkText(value, 3), fault))
   }
+})
+
+describe('hidePassword', () => {
+  const rows: [text: string, shown: string][] = [
+    ['http://bob:secret@h:1/x', 'http://bob:…@h:1/x'],
+    ['HTTPS://:secret@h', 'HTTPS://:…@h'],
+    ['http://bob:se:c/r@et@h', 'http://bob:…@h'],
+    ['bob:secret@h', 'bob:…@h'],
+    ['http:/bob:secret@h', 'http:…@h'],
+    ['http://bob@h:1', 'http://bob@h:1'],
+    ['http://h:1/@x', 'http://h:…@x'],
+    ['unix:/run/x', 'unix:/run/x'],
+    ['h:1', 'h:1'],
+  ]
+  for (const [text, shown] of rows)
+    it(`shows ${text} as ${shown}`, () => assert.equal(hidePassword(text), shown))
 })
 
 describe('words of messages', () => {

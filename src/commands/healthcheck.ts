@@ -7,6 +7,7 @@ import { OutputError } from '../command-line/output.ts'
 import { ConnbookError, UsageError } from '../errors.ts'
 import { HEALTHCHECK_TIMEOUT_MS } from '../limits.ts'
 import { isLoopback } from '../network.ts'
+import { hidePassword } from '../text.ts'
 
 const paths = { ready: '/readyz', live: '/healthz' } as const
 
@@ -91,8 +92,12 @@ function ofOptions({ port, host = '127.0.0.1', listen, basePath, tlsCert, live }
 function ofAddress(address: string, { live }: Target): Question {
   const url = URL.parse(address)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new UsageError(`Cannot ask "${address}": it must be a URL such as http://localhost:8080`)
+    throw new UsageError(
+      `Cannot ask "${hidePassword(address)}": it must be a URL such as http://localhost:8080`,
+    )
   }
+  url.username = ''
+  url.password = ''
   if (!Object.values<string>(paths).some((path) => url.pathname.endsWith(path))) {
     url.pathname = `${url.pathname.replace(/\/$/, '')}${live ? paths.live : paths.ready}`
   }

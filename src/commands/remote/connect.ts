@@ -30,6 +30,7 @@ import { hasData } from '../../folder/used-folder.ts'
 import { givenVariables } from '../../service/first-start.ts'
 import { readAuthorities } from '../../service/tls-files.ts'
 import { wordForShell } from '../../shell.ts'
+import { hidePassword } from '../../text.ts'
 
 /** The flags that say which server, and how. */
 export const clientFlags = ['server', 'data', 'authority', 'plain', 'noRetry'] as const
@@ -158,11 +159,18 @@ export function withAuthority(endpoint: Endpoint, path: string | undefined): End
 export function getEndpoint(text: string): Endpoint {
   const endpoint = parseEndpoint(text)
   if (endpoint === undefined)
-    throw new UsageError(`Cannot call "${text}": it must be ${ENDPOINT_FORMS}${offer(text)}`)
+    throw new UsageError(`Cannot call "${hidePassword(text)}": it must be ${ENDPOINT_FORMS}${offer(text)}`)
   return endpoint
 }
 
+/** A URL without the user, and so without the password. */
+function withoutUser(text: string): string {
+  return text.replace(/^(https?:\/\/).*@/i, '$1')
+}
+
 function offer(text: string): string {
+  if (parseEndpoint(withoutUser(text)) !== undefined && text.includes('@'))
+    return `; leave user and password out, and give them to connbook login ${withoutUser(text)}`
   const meant = urlMeant(text)
   return meant === undefined ? '' : `; did you mean ${meant}?`
 }
@@ -223,7 +231,7 @@ async function namedEndpoint(text: string, logins: Logins): Promise<Chosen> {
   const reason =
     only === undefined ? 'there is no login at a host of that name' : 'several logins are at that host'
   throw new UsageError(
-    `Cannot tell which server "${text}" is: ${reason}; give ${ENDPOINT_FORMS}${offer(text)}`,
+    `Cannot tell which server "${hidePassword(text)}" is: ${reason}; give ${ENDPOINT_FORMS}${offer(text)}`,
   )
 }
 

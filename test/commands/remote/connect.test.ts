@@ -215,9 +215,28 @@ describe('which server is called', { timeout: 60_000 }, () => {
     }
   })
 
+  it('is refused with a password, which no message repeats', async (t) => {
+    const { run } = await openHome(t)
+    for (const args of [
+      ['ls', '--server', 'http://bob:s3cret@h'],
+      ['ls', '--server', 'bob:s3cret@h'],
+      ['ls', '--server', 'ftp://bob:s3cret@h'],
+      ['login', 'https://bob:s3/cr@et@h'],
+      ['export', '--format', 'csv', '--etcd', 'http://bob:s3cret@h'],
+      ['healthcheck', 'ftp://bob:s3cret@h'],
+      ['healthcheck', 'http://bob:s3cret@127.0.0.1:1'],
+    ]) {
+      const { stdout, stderr } = await run(args)
+      assert.match(stderr, /^connbook: /, args.join(' '))
+      assert.doesNotMatch(stdout + stderr, /s3/, args.join(' '))
+    }
+    const { stderr } = await run(['ls', '--server', 'http://bob:s3cret@h'])
+    assert.match(stderr, /; leave user and password out, and give them to connbook login http:\/\/h\n$/)
+  })
+
   it('is refused when the text is no place', async (t) => {
     const { run } = await openHome(t)
-    for (const text of ['ftp://x', 'http://u:p@x', 'http://x/?q', 'unix:', 'http://']) {
+    for (const text of ['ftp://x', 'http://x/?q', 'unix:', 'http://']) {
       const { code, stderr } = await run(['ls', '--server', text])
       assert.equal(code, 2, text)
       assert.match(stderr, /give a URL such as https:\/\/book\.example\.net, or unix:PATH\n$/)
