@@ -132,7 +132,7 @@ export async function openClusterState(
 
   async function makeFirst() {
     if (own.store !== undefined) throw emptyNow(keys, gateway, folder.path)
-    const made = await makeFirstAccounts(await readFirstStartValues(environment))
+    const made = await makeFirstAccounts(await readFirstStartValues(environment, signal))
     // Before they are made: after a crash they would be lost.
     await writeInitialCredentials(folder, made.madeUp)
     return { meta: createMeta(), accounts: made.accounts, keys: [createKey(now(), ttlSeconds)], made }

@@ -57,12 +57,20 @@ export interface FirstStartValues {
   readonly variables: Readonly<Record<AccountKind, readonly string[]>>
 }
 
-/** Reads the variables for a first start, and checks them. @throws {UsageError} {InvalidInputError} if one is bad. */
-export async function readFirstStartValues(environment: NodeJS.ProcessEnv): Promise<FirstStartValues> {
-  const username = await readSecretVariable(variables.username, environment)
-  const password = await readSecretVariable(variables.password, environment)
-  const clientId = await readSecretVariable(variables.clientId, environment)
-  const clientSecret = await readSecretVariable(variables.clientSecret, environment)
+/**
+ * Reads the variables for a first start, and checks them.
+ *
+ * @param signal As in `readSecretVariable`.
+ * @throws {UsageError} {InvalidInputError} if one is bad.
+ */
+export async function readFirstStartValues(
+  environment: NodeJS.ProcessEnv,
+  signal?: AbortSignal,
+): Promise<FirstStartValues> {
+  const username = await readSecretVariable(variables.username, environment, signal)
+  const password = await readSecretVariable(variables.password, environment, signal)
+  const clientId = await readSecretVariable(variables.clientId, environment, signal)
+  const clientSecret = await readSecretVariable(variables.clientSecret, environment, signal)
   if (username !== undefined) checkAccountName('user', username)
   if (clientId !== undefined) checkAccountName('client', clientId)
   checkChosen('user', variables.password, password, username ?? USUAL_NAMES.user, environment)

@@ -23,6 +23,7 @@ export async function openFolderState({
   ttlSeconds,
   makeClock,
   catchUpCredentials,
+  signal,
   opened,
 }: StateParts): Promise<OpenedState> {
   await checkNoNode(folder)
@@ -35,7 +36,7 @@ export async function openFolderState({
   if (known === undefined) await checkNeverStarted(folder)
   const before =
     known === undefined || known.isPrepared
-      ? { values: await readFirstStartValues(environment) }
+      ? { values: await readFirstStartValues(environment, signal) }
       : { accounts: known, madeUp: undefined, ignored: givenVariables(environment) }
   const store = await openConfigurationStore(folder, {
     ...{ mustExist, log, trail: audit, scheduler },
