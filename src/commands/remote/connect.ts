@@ -24,7 +24,9 @@ import { clientVariables } from '../../client/variables.ts'
 import type { CommandContext, CommandInput } from '../../command-line/command.ts'
 import type { Options } from '../../command-line/options.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
+import { checkNoDanglingLink } from '../../files/dangling-link.ts'
 import { dataPaths } from '../../files/data-folder.ts'
+import { realFileSystem } from '../../files/file-system.ts'
 import { commandActor } from '../../folder/command-audit.ts'
 import { hasData } from '../../folder/used-folder.ts'
 import { givenVariables } from '../../service/first-start.ts'
@@ -235,10 +237,11 @@ async function namedEndpoint(text: string, logins: Logins): Promise<Chosen> {
   )
 }
 
-/** @throws {UnreachableError} */
+/** @throws {UnreachableError} {FolderRefusedError} for a link to nothing. */
 async function getSocket(folder: string): Promise<Endpoint> {
   const found = await findOwnerSocket(resolve(folder), true)
   if (found.endpoint !== undefined) return found.endpoint
+  if (found.reason === undefined) await checkNoDanglingLink(resolve(folder), realFileSystem)
   const reason =
     found.reason ?? 'no server has made its socket there; start one, or name another with --server'
   throw new UnreachableError(`Cannot call the server of "${folder}": ${reason}`)

@@ -2,7 +2,7 @@ import '../../support/node-version.ts'
 import '../../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmod, rename, writeFile } from 'node:fs/promises'
+import { chmod, rename, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -176,6 +176,17 @@ describe('which server is called', { timeout: 60_000 }, () => {
     const stale = await run(['ls'], { environment: { CONNBOOK_DATA: folder } })
     assert.equal(stale.code, 6)
     assert.match(stale.stderr, /^connbook: Cannot connect to unix:[^\n]+ \(ECONNREFUSED\)\n$/)
+  })
+
+  it('is not reached through a link to nothing, which is named', async (t) => {
+    const { run } = await openHome(t)
+    const link = join(await temporaryFolder(t), 'link')
+    await symlink('/nowhere/data', link)
+    for (const path of [link, join(link, 'below')]) {
+      const { code, stderr } = await run(['ls', '--data', path])
+      assert.equal(code, 1)
+      assert.match(stderr, /"[^"]+link": it is a link to "\/nowhere\/data", and nothing is there/)
+    }
   })
 
   it('is not reached through a folder that others may enter', async (t) => {
