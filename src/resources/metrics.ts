@@ -1,10 +1,11 @@
 import type { Clock } from '../auth/clock.ts'
-import { type Reply, textReply } from '../http/message.ts'
+import { type Reply, type Request, textReply } from '../http/message.ts'
 import { METRICS_KEPT_MS } from '../limits.ts'
 import { formatMetrics, METRICS_TYPE } from '../metrics/exposition.ts'
 import type { Family } from '../metrics/family.ts'
 import { FOR_ALL, type ShortWorkScheduler } from '../scheduler.ts'
 import { plainText } from './bodies.ts'
+import { checkQuery, parseQuery } from './query.ts'
 import { defineResource } from './resource.ts'
 
 /** The metrics. */
@@ -23,6 +24,7 @@ export const metrics = defineResource({
         id: 'getMetrics',
         tag: 'operation',
         answers: { 200: { description: 'The metrics.', content: plainText() } },
+        problems: ['invalid_input'],
       },
       handler: 'read',
     },
@@ -41,7 +43,8 @@ export function metricsHandlers(
   let making: Promise<Reply> | undefined
   return { read }
 
-  function read(): Reply | Promise<Reply> {
+  function read({ query }: Pick<Request, 'query'>): Reply | Promise<Reply> {
+    checkQuery(parseQuery(query, []))
     if (kept !== undefined && elapsed() - kept.madeMs < METRICS_KEPT_MS) return kept.reply
     making ??= scheduler.once(FOR_ALL, make).finally(() => {
       making = undefined

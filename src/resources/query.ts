@@ -36,7 +36,9 @@ export function parseQuery<Name extends string, Repeatable extends string = neve
       if (list === undefined) lists[listed] = [value]
       else list.push(value)
     } else if (name === undefined) {
-      faults.push({ field, detail: `is not a parameter here: ${eitherOf([...names, ...repeatable])}` })
+      const known = [...names, ...repeatable]
+      const detail = known.length === 0 ? 'there are none' : eitherOf(known)
+      faults.push({ field, detail: `is not a parameter here: ${detail}` })
     } else {
       if (values[name] !== undefined) faults.push({ field, detail: 'is given twice' })
       values[name] = value

@@ -51,6 +51,7 @@ describe('GET /metrics', async () => {
     const open = createClient((await start(t, { flags: ['--metrics-public'] })).url)
     assert.equal((await open('GET', '/metrics')).status, 200)
     assert.equal((await open('HEAD', '/metrics')).status, 200)
+    assert.equal((await open('GET', '/metrics?x=1')).status, 400)
     assert.equal((await open('POST', '/metrics')).status, 403)
     assert.equal((await open('GET', '/configurations/')).status, 403)
   })

@@ -16,7 +16,8 @@ function setUp() {
   const clock = holdClock()
   const turns = holdTurns()
   const family = { name: 'connbook_things', help: 'Things.', type: 'gauge', samples } as const
-  const { read } = metricsHandlers([family], turns.scheduler, clock.make())
+  const handlers = metricsHandlers([family], turns.scheduler, clock.make())
+  const read = (query = '') => handlers.read({ query })
   const shown = async () => {
     const reply = Promise.resolve(read())
     turns.takeTurns()
@@ -35,6 +36,14 @@ describe('the metrics', () => {
     assert.deepEqual(headers, {
       'Content-Type': 'text/plain; version=0.0.4; charset=utf-8',
       'Cache-Control': 'no-store',
+    })
+  })
+
+  it('have no parameters', () => {
+    const { read } = setUp()
+    assert.throws(() => read('x=1'), {
+      message: 'The query is not valid',
+      faults: [{ field: 'x', detail: 'is not a parameter here: there are none' }],
     })
   })
 
