@@ -1,3 +1,6 @@
+/** How long to wait for a server that cannot be reached. */
+const RETRY_SECONDS = 2
+
 /** An answer, read whole. */
 export interface ApiResponse {
   readonly status: number
@@ -152,6 +155,13 @@ export function explain(error: unknown): string {
   if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error)
   const { message, retryAfterSeconds } = error
   return retryAfterSeconds === undefined ? `${message}.` : `${message}. Try again in ${retryAfterSeconds} s.`
+}
+
+/** When to repeat a call that failed, in seconds; undefined if that is for a person to say. */
+export function retryAfterOf(error: unknown): number | undefined {
+  const { code = '', retryAfterSeconds = undefined } = error instanceof Refusal ? error : {}
+  // A proxy does not say when its server is back.
+  return retryAfterSeconds ?? (code === '' ? RETRY_SECONDS : undefined)
 }
 
 function isGood({ status }: ApiResponse, { expects = [] }: Call): boolean {

@@ -1,5 +1,5 @@
 import { type Address, listPath, nextSort, PAGE_RECORDS } from './address.ts'
-import { explain, isAborted, Refusal, tagIn } from './api.ts'
+import { explain, isAborted, Refusal, retryAfterOf, tagIn } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { concerns } from './change-filter.ts'
 import { type Configuration, configurationsIn, fieldNames, ofFields } from './configuration.ts'
@@ -10,8 +10,6 @@ import { shown } from './shown-text.ts'
 
 /** How long nothing is said of a list that is on its way. */
 const QUIET_MS = 300
-/** How long to wait for a server that cannot be reached. */
-const RETRY_SECONDS = 2
 /** Others' changes within this time are read together. */
 const CHANGES_MS = 1_000
 /** How long rows that go show that they go. */
@@ -316,7 +314,7 @@ export class RecordList implements ViewPart {
 
   /** Tries again by itself while nobody does. */
   #showFault(error: unknown) {
-    const seconds = retryAfter(error)
+    const seconds = retryAfterOf(error)
     if (seconds !== undefined) this.#retry = setTimeout(() => this.refresh(), seconds * 1_000)
     const isBadQuery = error instanceof Refusal && error.status === 400
     const text = isBadQuery ? queryFaults(error) : explain(error)
@@ -352,10 +350,4 @@ export class RecordList implements ViewPart {
 function queryFaults({ message, faults }: Refusal): string {
   const told = faults.map(({ field = '', detail }) => `${field} ${detail}`)
   return told.length === 0 ? `${message}.` : `${message}: ${told.join('; ')}.`
-}
-
-/** A proxy does not say when its server is back. */
-function retryAfter(error: unknown): number | undefined {
-  const { code = '', retryAfterSeconds = undefined } = error instanceof Refusal ? error : {}
-  return retryAfterSeconds ?? (code === '' ? RETRY_SECONDS : undefined)
 }
