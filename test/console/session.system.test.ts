@@ -131,10 +131,13 @@ describe('a login in the console', { skip: noChromium }, () => {
       page.getByLabel('New password again'),
     ]
     const change = page.getByRole('button', { name: 'Change the password' })
-    await present.fill('wrong')
-    await next.fill('a new password')
-    await again.fill('another')
+    // As one types: the first field has the focus, and the others follow.
+    for (const password of ['wrong', 'a new password', 'another']) {
+      await page.keyboard.type(password)
+      await page.keyboard.press('Tab')
+    }
     await change.click()
+    assert.equal(await present.inputValue(), 'wrong')
     await page.getByText('The two new passwords differ; type them again.').waitFor()
     await again.fill('a new password')
     await change.click()
