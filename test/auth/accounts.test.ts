@@ -5,6 +5,7 @@ import {
   AccountExistsError,
   type Accounts,
   addAccount,
+  changeScope,
   changeSecret,
   checkAccountName,
   findAccount,
@@ -98,6 +99,19 @@ describe('the scope of an account', () => {
     assert.deepEqual(eve(changed), { name: 'eve', secret: digestSecret('4'), generation: 4, scope: 'read' })
     const anew = addAccount(removeAccount(changed, 'user', 'eve'), 'user', 'eve', digestSecret('4'))
     assert.equal(scopeOf(eve(anew)), 'read write')
+  })
+
+  it('changes for that account alone, which keeps its generation and its place', () => {
+    const accounts = addAccount(reading, 'user', 'last', digestSecret('4'), 'read')
+    const writing = changeScope(accounts, 'user', 'eve', 'read write')
+    assert.deepEqual(writing, {
+      ...accounts,
+      users: accounts.users.map((each) =>
+        each.name === 'eve' ? { name: 'eve', secret: digestSecret('3'), generation: 3 } : each,
+      ),
+    })
+    assert.deepEqual(changeScope(writing, 'user', 'eve', 'read'), accounts)
+    assert.throws(() => changeScope(accounts, 'client', 'eve', 'read'), UnknownAccountError)
   })
 })
 

@@ -43,6 +43,23 @@ describe('createAttemptLog', () => {
     assert.equal(JSON.parse(log.lines[1] ?? '').level, 'warn')
   })
 
+  it('is done with an attempt once the audit trail is', async () => {
+    const written = Promise.withResolvers<void>()
+    const attempts = createAttemptLog(holdClock().make(), createMemoryLog(), {
+      record: () => written.promise,
+    })
+    const done: string[] = []
+    const all = Promise.all([
+      attempts.succeeded('logged_in', caller, admin).then(() => done.push('success')),
+      attempts.failed('login_failed', caller, { account: 'admin' }).then(() => done.push('failure')),
+    ])
+    await new Promise(setImmediate)
+    assert.deepEqual(done, [])
+    written.resolve()
+    await all
+    assert.deepEqual(done, ['success', 'failure'])
+  })
+
   it('reports only the number of attempts beyond the budget, once, a window after the first', async (t) => {
     const { fail, log, told } = setUp(t)
     await fail(ATTEMPTS_LISTED_MAX + 5)

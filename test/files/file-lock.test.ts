@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { lockFile } from '../../src/files/file-lock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -27,5 +28,24 @@ describe('a file lock', () => {
     await writeFile(join(folder, 'b'), 'this is no database, and was not made by the program '.repeat(100))
     await chmod(join(folder, 'b'), 0o600)
     assert.throws(() => lockFile(join(folder, 'b')))
+  })
+
+  it('names the disk that fails or is full, and holds nothing then', async (t) => {
+    const path = join(await temporaryFolder(t), '.lock')
+    const [ioError, full, readPastEnd] = [10, 13, 10 + (2 << 8)]
+    const codes = { [ioError]: 'SQLITE_IOERR', [full]: 'SQLITE_FULL', [readPastEnd]: 'SQLITE_IOERR' }
+    for (const [errcode, code] of Object.entries(codes)) {
+      const exec = t.mock.method(DatabaseSync.prototype, 'exec', () => {
+        throw Object.assign(new Error('made by the test'), {
+          code: 'ERR_SQLITE_ERROR',
+          errcode: Number(errcode),
+        })
+      })
+      assert.throws(() => lockFile(path), { name: 'Error', code, path })
+      exec.mock.restore()
+    }
+    const lock = lockFile(path)
+    assert.ok(lock)
+    lock.release()
   })
 })
