@@ -3,9 +3,15 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { it } from 'node:test'
+import { it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
+import { closePagesFirst, openConsole } from './console/support/browser.ts'
+import { noChromium } from './console/support/chromium.ts'
+import { logIn } from './console/support/log-in.ts'
+import { bundleProgram } from './support/bundled-program.ts'
+import { eventually } from './support/eventually.ts'
 import { startExecutable } from './support/executable.ts'
+import { admin, usedFolder } from './support/service.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -27,6 +33,11 @@ const edits: readonly { file: string; before: string; add: string }[] = [
 `,
   },
   {
+    file: 'src/console/configuration.ts',
+    before: '] as const satisfies Field[]',
+    add: "  { name: 'protocol', heading: 'Protocol', input: { placeholder: 'ssh' }, isOptional: true },\n",
+  },
+  {
     file: 'src/store/configuration.ts',
     before: '  /** Sorted by key. A record without labels',
     add: '  declare readonly protocol?: string\n',
@@ -38,9 +49,10 @@ const edits: readonly { file: string; before: string; add: string }[] = [
   },
 ]
 
-it('a fifth field that may be left out needs two files, and works in API, client, files and history', async (t) => {
+/** A copy of the source with the field. @returns Its folder. */
+async function copyWithField(t: TestContext): Promise<string> {
   const copy = await temporaryFolder(t)
-  for (const name of ['src', 'package.json', 'tsconfig.json'])
+  for (const name of ['src', '.build', 'package.json', 'tsconfig.json'])
     await cp(join(root, name), join(copy, name), { recursive: true })
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
   for (const { file, before, add } of edits) {
@@ -48,9 +60,18 @@ it('a fifth field that may be left out needs two files, and works in API, client
     assert.equal(text.split(before).length, 2, `${file} has one place for it`)
     await writeFile(join(copy, file), text.replace(before, add + before))
   }
-  await run(join(copy, 'node_modules/.bin/tsc'), [], { cwd: copy })
+  return copy
+}
 
-  const program = [process.execPath, '--import', 'tsx', join(copy, 'src/main.ts')]
+it('a fifth field that may be left out compiles with two files, and one more for the console', async (t) => {
+  const copy = await copyWithField(t)
+  for (const project of ['.', 'src/console'])
+    await run(join(copy, 'node_modules/.bin/tsc'), ['-p', project], { cwd: copy })
+})
+
+it('a fifth field that may be left out works in API, client, files and history', async (t) => {
+  const copy = await copyWithField(t)
+  const program = await bundleProgram(copy, { project: copy })
   const data = join(copy, 'book')
   const first = await startExecutable(t, ['--data', data], { cwd: copy, program, isTimed: true })
   const connbook = async (...words: string[]) => {
@@ -113,6 +134,37 @@ it('a fifth field that may be left out needs two files, and works in API, client
   assert.equal(await connbook('ls', '--json'), before)
   assert.equal(await second.stop(), 0)
   assert.match(await connbook('check'), /3 records/)
+})
+
+it('a fifth field that may be left out works in the console', { skip: noChromium }, async (t) => {
+  const copy = await copyWithField(t)
+  const data = await usedFolder(t)
+  closePagesFirst(t)
+  const program = await bundleProgram(copy, { project: copy })
+  const server = await startExecutable(t, ['--data', data], { cwd: copy, program, isTimed: true })
+  const page = await openConsole(t, { server })
+  await logIn(page, admin.username, admin.password)
+  const add = async (name: string, protocol: string) => {
+    await page
+      .getByRole('button', { name: 'Add', exact: true })
+      .or(page.getByRole('button', { name: 'Add a record' }))
+      .first()
+      .click()
+    const values = { Name: name, Hostname: 'h.example', Port: '22', Username: 'ops', Protocol: protocol }
+    for (const [field, value] of Object.entries(values))
+      await page.getByLabel(field, { exact: true }).fill(value)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  }
+  await add('desk', 'rdp')
+  await add('plain', '')
+  await page.getByRole('columnheader', { name: 'Protocol' }).waitFor()
+  const cells = () => page.locator('td.protocol').allTextContents()
+  await eventually('both are shown', async () => (await cells()).join() === 'rdp,')
+  await page.getByRole('button', { name: 'desk', exact: true }).click()
+  await page.getByLabel('Protocol', { exact: true }).fill('')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await eventually('it is removed', async () => (await cells()).join() === ',')
 })
 
 function web({ port }: { readonly port: number }): string {

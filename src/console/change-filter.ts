@@ -1,5 +1,5 @@
 import type { Address } from './address.ts'
-import type { Configuration } from './configuration.ts'
+import { type Configuration, fieldNames } from './configuration.ts'
 
 /** A change that the server has sent. */
 export interface Change {
@@ -31,19 +31,11 @@ function isFound(q: string, { name, hostname, username }: Configuration): boolea
 
 function isKept(filter: string, value: string, record: Configuration): boolean {
   const { labels = {} } = record
-  switch (filter) {
-    case 'prefix':
-      return record.name.startsWith(value)
-    case 'label': {
-      const [key = '', ...rest] = value.split('=')
-      return Object.hasOwn(labels, key) && (rest.length === 0 || labels[key] === rest.join('='))
-    }
-    case 'name':
-    case 'hostname':
-    case 'username':
-    case 'port':
-      return String(record[filter]) === value
-    default:
-      return true
+  if (filter === 'prefix') return record.name.startsWith(value)
+  if (filter === 'label') {
+    const [key = '', ...rest] = value.split('=')
+    return Object.hasOwn(labels, key) && (rest.length === 0 || labels[key] === rest.join('='))
   }
+  const field = fieldNames.find((name) => name === filter)
+  return field === undefined || String(record[field] ?? '') === value
 }

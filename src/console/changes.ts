@@ -6,7 +6,7 @@ export function changesIn(
   before: Configuration,
 ): Record<string, unknown> {
   const fields = fieldNames
-    .filter((field) => values[field] !== before[field])
+    .filter((field) => (values[field] ?? undefined) !== before[field])
     .map((field) => [field, values[field]])
   const [now = {}, then = {}] = [labels, before.labels]
   const set = Object.entries(now).filter(([key, value]) => !Object.hasOwn(then, key) || then[key] !== value)

@@ -2,23 +2,40 @@ import { type Api, type ApiResponse, tagIn } from './api.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
-/** A record, as the API shows it. */
-export interface Configuration {
-  readonly id: number
+/** One field of a record. */
+export interface Field {
   readonly name: string
-  readonly hostname: string
-  readonly port: number
-  readonly username: string
-  readonly labels?: Labels
+  readonly heading: string
+  /** Attributes of its input. */
+  readonly input: { readonly placeholder: string; readonly inputmode?: string }
+  readonly isNumber?: true
+  /** Whether a record may do without. */
+  readonly isOptional?: true
 }
 
-export const fieldNames = ['name', 'hostname', 'port', 'username'] as const
-export type FieldName = (typeof fieldNames)[number]
+/** The fields of a record, in the order of list and form. */
+export const fields = [
+  { name: 'name', heading: 'Name', input: { placeholder: 'web1' } },
+  { name: 'hostname', heading: 'Hostname', input: { placeholder: 'web1.example.net', inputmode: 'url' } },
+  { name: 'port', heading: 'Port', input: { placeholder: '22', inputmode: 'numeric' }, isNumber: true },
+  { name: 'username', heading: 'Username', input: { placeholder: 'deploy' } },
+] as const satisfies Field[]
+
+type Row = (typeof fields)[number]
+type Optional = Extract<Row, { isOptional: true }>
+type Value<Of> = Of extends { isNumber: true } ? number : string
+
+export type FieldName = Row['name']
+export const fieldNames: readonly FieldName[] = fields.map(({ name }) => name)
+
+/** A record, as the API shows it. */
+export type Configuration = { readonly id: number; readonly labels?: Labels } & {
+  readonly [One in Exclude<Row, Optional> as One['name']]: Value<One>
+} & { readonly [One in Optional as One['name']]?: Value<One> }
 
 /** Makes something for each field. */
-export function ofFields<Made>(make: (field: FieldName) => Made): Record<FieldName, Made> {
-  const [name, hostname, port, username] = [make('name'), make('hostname'), make('port'), make('username')]
-  return { name, hostname, port, username }
+export function ofFields<Made>(make: (field: Row) => Made): Record<FieldName, Made> {
+  return Object.fromEntries(fields.map((field) => [field.name, make(field)])) as Record<FieldName, Made>
 }
 
 /** A record and the tag that its changes are sent with. */

@@ -1,7 +1,14 @@
 import type { Fault } from './api.ts'
-import { type Configuration, type FieldName, fieldNames, type Labels } from './configuration.ts'
+import {
+  type Configuration,
+  type Field,
+  type FieldName,
+  fieldNames,
+  fields,
+  type Labels,
+  ofFields,
+} from './configuration.ts'
 import { button, element } from './element.ts'
-import { headings } from './record-row.ts'
 
 /** What a form says of a record. */
 export type Draft = Omit<Configuration, 'id'>
@@ -9,7 +16,7 @@ export type Draft = Omit<Configuration, 'id'>
 /** The fields as they were typed: a port that is not a number is text. */
 export type FormValues = Readonly<Record<string, unknown>> & { readonly labels: Labels }
 
-interface Field {
+interface FormField {
   readonly dom: HTMLElement
   readonly input: HTMLInputElement
   readonly fault: HTMLElement
@@ -24,7 +31,7 @@ interface LabelRow {
 /** The fields of one record, with what the server says of each. */
 export class RecordForm {
   readonly dom: HTMLElement
-  readonly #fields: Record<FieldName, Field>
+  readonly #fields: Record<FieldName, FormField>
   readonly #labelRows: LabelRow[] = []
   readonly #labels = element('div', { class: 'label-rows' })
   readonly #labelFault = element('p', { class: 'fault', id: 'fault-labels' })
@@ -34,12 +41,9 @@ export class RecordForm {
 
   constructor(draft: Partial<Draft>, { isReadOnly }: { isReadOnly: boolean }) {
     this.#isReadOnly = isReadOnly
-    this.#fields = {
-      name: this.#field('name', { placeholder: 'web1', autofocus: !isReadOnly }),
-      hostname: this.#field('hostname', { placeholder: 'web1.example.net', inputmode: 'url' }),
-      port: this.#field('port', { placeholder: '22', inputmode: 'numeric' }),
-      username: this.#field('username', { placeholder: 'deploy' }),
-    }
+    this.#fields = ofFields(({ name, heading, input }) =>
+      this.#field(name, heading, { ...input, autofocus: name === 'name' && !isReadOnly }),
+    )
     this.#more = button('Add a label', () => this.#addLabel('', '').key.focus(), { class: 'quiet' })
     this.dom = element(
       'div',
@@ -57,8 +61,8 @@ export class RecordForm {
     this.fill(draft)
   }
 
-  fill({ labels = {}, ...fields }: Partial<Draft>): void {
-    for (const field of fieldNames) this.#fields[field].input.value = String(fields[field] ?? '')
+  fill({ labels = {}, ...values }: Partial<Draft>): void {
+    for (const field of fieldNames) this.#fields[field].input.value = String(values[field] ?? '')
     for (const { dom } of this.#labelRows.splice(0)) dom.remove()
     for (const [key, value] of Object.entries(labels)) this.#addLabel(key, value)
     this.#filled = JSON.stringify(this.read())
@@ -71,12 +75,10 @@ export class RecordForm {
 
   /** As it was typed: a port that is not a number stays text, and the server says what is wrong with it. */
   read(): FormValues {
-    const values = fieldNames.map((field) => [field, this.#fields[field].input.value] as const)
+    const values = fields.map((field) => [field.name, readTyped(field, this.#fields[field.name].input.value)])
     const labels = this.#labelRows.map(({ key, value }) => [key.value.trim(), value.value] as const)
-    const port = this.#fields.port.input.value.trim()
     return {
       ...Object.fromEntries(values),
-      port: /^(0|[1-9]\d{0,8})$/.test(port) ? Number(port) : port,
       labels: Object.fromEntries(labels.filter(([key, value]) => key !== '' || value !== '')),
     }
   }
@@ -91,10 +93,10 @@ export class RecordForm {
   /** Shows each fault at its field, and moves the focus to the first; none clears them. */
   showFaults(faults: readonly Fault[]): void {
     const texts = new Map(faults.map(({ field = '', detail }) => [field, detail]))
-    for (const field of fieldNames) {
-      const { input, fault } = this.#fields[field]
-      const text = texts.get(field)
-      fault.textContent = text === undefined ? '' : `${headings[field]} ${text}.`
+    for (const { name, heading } of fields) {
+      const { input, fault } = this.#fields[name]
+      const text = texts.get(name)
+      fault.textContent = text === undefined ? '' : `${heading} ${text}.`
       input.setAttribute('aria-invalid', String(text !== undefined))
     }
     const ofLabels = faults.filter(({ field = '' }) => field === 'labels' || field.startsWith('labels.'))
@@ -106,7 +108,7 @@ export class RecordForm {
     this.dom.querySelector<HTMLInputElement>('[aria-invalid="true"]')?.focus()
   }
 
-  #field(name: FieldName, attributes: Record<string, string | boolean>): Field {
+  #field(name: FieldName, heading: string, attributes: Record<string, string | boolean>): FormField {
     const id = `field-${name}`
     const fault = element('p', { class: 'fault', id: `fault-${name}` })
     const input = element('input', {
@@ -120,13 +122,7 @@ export class RecordForm {
       ...attributes,
     })
     return {
-      dom: element(
-        'div',
-        { class: `field ${name}` },
-        element('label', { for: id }, headings[name]),
-        input,
-        fault,
-      ),
+      dom: element('div', { class: `field ${name}` }, element('label', { for: id }, heading), input, fault),
       input,
       fault,
     }
@@ -168,4 +164,11 @@ export class RecordForm {
     this.#labels.append(row.dom)
     return row
   }
+}
+
+/** Null stands for nothing where a record may do without. */
+function readTyped(field: Field, typed: string): unknown {
+  if (typed === '' && field.isOptional) return null
+  const text = field.isNumber ? typed.trim() : typed
+  return field.isNumber && /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text
 }

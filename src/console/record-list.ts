@@ -4,7 +4,7 @@ import type { App, ViewPart } from './app.ts'
 import { concerns } from './change-filter.ts'
 import { type Configuration, configurationsIn, fieldNames, ofFields } from './configuration.ts'
 import { button, element, setText } from './element.ts'
-import { headings, RecordRow } from './record-row.ts'
+import { RecordRow } from './record-row.ts'
 import { SearchBox } from './search-box.ts'
 import { shown } from './shown-text.ts'
 
@@ -35,8 +35,8 @@ export class RecordList implements ViewPart {
   /** The first id that was added since the page is shown. */
   #addedFrom = Infinity
   readonly #body = element('tbody')
-  readonly #headings = ofFields((field) =>
-    element('th', { scope: 'col', class: field }, element('a', { href: '' }, headings[field])),
+  readonly #headings = ofFields(({ name, heading }) =>
+    element('th', { scope: 'col', class: name }, element('a', { href: '' }, heading)),
   )
   readonly #table: HTMLTableElement
   readonly #count = element('p', { class: 'count', 'aria-live': 'polite' })

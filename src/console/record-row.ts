@@ -1,5 +1,5 @@
 import type { App } from './app.ts'
-import { type Configuration, type FieldName, fieldNames, type Labels, ofFields } from './configuration.ts'
+import { type Configuration, fieldNames, type Labels, ofFields } from './configuration.ts'
 import { copyButton } from './copy-button.ts'
 import { sshLine } from './copy-lines.ts'
 import { button, element } from './element.ts'
@@ -14,8 +14,8 @@ export class RecordRow {
   /** Its first control: opens the record. */
   readonly opener: HTMLButtonElement
   readonly #app: App
-  readonly #cells = ofFields((field) =>
-    element('td', { class: field, 'data-label': field !== 'name' && headings[field] }),
+  readonly #cells = ofFields(({ name, heading }) =>
+    element('td', { class: name, 'data-label': name !== 'name' && heading }),
   )
   readonly #labels = element('td', { class: 'labels', 'data-label': 'Labels' })
   #configuration: Configuration
@@ -59,20 +59,12 @@ export class RecordRow {
   }
 
   #fill() {
-    const { name, hostname, port, username } = this.#configuration
-    this.opener.replaceChildren(shown(name))
-    this.#cells.hostname.replaceChildren(shown(hostname))
-    this.#cells.port.textContent = String(port)
-    this.#cells.username.replaceChildren(shown(username))
+    for (const field of fieldNames) {
+      const cell = field === 'name' ? this.opener : this.#cells[field]
+      cell.replaceChildren(shown(String(this.#configuration[field] ?? '')))
+    }
     this.updateLinks()
   }
-}
-
-export const headings: Record<FieldName, string> = {
-  name: 'Name',
-  hostname: 'Hostname',
-  port: 'Port',
-  username: 'Username',
 }
 
 /** Each leads to the records that have the label, too. */

@@ -41,7 +41,7 @@ export async function measureSnapshot(
   const folder = await copyOf(prepared, workshop)
   const ticksPath = await newPath(workshop)
   const { server, ...startWithLongJournal } = await timeStart(folder, {
-    program: await bundleProgram(workshop, eventLoopWatch),
+    program: await bundleProgram(workshop, { preloaded: eventLoopWatch }),
     environment: { EVENT_LOOP_TICKS: ticksPath },
   })
   await using _server = server

@@ -9,5 +9,7 @@ import { describeHostileInput } from './hostile-tests.ts'
 const lightArgon2 = join(import.meta.dirname, '../support/light-argon2.cjs')
 
 describe('hostile input', async () => {
-  await describeHostileInput(await bundleProgram(await temporaryFolder({ after }), lightArgon2))
+  await describeHostileInput(
+    await bundleProgram(await temporaryFolder({ after }), { preloaded: lightArgon2 }),
+  )
 })
