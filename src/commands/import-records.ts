@@ -6,6 +6,7 @@ import { flatSshConfiguration } from '../exchange/ssh-flat.ts'
 import type { ResolvedHost } from '../exchange/ssh-resolved.ts'
 import { FAULTS_MAX } from '../limits.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
+import { counted } from '../text.ts'
 import type { ImportOrder } from './import-call.ts'
 import { type FileFault, ImportRefusedError, refusal } from './import-faults.ts'
 import { readInput } from './import-input.ts'
@@ -42,8 +43,10 @@ export async function readRecords(
       reader.read(piece)
       progress.show(share)
     })
-    const { drafts, faults, faultCount } = reader.end()
+    const { drafts, faults, faultCount, emptyCount } = reader.end()
     if (faultCount > 0) throw refusal(order, faults, faultCount)
+    if (emptyCount > 0)
+      context.screen.write(`connbook: Left out ${counted(emptyCount, 'empty row')} of ${source}\n`)
     return { drafts }
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error

@@ -123,6 +123,7 @@ class CsvReader implements RowReader {
     if (isBlank) return
     if (fault !== undefined) this.#rows.push(faultyRow(line, fault))
     else if (this.#columns === undefined) this.#takeHeader(line, fields)
+    else if (fields.every((field) => field === '')) this.#rows.push({ line, isEmpty: true })
     else this.#rows.push(rowOf(line, this.#columns, fields))
   }
 

@@ -14,6 +14,8 @@ export interface ImportedRecords {
   readonly faults: readonly Fault[]
   /** All faults, also those not kept. */
   readonly faultCount: number
+  /** Rows of nothing but separators, which were left out. */
+  readonly emptyCount: number
 }
 
 /** Reads records from a file in pieces. */
@@ -42,6 +44,7 @@ export function createImportReader(
   const drafts: ImportedConfiguration[] = []
   const faults: Fault[] = []
   let faultCount = 0
+  let emptyCount = 0
   let bytesRead = 0
   let rows = 0
   let memory = 0
@@ -57,6 +60,10 @@ export function createImportReader(
     if (rows > rowsMax) {
       const detail = `has more than ${rowsMax} rows; nothing behind them was read; make it several files`
       return endAt(row, detail)
+    }
+    if ('isEmpty' in row) {
+      emptyCount += 1
+      return
     }
     if ('fault' in row) {
       addFault({ line: row.line, ...row.fault })
@@ -103,7 +110,7 @@ export function createImportReader(
     },
     end() {
       if (!isOver) for (const row of [...reader.read(decode()), ...reader.end()]) takeRow(row)
-      return { drafts, faults: faults.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)), faultCount }
+      return { drafts, faults: faults.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)), faultCount, emptyCount }
     },
   }
 }

@@ -2,7 +2,7 @@ import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 import type { LabelsPatch } from '../store/labels.ts'
 
 /** A record as the file has it, or its fault; `line` is its first. */
-export type Row = RecordRow | FaultyRow
+export type Row = RecordRow | FaultyRow | EmptyRow
 
 interface RecordRow {
   readonly line: number
@@ -14,6 +14,12 @@ interface RecordRow {
 interface FaultyRow {
   readonly line: number
   readonly fault: { readonly field: string; readonly detail: string; readonly name?: string }
+}
+
+/** A row of nothing but separators, as spreadsheets write where a row was used once. */
+interface EmptyRow {
+  readonly line: number
+  readonly isEmpty: true
 }
 
 /** Splits a text, given in pieces, into rows; lines count from 1. */

@@ -52,6 +52,19 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.equal(again.stderr, `Imported to ${folder}: 0 added, 0 modified, 0 removed, 2 unchanged\n`)
   })
 
+  it('says how many rows of nothing but commas it has left out', async (t) => {
+    for (const [rows, told] of [
+      [',,,\n', '1 empty row'],
+      [',,,\n,,\n', '2 empty rows'],
+    ]) {
+      const { folder, file } = await setUp(t, 'records.csv', csv + rows)
+      const { code, stdout, stderr } = await runImport(folder, [file])
+      assert.deepEqual([code, stdout], [0, ''])
+      const done = `Imported to ${folder}: 1 added, 1 modified, 0 removed, 0 unchanged\n`
+      assert.equal(stderr, `connbook: Left out ${told} of ${file}\n${done}`)
+    }
+  })
+
   it('replaces all records with a file, or with standard input, when asked to', async (t) => {
     const { folder, file } = await setUp(t, 'ssh_config', 'Host a b\n  HostName x.example\n  User ops\n')
     const first = await runImport(folder, [file, '--mode', 'replace'])
@@ -104,7 +117,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     const { folder, file } = await setUp(
       t,
       'records.csv',
-      `${csv}x,,0,ops\nnew,h,22,ops\n${',,,\n'.repeat(100)}`,
+      `${csv}x,,0,ops\nnew,h,22,ops\n${',,0,\n'.repeat(100)}`,
     )
     const before = await photograph(folder)
     const { code, stdout, stderr } = await runImport(folder, [file])

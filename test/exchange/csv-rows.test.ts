@@ -104,6 +104,20 @@ describe('a CSV import', () => {
       assert.deepEqual(faultsOf('csv', `${text}${text === '' ? '' : 'x,y\n'}`), [fault]))
   }
 
+  it('leaves out rows of nothing but commas, and keeps the lines of the others', () => {
+    const text = `${HEADER}\n,,,\na,h,22,x\n,,,,,\r\n,,\n"",,,""\nb,,22,x\n,,,x\n,,,`
+    assert.deepEqual(faultsOf('csv', text), [
+      '7 hostname must not be empty',
+      '8 name must not be empty',
+      '8 hostname must not be empty',
+      '8 port must not be empty',
+    ])
+    assert.deepEqual(draftsOf('csv', `${HEADER}\n,,,\na,host.example,22,ops\n,,,\n`), [draft('a')])
+    assert.deepEqual(faultsOf('csv', ',,,\n'), [
+      '1 header names "", which is no field; write it as: name,hostname,port,username',
+    ])
+  })
+
   it('stops at a row that is too long', () => {
     const text = `${HEADER}\n"${'x\n'.repeat(IMPORT_ROW_CHARACTERS_MAX)}`
     assert.deepEqual(faultsOf('csv', text, 1000), [
