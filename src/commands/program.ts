@@ -14,7 +14,7 @@ import {
   UsageError,
 } from '../errors.ts'
 import { realFileSystem } from '../files/file-system.ts'
-import { throwExplained } from '../files/refusal.ts'
+import { describeSystemError, throwExplained } from '../files/refusal.ts'
 import { clusterFailureOf } from '../folder/cluster-failure.ts'
 import { NewerFolderError } from '../folder/recovery.ts'
 import { journalPriorities } from '../systemd-journal.ts'
@@ -32,7 +32,7 @@ export async function runProgram(words: readonly string[], context: CommandConte
   } catch (error) {
     const { screen } = context
     const priority = screen.isJournal ? journalPriorities.error : ''
-    screen.write(`connbook: ${describe(error)}\n`.replaceAll(/^(?=.)/gm, priority))
+    screen.write(`connbook: ${describeError(error)}\n`.replaceAll(/^(?=.)/gm, priority))
     return exitCode(error)
   }
 }
@@ -91,10 +91,11 @@ function exitCodeOfRefusal({ status, problem }: RefusedError): ExitCode {
   return status === 409 || status === 412 ? 4 : 1
 }
 
-function describe(error: unknown): string {
+/** The message of an error, for the terminal. */
+export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof ConnbookError) return error.message
   // Errors of the system need no stack; Node's own codes (ERR_…) are bugs in the program.
   const isSystemError = /^E[A-Z0-9]+$/.test(systemCode(error) ?? '')
-  return isSystemError ? `Cannot go on: ${error.message}` : String(error.stack)
+  return isSystemError ? describeSystemError(error) : String(error.stack)
 }

@@ -44,6 +44,37 @@ export function findTrouble(code: string): Trouble | undefined {
   return troubles[code]
 }
 
+/** What else a system call can say about a path, or about the process. */
+const faults: Readonly<Record<string, Trouble>> = {
+  EACCES: { reason: 'this account has no permission', remedy: 'run as its owner, or name another' },
+  EBUSY: { reason: 'something else uses it', remedy: 'see what does, and try again' },
+  EEXIST: { reason: 'it is there already', remedy: 'move it away, and try again' },
+  EISDIR: { reason: 'it is a folder', remedy: 'name a file' },
+  ELOOP: { reason: 'too many links follow each other', remedy: 'remove the link that leads back' },
+  ENAMETOOLONG: { reason: 'the name is too long', remedy: 'name a shorter path' },
+  ENOENT: {
+    reason: 'there is no such file or folder',
+    remedy: 'see whether it was moved, or its disk is not mounted, and try again',
+  },
+  ENOMEM: { reason: 'no memory is left', remedy: 'give it more memory, and try again' },
+  ENOTDIR: { reason: 'a part of its path is no folder', remedy: 'name another path' },
+  ENOTEMPTY: { reason: 'it is a folder that is not empty', remedy: 'move away what is in it' },
+  EPERM: { reason: 'the system does not allow it', remedy: 'run as its owner, or name another' },
+}
+
+/** An error of a system call that nobody has foreseen, as "Cannot …: reason; remedy". */
+export function describeSystemError(error: Error): string {
+  const code = systemCode(error) ?? ''
+  const what = 'path' in error && typeof error.path === 'string' ? `use "${error.path}"` : 'go on'
+  const call = 'syscall' in error && typeof error.syscall === 'string' ? `${error.syscall}: ` : ''
+  const { reason, remedy } = findTrouble(code) ??
+    faults[code] ?? {
+      reason: 'the system refused a call',
+      remedy: 'see what the system says about it (dmesg), and try again',
+    }
+  return `Cannot ${what}: ${reason} (${call}${code}); ${remedy}`
+}
+
 /** Whether a code says that this account has no right. */
 export function isDenial(code: string): boolean {
   return code === 'EACCES' || code === 'EPERM'

@@ -82,7 +82,13 @@ describe('the program', () => {
 
   it('reports a system error of a disk or a file in one line', async () => {
     const { code, stderr } = await fail(systemError('EIO'))
-    assert.deepEqual([code, stderr], [1, 'connbook: Cannot go on: EIO: made by the test\n'])
+    assert.deepEqual(
+      [code, stderr],
+      [
+        1,
+        'connbook: Cannot go on: the disk failed (EIO); see what the system says about the disk (dmesg), and try again when it works\n',
+      ],
+    )
   })
 
   it('says what to do when access to a path is denied', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { FolderRefusedError } from '../../src/errors.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
-import { throwExplained } from '../../src/files/refusal.ts'
+import { describeSystemError, throwExplained } from '../../src/files/refusal.ts'
 import { systemError } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -46,5 +46,23 @@ describe('an error of the system for a path', () => {
   it('stays as it is without a path, or with another code', async () => {
     for (const error of [systemError('EIO'), systemError('ENOENT', '/d'), new Error('a fault'), 'a text'])
       assert.equal(await explain(error), error)
+  })
+})
+
+describe('describeSystemError', () => {
+  it('names the path, the call, the reason and what to do', () => {
+    const error = Object.assign(systemError('ENOENT', '/a'), { syscall: 'stat' })
+    assert.equal(
+      describeSystemError(error),
+      'Cannot use "/a": there is no such file or folder (stat: ENOENT); see whether it was moved, or its disk is not mounted, and try again',
+    )
+  })
+
+  it('has words for an error without a path, and for a code that it does not know', () => {
+    for (const code of ['EIO', 'EISDIR', 'EBADF'])
+      assert.match(
+        describeSystemError(systemError(code)),
+        new RegExp(`^Cannot go on: [^;:]+ \\(${code}\\); .+`),
+      )
   })
 })
